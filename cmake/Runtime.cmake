@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static (archive).
+file(GLOB TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/core/*.cc)
+
+find_package(Threads REQUIRED)
+
+add_library(tvm_ffi_header INTERFACE)
+target_include_directories(tvm_ffi_header INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+target_compile_features(tvm_ffi_header INTERFACE cxx_std_17)
+
+# One compilation serves both libraries; the archive may end up in a shared object, too.
+add_library(tvm_ffi_objects OBJECT ${TVM_FFI_RUNTIME_SOURCES})
+set_target_properties(tvm_ffi_objects PROPERTIES
+  POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
+  C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
+target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
+tvm_ffi_set_warnings(tvm_ffi_objects)
+
+add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)
+# Foreign binaries ask for exactly this SONAME.
+set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF)
+# Template instances of the standard library stay inside, so that two libraries cannot mix them.
+target_link_options(tvm_ffi_shared PRIVATE
+  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined)
+set_property(TARGET tvm_ffi_shared PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
+target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
+  PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(tvm_ffi_static STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
+target_link_libraries(tvm_ffi_static PUBLIC tvm_ffi_header Threads::Threads ${CMAKE_DL_LIBS})
+
+if(TVM_FFI_SANITIZERS)
+  foreach(target tvm_ffi_objects tvm_ffi_shared)
+    target_compile_options(${target} PUBLIC
+      -fsanitize=${TVM_FFI_SANITIZERS} -fno-omit-frame-pointer -g)
+    target_link_options(${target} PUBLIC -fsanitize=${TVM_FFI_SANITIZERS})
+  endforeach()
+endif()
+
+add_library(tvm_ffi::header ALIAS tvm_ffi_header)
+add_library(tvm_ffi::shared ALIAS tvm_ffi_shared)
+add_library(tvm_ffi::static ALIAS tvm_ffi_static)

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stack walking with the compiler's unwinder.  A code address is described once per thread (file,
+// demangled name, whether it is shown, whether the walk ends there) and remembered: raising the
+// same error again costs the walk and one append per frame.
+//
+// Names come from the dynamic symbol table, so static functions have none and are left out; line
+// numbers are known only for the frame that the caller of TVMFFIBacktrace passes in.
+#include "backtrace.h"
+
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <tvm/ffi/c_api.h>
+#include <unwind.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "error.h"
+#include "text.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+struct Frame {
+  std::string line;  // empty when the frame is not shown
+  bool is_boundary = false;
+};
+
+bool StartsWith(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// Machinery of the FFI itself, which tells a reader nothing.
+bool IsHidden(std::string_view name) {
+  for (std::string_view prefix :
+       {"tvm::ffi::Function", "tvm::ffi::detail::", "tvm::ffi::runtime::", "TVMFFIBacktrace",
+        "TVMFFIErrorSetRaisedFromCStr", "__libc_", "ffi_call_", "__pyx_"}) {
+    if (StartsWith(name, prefix)) return true;
+  }
+  return false;
+}
+
+// Where one language ends and the next begins; frames beyond belong to the caller's own traceback.
+bool IsBoundary(std::string_view name) {
+  return name == "TVMFFIFunctionCall" || name == "slot_tp_call" ||
+         name == "object_is_not_callable" || StartsWith(name, "_Py") ||
+         StartsWith(name, "PyObject") || StartsWith(name, "PyEval");
+}
+
+std::string Demangle(const char* symbol) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+  std::string name = status == 0 && text != nullptr ? text : symbol;
+  std::free(text);
+  return name;
+}
+
+std::string FormatLine(const char* filename, int lineno, std::string_view func) {
+  return Concat("  File \"", filename == nullptr ? "<unknown>" : filename, "\", line ", lineno,
+                ", in ", func, "\n");
+}
+
+Frame Describe(uintptr_t address) {
+  Frame frame;
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void*>(address), &info) == 0 || info.dli_sname == nullptr) {
+    return frame;
+  }
+  std::string name = Demangle(info.dli_sname);
+  frame.is_boundary = IsBoundary(name);
+  if (!frame.is_boundary && !IsHidden(name)) {
+    frame.line = FormatLine(info.dli_fname, 0, name);
+  }
+  return frame;
+}
+
+int FrameLimit() {
+  static const int limit = [] {
+    const char* text = std::getenv("TVM_TRACEBACK_LIMIT");
+    int value = text == nullptr ? 0 : std::atoi(text);
+    return value > 0 ? value : 512;
+  }();
+  return limit;
+}
+
+struct ThreadBacktrace {
+  std::unordered_map<uintptr_t, Frame> frames;
+  std::string text;
+  TVMFFIByteArray bytes;
+};
+
+ThreadBacktrace& Local() {
+  thread_local ThreadBacktrace local;
+  return local;
+}
+
+struct Walk {
+  ThreadBacktrace* local;
+  int skipped_frames;
+  int remaining_frames;
+  bool crosses_boundary;
+};
+
+_Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) {
+  auto* walk = static_cast<Walk*>(data);
+  if (walk->skipped_frames > 0) {
+    --walk->skipped_frames;
+    return _URC_NO_REASON;
+  }
+  if (walk->remaining_frames-- <= 0) return _URC_NORMAL_STOP;
+  uintptr_t address = _Unwind_GetIP(context);
+  if (address == 0) return _URC_NORMAL_STOP;
+  // A return address may already belong to the next function: look one byte before it.
+  auto [entry, is_new] = walk->local->frames.try_emplace(address - 1);
+  if (is_new) entry->second = Describe(address - 1);
+  const Frame& frame = entry->second;
+  if (frame.is_boundary && !walk->crosses_boundary) return _URC_NORMAL_STOP;
+  walk->local->text += frame.line;
+  return _URC_NO_REASON;
+}
+
+__attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_frames,
+                                           bool crosses_boundary) {
+  Walk walk{local, skipped_frames + 1, FrameLimit(), crosses_boundary};
+  _Unwind_Backtrace(&VisitFrame, &walk);
+}
+
+}  // namespace
+
+std::string_view CurrentBacktrace() {
+  ThreadBacktrace& local = Local();
+  local.text.clear();
+  AppendStack(&local, 0, false);
+  return local.text;
+}
+
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno, const char* func,
+                                       int cross_ffi_boundary) {
+  ThreadBacktrace& local = Local();
+  try {
+    local.text.clear();
+    bool names_caller = filename != nullptr && func != nullptr;
+    if (names_caller) local.text = FormatLine(filename, lineno, func);
+    // The frame given by name stands for the caller's own, so skip that one as well as this.
+    AppendStack(&local, names_caller ? 2 : 1, cross_ffi_boundary != 0);
+  } catch (...) {
+    // Out of memory: report what has been collected.
+  }
+  local.bytes = Lend(local.text);
+  return &local.bytes;
+}

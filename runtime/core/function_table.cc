@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "function_table.h"
+
+#include <cstdio>
+#include <functional>
+
+#include "error.h"
+#include "text.h"
+
+namespace tvm::ffi::runtime {
+
+FunctionTable& FunctionTable::Global() {
+  static auto* table = new FunctionTable();
+  return *table;
+}
+
+std::atomic<FunctionTable::Entry*>& FunctionTable::BucketOf(std::string_view name) const {
+  return buckets_[std::hash<std::string_view>()(name) % kBuckets];
+}
+
+FunctionTable::Entry* FunctionTable::FindEntry(std::string_view name) const {
+  Entry* entry = BucketOf(name).load(std::memory_order_acquire);
+  while (entry != nullptr && entry->name != name) entry = entry->next_in_bucket;
+  return entry;
+}
+
+Ref<FunctionObject> FunctionTable::Find(std::string_view name) const {
+  const Entry* entry = FindEntry(name);
+  return entry == nullptr ? Ref<FunctionObject>() : entry->function.Load();
+}
+
+bool FunctionTable::FindMetadata(std::string_view name, std::string* metadata) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Entry* entry = FindEntry(name);
+  if (entry == nullptr || entry->function.IsNull()) return false;
+  *metadata = entry->metadata;
+  return true;
+}
+
+std::vector<std::string> FunctionTable::Names() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::string> names;
+  for (const Entry* entry : entries_) {
+    if (!entry->function.IsNull()) names.push_back(entry->name);
+  }
+  return names;
+}
+
+void FunctionTable::Set(const Registration& registration, bool allow_override) {
+  // Dies after the lock is gone: a function's deleter may call back into the table.
+  Ref<FunctionObject> previous;
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry* entry = FindEntry(registration.name);
+  if (entry != nullptr && !allow_override && !entry->function.IsNull()) {
+    Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
+  }
+  bool is_new = entry == nullptr;
+  if (is_new) {
+    entry = new Entry();
+    entry->name = registration.name;
+  }
+  entry->metadata = registration.metadata;
+  entry->doc = registration.doc;
+  entry->flags = registration.flags;
+  previous = entry->function.Exchange(registration.function);
+  if (is_new) {
+    entries_.push_back(entry);
+    std::atomic<Entry*>& bucket = BucketOf(entry->name);
+    entry->next_in_bucket = bucket.load(std::memory_order_relaxed);
+    bucket.store(entry, std::memory_order_release);
+  }
+}
+
+bool FunctionTable::Remove(std::string_view name) {
+  Ref<FunctionObject> previous;  // dies after the lock is gone, as above
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry* entry = FindEntry(name);
+  if (entry == nullptr) return false;
+  previous = entry->function.Exchange(nullptr);
+  return static_cast<bool>(previous);
+}
+
+Value CallGlobal(std::string_view name, const TVMFFIAny& arg) {
+  Ref<FunctionObject> function = FunctionTable::Global().Find(name);
+  if (!function) Raise("ValueError", "Function ", name, " not found");
+  return Call(function, &arg, 1);
+}
+
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+// An unregistered name is an answer, not an error: *out is NULL and the call succeeds.
+int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
+  return GuardBoundary([&] { *out = FunctionTable::Global().Find(View(*name)).release(); });
+}
+
+int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f, int allow_override) {
+  return GuardBoundary([&] {
+    FunctionTable::Global().Set({View(*name), Ref<FunctionObject>::Share(f), {}, {}},
+                                allow_override != 0);
+  });
+}
+
+int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info, int allow_override) {
+  return GuardBoundary([&] {
+    if (method_info->method.type_index != kTVMFFIFunction) {
+      Raise("TypeError", "global function `", View(method_info->name),
+            "`: the method is not a function");
+    }
+    FunctionTable::Registration registration{
+        View(method_info->name), Ref<FunctionObject>::Share(method_info->method.v_obj),
+        View(method_info->metadata), View(method_info->doc), method_info->flags};
+    try {
+      FunctionTable::Global().Set(registration, allow_override != 0);
+    } catch (const Raised& raised) {
+      // Libraries register from static initialisers, where nobody reads the return code.
+      std::fprintf(stderr, "%s\n", raised.what());
+      throw;
+    }
+  });
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process-wide table of named functions.
+//
+// Entries are never removed and never move: removal empties an entry.  So a lookup walks a bucket
+// without a lock, and only takes the entry's own spin bit to add its reference.
+#ifndef TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
+#define TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "atomic_ref.h"
+#include "function.h"
+#include "value.h"
+
+namespace tvm::ffi::runtime {
+
+class FunctionTable {
+ public:
+  static FunctionTable& Global();
+
+  // Null when the name is not registered.
+  Ref<FunctionObject> Find(std::string_view name) const;
+  // Metadata text of a registered function; false when the name is not registered.
+  bool FindMetadata(std::string_view name, std::string* metadata) const;
+  std::vector<std::string> Names() const;
+
+  struct Registration {
+    std::string_view name;
+    Ref<FunctionObject> function;
+    std::string_view metadata;
+    std::string_view doc;
+    int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
+  };
+  // Raises RuntimeError when the name is taken and must not be overridden.
+  void Set(const Registration& registration, bool allow_override);
+  // False when the name is not registered.
+  bool Remove(std::string_view name);
+
+ private:
+  struct Entry {
+    std::string name;
+    AtomicRef<FunctionObject> function;  // null: removed
+    std::string metadata;                // guarded by mutex_, like the two below
+    std::string doc;
+    int64_t flags = 0;
+    Entry* next_in_bucket = nullptr;
+  };
+  static constexpr size_t kBuckets = 4096;
+
+  FunctionTable() = default;
+  std::atomic<Entry*>& BucketOf(std::string_view name) const;
+  Entry* FindEntry(std::string_view name) const;
+
+  mutable std::mutex mutex_;
+  std::vector<Entry*> entries_;  // in order of first registration; guarded by mutex_
+  mutable std::array<std::atomic<Entry*>, kBuckets> buckets_{};
+};
+
+// Calls a global function with one borrowed argument; ValueError when there is none of that name.
+Value CallGlobal(std::string_view name, const TVMFFIAny& arg);
+
+}  // namespace tvm::ffi::runtime
+
+#endif  // TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// An array that one writer extends while readers without locks look at it.
+#ifndef TVM_FFI_RUNTIME_CORE_GROWING_ARRAY_H_
+#define TVM_FFI_RUNTIME_CORE_GROWING_ARRAY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+namespace tvm::ffi::runtime {
+
+// Elements stay where they are until the capacity is used up; then they are copied into a larger
+// block and the old block is kept for ever, since a reader may still walk it.  Never destroyed.
+template <typename T>
+class GrowingArray {
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied while readers look");
+
+ public:
+  T* data() const { return data_; }
+  size_t size() const { return size_; }
+
+  void Append(const T& element) {
+    Reserve(size_ + 1);
+    data_[size_++] = element;
+  }
+  // Extends with copies of `filler`; never shrinks.
+  void ExtendTo(size_t size, const T& filler) {
+    Reserve(size);
+    for (; size_ < size; ++size_) data_[size_] = filler;
+  }
+
+ private:
+  void Reserve(size_t capacity) {
+    if (capacity <= capacity_) return;
+    capacity = std::max({capacity, capacity_ * 2, size_t{4}});
+    T* grown = new T[capacity];
+    std::copy(data_, data_ + size_, grown);
+    data_ = grown;
+    capacity_ = capacity;
+  }
+
+  T* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace tvm::ffi::runtime
+
+#endif  // TVM_FFI_RUNTIME_CORE_GROWING_ARRAY_H_

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// C entry points of reference counting, opaque objects and the allocator slot.
+#include "object.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "error.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
+  ~OpaqueObject() {
+    if (deleter_of_handle != nullptr) deleter_of_handle(handle);
+  }
+  void (*deleter_of_handle)(void*) = nullptr;
+};
+
+// What stands in front of every body; TVMFFIObjectAllocHeader ends where the body begins.
+struct BlockHeader {
+  void* block;
+  TVMFFIObjectAllocHeader header;
+};
+
+void FreeBlock(void* body) { std::free((static_cast<BlockHeader*>(body) - 1)->block); }
+
+void* DefaultAllocate(size_t size, size_t alignment, int32_t /*type_index*/, void* /*context*/) {
+  alignment = std::max(alignment, alignof(std::max_align_t));
+  size_t offset = std::max(alignment, sizeof(BlockHeader));  // both are powers of two
+  if (size > SIZE_MAX - offset) return nullptr;
+  void* block = nullptr;
+  if (posix_memalign(&block, alignment, offset + size) != 0) return nullptr;
+  char* body = static_cast<char*>(block) + offset;
+  *(reinterpret_cast<BlockHeader*>(body) - 1) = {block, {&FreeBlock}};
+  return body;
+}
+
+TVMFFICustomAllocator default_allocator = {&DefaultAllocate, nullptr};
+std::atomic<TVMFFICustomAllocator*> current_allocator{&default_allocator};
+
+}  // namespace
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+void TVMFFIGetVersion(TVMFFIVersion* out_version) {
+  out_version->major = TVM_FFI_VERSION_MAJOR;
+  out_version->minor = TVM_FFI_VERSION_MINOR;
+  out_version->patch = TVM_FFI_VERSION_PATCH;
+}
+
+int TVMFFIObjectIncRef(TVMFFIObjectHandle obj) {
+  IncRef(static_cast<TVMFFIObject*>(obj));
+  return 0;
+}
+
+int TVMFFIObjectDecRef(TVMFFIObjectHandle obj) {
+  if (obj != nullptr) DecRef(static_cast<TVMFFIObject*>(obj));
+  return 0;
+}
+
+int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index, void (*deleter)(void* handle),
+                             TVMFFIObjectHandle* out) {
+  return GuardBoundary([&] {
+    if (type_index != kTVMFFIOpaquePyObject) {
+      Raise("RuntimeError", "Only kTVMFFIOpaquePyObject is supported for now, got type index ",
+            type_index);
+    }
+    Ref<OpaqueObject> object = NewObject<OpaqueObject>(type_index, 0);
+    object->handle = handle;
+    object->deleter_of_handle = deleter;
+    *out = object.release();
+  });
+}
+
+TVMFFICustomAllocator* TVMFFIGetCustomAllocator() {
+  return current_allocator.load(std::memory_order_acquire);
+}
+
+int TVMFFISetCustomAllocator(TVMFFICustomAllocator* allocator) {
+  current_allocator.store(allocator == nullptr ? &default_allocator : allocator,
+                          std::memory_order_release);
+  return 0;
+}

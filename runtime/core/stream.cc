@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The current stream of each device, per thread.
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <array>
+#include <vector>
+
+#include "error.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+constexpr int32_t kMaxDeviceType = 64;  // DLPack numbers device types below 20
+constexpr int32_t kMaxDeviceId = 4096;
+
+class StreamTable {
+ public:
+  TVMFFIStreamHandle Get(int32_t device_type, int32_t device_id) const {
+    if (device_type < 0 || device_type >= kMaxDeviceType || device_id < 0) return nullptr;
+    const auto& streams = streams_[static_cast<size_t>(device_type)];
+    auto id = static_cast<size_t>(device_id);
+    return id < streams.size() ? streams[id] : nullptr;
+  }
+
+  TVMFFIStreamHandle Exchange(int32_t device_type, int32_t device_id, TVMFFIStreamHandle stream) {
+    if (device_type < 0 || device_type >= kMaxDeviceType) {
+      Raise("ValueError", "device type must be in 0..", kMaxDeviceType - 1, ", got ", device_type);
+    }
+    if (device_id < 0 || device_id >= kMaxDeviceId) {
+      Raise("ValueError", "device id must be in 0..", kMaxDeviceId - 1, ", got ", device_id);
+    }
+    auto& streams = streams_[static_cast<size_t>(device_type)];
+    auto id = static_cast<size_t>(device_id);
+    if (id >= streams.size()) streams.resize(id + 1, nullptr);
+    return std::exchange(streams[id], stream);
+  }
+
+ private:
+  std::array<std::vector<TVMFFIStreamHandle>, kMaxDeviceType> streams_;
+};
+
+StreamTable& Local() {
+  static thread_local StreamTable table;
+  return table;
+}
+
+}  // namespace
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, TVMFFIStreamHandle stream,
+                       TVMFFIStreamHandle* opt_out_original_stream) {
+  return GuardBoundary([&] {
+    TVMFFIStreamHandle original = Local().Exchange(device_type, device_id, stream);
+    if (opt_out_original_stream != nullptr) *opt_out_original_stream = original;
+  });
+}
+
+TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
+  return Local().Get(device_type, device_id);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "error.h"
+#include "value.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+constexpr int32_t kMaxNdim = 1024;  // far above any framework's limit; catches garbage
+
+void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
+  int64_t step = 1;
+  for (int32_t dim = tensor.ndim - 1; dim >= 0; --dim) {
+    strides[dim] = step;
+    step *= std::max<int64_t>(tensor.shape[dim], 1);
+  }
+}
+
+bool IsCompact(const DLTensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  for (int32_t dim = 0; dim < tensor.ndim; ++dim) {
+    if (tensor.shape[dim] == 0) return true;
+  }
+  int64_t step = 1;
+  for (int32_t dim = tensor.ndim - 1; dim >= 0; --dim) {
+    if (tensor.shape[dim] == 1) continue;  // its stride is never used
+    if (tensor.strides[dim] != step) return false;
+    step *= tensor.shape[dim];
+  }
+  return true;
+}
+
+// Devices whose `data` is an address that byte_offset can be added to.
+bool HasAddressableData(DLDeviceType type) {
+  switch (type) {
+    case kDLCPU:
+    case kDLCUDA:
+    case kDLCUDAHost:
+    case kDLROCM:
+    case kDLROCMHost:
+    case kDLCUDAManaged:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void CheckAlignment(const DLTensor& tensor, int32_t alignment) {
+  if (alignment <= 0) return;
+  uint64_t address = tensor.byte_offset;
+  if (HasAddressableData(tensor.device.device_type)) {
+    address += reinterpret_cast<uintptr_t>(tensor.data);
+  }
+  if (address % static_cast<uint64_t>(alignment) != 0) {
+    Raise("RuntimeError", "FromDLPack: Data is not aligned to ", alignment, " bytes.");
+  }
+}
+
+// Managed is DLManagedTensor or its versioned successor.  Owns it.
+template <typename Managed>
+struct ManagedTensorObject : TensorObject {
+  explicit ManagedTensorObject(Managed* source) : managed(source) {
+    static_cast<DLTensor&>(*this) = source->dl_tensor;
+  }
+  ~ManagedTensorObject() {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+  }
+
+  Managed* managed;
+  // Compact strides follow when the source has none.
+};
+
+template <typename Managed>
+Ref<TensorObject> NewFromManaged(Managed* managed) {
+  const DLTensor& source = managed->dl_tensor;
+  bool needs_strides = source.strides == nullptr && source.ndim > 0;
+  size_t trailing_bytes = needs_strides ? sizeof(int64_t) * static_cast<size_t>(source.ndim) : 0;
+  auto object = NewObject<ManagedTensorObject<Managed>>(kTVMFFITensor, trailing_bytes, managed);
+  if (needs_strides) {
+    auto* strides = reinterpret_cast<int64_t*>(object.get() + 1);
+    FillCompactStrides(*object, strides);
+    object->strides = strides;
+  }
+  return Ref<TensorObject>::Adopt(static_cast<TVMFFIObjectHandle>(object.release()));
+}
+
+template <typename Managed>
+Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t require_contiguous) {
+  CheckDescription(managed->dl_tensor, "FromDLPack");
+  CheckAlignment(managed->dl_tensor, require_alignment);
+  if (require_contiguous != 0 && !IsCompact(managed->dl_tensor)) {
+    Raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");
+  }
+  return NewFromManaged(managed);
+}
+
+void CheckVersion(const DLManagedTensorVersioned& managed) {
+  // Another major version may lay the struct out differently: nothing behind it can be trusted.
+  if (managed.version.major != DLPACK_MAJOR_VERSION) {
+    Raise("ValueError", "FromDLPack: DLPack version ", managed.version.major, ".",
+          managed.version.minor, " is not supported, expected ", DLPACK_MAJOR_VERSION, ".x");
+  }
+  if (managed.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) {
+    Raise("RuntimeError", "Subbyte type padded is not yet supported");
+  }
+}
+
+// The READ_ONLY mark of a tensor that this file made; tensors of other origin have none.
+uint64_t FlagsOf(const TensorObject* tensor);
+
+// An export holds one reference to the tensor, in manager_ctx.
+template <typename Managed>
+Managed* Export(TVMFFIObjectHandle tensor) {
+  Ref<TensorObject> source = Ref<TensorObject>::Share(tensor);
+  auto* managed = new Managed();
+  managed->dl_tensor = *source;
+  managed->manager_ctx = source.release();
+  managed->deleter = [](Managed* self) {
+    DecRef(static_cast<TVMFFIObject*>(self->manager_ctx));
+    delete self;
+  };
+  return managed;
+}
+
+struct ViewObject : TensorObject {
+  Ref<TVMFFIObject> source;
+  // Copies of shape and strides follow.
+};
+
+uint64_t FlagsOf(const TensorObject* tensor) {
+  using Versioned = ManagedTensorObject<DLManagedTensorVersioned>;
+  if (tensor->deleter == &detail::DeleteObject<Versioned>) {
+    return static_cast<const Versioned*>(tensor)->managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+  }
+  if (tensor->deleter == &detail::DeleteObject<ViewObject>) {
+    TVMFFIObject* source = static_cast<const ViewObject*>(tensor)->source.header();
+    if (source->type_index == kTVMFFITensor) return FlagsOf(static_cast<TensorObject*>(source));
+  }
+  return 0;
+}
+
+Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) {
+  if (prototype.strides == nullptr) {
+    Raise("InternalError", "TVMFFITensorCreateUnsafeView: prototype->strides is NULL");
+  }
+  CheckDescription(prototype, "TVMFFITensorCreateUnsafeView");
+  auto ndim = static_cast<size_t>(prototype.ndim);
+  auto view = NewObject<ViewObject>(kTVMFFITensor, 2 * ndim * sizeof(int64_t));
+  view->source = Ref<TVMFFIObject>::Share(source);
+  static_cast<DLTensor&>(*view) = prototype;
+  auto* extents = reinterpret_cast<int64_t*>(view.get() + 1);
+  std::copy_n(prototype.shape, ndim, extents);
+  std::copy_n(prototype.strides, ndim, extents + ndim);
+  view->shape = extents;
+  view->strides = extents + ndim;
+  return Ref<TensorObject>::Adopt(static_cast<TVMFFIObjectHandle>(view.release()));
+}
+
+}  // namespace
+
+void CheckDescription(const DLTensor& tensor, const char* where) {
+  if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) {
+    Raise("ValueError", where, ": ndim must be in 0..", kMaxNdim, ", got ", tensor.ndim);
+  }
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    Raise("ValueError", where, ": shape is NULL but ndim is ", tensor.ndim);
+  }
+  int64_t count = 1;
+  for (int32_t dim = 0; dim < tensor.ndim; ++dim) {
+    int64_t extent = tensor.shape[dim];
+    if (extent < 0) {
+      Raise("ValueError", where, ": shape[", dim, "] must be >= 0, got ", extent);
+    }
+    if (__builtin_mul_overflow(count, std::max<int64_t>(extent, 1), &count)) {
+      Raise("ValueError", where, ": the element count overflows int64 at shape[", dim,
+            "] = ", extent);
+    }
+  }
+}
+
+Ref<TensorObject> NewTensorFromManaged(DLManagedTensorVersioned* managed) {
+  return NewFromManaged(managed);
+}
+
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+int TVMFFITensorFromDLPack(DLManagedTensor* from, int32_t require_alignment,
+                           int32_t require_contiguous, TVMFFIObjectHandle* out) {
+  return GuardBoundary(
+      [&] { *out = Import(from, require_alignment, require_contiguous).release(); });
+}
+
+int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned* from, int32_t require_alignment,
+                                    int32_t require_contiguous, TVMFFIObjectHandle* out) {
+  return GuardBoundary([&] {
+    CheckVersion(*from);
+    *out = Import(from, require_alignment, require_contiguous).release();
+  });
+}
+
+int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor** out) {
+  return GuardBoundary([&] { *out = Export<DLManagedTensor>(from); });
+}
+
+int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersioned** out) {
+  return GuardBoundary([&] {
+    auto* managed = Export<DLManagedTensorVersioned>(from);
+    managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed->flags = FlagsOf(static_cast<TensorObject*>(static_cast<TVMFFIObject*>(from)));
+    *out = managed;
+  });
+}
+
+int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prototype,
+                                 TVMFFIObjectHandle* out) {
+  return GuardBoundary([&] { *out = NewView(source, *prototype).release(); });
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "type_table.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "error.h"
+#include "text.h"
+#include "type_names.h"
+#include "value.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, register nothing
+
+// Text that lives as long as the table.
+std::string_view Intern(std::string_view text) { return *new std::string(text); }
+TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return Lend(Intern(View(text))); }
+
+TVMFFIAny Retain(const TVMFFIAny& value) { return Value::FromView(value).Release(); }
+
+}  // namespace
+
+TypeTable& TypeTable::Global() {
+  static auto* table = new TypeTable();
+  return *table;
+}
+
+TypeTable::TypeTable() {
+  for (const BuiltinType& type : kBuiltinTypes) {
+    bool has_parent = type.index > kTVMFFIObject;
+    // Only ffi.Object itself leaves room for children beyond its own range.
+    bool is_root = type.index == kTVMFFIObject;
+    Add({type.key, type.index, has_parent ? 1 : 0, 0, is_root, has_parent ? kTVMFFIObject : -1});
+  }
+  for (std::string_view name : kTypeAttrNames) GetOrAddColumn(name);
+}
+
+TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
+  auto position = static_cast<size_t>(index);
+  if (index < 0 || position >= kChunkSize * kMaxChunks) return nullptr;
+  const Chunk* chunk = chunks_[position >> kChunkBits].load(std::memory_order_acquire);
+  if (chunk == nullptr) return nullptr;
+  return (*chunk)[position & (kChunkSize - 1)].load(std::memory_order_acquire);
+}
+
+TypeTable::Entry& TypeTable::RegisteredEntry(int32_t index, const char* what) {
+  Entry* entry = FindEntry(index);
+  if (entry == nullptr) {
+    Raise("InternalError", "cannot register ", what, ": no type has index ", index);
+  }
+  return *entry;
+}
+
+const TVMFFITypeInfo* TypeTable::Find(int32_t index) const {
+  const Entry* entry = FindEntry(index);
+  return entry == nullptr ? nullptr : &entry->info;
+}
+
+std::string_view TypeTable::KeyOf(int32_t index) const {
+  const TVMFFITypeInfo* info = Find(index);
+  return info == nullptr ? std::string_view("<unregistered type>") : View(info->type_key);
+}
+
+bool TypeTable::IsInstance(int32_t index, int32_t ancestor_index) const {
+  if (index == ancestor_index) return true;
+  const TVMFFITypeInfo* info = Find(index);
+  const TVMFFITypeInfo* ancestor = Find(ancestor_index);
+  return info != nullptr && ancestor != nullptr && info->type_depth > ancestor->type_depth &&
+         info->type_ancestors[ancestor->type_depth] == ancestor;
+}
+
+std::vector<std::string_view> TypeTable::Keys() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return keys_;
+}
+
+int32_t TypeTable::FindIndex(std::string_view key) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = index_by_key_.find(key);
+  return found == index_by_key_.end() ? -1 : found->second;
+}
+
+int32_t TypeTable::GetOrAllocIndex(const TypeRequest& request) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = index_by_key_.find(request.key);
+  if (found != index_by_key_.end()) return found->second;
+  if (request.parent_index == kQueryOnly) return kQueryOnly;
+  return Add(request);
+}
+
+int32_t TypeTable::Add(const TypeRequest& request) {
+  Entry* parent = request.parent_index < 0 ? nullptr : FindEntry(request.parent_index);
+  if (request.parent_index >= 0 && parent == nullptr) {
+    Raise("InternalError", "type `", request.key, "`: no type has the parent index ",
+          request.parent_index);
+  }
+  int32_t parent_depth = parent == nullptr ? -1 : parent->info.type_depth;
+  if (request.depth != parent_depth + 1) {
+    Raise("InternalError", "type `", request.key, "`: depth ", request.depth,
+          " does not follow the parent's depth ", parent_depth);
+  }
+  if (request.child_slots < 0) {
+    Raise("InternalError", "type `", request.key, "`: child_slots is ", request.child_slots);
+  }
+  int32_t index = request.static_index;
+  if (index < 0) {
+    index = AllocDynamicIndex(request, parent);
+  } else if (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr) {
+    Raise("InternalError", "type `", request.key, "`: static index ", index,
+          " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
+  }
+  if (parent != nullptr && index <= parent->info.type_index) {
+    Raise("InternalError", "type `", request.key, "`: index ", index,
+          " must be greater than the parent's ", parent->info.type_index);
+  }
+
+  auto* entry = new Entry();
+  TVMFFITypeInfo& info = entry->info;
+  info.type_index = index;
+  info.type_depth = request.depth;
+  info.type_key = Lend(Intern(request.key));
+  info.type_key_hash = std::hash<std::string_view>()(request.key);  // libstdc++'s, by contract
+  auto* ancestors = new const TVMFFITypeInfo*[static_cast<size_t>(request.depth) + 1]();
+  if (parent != nullptr) {
+    std::copy_n(parent->info.type_ancestors, parent_depth, ancestors);
+    ancestors[parent_depth] = &parent->info;
+  }
+  info.type_ancestors = ancestors;
+  entry->slots = request.child_slots + 1;
+  entry->allocated_slots = 1;
+  entry->children_may_overflow =
+      request.children_may_overflow && (parent == nullptr || parent->children_may_overflow);
+  Publish(index, entry);
+  index_by_key_.emplace(View(info.type_key), index);
+  keys_.push_back(View(info.type_key));
+  return index;
+}
+
+// A child takes its range from the parent's while that has room, else from the end of the table.
+int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) {
+  if (parent == nullptr) {
+    Raise("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
+  }
+  int32_t needed = request.child_slots + 1;
+  if (parent->allocated_slots + needed <= parent->slots) {
+    int32_t index = parent->info.type_index + parent->allocated_slots;
+    parent->allocated_slots += needed;
+    return index;
+  }
+  if (!parent->children_may_overflow) {
+    Raise("InternalError", "type `", request.key, "`: parent `", View(parent->info.type_key),
+          "` has no slot left for ", needed, " more types");
+  }
+  if (needed > static_cast<int32_t>(kChunkSize * kMaxChunks) - next_dynamic_index_) {
+    Raise("InternalError", "type `", request.key, "`: the type table is full");
+  }
+  int32_t index = next_dynamic_index_;
+  next_dynamic_index_ += needed;
+  return index;
+}
+
+void TypeTable::Publish(int32_t index, Entry* entry) {
+  std::atomic<Chunk*>& slot = chunks_[static_cast<size_t>(index) >> kChunkBits];
+  Chunk* chunk = slot.load(std::memory_order_relaxed);
+  if (chunk == nullptr) {
+    chunk = new Chunk();
+    slot.store(chunk, std::memory_order_release);
+  }
+  (*chunk)[static_cast<size_t>(index) & (kChunkSize - 1)].store(entry, std::memory_order_release);
+}
+
+void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = RegisteredEntry(index, "a field");
+  std::string_view name = View(info.name);
+  for (size_t i = 0; i < entry.fields.size(); ++i) {
+    if (View(entry.fields.data()[i].name) == name) {
+      Raise("InternalError", "type `", View(entry.info.type_key), "` already has a field `", name,
+            "`");
+    }
+  }
+  for (int32_t depth = 0; depth < entry.info.type_depth; ++depth) {
+    const TVMFFITypeInfo* ancestor = entry.info.type_ancestors[depth];
+    for (int32_t i = 0; i < ancestor->num_fields; ++i) {
+      if (View(ancestor->fields[i].name) != name) continue;
+      std::string key(View(entry.info.type_key)), base(View(ancestor->type_key));
+      std::fprintf(stderr, "warning: field `%s` of type `%s` hides the one of its ancestor `%s`\n",
+                   std::string(name).c_str(), key.c_str(), base.c_str());
+    }
+  }
+  TVMFFIFieldInfo field = info;
+  field.name = Intern(info.name);
+  field.doc = Intern(info.doc);
+  field.metadata = Intern(info.metadata);
+  if ((info.flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info.setter != nullptr) {
+    IncRef(static_cast<TVMFFIObject*>(info.setter));
+  }
+  bool has_default = info.flags & kTVMFFIFieldFlagBitMaskHasDefault;
+  field.default_value_or_factory = has_default ? Retain(info.default_value_or_factory) : NoneAny();
+  entry.fields.Append(field);
+  entry.info.fields = entry.fields.data();
+  __atomic_store_n(&entry.info.num_fields, static_cast<int32_t>(entry.fields.size()),
+                   __ATOMIC_RELEASE);
+}
+
+void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = RegisteredEntry(index, "a method");
+  TVMFFIMethodInfo method = info;
+  method.name = Intern(info.name);
+  method.doc = Intern(info.doc);
+  method.metadata = Intern(info.metadata);
+  method.method = Retain(info.method);
+  entry.methods.Append(method);
+  entry.info.methods = entry.methods.data();
+  __atomic_store_n(&entry.info.num_methods, static_cast<int32_t>(entry.methods.size()),
+                   __ATOMIC_RELEASE);
+}
+
+void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry& entry = RegisteredEntry(index, "metadata");
+  if (entry.info.metadata != nullptr) {
+    Raise("RuntimeError", "type `", View(entry.info.type_key), "` already has metadata");
+  }
+  entry.metadata = metadata;
+  entry.metadata.doc = Intern(metadata.doc);
+  __atomic_store_n(&entry.info.metadata, &entry.metadata, __ATOMIC_RELEASE);
+}
+
+TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
+  auto found = column_by_name_.find(name);
+  if (found != column_by_name_.end()) return *found->second;
+  auto* column = new Column();
+  column_by_name_.emplace(Intern(name), column);
+  return *column;
+}
+
+void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Column& column = GetOrAddColumn(name);
+  if (index == kTVMFFINone) return;
+  if (index < 0 || static_cast<size_t>(index) >= kChunkSize * kMaxChunks) {
+    Raise("ValueError", "TypeAttr `", name, "`: type index ", index, " is out of range");
+  }
+  auto position = static_cast<size_t>(index);
+  if (position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone) {
+    Raise("RuntimeError", "TypeAttr `", name, "` is already registered for type index ", index,
+          " (`", KeyOf(index), "`)");
+  }
+  TVMFFIAny owned = Retain(value);
+  column.values.ExtendTo(position + 1, NoneAny());
+  column.values.data()[position] = owned;
+  // Data first: a reader that sees the new size must find the array that has it.
+  __atomic_store_n(&column.view.data, column.values.data(), __ATOMIC_RELEASE);
+  __atomic_store_n(&column.view.size, static_cast<int32_t>(column.values.size()), __ATOMIC_RELEASE);
+}
+
+const TVMFFITypeAttrColumn* TypeTable::FindColumn(std::string_view name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  auto found = column_by_name_.find(name);
+  return found == column_by_name_.end() ? nullptr : &found->second->view;
+}
+
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex) {
+  return GuardBoundary([&] {
+    int32_t index = TypeTable::Global().FindIndex(View(*type_key));
+    if (index < 0) Raise("InternalError", "Cannot find type `", View(*type_key), "`");
+    *out_tindex = index;
+  });
+}
+
+int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key, int32_t static_type_index,
+                                  int32_t type_depth, int32_t num_child_slots,
+                                  int32_t child_slots_can_overflow, int32_t parent_type_index) {
+  return GuardOrExit("TVMFFITypeGetOrAllocIndex", [&] {
+    return TypeTable::Global().GetOrAllocIndex({View(*type_key), static_type_index, type_depth,
+                                                num_child_slots, child_slots_can_overflow != 0,
+                                                parent_type_index});
+  });
+}
+
+const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) {
+  return GuardOrExit("TVMFFIGetTypeInfo", [&] {
+    const TVMFFITypeInfo* info = TypeTable::Global().Find(type_index);
+    if (info == nullptr) Raise("InternalError", "no type is registered with index ", type_index);
+    return info;
+  });
+}
+
+int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info) {
+  return GuardBoundary([&] { TypeTable::Global().RegisterField(type_index, *info); });
+}
+
+int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info) {
+  return GuardBoundary([&] { TypeTable::Global().RegisterMethod(type_index, *info); });
+}
+
+int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata) {
+  return GuardBoundary([&] { TypeTable::Global().RegisterMetadata(type_index, *metadata); });
+}
+
+int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray* attr_name,
+                           const TVMFFIAny* attr_value) {
+  return GuardBoundary(
+      [&] { TypeTable::Global().RegisterAttr(type_index, View(*attr_name), *attr_value); });
+}
+
+const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray* attr_name) {
+  return GuardOrExit("TVMFFIGetTypeAttrColumn",
+                     [&] { return TypeTable::Global().FindColumn(View(*attr_name)); });
+}

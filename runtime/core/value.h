@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Value: a TVMFFIAny that owns what it holds.  Same 16 bytes, so it crosses the C ABI as is.
+#ifndef TVM_FFI_RUNTIME_CORE_VALUE_H_
+#define TVM_FFI_RUNTIME_CORE_VALUE_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include <string_view>
+
+#include "object.h"
+
+namespace tvm::ffi::runtime {
+
+inline TVMFFIAny NoneAny() {
+  TVMFFIAny any;
+  any.type_index = kTVMFFINone;
+  any.zero_padding = 0;
+  any.v_int64 = 0;
+  return any;
+}
+
+inline TVMFFIAny IntAny(int64_t value) {
+  TVMFFIAny any = NoneAny();
+  any.type_index = kTVMFFIInt;
+  any.v_int64 = value;
+  return any;
+}
+
+class Value {
+ public:
+  Value() : raw_(NoneAny()) {}
+  Value(const Value& other) : raw_(other.raw_) {
+    if (IsObject()) IncRef(raw_.v_obj);
+  }
+  Value(Value&& other) noexcept : raw_(other.Release()) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  ~Value() {
+    if (IsObject()) DecRef(raw_.v_obj);
+  }
+
+  // Takes over an owned any.
+  static Value Adopt(TVMFFIAny owned) { return Value(owned); }
+  // Copies a borrowed any by the rules of TVMFFIAnyViewToOwnedAny: borrowed text is copied, an
+  // rvalue reference is emptied.
+  static Value FromView(const TVMFFIAny& view);
+
+  template <typename T>
+  static Value FromObject(Ref<T> object) {
+    if (!object) return Value();
+    TVMFFIAny any = NoneAny();
+    any.type_index = object.header()->type_index;
+    any.v_obj = object.release();
+    return Value(any);
+  }
+  static Value Int(int64_t value) { return Value(IntAny(value)); }
+  static Value Bool(bool value) {
+    TVMFFIAny any = IntAny(value ? 1 : 0);
+    any.type_index = kTVMFFIBool;
+    return Value(any);
+  }
+  // Copies text: small when it fits into 7 bytes, else a heap object.
+  static Value String(std::string_view text);
+  static Value Bytes(std::string_view content);
+
+  const TVMFFIAny& raw() const { return raw_; }
+  int32_t type_index() const { return raw_.type_index; }
+  bool IsNone() const { return raw_.type_index == kTVMFFINone; }
+  bool IsObject() const { return raw_.type_index >= kTVMFFIStaticObjectBegin; }
+  TVMFFIAny Release() {
+    TVMFFIAny out = raw_;
+    raw_ = NoneAny();
+    return out;
+  }
+
+ private:
+  explicit Value(TVMFFIAny owned) : raw_(owned) {}
+
+  TVMFFIAny raw_;
+};
+
+// Whether the any holds text in one of its forms: raw, small or heap.
+inline bool IsText(const TVMFFIAny& any) {
+  return any.type_index == kTVMFFISmallStr || any.type_index == kTVMFFIStr ||
+         any.type_index == kTVMFFIRawStr;
+}
+
+// Content of an any for which IsText holds; borrowed from it.
+std::string_view ViewOfText(const TVMFFIAny& any);
+
+}  // namespace tvm::ffi::runtime
+
+#endif  // TVM_FFI_RUNTIME_CORE_VALUE_H_
