@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions, tensors and errors that cross between Python and any other language at C speed.
+
+>>> import tvm_ffi
+>>> add_one = tvm_ffi.convert_func(lambda x: x + 1)
+>>> add_one(41)
+42
+
+Importing this package loads no array library, starts no process, writes no file and installs no
+signal handler.
+"""
+
+from . import core
+from ._dtype import (
+    bfloat16,
+    bool,  # noqa: A004  (the dtype; star imports leave the builtin alone)
+    dtype,
+    float4_e2m1fn,
+    float4_e2m1fnx2,
+    float6_e2m3fn,
+    float6_e3m2fn,
+    float8_e3m4,
+    float8_e4m3,
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+    float8_e8m0fnu,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ._tensor import Shape, device, from_dlpack
+from ._version import __version__, __version_tuple__
+from .core import Device, DLDeviceType, Function, Object, Tensor, convert_func
+from .error import register_error
+from .module import Module, load_module
+from .registry import (
+    get_global_func,
+    get_global_func_metadata,
+    init_ffi_api,
+    register_global_func,
+    remove_global_func,
+)
+from .stream import StreamContext, get_raw_stream, use_raw_stream, use_torch_stream
+
+__all__ = [
+    "DLDeviceType",
+    "Device",
+    "Function",
+    "Module",
+    "Object",
+    "Shape",
+    "StreamContext",
+    "Tensor",
+    "__version__",
+    "__version_tuple__",
+    "convert_func",
+    "core",
+    "device",
+    "dtype",
+    "from_dlpack",
+    "get_global_func",
+    "get_global_func_metadata",
+    "get_raw_stream",
+    "init_ffi_api",
+    "load_module",
+    "register_error",
+    "register_global_func",
+    "remove_global_func",
+    "use_raw_stream",
+    "use_torch_stream",
+]

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+from cpython.object cimport PyObject
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._object cimport CObject
+
+ctypedef PyObject* (*Vectorcall)(
+    PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
+
+
+cdef class Function(CObject):
+    cdef Vectorcall vectorcall  # at a fixed offset, which the type announces to the interpreter
+    cdef bint releases_gil
+    cdef dict __dict__

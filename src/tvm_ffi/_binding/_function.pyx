@@ -1,0 +1,474 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True
+"""Functions: calls from Python into native code, and Python callables as native functions.
+
+The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the
+exact type for the commonest types and one cached function pointer for all others; then one
+indirect call, with the GIL released if the function says so; then one switch on the result.
+No Cython traceback entry is made on the way, so users see their frames and the native ones only.
+"""
+
+import os
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uintptr_t
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_rule, choose_packer, find_packer, keep_temporary,
+    make_object, pack_owned, pack_view, release_temporaries,
+)
+from tvm_ffi._binding._error cimport (
+    check, raise_from_native, raise_to_native, set_exception, without_binding_frames,
+)
+from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_object
+from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding._scalar cimport pack_int
+from tvm_ffi._binding._tensor cimport Tensor, end_view, wrap_view
+from tvm_ffi._binding._text cimport pack_str, text_of
+
+from tvm_ffi._binding._object import register_class
+
+cdef extern from "Python.h":
+    """
+    /* Lets instances of a class be called through the function pointer at this offset.  tp_call
+     * stays right for callers that come with a tuple. */
+    static void tvm_ffi_enable_vectorcall(PyTypeObject* cls, Py_ssize_t offset) {
+      cls->tp_vectorcall_offset = offset;
+      cls->tp_call = PyVectorcall_Call;
+      cls->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+      PyType_Modified(cls);
+    }
+    """
+    void enable_vectorcall "tvm_ffi_enable_vectorcall"(PyTypeObject* cls, Py_ssize_t offset)
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState* PyEval_SaveThread() noexcept
+    void PyEval_RestoreThread(PyThreadState* state) noexcept
+    object PyVectorcall_Call(object callable, tuple args, PyObject* kwargs)
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
+    double PyFloat_AS_DOUBLE(PyObject* value) noexcept
+    PyObject* PyLong_FromLongLong(long long value) noexcept
+    PyObject* PyFloat_FromDouble(double value) noexcept
+    PyObject* PyErr_NoMemory() noexcept
+    PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
+    PyObject* Py_None
+
+cdef enum:
+    MAX_STACK_ARGS = 8  # more than these go to the heap
+
+# Initial Function.release_gil.
+cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0
+
+
+# ---- Python calls native -------------------------------------------------------------------
+
+cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* state) noexcept:
+    cdef PyTypeObject* cls = Py_TYPE(value)
+    cdef const Packer* packer
+    if cls == &PyLong_Type:
+        return pack_int(value, out, state, NULL)
+    if cls == &PyFloat_Type:
+        out.type_index = _abi.kTVMFFIFloat
+        out.zero_padding = 0
+        out.v_float64 = PyFloat_AS_DOUBLE(value)
+        return 0
+    if cls == &PyUnicode_Type:
+        return pack_str(value, out, state, NULL)
+    packer = find_packer(cls)
+    if packer == NULL:
+        packer = choose_packer(value)
+        if packer == NULL:
+            return -1
+    return packer.pack(value, out, state, packer)
+
+
+cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) noexcept:
+    cdef int32_t index = result.type_index
+    if index == _abi.kTVMFFINone:
+        Py_INCREF(<object>Py_None)
+        return Py_None
+    if index == _abi.kTVMFFIInt:
+        return PyLong_FromLongLong(result.v_int64)
+    if index == _abi.kTVMFFIFloat:
+        return PyFloat_FromDouble(result.v_float64)
+    return (<_Unpack>make_object)(result, state)
+
+
+# make_object seen as a C function that returns NULL with an exception set.
+ctypedef PyObject* (*_Unpack)(_abi.TVMFFIAny* owned, CallState* state) noexcept
+
+
+cdef inline int _invoke(
+    Function function, _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) noexcept:
+    cdef _abi.TVMFFIObjectHandle handle = function.chandle
+    cdef _abi.TVMFFISafeCallType safe_call = _abi.TVMFFIFunctionGetCellPtr(handle).safe_call
+    cdef PyThreadState* thread
+    cdef int code
+    if not function.releases_gil:
+        return safe_call(handle, args, num_args, result)
+    thread = PyEval_SaveThread()
+    code = safe_call(handle, args, num_args, result)
+    PyEval_RestoreThread(thread)
+    return code
+
+
+cdef int _invoke_in_environment(
+    Function function, _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    CallState* state,
+) noexcept:
+    """Call with the stream and the allocator of the arguments' framework; restore both after."""
+    cdef _abi.DLPackManagedTensorAllocator allocator = state.exchange_api.managed_tensor_allocator
+    cdef _abi.DLPackManagedTensorAllocator previous_allocator = NULL
+    cdef void* previous_stream = NULL
+    cdef int code
+    if state.stream_device_type != 0:
+        if _abi.TVMFFIEnvSetStream(
+            state.stream_device_type, state.stream_device_id, state.stream, &previous_stream
+        ) != 0:
+            return -1
+    if allocator != NULL:
+        _abi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, &previous_allocator)
+    code = _invoke(function, args, num_args, result)
+    if allocator != NULL:
+        _abi.TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator, 0, NULL)
+    if state.stream_device_type != 0:
+        _abi.TVMFFIEnvSetStream(
+            state.stream_device_type, state.stream_device_id, previous_stream, NULL)
+    return code
+
+
+cdef PyObject* _call_with_buffers(
+    Function function, PyObject* const* values, int32_t num_args, _abi.TVMFFIAny* args,
+    _abi.TVMFFIObject** temporaries,
+) noexcept:
+    cdef CallState state
+    cdef _abi.TVMFFIAny result
+    cdef PyObject* answer = NULL
+    cdef int32_t i
+    cdef int code
+    state.temporaries = temporaries
+    state.num_temporaries = 0
+    state.stream_device_type = 0
+    state.exchange_api = NULL
+    for i in range(num_args):
+        if _pack_argument(values[i], &args[i], &state) != 0:
+            release_temporaries(&state)
+            _explain_argument(function, i)
+            return NULL
+    result.type_index = _abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    if state.exchange_api == NULL:
+        code = _invoke(function, args, num_args, &result)
+    else:
+        code = _invoke_in_environment(function, args, num_args, &result, &state)
+    if code == 0:
+        answer = _unpack_result(&result, &state)
+    else:
+        raise_from_native(code)
+    if state.num_temporaries != 0:
+        release_temporaries(&state)
+    return answer
+
+
+cdef PyObject* _call(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Function."""
+    cdef _abi.TVMFFIAny args[MAX_STACK_ARGS]
+    cdef _abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef Function function = <Function>callable
+    if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
+        return _call_unusual(function, values, num_args, kwnames)
+    return _call_with_buffers(function, values, <int32_t>num_args, args, temporaries)
+
+
+cdef PyObject* _call_unusual(
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """Calls with many arguments, and those that cannot be made at all."""
+    cdef _abi.TVMFFIAny* args
+    cdef _abi.TVMFFIObject** temporaries
+    cdef PyObject* answer = NULL
+    if kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0:
+        set_exception(TypeError(
+            f"__call__() got an unexpected keyword argument '{<object>PyTuple_GET_ITEM(kwnames, 0)}'"
+        ))
+        return NULL
+    if function.chandle == NULL:
+        set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+        return NULL
+    args = <_abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(_abi.TVMFFIAny) + 1)
+    temporaries = <_abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
+    if args != NULL and temporaries != NULL:
+        answer = _call_with_buffers(function, values, <int32_t>num_args, args, temporaries)
+    else:
+        PyErr_NoMemory()
+    PyMem_Free(args)
+    PyMem_Free(temporaries)
+    return answer
+
+
+# ---- failures while packing ----------------------------------------------------------------
+
+# Exceptions whose text is all there is to them: these can be made anew with more in it.
+cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
+
+
+cdef int _explain_argument(Function function, int32_t position) noexcept:
+    """Say in the exception that is set which argument of which function it is about."""
+    cdef str where = f"argument #{position} when calling `{_display_name(function)}`"
+    try:
+        check(-2)  # turns the exception that is set into one we can catch
+    except BaseException as error:
+        traceback = without_binding_frames(error.__traceback__)
+        if type(error) in _PLAIN_ERRORS:
+            explained = type(error)(f"Cannot pass {where}: {error}")
+        else:
+            explained = error
+            if hasattr(error, "add_note"):
+                error.add_note(f"While passing {where}")
+        explained.__suppress_context__ = True
+        explained.__traceback__ = traceback
+        set_exception(explained)
+    return -1
+
+
+cdef str _display_name(Function function):
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
+
+
+# ---- native calls Python -------------------------------------------------------------------
+
+cdef object _argument_to_python(const _abi.TVMFFIAny* view):
+    """A callback argument, which is borrowed: objects get a reference of their own."""
+    cdef int32_t index = view.type_index
+    cdef _abi.TVMFFIAny owned = view[0]
+    if index in (_abi.kTVMFFIRawStr, _abi.kTVMFFIByteArrayPtr):
+        return text_of(view)
+    if index == _abi.kTVMFFIDLTensorPtr:
+        return wrap_view(<_abi.DLTensor*>view.v_ptr)
+    if index == _abi.kTVMFFIObjectRValueRef:
+        check(_abi.TVMFFIAnyViewToOwnedAny(view, &owned))
+    elif index >= _abi.kTVMFFIStaticObjectBegin:
+        _abi.TVMFFIObjectIncRef(owned.v_obj)
+    return make_object(&owned, NULL)
+
+
+cdef int _end_views(list values) except -1:
+    for value in values:
+        if isinstance(value, Tensor) and (<CObject>value).chandle == NULL:
+            end_view(<Tensor>value)
+    return 0
+
+
+cdef int _run_callback(
+    object function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) except -1:
+    cdef list values = []
+    cdef bint has_views = False
+    cdef int32_t i
+    for i in range(num_args):
+        values.append(_argument_to_python(&args[i]))
+        has_views |= args[i].type_index == _abi.kTVMFFIDLTensorPtr
+    try:
+        answer = function(*values)
+        if pack_owned(<PyObject*>answer, result) != 0:
+            return check(-2)
+    finally:
+        if has_views:
+            _end_views(values)
+    if result.type_index == _abi.kTVMFFIDLTensorPtr:
+        result.type_index = _abi.kTVMFFINone
+        result.v_ptr = NULL
+        raise ValueError(
+            "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
+    return 0
+
+
+cdef int _callback(
+    void* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) noexcept nogil:
+    """The native function of every Python callable; runs on any thread."""
+    if not can_enter_python():
+        _abi.TVMFFIErrorSetRaisedFromCStr(
+            b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
+        return -1
+    with gil:
+        try:
+            return _run_callback(<object>function, args, num_args, result)
+        except BaseException as error:
+            return raise_to_native(error)
+
+
+cdef int _new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
+    Py_INCREF(function)
+    if _abi.TVMFFIFunctionCreate(
+        <void*>function, _callback, release_python_object, out
+    ) != 0:
+        release_python_object(<void*>function)
+        check(-1)
+    return 0
+
+
+cdef int _pack_callable(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIObjectHandle function = NULL
+    _new_callback(<object>value, &function)
+    out.type_index = _abi.kTVMFFIFunction
+    out.zero_padding = 0
+    out.v_obj = <_abi.TVMFFIObject*>function
+    return keep_temporary(state, function)
+
+
+cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
+    if not callable(value):
+        return False
+    packer.pack = <PackFunction>_pack_callable
+    return True
+
+
+# ---- the class -----------------------------------------------------------------------------
+
+cdef class Function(CObject):
+    """A function that any language can call.
+
+    Calling it converts the arguments, runs the native code with the GIL released (see
+    `release_gil`), and converts the result; keyword arguments are not accepted.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be converted; the message names function and position.
+    Exception
+        What the function raised: a native error arrives as the class registered for its kind, a
+        Python exception as the very same object.
+
+    Notes
+    -----
+    Made by `get_global_func`, `convert`, or the functions of a module.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = _call
+        self.releases_gil = _releases_gil_by_default
+
+    def __call__(self, *args):
+        # Reached through `Function.__call__` only: calls of an instance take the pointer above.
+        return PyVectorcall_Call(self, args, NULL)
+
+    @property
+    def release_gil(self) -> bool:
+        """Whether other Python threads run while this function does."""
+        return self.releases_gil
+
+    @release_gil.setter
+    def release_gil(self, value: bool) -> None:
+        self.releases_gil = value
+
+    @staticmethod
+    def __from_extern_c__(c_symbol: int, *, keep_alive_object=None) -> Function:
+        """Return a function that calls the C function at this address.
+
+        Parameters
+        ----------
+        c_symbol : int
+            Address of a function with the packed calling convention; its first argument is NULL.
+        keep_alive_object : object, optional
+            Kept alive as long as the function.
+        """
+        cdef _abi.TVMFFIObjectHandle handle = NULL
+        cdef uintptr_t address = c_symbol
+        if address == 0:
+            raise ValueError("c_symbol must be the address of a function, got 0")
+        keep_alive = _ExternC(address, keep_alive_object)
+        Py_INCREF(keep_alive)
+        if _abi.TVMFFIFunctionCreate(
+            <void*>keep_alive, _call_extern_c, release_python_object, &handle
+        ) != 0:
+            release_python_object(<void*>keep_alive)
+            check(-1)
+        return wrap_object(handle)
+
+    def __repr__(self):
+        return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
+
+
+cdef class _ExternC:
+    """The address of a C function, and what has to live as long as it is called."""
+
+    cdef _abi.TVMFFISafeCallType safe_call
+    cdef object keep_alive
+
+    def __init__(self, uintptr_t address, keep_alive):
+        self.safe_call = <_abi.TVMFFISafeCallType>address
+        self.keep_alive = keep_alive
+
+
+cdef int _call_extern_c(
+    void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) noexcept nogil:
+    return (<_ExternC>self).safe_call(NULL, args, num_args, result)
+
+
+def convert_func(pyfunc) -> Function:
+    """Return a native function that calls a Python callable.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Called with the GIL held, on whatever thread the caller is on.
+    """
+    cdef _abi.TVMFFIObjectHandle handle = NULL
+    if isinstance(pyfunc, Function):
+        return pyfunc
+    if not callable(pyfunc):
+        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
+    _new_callback(pyfunc, &handle)
+    return wrap_object(handle)
+
+
+# ---- the global function table -------------------------------------------------------------
+
+def find_global_func(name: str):
+    """Return the function registered under this name, or None."""
+    cdef bytes text = name.encode("utf-8")
+    cdef _abi.TVMFFIByteArray view
+    cdef _abi.TVMFFIObjectHandle handle = NULL
+    view.data, view.size = text, len(text)
+    check(_abi.TVMFFIFunctionGetGlobal(&view, &handle))
+    if handle == NULL:
+        return None
+    function = wrap_object(handle)
+    function.__name__ = name
+    return function
+
+
+def set_global_func(name: str, Function function not None, bint override) -> None:
+    """Register the function; RuntimeError if the name is taken and `override` is false."""
+    cdef bytes text = name.encode("utf-8")
+    cdef _abi.TVMFFIByteArray view
+    view.data, view.size = text, len(text)
+    check(_abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+
+
+def _install():
+    """Make Function callable without an argument tuple, and known to the tables."""
+    cdef Function probe = Function.__new__(Function)
+    enable_vectorcall(
+        <PyTypeObject*>Function, <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe))
+    register_class(_abi.kTVMFFIFunction, Function)
+    add_rule(28, _callable_rule)
+
+
+_install()

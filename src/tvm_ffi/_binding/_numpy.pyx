@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True, cdivision=True
+"""NumPy arrays as argument tensors, read through NumPy's C API.
+
+NumPy is never imported from here: the C API is bound when the first array arrives, and by then
+somebody has imported it.
+"""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._call_tensor cimport (
+    CallTensor, extents_of, recycle_call_tensor, take_call_tensor,
+)
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_rule, keep_temporary,
+)
+
+cdef extern from "numpy/arrayobject.h":
+    """
+    static int tvm_ffi_bind_numpy(void) { import_array1(-1); return 0; }
+    """
+    ctypedef Py_ssize_t npy_intp
+    ctypedef struct PyArray_Descr:
+        char kind
+        char byteorder
+        int type_num
+    ctypedef struct PyArrayObject:
+        pass
+    int bind_numpy "tvm_ffi_bind_numpy"() except -1
+    void* PyArray_DATA(PyArrayObject* array) noexcept
+    int PyArray_NDIM(PyArrayObject* array) noexcept
+    npy_intp* PyArray_DIMS(PyArrayObject* array) noexcept
+    npy_intp* PyArray_STRIDES(PyArrayObject* array) noexcept
+    int PyArray_FLAGS(PyArrayObject* array) noexcept
+    PyArray_Descr* PyArray_DESCR(PyArrayObject* array) noexcept
+    Py_ssize_t PyArray_ITEMSIZE(PyArrayObject* array) noexcept
+    bint PyArray_ISNBO(char byteorder) noexcept
+    enum:
+        NPY_ARRAY_WRITEABLE
+        NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG
+        NPY_ULONG, NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_LONGDOUBLE
+        NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
+
+# DLPack type by NumPy's type number; bits 0: not supported.
+cdef _abi.DLDataType _dtype_by_number[32]
+# The same for types of extension packages, by the number NumPy gave them; filled as met.
+cdef dict _extension_dtypes = {}
+
+# Types of ml_dtypes whose memory layout DLPack shares: (type code, bits).  Its types below 8 bits
+# spend a byte per element, which DLPack has no way to say without padding.
+_ML_DTYPES = {
+    "bfloat16": (_abi.kDLBfloat, 16),
+    "float8_e3m4": (_abi.kDLFloat8_e3m4, 8),
+    "float8_e4m3": (_abi.kDLFloat8_e4m3, 8),
+    "float8_e4m3b11fnuz": (_abi.kDLFloat8_e4m3b11fnuz, 8),
+    "float8_e4m3fn": (_abi.kDLFloat8_e4m3fn, 8),
+    "float8_e4m3fnuz": (_abi.kDLFloat8_e4m3fnuz, 8),
+    "float8_e5m2": (_abi.kDLFloat8_e5m2, 8),
+    "float8_e5m2fnuz": (_abi.kDLFloat8_e5m2fnuz, 8),
+    "float8_e8m0fnu": (_abi.kDLFloat8_e8m0fnu, 8),
+}
+
+
+cdef void _set_dtype(int number, int code, size_t size_bytes) noexcept:
+    _dtype_by_number[number].code = <unsigned char>code
+    _dtype_by_number[number].bits = <unsigned char>(8 * size_bytes)
+    _dtype_by_number[number].lanes = 1
+
+
+cdef void _fill_dtypes() noexcept:
+    # By C type, as NumPy numbers them: which one int64 is depends on the platform.
+    _set_dtype(NPY_BOOL, _abi.kDLBool, 1)
+    _set_dtype(NPY_BYTE, _abi.kDLInt, sizeof(signed char))
+    _set_dtype(NPY_SHORT, _abi.kDLInt, sizeof(short))
+    _set_dtype(NPY_INT, _abi.kDLInt, sizeof(int))
+    _set_dtype(NPY_LONG, _abi.kDLInt, sizeof(long))
+    _set_dtype(NPY_LONGLONG, _abi.kDLInt, sizeof(long long))
+    _set_dtype(NPY_UBYTE, _abi.kDLUInt, sizeof(unsigned char))
+    _set_dtype(NPY_USHORT, _abi.kDLUInt, sizeof(unsigned short))
+    _set_dtype(NPY_UINT, _abi.kDLUInt, sizeof(unsigned int))
+    _set_dtype(NPY_ULONG, _abi.kDLUInt, sizeof(unsigned long))
+    _set_dtype(NPY_ULONGLONG, _abi.kDLUInt, sizeof(unsigned long long))
+    _set_dtype(NPY_HALF, _abi.kDLFloat, 2)
+    _set_dtype(NPY_FLOAT, _abi.kDLFloat, sizeof(float))
+    _set_dtype(NPY_DOUBLE, _abi.kDLFloat, sizeof(double))
+    _set_dtype(NPY_CFLOAT, _abi.kDLComplex, 2 * sizeof(float))
+    _set_dtype(NPY_CDOUBLE, _abi.kDLComplex, 2 * sizeof(double))
+
+
+cdef int _unsupported_dtype(PyObject* array, _abi.DLDataType* out) except -1:
+    """The dtype of an extension package, or a TypeError."""
+    cdef object dtype = (<object>array).dtype
+    cdef object known = _extension_dtypes.get(dtype)
+    if known is None and dtype.type.__module__ == "ml_dtypes":
+        known = _ML_DTYPES.get(dtype.name)
+        if known is not None:
+            _extension_dtypes[dtype] = known
+    if known is None:
+        raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={(<object>array).shape})")
+    out.code, out.bits = known
+    out.lanes = 1
+    return 0
+
+
+cdef int _raise_byte_order(PyObject* array) except -1:
+    raise TypeError(f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
+
+
+cdef int _raise_stride(PyObject* array, int dim) except -1:
+    raise ValueError(
+        f"strides[{dim}] is {(<object>array).strides[dim]} bytes, which is no multiple of the item "
+        f"size {(<object>array).itemsize}; copy the array first")
+
+
+cdef int _fill_extents(PyObject* value, CallTensor* tensor) noexcept:
+    """Copy the shape, and the strides in elements."""
+    cdef PyArrayObject* array = <PyArrayObject*>value
+    cdef int ndim = PyArray_NDIM(array)
+    cdef const npy_intp* shape = PyArray_DIMS(array)
+    cdef const npy_intp* strides = PyArray_STRIDES(array)
+    cdef npy_intp itemsize = PyArray_ITEMSIZE(array)
+    cdef npy_intp mask = itemsize - 1
+    cdef bint is_power_of_two = (itemsize & mask) == 0
+    cdef int shift = 0
+    cdef int dim
+    cdef int64_t* extents = extents_of(tensor, ndim)
+    if extents == NULL:
+        return -1
+    if is_power_of_two:
+        while (itemsize >> shift) > 1:
+            shift += 1
+    for dim in range(ndim):
+        extents[dim] = shape[dim]
+        if is_power_of_two and (strides[dim] & mask) == 0:
+            extents[ndim + dim] = strides[dim] >> shift  # arithmetic: keeps the sign
+        elif strides[dim] % itemsize == 0:
+            extents[ndim + dim] = strides[dim] // itemsize
+        else:
+            return (<_RaiseAt>_raise_stride)(value, dim)
+    tensor.tensor.ndim = ndim
+    tensor.tensor.shape = extents
+    tensor.tensor.strides = extents + ndim
+    return 0
+
+
+ctypedef int (*_RaiseAt)(PyObject* array, int dim) noexcept
+ctypedef int (*_Raise)(PyObject* array) noexcept
+ctypedef int (*_FindDtype)(PyObject* array, _abi.DLDataType* out) noexcept
+
+
+cdef int _fill(PyObject* value, CallTensor* tensor) noexcept:
+    cdef PyArrayObject* array = <PyArrayObject*>value
+    cdef PyArray_Descr* descr = PyArray_DESCR(array)
+    cdef int number = descr.type_num
+    if not PyArray_ISNBO(descr.byteorder):
+        return (<_Raise>_raise_byte_order)(value)
+    if 0 <= number < 32 and _dtype_by_number[number].bits != 0:
+        tensor.tensor.dtype = _dtype_by_number[number]
+    elif (<_FindDtype>_unsupported_dtype)(value, &tensor.tensor.dtype) != 0:
+        return -1
+    tensor.tensor.data = PyArray_DATA(array)
+    tensor.tensor.device.device_type = _abi.kDLCPU
+    tensor.tensor.device.device_id = 0
+    tensor.tensor.byte_offset = 0
+    tensor.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
+    return _fill_extents(value, tensor)
+
+
+cdef int _pack_array(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef CallTensor* tensor = take_call_tensor(value)
+    if tensor == NULL:
+        return -1
+    if _fill(value, tensor) != 0:
+        recycle_call_tensor(&tensor.header)
+        return -1
+    out.type_index = _abi.kTVMFFITensor
+    out.zero_padding = 0
+    out.v_obj = &tensor.header
+    return keep_temporary(state, tensor)
+
+
+cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
+    """Arrays and their subclasses, except those that export themselves in their own way."""
+    for base in cls.__mro__:
+        if base.__module__ == "numpy" and base.__name__ == "ndarray":
+            bind_numpy()
+            packer.pack = _pack_array
+            return True
+        if "__dlpack__" in vars(base):
+            return False
+    return False
+
+
+_fill_dtypes()
+add_rule(10, _array_rule)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True
+"""Handles of native objects as Python objects, and which class stands for which type."""
+
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uintptr_t
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._interpreter cimport release_python_object
+
+# The class of each type index; None where it is not decided yet.
+cdef list _class_by_index = []
+
+
+cdef class CObject:
+    """Owner of one reference to a native object.
+
+    Notes
+    -----
+    Two wrappers are equal when they hold the same object.  Safe to use from any thread; the
+    reference count is atomic.
+    """
+
+    def __dealloc__(self):
+        if self.chandle != NULL:
+            _abi.TVMFFIObjectDecRef(self.chandle)
+
+    def __chandle__(self) -> int:
+        """Return the address of the native object; 0 when there is none."""
+        return <uintptr_t>self.chandle
+
+    def __ctypes_handle__(self):
+        """Return the address of the native object as a ``ctypes.c_void_p``."""
+        import ctypes
+
+        return ctypes.c_void_p(<uintptr_t>self.chandle)
+
+    def __move_handle_from__(self, CObject other not None):
+        """Take the reference of `other`, which is empty afterwards."""
+        cdef _abi.TVMFFIObjectHandle previous = self.chandle
+        if other is self:
+            return
+        self.chandle = other.chandle
+        other.chandle = NULL
+        if previous != NULL:
+            _abi.TVMFFIObjectDecRef(previous)
+
+    def __init_handle_by_constructor__(self, fconstructor, *args):
+        """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""
+        result = fconstructor(*args)
+        if not isinstance(result, CObject):
+            raise TypeError(f"constructor must return an object, got {type(result).__name__}")
+        self.__move_handle_from__(result)
+
+    def same_as(self, other) -> bool:
+        """Whether `other` holds the same native object."""
+        return isinstance(other, CObject) and (<CObject>other).chandle == self.chandle
+
+    def is_(self, other) -> bool:
+        """Whether `other` holds the same native object."""
+        return self.same_as(other)
+
+    @property
+    def id_(self) -> int:
+        """Address of the native object; 0 when there is none."""
+        return <uintptr_t>self.chandle
+
+    def __eq__(self, other):
+        if not isinstance(other, CObject):
+            return NotImplemented
+        return (<CObject>other).chandle == self.chandle
+
+    def __hash__(self):
+        return hash(<uintptr_t>self.chandle)
+
+    def __repr__(self):
+        if self.chandle == NULL:
+            return f"{type(self).__name__}(chandle=None)"
+        key = type_key_of((<_abi.TVMFFIObject*>self.chandle).type_index)
+        return f"{key}({<uintptr_t>self.chandle:#x})"
+
+    def __reduce__(self):
+        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+
+
+cdef class Object(CObject):
+    """Base of the classes that stand for native object types."""
+
+    def _move(self):
+        """Return a reference that lets the callee take this object away."""
+        return ObjectRValueRef(self)
+
+
+cdef class ObjectRValueRef:
+    """An object passed by move: the callee may take it, and the wrapper is empty afterwards.
+
+    Parameters
+    ----------
+    obj : Object
+        The object to pass.
+    """
+
+    def __init__(self, CObject obj not None):
+        self.obj = obj
+
+
+cdef class OpaquePyObject(CObject):
+    """A Python object that travels through native code untouched."""
+
+    def pyobject(self):
+        """Return the wrapped Python object."""
+        cdef void* value = _abi.TVMFFIOpaqueObjectGetCellPtr(handle_of(self)).handle
+        return <object>value
+
+
+cdef _abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
+    if obj.chandle == NULL:
+        raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
+    return obj.chandle
+
+
+cdef int new_opaque(object value, _abi.TVMFFIObjectHandle* out) except -1:
+    Py_INCREF(value)
+    if _abi.TVMFFIObjectCreateOpaque(
+        <void*>value, _abi.kTVMFFIOpaquePyObject, release_python_object, out
+    ) != 0:
+        release_python_object(<void*>value)
+        raise MemoryError()
+    return 0
+
+
+cdef str type_key_of(int index):
+    cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
+    return info.type_key.data[: info.type_key.size].decode("utf-8")
+
+
+def register_class(int32_t index, type cls):
+    """Let `cls` stand for the native type with this index, in place of an earlier class."""
+    if not issubclass(cls, CObject):
+        raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
+    while len(_class_by_index) <= index:
+        _class_by_index.append(None)
+    _class_by_index[index] = cls
+
+
+def type_key_to_index(str key):
+    """Return the index of a registered type key, or None."""
+    cdef bytes text = key.encode("utf-8")
+    cdef _abi.TVMFFIByteArray view
+    cdef int32_t index = 0
+    cdef _abi.TVMFFIObjectHandle ignored = NULL
+    view.data = text
+    view.size = len(text)
+    if _abi.TVMFFITypeKeyToIndex(&view, &index) == 0:
+        return index
+    _abi.TVMFFIErrorMoveFromRaised(&ignored)
+    _abi.TVMFFIObjectDecRef(ignored)
+    return None
+
+
+cdef type _class_of(int32_t index):
+    """The registered class, or that of the nearest ancestor that has one; remembered."""
+    cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
+    cdef int32_t depth, ancestor
+    for depth in range(info.type_depth - 1, -1, -1):
+        ancestor = info.type_ancestors[depth].type_index
+        if ancestor < len(_class_by_index) and _class_by_index[ancestor] is not None:
+            register_class(index, _class_by_index[ancestor])
+            return _class_by_index[ancestor]
+    return Object
+
+
+cdef object wrap_object(_abi.TVMFFIObjectHandle owned):
+    cdef int32_t index = (<_abi.TVMFFIObject*>owned).type_index
+    cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
+    cdef CObject obj
+    try:
+        if cls is None:
+            cls = _class_of(index)
+        obj = cls.__new__(cls)
+    except BaseException:
+        _abi.TVMFFIObjectDecRef(owned)
+        raise
+    obj.chandle = owned
+    return obj
+
+
+register_class(_abi.kTVMFFIObject, Object)
+register_class(_abi.kTVMFFIOpaquePyObject, OpaquePyObject)

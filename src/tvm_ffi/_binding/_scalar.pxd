@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport CallState, Packer
+
+# Any int, also one beyond 64 bits.
+cdef int pack_int(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept

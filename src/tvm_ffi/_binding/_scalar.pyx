@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True
+"""None, numbers, pointers, and the fallback for values that native code cannot look into."""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, keep_temporary,
+)
+from tvm_ffi._binding._error cimport check, new_native_error
+from tvm_ffi._binding._object cimport (
+    CObject, ObjectRValueRef, handle_of, new_opaque,
+)
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    double PyFloat_AsDouble(PyObject* value) noexcept
+    PyObject* PyErr_Occurred() noexcept
+
+
+cdef inline int _set(_abi.TVMFFIAny* out, int32_t index, int64_t payload) noexcept:
+    out.type_index = index
+    out.zero_padding = 0
+    out.v_int64 = payload
+    return 0
+
+
+cdef int _pack_none(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    return _set(out, _abi.kTVMFFINone, 0)
+
+
+cdef int _pack_bool(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set(out, _abi.kTVMFFIBool, 1 if <object>value else 0)
+
+
+cdef int _pack_float(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef double number = PyFloat_AsDouble(value)
+    if number == -1.0 and PyErr_Occurred() != NULL:
+        return -1
+    _set(out, _abi.kTVMFFIFloat, 0)
+    out.v_float64 = number
+    return 0
+
+
+cdef int pack_int(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef int overflow = 0
+    cdef long long number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0:
+        return (<PackFunction>_pack_big_int)(value, out, state, packer)
+    if number == -1 and PyErr_Occurred() != NULL:
+        return -1
+    return _set(out, _abi.kTVMFFIInt, number)
+
+
+cdef int _pack_big_int(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = <object>value
+    cdef bytes words = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
+    cdef _abi.TVMFFIByteArray view
+    view.data, view.size = words, len(words)
+    check(_abi.TVMFFIBigIntFromByteArray(&view, out))
+    if out.type_index == _abi.kTVMFFIBigInt:
+        keep_temporary(state, out.v_obj)
+    return 0
+
+
+cdef int _pack_integral(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = int(<object>value)
+    return pack_int(<PyObject*>number, out, state, packer)
+
+
+cdef int _pack_c_void_p(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, (<object>value).value or 0)
+
+
+cdef int _pack_opaque_ptr(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set(out, _abi.kTVMFFIOpaquePtr, (<object>value).__tvm_ffi_opaque_ptr__())
+
+
+cdef int _pack_cuda_stream(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object answer = (<object>value).__cuda_stream__()
+    if not isinstance(answer, tuple) or len(answer) != 2:
+        raise TypeError(
+            f"{type(<object>value).__name__}.__cuda_stream__() must return a tuple "
+            f"(version, pointer), got {answer!r}")
+    return _set_pointer(out, answer[1])
+
+
+cdef int _set_pointer(_abi.TVMFFIAny* out, object address) except -1:
+    cdef uintptr_t pointer = address
+    return _set(out, _abi.kTVMFFIOpaquePtr, <int64_t>pointer)
+
+
+cdef int _pack_object(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIObject* handle = <_abi.TVMFFIObject*>handle_of(<CObject>value)
+    out.type_index = handle.type_index
+    out.zero_padding = 0
+    out.v_obj = handle
+    return 0
+
+
+cdef int _pack_object_protocol(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object answer = (<object>value).__tvm_ffi_object__()
+    if not isinstance(answer, CObject):
+        raise TypeError(
+            f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
+            f"got {type(answer).__name__}")
+    _pack_object(<PyObject*>answer, out, state, packer)
+    _abi.TVMFFIObjectIncRef(out.v_obj)  # the Python wrapper may be gone before the call is
+    return keep_temporary(state, out.v_obj)
+
+
+cdef int _pack_rvalue_ref(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef CObject obj = (<ObjectRValueRef>value).obj
+    handle_of(obj)
+    out.type_index = _abi.kTVMFFIObjectRValueRef
+    out.zero_padding = 0
+    out.v_ptr = &obj.chandle
+    return 0
+
+
+cdef int _pack_opaque(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIObjectHandle opaque = NULL
+    new_opaque(<object>value, &opaque)
+    out.type_index = _abi.kTVMFFIOpaquePyObject
+    out.zero_padding = 0
+    out.v_obj = <_abi.TVMFFIObject*>opaque
+    return keep_temporary(state, opaque)
+
+
+cdef int _pack_exception(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIObjectHandle error = new_native_error(<object>value)
+    out.type_index = _abi.kTVMFFIError
+    out.zero_padding = 0
+    out.v_obj = <_abi.TVMFFIObject*>error
+    return keep_temporary(state, error)
+
+
+# ---- rules: numbers give the order of python-api 3.1 ----------------------------------------
+
+cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, CObject):
+        packer.pack = <PackFunction>_pack_object
+    elif issubclass(cls, ObjectRValueRef):
+        packer.pack = <PackFunction>_pack_rvalue_ref
+    elif hasattr(cls, "__tvm_ffi_object__"):
+        packer.pack = <PackFunction>_pack_object_protocol
+    else:
+        return False
+    return True
+
+
+cdef bint _stream_rule(type cls, object value, Packer* packer) except -1:
+    if not hasattr(cls, "__cuda_stream__"):
+        return False
+    packer.pack = <PackFunction>_pack_cuda_stream
+    return True
+
+
+cdef bint _number_rule(type cls, object value, Packer* packer) except -1:
+    import numbers  # only the first value of an unknown type pays for this
+
+    if issubclass(cls, bool) or _is_numpy_bool(cls):
+        packer.pack = <PackFunction>_pack_bool
+    elif issubclass(cls, int):
+        packer.pack = pack_int
+    elif issubclass(cls, numbers.Integral):
+        packer.pack = <PackFunction>_pack_integral
+    elif issubclass(cls, numbers.Real):
+        packer.pack = _pack_float
+    else:
+        return False
+    return True
+
+
+cdef bint _is_numpy_bool(type cls) except -1:
+    return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
+
+
+cdef bint _pointer_rule(type cls, object value, Packer* packer) except -1:
+    if any(base.__module__ == "ctypes" and base.__name__ == "c_void_p" for base in cls.__mro__):
+        packer.pack = <PackFunction>_pack_c_void_p
+    elif hasattr(cls, "__tvm_ffi_opaque_ptr__"):
+        packer.pack = <PackFunction>_pack_opaque_ptr
+    else:
+        return False
+    return True
+
+
+cdef bint _container_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, (list, tuple, dict)):
+        raise TypeError(
+            f"cannot pass a {cls.__name__}: this version has no container types; pass the "
+            "elements one by one, or a Shape for a tuple of int")
+    return False
+
+
+cdef bint _exception_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, Exception):
+        return False
+    packer.pack = <PackFunction>_pack_exception
+    return True
+
+
+cdef bint _opaque_rule(type cls, object value, Packer* packer) except -1:
+    packer.pack = <PackFunction>_pack_opaque
+    return True
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+cdef object _make_none(_abi.TVMFFIAny* owned, CallState* state):
+    return None
+
+
+cdef object _make_int(_abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_int64
+
+
+cdef object _make_bool(_abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_int64 != 0
+
+
+cdef object _make_float(_abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_float64
+
+
+cdef object _make_pointer(_abi.TVMFFIAny* owned, CallState* state):
+    import ctypes
+
+    return ctypes.c_void_p(<uintptr_t>owned.v_ptr)
+
+
+cdef object _make_big_int(_abi.TVMFFIAny* owned, CallState* state):
+    cdef _abi.TVMFFIByteArray content = _abi.TVMFFIBigIntGetContentByteArray(owned)
+    try:
+        return int.from_bytes(
+            PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size), "little", signed=True)
+    finally:
+        _abi.TVMFFIObjectDecRef(owned.v_obj)
+
+
+cdef object _make_opaque(_abi.TVMFFIAny* owned, CallState* state):
+    cdef void* value = _abi.TVMFFIOpaqueObjectGetCellPtr(owned.v_obj).handle
+    cdef object result = <object>value
+    _abi.TVMFFIObjectDecRef(owned.v_obj)
+    return result
+
+
+cdef object _refuse_borrowed(_abi.TVMFFIAny* owned, CallState* state):
+    names = {
+        _abi.kTVMFFIRawStr: "RawStr",
+        _abi.kTVMFFIByteArrayPtr: "ByteArrayPtr",
+        _abi.kTVMFFIObjectRValueRef: "ObjectRValueRef",
+    }
+    raise ValueError(f"Return value cannot be {names[owned.type_index]}")
+
+
+add_exact_packer(type(None), _pack_none, NULL)
+add_exact_packer(bool, <PackFunction>_pack_bool, NULL)
+add_exact_packer(int, pack_int, NULL)
+add_exact_packer(float, _pack_float, NULL)
+add_rule(4, _object_rule)
+add_rule(8, _stream_rule)
+add_rule(12, _number_rule)
+add_rule(22, _container_rule)
+add_rule(25, _pointer_rule)
+add_rule(36, _exception_rule)
+add_rule(38, _opaque_rule)
+add_maker(_abi.kTVMFFINone, _make_none)
+add_maker(_abi.kTVMFFIInt, _make_int)
+add_maker(_abi.kTVMFFIBool, _make_bool)
+add_maker(_abi.kTVMFFIFloat, _make_float)
+add_maker(_abi.kTVMFFIOpaquePtr, _make_pointer)
+add_maker(_abi.kTVMFFIBigInt, _make_big_int)
+add_maker(_abi.kTVMFFIOpaquePyObject, _make_opaque)
+add_maker(_abi.kTVMFFIRawStr, _refuse_borrowed)
+add_maker(_abi.kTVMFFIByteArrayPtr, _refuse_borrowed)
+add_maker(_abi.kTVMFFIObjectRValueRef, _refuse_borrowed)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True
+"""Shapes: a tuple of int in Python, a row of int64 in native code."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule, keep_temporary,
+)
+
+from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._object cimport CObject, handle_of
+
+from tvm_ffi._binding._function import find_global_func
+
+cdef CObject _make_native_shape = find_global_func("ffi.Shape")
+
+
+class Shape(tuple):
+    """Extents of a tensor, a tuple of int.
+
+    Parameters
+    ----------
+    content : iterable of int
+        One extent per dimension, each within 64 bits.
+
+    Raises
+    ------
+    ValueError
+        If an element is no integer or does not fit 64 bits.
+    """
+
+    def __new__(cls, content):
+        cdef int64_t checked
+        extents = []
+        for extent in content:
+            if not hasattr(extent, "__index__"):
+                raise ValueError(
+                    f"Shape must be a tuple of integers, got {type(extent).__name__} at position "
+                    f"{len(extents)}")
+            try:
+                checked = extent.__index__()
+            except OverflowError:
+                raise ValueError(f"Shape extent {extent} does not fit 64 bits") from None
+            extents.append(checked)
+        return tuple.__new__(cls, extents)
+
+
+cdef int _pack_shape(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef tuple extents = <tuple>value
+    cdef size_t count = len(extents), i
+    cdef _abi.TVMFFIAny result
+    cdef _abi.TVMFFIAny* args = <_abi.TVMFFIAny*>malloc(count * sizeof(_abi.TVMFFIAny) + 1)
+    if args == NULL:
+        raise MemoryError()
+    try:
+        for i in range(count):
+            args[i].type_index = _abi.kTVMFFIInt
+            args[i].zero_padding = 0
+            args[i].v_int64 = extents[i]
+        result.type_index = _abi.kTVMFFINone
+        result.v_uint64 = 0
+        check(_abi.TVMFFIFunctionCall(
+            handle_of(_make_native_shape), args, <int32_t>count, &result))
+    finally:
+        free(args)
+    out.type_index = _abi.kTVMFFIShape
+    out.zero_padding = 0
+    out.v_obj = result.v_obj
+    return keep_temporary(state, result.v_obj)
+
+
+cdef bint _shape_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, Shape):
+        return False
+    packer.pack = <PackFunction>_pack_shape
+    return True
+
+
+cdef object _make_shape(_abi.TVMFFIAny* owned, CallState* state):
+    cdef _abi.TVMFFIShapeCell* cell = _abi.TVMFFIShapeGetCellPtr(owned.v_obj)
+    try:
+        return tuple.__new__(Shape, [cell.data[i] for i in range(cell.size)])
+    finally:
+        _abi.TVMFFIObjectDecRef(owned.v_obj)
+
+
+add_rule(19, _shape_rule)
+add_maker(_abi.kTVMFFIShape, _make_shape)

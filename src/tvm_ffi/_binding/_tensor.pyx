@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+# cython: language_level=3, freethreading_compatible=True
+"""Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
+
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uintptr_t
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._call_tensor cimport as_call_tensor
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule,
+)
+from tvm_ffi._binding._device cimport device_of
+from tvm_ffi._binding._dtype cimport dtype_of
+from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._object cimport CObject
+
+from tvm_ffi._binding._object import register_class
+
+# Class of tensors handed to Python.
+cdef object _tensor_class
+
+dlpack_version = (_abi.DLPACK_MAJOR_VERSION, _abi.DLPACK_MINOR_VERSION)
+
+
+cdef class Tensor(CObject):
+    """An n-dimensional array, shared without a copy with the library that made it.
+
+    Made by `from_dlpack`, or by native functions.  ``numpy.from_dlpack(tensor)`` and
+    ``torch.from_dlpack(tensor)`` give arrays over the same memory.
+
+    Notes
+    -----
+    A tensor that native code lends to a Python callback is valid during the callback only; using
+    it later raises ValueError.
+    """
+
+    @property
+    def shape(self) -> tuple:
+        """Extent of each dimension."""
+        cdef _abi.DLTensor* tensor = _description(self)
+        return tuple([tensor.shape[i] for i in range(tensor.ndim)])
+
+    @property
+    def strides(self) -> tuple:
+        """Distance between neighbours of each dimension, in elements."""
+        cdef _abi.DLTensor* tensor = _description(self)
+        cdef int64_t step = 1
+        if tensor.strides != NULL:
+            return tuple([tensor.strides[i] for i in range(tensor.ndim)])
+        steps = []
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step *= max(extent, 1)
+        return tuple(reversed(steps))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return _description(self).ndim
+
+    @property
+    def dtype(self):
+        """Type of the elements, a `tvm_ffi.dtype`."""
+        return dtype_of(_description(self).dtype)
+
+    @property
+    def device(self):
+        """Where the data is, a `tvm_ffi.Device`."""
+        return device_of(_description(self).device)
+
+    @property
+    def byte_offset(self) -> int:
+        """Bytes from the allocation's address to the first element."""
+        return _description(self).byte_offset
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the owner of the memory forbids writing to it."""
+        return _is_read_only(self)
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        cdef int64_t count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element, byte offset included."""
+        cdef _abi.DLTensor* tensor = _description(self)
+        return <uintptr_t>tensor.data + tensor.byte_offset
+
+    def size(self, idx: int) -> int:
+        """Return the extent of dimension `idx`; negative counts from the end."""
+        cdef _abi.DLTensor* tensor = _description(self)
+        cdef int ndim = tensor.ndim
+        if not -ndim <= idx < ndim:
+            raise IndexError(
+                f"Dimension {idx} out of range for tensor with {ndim} dimensions")
+        return tensor.shape[idx + ndim if idx < 0 else idx]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        cdef int64_t step = 1
+        shape, strides = self.shape, self.strides
+        if 0 in shape:
+            return True
+        for extent, stride in zip(reversed(shape), reversed(strides)):
+            if extent != 1 and stride != step:
+                return False
+            step *= extent
+        return True
+
+    def numpy(self):
+        """Return a NumPy array over the same memory (CPU tensors only)."""
+        import numpy
+
+        return numpy.from_dlpack(self)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None:
+            array = array.astype(dtype, copy=False)
+        return array.copy() if copy else array
+
+    def __dlpack_device__(self) -> tuple:
+        """Return (device type, device id) as DLPack numbers them."""
+        cdef _abi.DLTensor* tensor = _description(self)
+        return (<int>tensor.device.device_type, tensor.device.device_id)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Export as a DLPack capsule over the same memory.
+
+        Parameters
+        ----------
+        stream : optional
+            Ignored: no work is pending on the tensor's data that this package knows of.
+        max_version : tuple of int, optional
+            Highest DLPack version the consumer reads.  Without it, or with major 0, the capsule
+            is of the legacy kind.
+        dl_device : tuple of int, optional
+            Device the consumer wants; must be the tensor's own.
+        copy : bool, optional
+            Whether to copy; True is refused.
+
+        Raises
+        ------
+        BufferError
+            If the request cannot be met without a copy, if a read-only tensor would lose its
+            mark in a legacy capsule, or if the tensor is lent for a call.
+        """
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(
+                f"tensor is on device {self.__dlpack_device__()}, cannot export to {dl_device}")
+        if copy:
+            raise BufferError("cannot export a copy; copy with the consuming library")
+        if max_version is not None and max_version[0] >= 1:
+            return self._to_dlpack_versioned()
+        return self._to_dlpack()
+
+    def _to_dlpack(self):
+        """Return a legacy ``dltensor`` capsule."""
+        cdef _abi.DLManagedTensor* managed = NULL
+        _check_exportable(self)
+        if _is_read_only(self):
+            raise BufferError(
+                "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
+        check(_abi.TVMFFITensorToDLPack(self.chandle, &managed))
+        return PyCapsule_New(managed, b"dltensor", _delete_legacy_capsule)
+
+    def _to_dlpack_versioned(self):
+        """Return a ``dltensor_versioned`` capsule."""
+        cdef _abi.DLManagedTensorVersioned* managed = NULL
+        _check_exportable(self)
+        check(_abi.TVMFFITensorToDLPackVersioned(self.chandle, &managed))
+        if _is_read_only(self):
+            managed.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
+        return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
+
+    def __repr__(self):
+        if self.dltensor == NULL:
+            return f"{type(self).__name__}(chandle=None)"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+
+
+_tensor_class = Tensor
+
+
+def set_tensor_class(cls):
+    """Let native tensors arrive in Python as `cls`, a subclass of Tensor."""
+    global _tensor_class
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"{cls.__name__} must derive from Tensor")
+    _tensor_class = cls
+
+
+cdef _abi.DLTensor* _description(Tensor tensor) except NULL:
+    if tensor.dltensor == NULL:
+        raise ValueError(
+            "Tensor is empty: it was never set, or was lent to a callback that has returned")
+    # A handle may have been moved away under the wrapper.
+    if tensor.chandle != NULL:
+        return _abi.TVMFFITensorGetDLTensorPtr(tensor.chandle)
+    return tensor.dltensor
+
+
+cdef int _check_exportable(Tensor tensor) except -1:
+    _description(tensor)
+    if tensor.chandle == NULL:
+        raise BufferError(
+            "cannot export a tensor that is lent for this call: it has no owner that could keep "
+            "its memory alive; copy the data instead")
+    return 0
+
+
+cdef bint _is_read_only(Tensor tensor) except -1:
+    cdef _abi.DLManagedTensorVersioned* managed = NULL
+    cdef bint answer
+    _description(tensor)
+    if tensor.chandle == NULL:
+        return False
+    if as_call_tensor(tensor.chandle) != NULL:
+        return as_call_tensor(tensor.chandle).is_read_only
+    check(_abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
+    answer = (managed.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
+    managed.deleter(managed)
+    return answer
+
+
+cdef void _delete_legacy_capsule(object capsule) noexcept:
+    """Free what no consumer has taken; a consumer renames the capsule."""
+    cdef _abi.DLManagedTensor* managed
+    if PyCapsule_IsValid(capsule, b"dltensor"):
+        managed = <_abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
+        managed.deleter(managed)
+
+
+cdef void _delete_versioned_capsule(object capsule) noexcept:
+    cdef _abi.DLManagedTensorVersioned* managed
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        managed = <_abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(
+            capsule, b"dltensor_versioned")
+        managed.deleter(managed)
+
+
+cdef Tensor wrap_tensor(_abi.TVMFFIObjectHandle owned):
+    cdef Tensor tensor
+    try:
+        tensor = _tensor_class.__new__(_tensor_class)
+    except BaseException:
+        _abi.TVMFFIObjectDecRef(owned)
+        raise
+    tensor.chandle = owned
+    tensor.dltensor = _abi.TVMFFITensorGetDLTensorPtr(owned)
+    return tensor
+
+
+cdef Tensor wrap_view(_abi.DLTensor* dltensor):
+    cdef Tensor view = _tensor_class.__new__(_tensor_class)
+    view.dltensor = dltensor
+    return view
+
+
+cdef void end_view(Tensor view) noexcept:
+    view.dltensor = NULL
+
+
+# ---- Python to native ----------------------------------------------------------------------
+
+cdef int _pack_tensor(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef Tensor tensor = <Tensor>value
+    _description(tensor)
+    out.zero_padding = 0
+    if tensor.chandle != NULL:
+        out.type_index = _abi.kTVMFFITensor
+        out.v_obj = <_abi.TVMFFIObject*>tensor.chandle
+    else:
+        out.type_index = _abi.kTVMFFIDLTensorPtr
+        out.v_ptr = tensor.dltensor
+    return 0
+
+
+cdef bint _tensor_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, Tensor):
+        return False
+    packer.pack = <PackFunction>_pack_tensor
+    return True
+
+
+cdef object _make_view(_abi.TVMFFIAny* owned, CallState* state):
+    """A borrowed result: nothing says how long it lives, so it cannot be handed out safely."""
+    raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
+
+
+add_rule(2, _tensor_rule)
+add_maker(_abi.kTVMFFIDLTensorPtr, _make_view)
+register_class(_abi.kTVMFFITensor, Tensor)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data types: `dtype` is a str that knows its code, bits and lanes."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from ._binding._dtype import DataType, create_dtype, set_dtype_class
+
+
+class DataTypeCode(IntEnum):
+    """Type codes of DLPack that have a text form."""
+
+    INT = 0
+    UINT = 1
+    FLOAT = 2
+    HANDLE = 3
+    BFLOAT = 4
+    BOOL = 6
+    Float8E3M4 = 7
+    Float8E4M3 = 8
+    Float8E4M3B11FNUZ = 9
+    Float8E4M3FN = 10
+    Float8E4M3FNUZ = 11
+    Float8E5M2 = 12
+    Float8E5M2FNUZ = 13
+    Float8E8M0FNU = 14
+    Float6E2M3FN = 15
+    Float6E3M2FN = 16
+    Float4E2M1FN = 17
+
+
+# Names of torch and NumPy dtypes that differ from ours.
+_FOREIGN_NAMES = {
+    "float4_e2m1fn_x2": "float4_e2m1fnx2",
+    "half": "float16",
+    "double": "float64",
+    "bool_": "bool",
+}
+
+
+class dtype(str):
+    """Element type of a tensor, written as text.
+
+    Parameters
+    ----------
+    content : str, dtype, DataType or numpy.dtype
+        Base name, bits and lanes: ``"float32"``, ``"int8x4"``, ``"float8_e4m3fn"``.  The given
+        spelling is kept as the value of the str.
+
+    Raises
+    ------
+    ValueError
+        If the text names no dtype.
+    """
+
+    __slots__ = ("_tvm_ffi_dtype",)
+    _tvm_ffi_dtype: DataType
+
+    def __new__(cls, content: Any) -> dtype:  # noqa: D102
+        text = str(content)
+        self = str.__new__(cls, text)
+        self._tvm_ffi_dtype = _parse(text, content)
+        return self
+
+    @classmethod
+    def from_data_type(cls, data_type: DataType) -> dtype:
+        """Return the dtype of a low-level value, in canonical spelling."""
+        self = str.__new__(cls, str(data_type))
+        self._tvm_ffi_dtype = data_type
+        return self
+
+    @staticmethod
+    def from_dlpack_data_type(dltype_data_type: tuple[int, int, int]) -> dtype:
+        """Return the dtype of a DLPack triple.
+
+        Parameters
+        ----------
+        dltype_data_type : tuple of int
+            Type code, bits, lanes.
+
+        Raises
+        ------
+        OverflowError
+            If a number does not fit its field.
+        ValueError
+            If the code is unknown.
+        """
+        code, bits, lanes = dltype_data_type
+        return dtype.from_data_type(create_dtype(DataType, code, bits, lanes))
+
+    @staticmethod
+    def is_dtype(arg: Any) -> bool:
+        """Whether `arg` is a dtype, or text that names one."""
+        try:
+            dtype(arg)
+        except (ValueError, TypeError):
+            return False
+        return True
+
+    def with_lanes(self, lanes: int) -> dtype:
+        """Return the vector type with this many lanes."""
+        return dtype.from_dlpack_data_type((self.type_code, self.bits, lanes))
+
+    @property
+    def type_code(self) -> int:
+        """DLPack type code, see `DataTypeCode`."""
+        return self._tvm_ffi_dtype.type_code
+
+    @property
+    def bits(self) -> int:
+        """Bits of one lane."""
+        return self._tvm_ffi_dtype.bits
+
+    @property
+    def lanes(self) -> int:
+        """Number of lanes; negative for scalable vectors."""
+        return self._tvm_ffi_dtype.lanes
+
+    @property
+    def itemsize(self) -> int:
+        """Size of one element in bytes, rounded up."""
+        return self._tvm_ffi_dtype.itemsize
+
+    @property
+    def is_bool(self) -> bool:
+        """Whether this is a boolean type."""
+        return self.type_code == DataTypeCode.BOOL
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether this is a signed or unsigned integer type."""
+        return self.type_code in (DataTypeCode.INT, DataTypeCode.UINT)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether this is a floating-point type of any format."""
+        return (
+            self.type_code in (DataTypeCode.FLOAT, DataTypeCode.BFLOAT)
+            or self.type_code >= DataTypeCode.Float8E3M4
+        )
+
+    @property
+    def is_handle(self) -> bool:
+        """Whether this is the type of opaque pointers."""
+        return self.type_code == DataTypeCode.HANDLE
+
+    def __repr__(self) -> str:
+        return f"dtype({str.__repr__(self)})"
+
+    def __reduce__(self) -> Any:
+        return type(self), (str(self),)
+
+
+def _parse(text: str, content: Any) -> DataType:
+    """Read the text; dtype objects of torch and NumPy have names of their own."""
+    module, _, name = text.rpartition(".")
+    if module == "torch":
+        text = name
+    elif not isinstance(content, str) and hasattr(content, "byteorder"):
+        if not content.isnative:
+            raise ValueError(f"numpy dtype {content!r} is not in native byte order")
+        text = content.name
+    if text.startswith("complex") and text[7:].isdigit():
+        # Without a text form in the C library, but tensors have it.
+        return create_dtype(DataType, 5, int(text[7:]), 1)
+    return DataType(_FOREIGN_NAMES.get(text, text))
+
+
+set_dtype_class(dtype)
+
+bool = dtype("bool")  # noqa: A001
+int8 = dtype("int8")
+int16 = dtype("int16")
+int32 = dtype("int32")
+int64 = dtype("int64")
+uint8 = dtype("uint8")
+uint16 = dtype("uint16")
+uint32 = dtype("uint32")
+uint64 = dtype("uint64")
+float16 = dtype("float16")
+float32 = dtype("float32")
+float64 = dtype("float64")
+bfloat16 = dtype("bfloat16")
+float8_e3m4 = dtype("float8_e3m4")
+float8_e4m3 = dtype("float8_e4m3")
+float8_e4m3b11fnuz = dtype("float8_e4m3b11fnuz")
+float8_e4m3fn = dtype("float8_e4m3fn")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz")
+float8_e5m2 = dtype("float8_e5m2")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz")
+float8_e8m0fnu = dtype("float8_e8m0fnu")
+float6_e2m3fn = dtype("float6_e2m3fn")
+float6_e3m2fn = dtype("float6_e3m2fn")
+float4_e2m1fn = dtype("float4_e2m1fn")
+float4_e2m1fnx2 = dtype("float4_e2m1fnx2")
+float4_e2m1fn_x2 = float4_e2m1fnx2

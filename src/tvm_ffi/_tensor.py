@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes with tensors: shapes, devices, and import from other libraries."""
+
+from __future__ import annotations
+
+from ._binding._device import Device, DLDeviceType
+from ._binding._dlpack import from_dlpack
+from ._binding._shape import Shape
+
+__all__ = ["Shape", "device", "from_dlpack"]
+
+
+def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
+    """Return a device, as ``Device(device_type, index)`` does.
+
+    >>> device("cuda:1")
+    device(type='cuda', index=1)
+    """
+    return Device(device_type, index)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm-ffi-config``, also ``python -m tvm_ffi.config``: what a compiler or a build script needs.
+
+    cc -shared -fPIC kernel.c $(tvm-ffi-config --cflags --ldflags --libs) -o kernel.so
+
+Options may be combined; the output has one line for each, in the order of the table below.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Callable
+
+from . import libinfo
+
+
+def _include_flags() -> str:
+    # Both, even when they are the same folder: scripts count on the two fields.
+    return f"-I{libinfo.find_include_path()} -I{libinfo.find_dlpack_include_path()}"
+
+
+def _library_folder() -> str:
+    return str(Path(libinfo.find_libtvm_ffi()).parent)
+
+
+# ORDER of the output: option, what it prints, how to find that.
+_OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
+    ("includedir", "folder of the C and C++ headers", libinfo.find_include_path),
+    ("dlpack-includedir", "folder of the DLPack header", libinfo.find_dlpack_include_path),
+    ("cmakedir", "folder of the CMake package, for tvm_ffi_ROOT", libinfo.find_cmake_path),
+    ("libdir", "folder of libtvm_ffi", _library_folder),
+    ("libfiles", "libtvm_ffi with its folder", libinfo.find_libtvm_ffi),
+    ("sourcedir", "folder of the runtime's sources", libinfo.find_source_path),
+    ("cython-lib-path", "extension module that defines Function", libinfo.find_cython_lib),
+    ("cxxflags", "flags for a C++ compiler", lambda: f"{_include_flags()} -std=c++17"),
+    ("cflags", "flags for a C compiler", _include_flags),
+    ("libs", "libraries for a linker", lambda: "-ltvm_ffi"),
+    ("ldflags", "flags for a linker", lambda: f"-L{_library_folder()}"),
+)
+
+
+def __main__() -> None:  # noqa: N807 - the contract's name
+    """Answer the options on the command line."""
+    parser = argparse.ArgumentParser(
+        prog="tvm-ffi-config", description="Print what is needed to compile and link with tvm_ffi."
+    )
+    for name, meaning, _ in _OPTIONS:
+        parser.add_argument(f"--{name}", action="store_true", help=meaning)
+    chosen = vars(parser.parse_args())
+    finders = [find for name, _, find in _OPTIONS if chosen[name.replace("-", "_")]]
+    if not finders:
+        parser.print_help()
+        return
+    try:
+        lines = [find() for find in finders]
+    except RuntimeError as error:
+        parser.exit(1, f"{parser.prog}: error: {error}\n")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    __main__()

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Face of the compiled binding: its names under the module path that the contract gives them."""
+
+# _library first: what is loaded later needs the C ABI's symbols.  The other two are imported for
+# their rows in the tables of conversions.
+from ._binding import _library, _numpy, _scalar
+from ._binding._device import Device, DLDeviceType
+from ._binding._device import get_current_stream as _env_get_current_stream
+from ._binding._device import set_current_stream as _env_set_current_stream
+from ._binding._device import set_device_class as _set_class_device
+from ._binding._dlpack import from_dlpack
+from ._binding._dtype import DataType
+from ._binding._dtype import create_dtype as _create_cdtype_from_tuple
+from ._binding._dtype import set_dtype_class as _set_class_dtype
+from ._binding._error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
+from ._binding._error import error_from_exception as _convert_to_ffi_error
+from ._binding._function import Function, convert_func
+from ._binding._function import convert_func as _convert_to_ffi_func
+from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject
+from ._binding._object import type_key_to_index as _object_type_key_to_index
+from ._binding._tensor import Tensor
+from ._binding._tensor import dlpack_version as __dlpack_version__
+from ._binding._tensor import set_tensor_class as _set_class_tensor
+
+__all__ = [
+    "ERROR_NAME_TO_TYPE",
+    "ERROR_TYPE_TO_NAME",
+    "CObject",
+    "DLDeviceType",
+    "DataType",
+    "Device",
+    "Error",
+    "Function",
+    "Object",
+    "ObjectRValueRef",
+    "OpaquePyObject",
+    "Tensor",
+    "convert_func",
+    "from_dlpack",
+]

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which exception class stands for which native error kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .core import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
+
+__all__ = ["register_error"]
+
+
+def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:
+    """Let an exception class stand for a native error kind, in both directions.
+
+    Parameters
+    ----------
+    name_or_cls : str or type, optional
+        The kind, or the class itself when the kind is its name.
+    cls : type, optional
+        The class; without it a decorator is returned.
+
+    Returns
+    -------
+    type or callable
+        The class, or a decorator that registers and returns one.
+
+    Notes
+    -----
+    Subclasses of a registered class that are not registered themselves travel as the kind of their
+    nearest registered base.
+
+    Examples
+    --------
+    >>> @register_error("ShapeMismatch")
+    ... class ShapeMismatchError(ValueError):
+    ...     pass
+    """
+    if isinstance(name_or_cls, type):
+        return _register(name_or_cls.__name__, name_or_cls)
+    if cls is not None:
+        return _register(name_or_cls or cls.__name__, cls)
+    return lambda decorated: _register(name_or_cls or decorated.__name__, decorated)
+
+
+def _register(kind: str, cls: type) -> type:
+    if not issubclass(cls, BaseException):
+        raise TypeError(f"{cls.__name__} must be an exception class to stand for kind {kind!r}")
+    ERROR_NAME_TO_TYPE[kind] = cls
+    ERROR_TYPE_TO_NAME[cls] = kind
+    return cls

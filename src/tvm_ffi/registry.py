@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process-wide table of named functions."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._binding._function import convert_func, find_global_func, set_global_func
+
+if TYPE_CHECKING:
+    from .core import Function
+
+__all__ = [
+    "get_global_func",
+    "get_global_func_metadata",
+    "init_ffi_api",
+    "list_global_func_names",
+    "register_global_func",
+    "remove_global_func",
+]
+
+
+def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
+    """Return the function registered under a name.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    allow_missing : bool
+        Whether to return None, instead of raising, when there is none.
+
+    Raises
+    ------
+    ValueError
+        If no function has this name.
+    """
+    function = find_global_func(name)
+    if function is None and not allow_missing:
+        raise ValueError(f"Cannot find global function {name}")
+    return function
+
+
+def register_global_func(
+    func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
+) -> Any:
+    """Register a callable under a name; also usable as a decorator.
+
+    Parameters
+    ----------
+    func_name : str or callable
+        The name, or a callable that is registered under its own ``__name__``.
+    f : callable, optional
+        The function; without it a decorator is returned.
+    override : bool
+        Whether to replace a function of the same name.
+
+    Returns
+    -------
+    Function or callable
+        The registered function, or a decorator that returns one.
+
+    Raises
+    ------
+    RuntimeError
+        If the name is taken and `override` is false.
+    TypeError
+        If `f` is not callable.
+    """
+    if callable(func_name):
+        return _register(func_name.__name__, func_name, override)
+    if f is not None:
+        return _register(func_name, f, override)
+    return lambda decorated: _register(func_name, decorated, override)
+
+
+def _register(name: str, f: Callable[..., Any], override: bool) -> Function:
+    function = convert_func(f)
+    set_global_func(name, function, override)
+    return function
+
+
+def remove_global_func(name: str) -> None:
+    """Remove a function from the table; silent when there is none of this name."""
+    _call("ffi.FunctionRemoveGlobal", name)
+
+
+def list_global_func_names() -> list[str]:
+    """Return the names of all registered functions, in order of first registration."""
+    names = _call("ffi.FunctionListGlobalNamesFunctor")
+    return [names(i) for i in range(names(-1))]
+
+
+def get_global_func_metadata(name: str) -> dict[str, Any]:
+    """Return what the registration said about a function; empty when it said nothing.
+
+    Raises
+    ------
+    RuntimeError
+        If no function has this name.
+    """
+    import json
+
+    text = _call("ffi.GetGlobalFuncMetadata", name)
+    return json.loads(text) if text else {}
+
+
+def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
+    """Make the global functions of a namespace attributes of a module.
+
+    ``a.b.f`` becomes attribute ``f`` of the target when the namespace is ``a.b``; names with
+    further dots are left out, and a leading ``tvm.`` of the namespace does not count.
+
+    Parameters
+    ----------
+    namespace : str
+        Common prefix of the functions, up to the last dot.
+    target_module_name : str, optional
+        Name of an imported module; default: the namespace.
+
+    Raises
+    ------
+    KeyError
+        If the target module has not been imported.
+    """
+    target = sys.modules[target_module_name or namespace]
+    prefix = namespace.removeprefix("tvm.") + "."
+    for name in list_global_func_names():
+        short_name = name.removeprefix(prefix)
+        if short_name == name or "." in short_name:
+            continue
+        function = get_global_func(name)
+        function.__name__ = short_name
+        setattr(target, short_name, function)
+
+
+def _call(name: str, *args: Any) -> Any:
+    """Call one of the runtime's own functions."""
+    return find_global_func(name)(*args)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The stream that native code runs on, per thread and device."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .core import Device, _env_get_current_stream, _env_set_current_stream
+
+if TYPE_CHECKING:
+    from ctypes import c_void_p
+
+__all__ = [
+    "StreamContext",
+    "TorchStreamContext",
+    "get_raw_stream",
+    "use_raw_stream",
+    "use_torch_stream",
+]
+
+
+class StreamContext:
+    """Makes a stream current on entry and restores the earlier one on exit, also on errors.
+
+    Parameters
+    ----------
+    device : Device
+        The device whose stream changes.
+    stream : int or ctypes.c_void_p
+        Address of the stream.
+    """
+
+    def __init__(self, device: Device, stream: int | c_void_p) -> None:
+        if not isinstance(device, Device):
+            raise TypeError(f"device must be a tvm_ffi.Device, got {type(device).__name__}")
+        self.device_type = device.dlpack_device_type()
+        self.device_id = device.index
+        self.stream = stream
+        self.prev_stream: int = 0
+
+    def __enter__(self) -> StreamContext:
+        self.prev_stream = _env_set_current_stream(self.device_type, self.device_id, self.stream)
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        _env_set_current_stream(self.device_type, self.device_id, self.prev_stream)
+
+
+class TorchStreamContext:
+    """Enters a torch stream context and makes its stream current here as well.
+
+    Parameters
+    ----------
+    context : torch stream or graph context, optional
+        None: torch's current stream.
+    """
+
+    def __init__(self, context: Any = None) -> None:
+        self.torch_context = context
+        self.ffi_context: StreamContext | None = None
+
+    def __enter__(self) -> TorchStreamContext:
+        import torch
+
+        if self.torch_context is not None:
+            self.torch_context.__enter__()
+        try:
+            if torch.cuda.is_available():
+                current = torch.cuda.current_stream()
+                self.ffi_context = StreamContext(
+                    Device("cuda", current.device_index), current.cuda_stream
+                )
+                self.ffi_context.__enter__()
+        except BaseException as error:
+            if self.torch_context is not None:
+                self.torch_context.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self
+
+    def __exit__(self, *args: Any) -> Any:
+        try:
+            if self.ffi_context is not None:
+                self.ffi_context.__exit__(*args)
+        finally:
+            if self.torch_context is not None:
+                return self.torch_context.__exit__(*args)
+
+
+def use_raw_stream(device: Device, stream: int | c_void_p) -> StreamContext:
+    """Return a context that makes a stream, given by address, current.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    stream : int or ctypes.c_void_p
+        Address of the stream.
+
+    Raises
+    ------
+    ValueError
+        If `stream` is neither.
+    """
+    if not isinstance(stream, int) and not hasattr(stream, "value"):
+        raise ValueError(
+            f"stream must be an int or a ctypes.c_void_p, got {type(stream).__name__}"
+        )
+    return StreamContext(device, stream)
+
+
+def use_torch_stream(context: Any = None) -> TorchStreamContext:
+    """Return a context that makes torch's stream current for native functions.
+
+    Parameters
+    ----------
+    context : optional
+        ``torch.cuda.stream(...)`` or ``torch.cuda.graph(...)`` to enter first.
+
+    Raises
+    ------
+    ImportError
+        If torch is not installed.
+    """
+    import torch  # noqa: F401  (fails here rather than on entry)
+
+    return TorchStreamContext(context)
+
+
+def get_raw_stream(device: Device) -> int:
+    """Return the address of this thread's current stream of a device; 0 when none was set."""
+    return _env_get_current_stream(device.dlpack_device_type(), device.index)
