@@ -6,9 +6,10 @@
 # their own rows; nothing here knows a single value type.
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._loan cimport Loan, LoanPool, return_loan
 
 
 # What one call collects while its arguments are packed.
@@ -39,24 +40,68 @@ ctypedef bint (*PackRule)(type cls, object value, Packer* packer) except -1
 ctypedef object (*MakeFunction)(_abi.TVMFFIAny* owned, CallState* state)
 
 
+# Open addressing over the address of the type; see _convert.pyx for who fills it.
+ctypedef struct PackerTable:
+    Packer** slots
+    size_t num_slots  # a power of two, never 0
+
+
 # ---- Python to native
-cdef const Packer* find_packer(PyTypeObject* cls) noexcept
+cdef const PackerTable* packer_table() noexcept
 cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
 cdef int add_rule(int precedence, PackRule rule) except -1
-
-# Packs any value; the hot path in _function has the commonest types inlined in front of this.
-cdef int pack_view(PyObject* value, _abi.TVMFFIAny* out, CallState* state) noexcept
 # Packs an owned any; 0, or -1 with an exception set.
 cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept
-cdef int keep_temporary(CallState* state, _abi.TVMFFIObjectHandle owned) noexcept
+
+
+cdef inline const Packer* find_packer(const PackerTable* table, PyTypeObject* cls) noexcept:
+    """The packer chosen for the type; NULL when none of its values has been seen."""
+    cdef size_t mask = table.num_slots - 1
+    cdef size_t i = (<uintptr_t>cls >> 4) & mask
+    while table.slots[i] != NULL:
+        if table.slots[i].type == cls:
+            return table.slots[i]
+        i = (i + 1) & mask
+    return NULL
+
+
+cdef inline int pack_object(
+    _abi.TVMFFIAny* out, int32_t type_index, _abi.TVMFFIObjectHandle borrowed
+) noexcept:
+    out.type_index = type_index
+    out.zero_padding = 0
+    out.v_obj = <_abi.TVMFFIObject*>borrowed
+    return 0
+
+
+cdef inline int pack_temporary(
+    CallState* state, _abi.TVMFFIAny* out, int32_t type_index, _abi.TVMFFIObjectHandle owned
+) noexcept:
+    """Pass an object that was made for this call; it is released when the call is over."""
+    state.temporaries[state.num_temporaries] = <_abi.TVMFFIObject*>owned
+    state.num_temporaries += 1
+    return pack_object(out, type_index, owned)
+
+
+cdef inline void begin_call(CallState* state, _abi.TVMFFIObject** temporaries) noexcept:
+    state.temporaries = temporaries
+    state.num_temporaries = 0
+    state.stream_device_type = 0
+    state.exchange_api = NULL
+
+
+cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:
+    cdef _abi.TVMFFIObject* temporary
+    cdef int32_t i
+    for i in range(state.num_temporaries):
+        temporary = state.temporaries[i]
+        if temporary.deleter == pool.deleter:
+            return_loan(pool, <Loan*>temporary)
+        else:
+            _abi.TVMFFIObjectDecRef(temporary)
+
 
 # ---- native to Python
 cdef int add_maker(int32_t type_index, MakeFunction make) except -1
 cdef object make_object(_abi.TVMFFIAny* owned, CallState* state)
-
-# ---- end of a call
-# Temporaries that are recycled rather than freed announce their deleter here.
-ctypedef void (*RecycleFunction)(_abi.TVMFFIObject* temporary) noexcept
-cdef int add_recycler(void (*deleter)(void*, int) noexcept, RecycleFunction recycle) except -1
-cdef void release_temporaries(CallState* state) noexcept

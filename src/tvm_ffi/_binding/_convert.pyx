@@ -11,6 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._error cimport set_exception
+from tvm_ffi._binding._loan cimport loan_pool
 from tvm_ffi._binding._object cimport wrap_object
 
 cdef extern from "Python.h":
@@ -20,8 +21,7 @@ cdef extern from "Python.h":
 # Open addressing over the address of the type.  A type that dies leaves a tombstone, so a table
 # does not grow with classes that come and go.
 
-cdef Packer** _slots = NULL
-cdef size_t _num_slots = 0       # a power of two
+cdef PackerTable _table
 cdef size_t _num_used_slots = 0  # tombstones included
 cdef Packer _tombstone
 
@@ -34,41 +34,27 @@ cdef int _num_rules = 0
 cdef dict _watched_types = {}
 
 
-cdef inline size_t _home(PyTypeObject* cls) noexcept:
-    return (<uintptr_t>cls >> 4) & (_num_slots - 1)
-
-
-cdef const Packer* find_packer(PyTypeObject* cls) noexcept:
-    cdef size_t i
-    if _num_slots == 0:
-        return NULL
-    i = _home(cls)
-    while _slots[i] != NULL:
-        if _slots[i].type == cls:
-            return _slots[i]
-        i = (i + 1) & (_num_slots - 1)
-    return NULL
+cdef const PackerTable* packer_table() noexcept:
+    return &_table
 
 
 cdef void _place(Packer* packer) noexcept:
-    cdef size_t i = _home(packer.type)
-    while _slots[i] != NULL:
-        i = (i + 1) & (_num_slots - 1)
-    _slots[i] = packer
+    cdef size_t mask = _table.num_slots - 1
+    cdef size_t i = (<uintptr_t>packer.type >> 4) & mask
+    while _table.slots[i] != NULL:
+        i = (i + 1) & mask
+    _table.slots[i] = packer
 
 
-cdef int _reserve() except -1:
-    """Keep at least half of the slots empty; tombstones go when the table is rebuilt."""
-    global _slots, _num_slots, _num_used_slots
-    cdef Packer** old = _slots
-    cdef size_t num_old = _num_slots, i
-    cdef size_t num_new = 64 if num_old == 0 else num_old * 2
-    if 2 * (_num_used_slots + 1) <= num_old:
-        return 0
-    cdef Packer** grown = <Packer**>calloc(num_new, sizeof(Packer*))
-    if grown == NULL:
+cdef int _grow(size_t num_slots) except -1:
+    """Move the live packers to a larger table; tombstones stay behind."""
+    global _num_used_slots
+    cdef Packer** old = _table.slots
+    cdef size_t num_old = _table.num_slots, i
+    cdef Packer** slots = <Packer**>calloc(num_slots, sizeof(Packer*))
+    if slots == NULL:
         raise MemoryError()
-    _slots, _num_slots, _num_used_slots = grown, num_new, 0
+    _table.slots, _table.num_slots, _num_used_slots = slots, num_slots, 0
     for i in range(num_old):
         if old[i] != NULL and old[i] != &_tombstone:
             _place(old[i])
@@ -78,25 +64,28 @@ cdef int _reserve() except -1:
 
 
 def _forget_type(size_t address):
+    """Empty the slot of a type that has died."""
     cdef size_t i
     cdef Packer* packer
     _watched_types.pop(address, None)
-    for i in range(_num_slots):
-        packer = _slots[i]
+    for i in range(_table.num_slots):
+        packer = _table.slots[i]
         if packer != NULL and packer.type == <PyTypeObject*>address:
-            _slots[i] = &_tombstone
+            _table.slots[i] = &_tombstone
             free(packer)
 
 
 cdef const Packer* _remember(type cls, Packer* packer) except NULL:
-    cdef size_t address = <uintptr_t><PyObject*>cls
-    cdef Packer* kept = <Packer*>malloc(sizeof(Packer))
     global _num_used_slots
+    cdef size_t address = <uintptr_t><PyObject*>cls
+    cdef Packer* kept
+    if 2 * (_num_used_slots + 1) > _table.num_slots:
+        _grow(2 * _table.num_slots)
+    kept = <Packer*>malloc(sizeof(Packer))
     if kept == NULL:
         raise MemoryError()
     kept[0] = packer[0]
     kept.type = <PyTypeObject*>cls
-    _reserve()
     _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
     _place(kept)
     _num_used_slots += 1
@@ -146,37 +135,24 @@ cdef const Packer* choose_packer(PyObject* value) noexcept:
         return NULL
 
 
-cdef int pack_view(PyObject* value, _abi.TVMFFIAny* out, CallState* state) noexcept:
-    cdef const Packer* packer = find_packer(Py_TYPE(value))
-    if packer == NULL:
-        packer = choose_packer(value)
-        if packer == NULL:
-            return -1
-    return packer.pack(value, out, state, packer)
-
-
-cdef int keep_temporary(CallState* state, _abi.TVMFFIObjectHandle owned) noexcept:
-    state.temporaries[state.num_temporaries] = <_abi.TVMFFIObject*>owned
-    state.num_temporaries += 1
-    return 0
-
-
 cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept:
+    cdef const Packer* packer = find_packer(&_table, Py_TYPE(value))
     cdef _abi.TVMFFIObject* temporaries[2]
     cdef _abi.TVMFFIAny view
     cdef CallState state
     cdef int code
-    state.temporaries = temporaries
-    state.num_temporaries = 0
-    state.stream_device_type = 0
-    state.exchange_api = NULL
-    code = pack_view(value, &view, &state)
+    if packer == NULL:
+        packer = choose_packer(value)
+        if packer == NULL:
+            return -1
+    begin_call(&state, temporaries)
+    code = packer.pack(value, &view, &state, packer)
     if code == 0:
-        # Only text that native code lent would be copied here, and Python has none.
+        # Python lends no text, so taking a reference is all it needs to own the value.
         if view.type_index >= _abi.kTVMFFIStaticObjectBegin:
             _abi.TVMFFIObjectIncRef(view.v_obj)
         out[0] = view
-    release_temporaries(&state)
+    release_temporaries(&state, loan_pool())
     return code
 
 
@@ -199,36 +175,4 @@ cdef object make_object(_abi.TVMFFIAny* owned, CallState* state):
     raise ValueError(f"native function returned a value with the unknown type index {index}")
 
 
-# ---- temporaries ---------------------------------------------------------------------------
-
-ctypedef void (*_Deleter)(void*, int) noexcept
-
-cdef _Deleter _recycled_deleters[4]
-cdef RecycleFunction _recyclers[4]
-cdef int _num_recyclers = 0
-
-
-cdef int add_recycler(void (*deleter)(void*, int) noexcept, RecycleFunction recycle) except -1:
-    global _num_recyclers
-    if _num_recyclers == 4:
-        raise RuntimeError("the table of recycled temporaries is full")
-    _recycled_deleters[_num_recyclers] = <_Deleter>deleter
-    _recyclers[_num_recyclers] = recycle
-    _num_recyclers += 1
-    return 0
-
-
-cdef inline void _release_temporary(_abi.TVMFFIObject* temporary) noexcept:
-    cdef int i
-    for i in range(_num_recyclers):
-        if <void*>temporary.deleter == <void*>_recycled_deleters[i]:
-            _recyclers[i](temporary)
-            return
-    _abi.TVMFFIObjectDecRef(temporary)
-
-
-cdef void release_temporaries(CallState* state) noexcept:
-    cdef int32_t i
-    for i in range(state.num_temporaries):
-        _release_temporary(state.temporaries[i])
-    state.num_temporaries = 0
+_grow(64)

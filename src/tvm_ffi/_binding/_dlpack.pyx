@@ -6,7 +6,6 @@ The exchange table is a struct of C functions that a tensor class names in its a
 `__dlpack_c_exchange_api__` (torch and others): no Python call is needed to read a tensor.
 """
 
-from cpython.object cimport PyCFunction
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
     PyCapsule_SetName,
@@ -16,44 +15,35 @@ from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._call_tensor cimport (
-    CallTensor, as_call_tensor, extents_of, recycle_call_tensor, take_call_tensor,
-)
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, keep_temporary, pack_owned,
+    CallState, PackFunction, Packer, add_maker, add_rule, pack_owned, pack_temporary,
 )
 from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._loan cimport (
+    Loan, LoanPool, as_loan, extents_of, loan_pool, return_loan, take_loan,
+)
 from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding._torch cimport TorchViews, find_torch_views, native_tensor
 
 import os
 
 cdef extern from "Python.h":
-    """
-    /* The C function of a method that takes no argument, or NULL. */
-    static PyCFunction tvm_ffi_noargs_method(PyObject* descriptor) {
-      PyMethodDef* method;
-      if (!PyObject_TypeCheck(descriptor, &PyMethodDescr_Type)) return NULL;
-      method = ((PyMethodDescrObject*)descriptor)->d_method;
-      return method->ml_flags == METH_NOARGS ? method->ml_meth : NULL;
-    }
-    """
-    PyCFunction noargs_method "tvm_ffi_noargs_method"(PyObject* descriptor) noexcept
     PyObject* PyErr_Occurred() noexcept
     void PyErr_Clear() noexcept
     void PyErr_SetString(PyObject* type, const char* message) noexcept
     PyObject* PyExc_BufferError
-    PyObject* PyExc_TypeError
 
-ctypedef PyObject* (*_Predicate)(PyObject* self, PyObject* ignored) noexcept
+cdef LoanPool* _pool = loan_pool()
 
 
 # What is known about a class that has an exchange table.
 cdef struct _ExchangeClass:
     const _abi.DLPackExchangeAPI* api
-    # torch.Tensor.is_neg and is_conj: views whose memory does not hold the values they show, which
-    # the table exports without a word.  NULL where the class has no such thing.
-    _Predicate is_neg
-    _Predicate is_conj
+    # Whether values may be views whose memory does not hold what they show, and if so whether
+    # torch's C++ functions can be asked (`views`) or only its Python methods.
+    bint has_lazy_views
+    bint has_native_predicates
+    TorchViews views
 
 
 # ---- the exchange table --------------------------------------------------------------------
@@ -80,11 +70,6 @@ cdef const _abi.DLPackExchangeAPI* _exchange_api_of(type cls) except? NULL:
     return api
 
 
-cdef _Predicate _predicate(type cls, str name) except? NULL:
-    cdef object method = getattr(cls, name, None)
-    return NULL if method is None else <_Predicate>noargs_method(<PyObject*>method)
-
-
 cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     cdef _ExchangeClass* known
     cdef const _abi.DLPackExchangeAPI* api = _exchange_api_of(cls)
@@ -98,43 +83,51 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     if known == NULL:
         raise MemoryError()
     known.api = api
-    known.is_neg = _predicate(cls, "is_neg")
-    known.is_conj = _predicate(cls, "is_conj")
+    known.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
+    if known.has_lazy_views:
+        known.has_native_predicates = find_torch_views(value, &known.views)
     packer.pack = _pack_exchange
     packer.context = known
     return True
 
 
-cdef int _refuse_if(_Predicate predicate, PyObject* value, const char* message) noexcept:
-    """-1 with an exception set when the predicate holds or fails."""
-    cdef PyObject* answer
-    cdef bint holds
-    if predicate == NULL:
-        return 0
-    answer = predicate(value, NULL)
-    if answer == NULL:
-        return -1
-    holds = <object>answer is True
-    Py_XDECREF(answer)
-    if holds:
-        PyErr_SetString(PyExc_TypeError, message)
-        return -1
+cdef int _check_lazy_view(PyObject* value, const _ExchangeClass* known) noexcept:
+    """-1 with an exception set when the memory does not hold the values."""
+    cdef const void* tensor
+    if known.has_native_predicates:
+        tensor = native_tensor(value, &known.views)
+        if not known.views.is_neg(tensor) and not known.views.is_conj(tensor):
+            return 0
+    return (<_Check>_refuse_lazy_view)(value)
+
+
+ctypedef int (*_Check)(PyObject* value) noexcept
+
+
+cdef int _refuse_lazy_view(PyObject* value) except -1:
+    tensor = <object>value
+    if tensor.is_conj():
+        raise TypeError("tensor is a conjugated view: its memory holds other values than it shows; "
+                        "pass tensor.resolve_conj()")
+    if tensor.is_neg():
+        raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
+                        "pass tensor.resolve_neg()")
     return 0
 
 
-cdef int _fill_compact_strides(CallTensor* tensor) noexcept:
-    cdef int ndim = tensor.tensor.ndim
-    cdef int64_t* extents = extents_of(tensor, ndim)
+cdef int _fill_compact_strides(Loan* loan) noexcept:
+    cdef int ndim = loan.tensor.ndim
+    cdef int64_t* extents = extents_of(loan, ndim)
     cdef int64_t step = 1
     cdef int dim
     if extents == NULL:
         return -1
     for dim in range(ndim - 1, -1, -1):
-        extents[dim] = tensor.tensor.shape[dim]
+        extents[dim] = loan.tensor.shape[dim]
         extents[ndim + dim] = step
         step *= max(extents[dim], 1)
-    tensor.tensor.shape = extents
-    tensor.tensor.strides = extents + ndim
+    loan.tensor.shape = extents
+    loan.tensor.strides = extents + ndim
     return 0
 
 
@@ -146,21 +139,14 @@ cdef bint _has_elements(const _abi.DLTensor* tensor) noexcept:
     return True
 
 
-cdef int _check_filled(
-    PyObject* value, CallTensor* tensor, const _ExchangeClass* known
-) noexcept:
-    if tensor.tensor.strides == NULL and tensor.tensor.ndim > 0:
-        if _fill_compact_strides(tensor) != 0:
+cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
+    if loan.tensor.strides == NULL and loan.tensor.ndim > 0:
+        if _fill_compact_strides(loan) != 0:
             return -1
-    if tensor.tensor.data == NULL and _has_elements(&tensor.tensor):
+    if loan.tensor.data == NULL and _has_elements(&loan.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
         return -1
-    if tensor.tensor.dtype.code == _abi.kDLComplex and _refuse_if(
-        known.is_conj, value, b"tensor is a conjugated view; pass tensor.resolve_conj()"
-    ) != 0:
-        return -1
-    return _refuse_if(
-        known.is_neg, value, b"tensor is a negated view; pass tensor.resolve_neg()")
+    return _check_lazy_view(value, known) if known.has_lazy_views else 0
 
 
 cdef int _choose_stream(
@@ -183,27 +169,25 @@ cdef int _pack_exchange(
 ) noexcept:
     cdef const _ExchangeClass* known = <const _ExchangeClass*>packer.context
     cdef const _abi.DLPackExchangeAPI* api = known.api
-    cdef CallTensor* tensor
+    cdef Loan* loan
     if api.dltensor_from_py_object_no_sync == NULL:
         return (<_PackManaged>_pack_managed)(value, out, state, known)
-    tensor = take_call_tensor(value)
-    if tensor == NULL:
+    loan = take_loan(_pool, _abi.kTVMFFITensor, value)
+    if loan == NULL:
         return -1
-    tensor.exchange_api = api
+    loan.exchange_api = api
+    loan.is_read_only = False  # the table has no way to say so
     if (
-        api.dltensor_from_py_object_no_sync(value, &tensor.tensor) != 0
-        or _check_filled(value, tensor, known) != 0
-        or (tensor.tensor.device.device_type != _abi.kDLCPU
-            and _choose_stream(state, api, tensor.tensor.device) != 0)
+        api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0
+        or _check_filled(value, loan, known) != 0
+        or (loan.tensor.device.device_type != _abi.kDLCPU
+            and _choose_stream(state, api, loan.tensor.device) != 0)
     ):
-        recycle_call_tensor(&tensor.header)
+        return_loan(_pool, loan)
         return -1
     if state.exchange_api == NULL:
         state.exchange_api = api
-    out.type_index = _abi.kTVMFFITensor
-    out.zero_padding = 0
-    out.v_obj = &tensor.header
-    return keep_temporary(state, tensor)
+    return pack_temporary(state, out, _abi.kTVMFFITensor, loan)
 
 
 ctypedef int (*_PackManaged)(
@@ -232,10 +216,7 @@ cdef int _adopt_versioned(
         if managed.deleter != NULL:
             managed.deleter(managed)
         check(-1)
-    out.type_index = _abi.kTVMFFITensor
-    out.zero_padding = 0
-    out.v_obj = <_abi.TVMFFIObject*>tensor
-    keep_temporary(state, tensor)
+    pack_temporary(state, out, _abi.kTVMFFITensor, tensor)
     if device.device_type != _abi.kDLCPU and _choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
@@ -288,10 +269,7 @@ cdef int _pack_dlpack(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef _abi.TVMFFIObjectHandle tensor = _consume_capsule(_capsule_of(<object>value), 0, False)
-    out.type_index = _abi.kTVMFFITensor
-    out.zero_padding = 0
-    out.v_obj = <_abi.TVMFFIObject*>tensor
-    return keep_temporary(state, tensor)
+    return pack_temporary(state, out, _abi.kTVMFFITensor, tensor)
 
 
 cdef bint _dlpack_rule(type cls, object value, Packer* packer) except -1:
@@ -366,14 +344,16 @@ cdef int _check_requirements(
 
 cdef object _make_tensor(_abi.TVMFFIAny* owned, CallState* state):
     """A tensor of the framework whose tensors were passed, else our own."""
-    cdef const _abi.DLPackExchangeAPI* api = NULL if state == NULL else state.exchange_api
-    cdef CallTensor* call_tensor
+    cdef const _abi.DLPackExchangeAPI* api = NULL
+    cdef Loan* loan
     cdef object result
+    if state != NULL:
+        api = state.exchange_api
     if api == NULL:
         return wrap_tensor(owned.v_obj)
-    call_tensor = as_call_tensor(owned.v_obj)
-    if call_tensor != NULL and call_tensor.exchange_api == api:
-        result = <object>call_tensor.owner  # an argument came back: the very same object
+    loan = as_loan(_pool, owned.v_obj)
+    if loan != NULL and loan.exchange_api == api:
+        result = <object>loan.owner  # an argument came back: the very same object
         _abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)

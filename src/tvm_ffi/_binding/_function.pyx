@@ -12,18 +12,19 @@ import os
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_rule, choose_packer, find_packer, keep_temporary,
-    make_object, pack_owned, pack_view, release_temporaries,
+    CallState, PackFunction, Packer, PackerTable, add_rule, begin_call, choose_packer, find_packer,
+    make_object, pack_object, pack_owned, pack_temporary, packer_table, release_temporaries,
 )
 from tvm_ffi._binding._error cimport (
     check, raise_from_native, raise_to_native, set_exception, without_binding_frames,
 )
 from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_object
+from tvm_ffi._binding._loan cimport LoanPool, loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
 from tvm_ffi._binding._tensor cimport Tensor, end_view, wrap_view
@@ -52,15 +53,21 @@ cdef extern from "Python.h":
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
     double PyFloat_AS_DOUBLE(PyObject* value) noexcept
     PyObject* PyLong_FromLongLong(long long value) noexcept
     PyObject* PyFloat_FromDouble(double value) noexcept
     PyObject* PyErr_NoMemory() noexcept
+    PyObject* PyObject_Vectorcall(
+        PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
 
 cdef enum:
     MAX_STACK_ARGS = 8  # more than these go to the heap
+
+cdef LoanPool* _pool = loan_pool()
+cdef const PackerTable* _packers = packer_table()
 
 # Initial Function.release_gil.
 cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0
@@ -71,8 +78,14 @@ cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_
 cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* state) noexcept:
     cdef PyTypeObject* cls = Py_TYPE(value)
     cdef const Packer* packer
+    cdef int overflow = 0
     if cls == &PyLong_Type:
-        return pack_int(value, out, state, NULL)
+        out.type_index = _abi.kTVMFFIInt
+        out.zero_padding = 0
+        out.v_int64 = PyLong_AsLongLongAndOverflow(value, &overflow)
+        return 0 if overflow == 0 else pack_int(value, out, state, NULL)
+    if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
+        return pack_object(out, _abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:
         out.type_index = _abi.kTVMFFIFloat
         out.zero_padding = 0
@@ -80,7 +93,7 @@ cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* 
         return 0
     if cls == &PyUnicode_Type:
         return pack_str(value, out, state, NULL)
-    packer = find_packer(cls)
+    packer = find_packer(_packers, cls)
     if packer == NULL:
         packer = choose_packer(value)
         if packer == NULL:
@@ -144,7 +157,7 @@ cdef int _invoke_in_environment(
     return code
 
 
-cdef PyObject* _call_with_buffers(
+cdef inline PyObject* _call_with_buffers(
     Function function, PyObject* const* values, int32_t num_args, _abi.TVMFFIAny* args,
     _abi.TVMFFIObject** temporaries,
 ) noexcept:
@@ -153,13 +166,10 @@ cdef PyObject* _call_with_buffers(
     cdef PyObject* answer = NULL
     cdef int32_t i
     cdef int code
-    state.temporaries = temporaries
-    state.num_temporaries = 0
-    state.stream_device_type = 0
-    state.exchange_api = NULL
+    begin_call(&state, temporaries)
     for i in range(num_args):
         if _pack_argument(values[i], &args[i], &state) != 0:
-            release_temporaries(&state)
+            release_temporaries(&state, _pool)
             _explain_argument(function, i)
             return NULL
     result.type_index = _abi.kTVMFFINone
@@ -174,7 +184,7 @@ cdef PyObject* _call_with_buffers(
     else:
         raise_from_native(code)
     if state.num_temporaries != 0:
-        release_temporaries(&state)
+        release_temporaries(&state, _pool)
     return answer
 
 
@@ -264,35 +274,61 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
     return make_object(&owned, NULL)
 
 
-cdef int _end_views(list values) except -1:
-    for value in values:
-        if isinstance(value, Tensor) and (<CObject>value).chandle == NULL:
-            end_view(<Tensor>value)
+cdef int _end_views(PyObject** values, int32_t count) noexcept:
+    """Empty the tensors that were lent for this call; Python may have kept them."""
+    cdef int32_t i
+    for i in range(count):
+        if isinstance(<object>values[i], Tensor) and (<Tensor>values[i]).chandle == NULL:
+            end_view(<Tensor>values[i])
     return 0
 
 
 cdef int _run_callback(
-    object function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    PyObject** values,
 ) except -1:
-    cdef list values = []
+    """Call with the arguments as Python objects, which `values` has room for."""
+    cdef int32_t num_values = 0
     cdef bint has_views = False
-    cdef int32_t i
-    for i in range(num_args):
-        values.append(_argument_to_python(&args[i]))
-        has_views |= args[i].type_index == _abi.kTVMFFIDLTensorPtr
+    cdef PyObject* answer = NULL
+    cdef int code = -1
     try:
-        answer = function(*values)
-        if pack_owned(<PyObject*>answer, result) != 0:
-            return check(-2)
+        while num_values < num_args:
+            value = _argument_to_python(&args[num_values])
+            Py_INCREF(value)
+            values[num_values] = <PyObject*>value
+            has_views |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
+            num_values += 1
+        answer = PyObject_Vectorcall(function, values, <size_t>num_args, NULL)
+        if answer != NULL:
+            code = pack_owned(answer, result)
+            Py_XDECREF(answer)
     finally:
         if has_views:
-            _end_views(values)
+            _end_views(values, num_values)
+        while num_values > 0:
+            num_values -= 1
+            Py_XDECREF(values[num_values])
+    if code != 0:
+        return check(-2)
     if result.type_index == _abi.kTVMFFIDLTensorPtr:
         result.type_index = _abi.kTVMFFINone
         result.v_ptr = NULL
         raise ValueError(
             "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
     return 0
+
+
+cdef int _run_callback_on_heap(
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) except -1:
+    cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
+    if values == NULL:
+        raise MemoryError()
+    try:
+        return _run_callback(function, args, num_args, result, values)
+    finally:
+        PyMem_Free(values)
 
 
 cdef int _callback(
@@ -304,10 +340,19 @@ cdef int _callback(
             b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
         return -1
     with gil:
-        try:
-            return _run_callback(<object>function, args, num_args, result)
-        except BaseException as error:
-            return raise_to_native(error)
+        return _enter_callback(<PyObject*>function, args, num_args, result)
+
+
+cdef int _enter_callback(
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) noexcept:
+    cdef PyObject* values[MAX_STACK_ARGS]
+    try:
+        if num_args > MAX_STACK_ARGS:
+            return _run_callback_on_heap(function, args, num_args, result)
+        return _run_callback(function, args, num_args, result, values)
+    except BaseException as error:
+        return raise_to_native(error)
 
 
 cdef int _new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
@@ -325,10 +370,7 @@ cdef int _pack_callable(
 ) except -1:
     cdef _abi.TVMFFIObjectHandle function = NULL
     _new_callback(<object>value, &function)
-    out.type_index = _abi.kTVMFFIFunction
-    out.zero_padding = 0
-    out.v_obj = <_abi.TVMFFIObject*>function
-    return keep_temporary(state, function)
+    return pack_temporary(state, out, _abi.kTVMFFIFunction, function)
 
 
 cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:

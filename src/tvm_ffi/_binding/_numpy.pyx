@@ -10,11 +10,9 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._call_tensor cimport (
-    CallTensor, extents_of, recycle_call_tensor, take_call_tensor,
-)
-from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_rule, keep_temporary,
+from tvm_ffi._binding._convert cimport CallState, Packer, add_rule, pack_temporary
+from tvm_ffi._binding._loan cimport (
+    Loan, LoanPool, extents_of, loan_pool, return_loan, take_loan,
 )
 
 cdef extern from "numpy/arrayobject.h":
@@ -42,6 +40,8 @@ cdef extern from "numpy/arrayobject.h":
         NPY_BOOL, NPY_BYTE, NPY_UBYTE, NPY_SHORT, NPY_USHORT, NPY_INT, NPY_UINT, NPY_LONG
         NPY_ULONG, NPY_LONGLONG, NPY_ULONGLONG, NPY_FLOAT, NPY_DOUBLE, NPY_LONGDOUBLE
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
+
+cdef LoanPool* _pool = loan_pool()
 
 # DLPack type by NumPy's type number; bits 0: not supported.
 cdef _abi.DLDataType _dtype_by_number[32]
@@ -114,7 +114,7 @@ cdef int _raise_stride(PyObject* array, int dim) except -1:
         f"size {(<object>array).itemsize}; copy the array first")
 
 
-cdef int _fill_extents(PyObject* value, CallTensor* tensor) noexcept:
+cdef int _fill_extents(PyObject* value, Loan* loan) noexcept:
     """Copy the shape, and the strides in elements."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
@@ -125,7 +125,7 @@ cdef int _fill_extents(PyObject* value, CallTensor* tensor) noexcept:
     cdef bint is_power_of_two = (itemsize & mask) == 0
     cdef int shift = 0
     cdef int dim
-    cdef int64_t* extents = extents_of(tensor, ndim)
+    cdef int64_t* extents = extents_of(loan, ndim)
     if extents == NULL:
         return -1
     if is_power_of_two:
@@ -139,9 +139,9 @@ cdef int _fill_extents(PyObject* value, CallTensor* tensor) noexcept:
             extents[ndim + dim] = strides[dim] // itemsize
         else:
             return (<_RaiseAt>_raise_stride)(value, dim)
-    tensor.tensor.ndim = ndim
-    tensor.tensor.shape = extents
-    tensor.tensor.strides = extents + ndim
+    loan.tensor.ndim = ndim
+    loan.tensor.shape = extents
+    loan.tensor.strides = extents + ndim
     return 0
 
 
@@ -150,37 +150,34 @@ ctypedef int (*_Raise)(PyObject* array) noexcept
 ctypedef int (*_FindDtype)(PyObject* array, _abi.DLDataType* out) noexcept
 
 
-cdef int _fill(PyObject* value, CallTensor* tensor) noexcept:
+cdef int _fill(PyObject* value, Loan* loan) noexcept:
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef PyArray_Descr* descr = PyArray_DESCR(array)
     cdef int number = descr.type_num
     if not PyArray_ISNBO(descr.byteorder):
         return (<_Raise>_raise_byte_order)(value)
     if 0 <= number < 32 and _dtype_by_number[number].bits != 0:
-        tensor.tensor.dtype = _dtype_by_number[number]
-    elif (<_FindDtype>_unsupported_dtype)(value, &tensor.tensor.dtype) != 0:
+        loan.tensor.dtype = _dtype_by_number[number]
+    elif (<_FindDtype>_unsupported_dtype)(value, &loan.tensor.dtype) != 0:
         return -1
-    tensor.tensor.data = PyArray_DATA(array)
-    tensor.tensor.device.device_type = _abi.kDLCPU
-    tensor.tensor.device.device_id = 0
-    tensor.tensor.byte_offset = 0
-    tensor.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
-    return _fill_extents(value, tensor)
+    loan.tensor.data = PyArray_DATA(array)
+    loan.tensor.device.device_type = _abi.kDLCPU
+    loan.tensor.device.device_id = 0
+    loan.tensor.byte_offset = 0
+    loan.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
+    return _fill_extents(value, loan)
 
 
 cdef int _pack_array(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    cdef CallTensor* tensor = take_call_tensor(value)
-    if tensor == NULL:
+    cdef Loan* loan = take_loan(_pool, _abi.kTVMFFITensor, value)
+    if loan == NULL:
         return -1
-    if _fill(value, tensor) != 0:
-        recycle_call_tensor(&tensor.header)
+    if _fill(value, loan) != 0:
+        return_loan(_pool, loan)
         return -1
-    out.type_index = _abi.kTVMFFITensor
-    out.zero_padding = 0
-    out.v_obj = &tensor.header
-    return keep_temporary(state, tensor)
+    return pack_temporary(state, out, _abi.kTVMFFITensor, loan)
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:

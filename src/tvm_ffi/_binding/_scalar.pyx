@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, keep_temporary,
+    CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object, pack_temporary,
 )
 from tvm_ffi._binding._error cimport check, new_native_error
 from tvm_ffi._binding._object cimport (
@@ -72,7 +72,7 @@ cdef int _pack_big_int(
     view.data, view.size = words, len(words)
     check(_abi.TVMFFIBigIntFromByteArray(&view, out))
     if out.type_index == _abi.kTVMFFIBigInt:
-        keep_temporary(state, out.v_obj)
+        pack_temporary(state, out, _abi.kTVMFFIBigInt, out.v_obj)
     return 0
 
 
@@ -115,10 +115,7 @@ cdef int _pack_object(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef _abi.TVMFFIObject* handle = <_abi.TVMFFIObject*>handle_of(<CObject>value)
-    out.type_index = handle.type_index
-    out.zero_padding = 0
-    out.v_obj = handle
-    return 0
+    return pack_object(out, handle.type_index, handle)
 
 
 cdef int _pack_object_protocol(
@@ -129,9 +126,9 @@ cdef int _pack_object_protocol(
         raise TypeError(
             f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
             f"got {type(answer).__name__}")
-    _pack_object(<PyObject*>answer, out, state, packer)
-    _abi.TVMFFIObjectIncRef(out.v_obj)  # the Python wrapper may be gone before the call is
-    return keep_temporary(state, out.v_obj)
+    cdef _abi.TVMFFIObject* handle = <_abi.TVMFFIObject*>handle_of(<CObject>answer)
+    _abi.TVMFFIObjectIncRef(handle)  # the Python wrapper may be gone before the call is
+    return pack_temporary(state, out, handle.type_index, handle)
 
 
 cdef int _pack_rvalue_ref(
@@ -150,20 +147,13 @@ cdef int _pack_opaque(
 ) except -1:
     cdef _abi.TVMFFIObjectHandle opaque = NULL
     new_opaque(<object>value, &opaque)
-    out.type_index = _abi.kTVMFFIOpaquePyObject
-    out.zero_padding = 0
-    out.v_obj = <_abi.TVMFFIObject*>opaque
-    return keep_temporary(state, opaque)
+    return pack_temporary(state, out, _abi.kTVMFFIOpaquePyObject, opaque)
 
 
 cdef int _pack_exception(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef _abi.TVMFFIObjectHandle error = new_native_error(<object>value)
-    out.type_index = _abi.kTVMFFIError
-    out.zero_padding = 0
-    out.v_obj = <_abi.TVMFFIObject*>error
-    return keep_temporary(state, error)
+    return pack_temporary(state, out, _abi.kTVMFFIError, new_native_error(<object>value))
 
 
 # ---- rules: numbers give the order of python-api 3.1 ----------------------------------------

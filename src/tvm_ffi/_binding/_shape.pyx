@@ -8,7 +8,7 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, keep_temporary,
+    CallState, PackFunction, Packer, add_maker, add_rule, pack_temporary,
 )
 
 from tvm_ffi._binding._error cimport check
@@ -69,10 +69,7 @@ cdef int _pack_shape(
             handle_of(_make_native_shape), args, <int32_t>count, &result))
     finally:
         free(args)
-    out.type_index = _abi.kTVMFFIShape
-    out.zero_padding = 0
-    out.v_obj = result.v_obj
-    return keep_temporary(state, result.v_obj)
+    return pack_temporary(state, out, _abi.kTVMFFIShape, result.v_obj)
 
 
 cdef bint _shape_rule(type cls, object value, Packer* packer) except -1:

@@ -7,13 +7,13 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._call_tensor cimport as_call_tensor
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule,
+    CallState, PackFunction, Packer, add_maker, add_rule, pack_object,
 )
 from tvm_ffi._binding._device cimport device_of
 from tvm_ffi._binding._dtype cimport dtype_of
 from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._loan cimport as_loan, loan_pool
 from tvm_ffi._binding._object cimport CObject
 
 from tvm_ffi._binding._object import register_class
@@ -221,8 +221,8 @@ cdef bint _is_read_only(Tensor tensor) except -1:
     _description(tensor)
     if tensor.chandle == NULL:
         return False
-    if as_call_tensor(tensor.chandle) != NULL:
-        return as_call_tensor(tensor.chandle).is_read_only
+    if as_loan(loan_pool(), tensor.chandle) != NULL:
+        return as_loan(loan_pool(), tensor.chandle).is_read_only
     check(_abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
     answer = (managed.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
     managed.deleter(managed)
@@ -247,11 +247,14 @@ cdef void _delete_versioned_capsule(object capsule) noexcept:
 
 cdef Tensor wrap_tensor(_abi.TVMFFIObjectHandle owned):
     cdef Tensor tensor
-    try:
-        tensor = _tensor_class.__new__(_tensor_class)
-    except BaseException:
-        _abi.TVMFFIObjectDecRef(owned)
-        raise
+    if _tensor_class is Tensor:
+        tensor = Tensor.__new__(Tensor)
+    else:
+        try:
+            tensor = _tensor_class.__new__(_tensor_class)
+        except BaseException:
+            _abi.TVMFFIObjectDecRef(owned)
+            raise
     tensor.chandle = owned
     tensor.dltensor = _abi.TVMFFITensorGetDLTensorPtr(owned)
     return tensor
@@ -274,13 +277,11 @@ cdef int _pack_tensor(
 ) except -1:
     cdef Tensor tensor = <Tensor>value
     _description(tensor)
-    out.zero_padding = 0
     if tensor.chandle != NULL:
-        out.type_index = _abi.kTVMFFITensor
-        out.v_obj = <_abi.TVMFFIObject*>tensor.chandle
-    else:
-        out.type_index = _abi.kTVMFFIDLTensorPtr
-        out.v_ptr = tensor.dltensor
+        return pack_object(out, _abi.kTVMFFITensor, tensor.chandle)
+    out.type_index = _abi.kTVMFFIDLTensorPtr
+    out.zero_padding = 0
+    out.v_ptr = tensor.dltensor
     return 0
 
 
