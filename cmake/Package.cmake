@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installation: headers, libraries and the relocatable package that find_package(tvm_ffi) reads.
-# In a wheel everything goes below the Python package, see TVM_FFI_INSTALL_ROOT.
+# The wheel has the same tree below the Python package, which is its installation prefix.
 include(CMakePackageConfigHelpers)
 
-if(SKBUILD)
-  set(TVM_FFI_INSTALL_ROOT tvm_ffi/)
-  set(TVM_FFI_LIBDIR tvm_ffi/lib)
+if(TVM_FFI_BUILD_WHEEL)
+  set(TVM_FFI_LIBDIR lib)  # where tvm_ffi.libinfo and the binding's run path look
 else()
-  set(TVM_FFI_INSTALL_ROOT "")
   set(TVM_FFI_LIBDIR ${CMAKE_INSTALL_LIBDIR})
 endif()
-set(TVM_FFI_CMAKEDIR ${TVM_FFI_INSTALL_ROOT}share/cmake/tvm_ffi)
+set(TVM_FFI_CMAKEDIR share/cmake/tvm_ffi)
 
 set_target_properties(tvm_ffi_header PROPERTIES EXPORT_NAME header)
 set_target_properties(tvm_ffi_shared PROPERTIES EXPORT_NAME shared)
 set_target_properties(tvm_ffi_static PROPERTIES EXPORT_NAME static)
-set_target_properties(tvm_ffi_header PROPERTIES
-  INTERFACE_INCLUDE_DIRECTORIES
-  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>;$<INSTALL_INTERFACE:${TVM_FFI_INSTALL_ROOT}include>")
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${TVM_FFI_INSTALL_ROOT}include)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include)
 install(TARGETS tvm_ffi_header tvm_ffi_shared tvm_ffi_static EXPORT tvm_ffi_targets
   LIBRARY DESTINATION ${TVM_FFI_LIBDIR}
   ARCHIVE DESTINATION ${TVM_FFI_LIBDIR})
-install(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi:: DESTINATION ${TVM_FFI_CMAKEDIR})
 
+if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+  set(TVM_FFI_CXX_LIBRARY c++)
+else()
+  set(TVM_FFI_CXX_LIBRARY stdc++)
+endif()
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tvm_ffi-config.cmake.in
   ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake INSTALL_DESTINATION ${TVM_FFI_CMAKEDIR})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake
   ${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake DESTINATION ${TVM_FFI_CMAKEDIR})
+install(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi:: DESTINATION ${TVM_FFI_CMAKEDIR})
+
+# The build directory is a package, too; tvm_ffi.libinfo relies on it in a source tree.
+export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
+  FILE ${PROJECT_BINARY_DIR}/tvm_ffi_targets.cmake)
+
+# `add_subdirectory($(tvm-ffi-config --sourcedir))` builds the runtime from what the wheel carries.
+if(TVM_FFI_BUILD_WHEEL)
+  install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .)
+endif()

@@ -20,7 +20,8 @@ tvm_ffi_set_warnings(tvm_ffi_objects)
 
 add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)
 # Foreign binaries ask for exactly this SONAME.
-set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF)
+set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF
+  LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 # Template instances of the standard library stay inside, so that two libraries cannot mix them.
 target_link_options(tvm_ffi_shared PRIVATE
   -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined)
@@ -29,6 +30,7 @@ target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
   PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
 add_library(tvm_ffi_static STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
+set_target_properties(tvm_ffi_static PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 target_link_libraries(tvm_ffi_static PUBLIC tvm_ffi_header Threads::Threads ${CMAKE_DL_LIBS})
 
 if(TVM_FFI_SANITIZERS)

@@ -19,6 +19,7 @@
 
 #include "error.h"
 #include "text.h"
+#include "thread_state.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -91,11 +92,6 @@ struct ThreadBacktrace {
   TVMFFIByteArray bytes;
 };
 
-ThreadBacktrace& Local() {
-  thread_local ThreadBacktrace local;
-  return local;
-}
-
 struct Walk {
   ThreadBacktrace* local;
   int skipped_frames;
@@ -103,7 +99,13 @@ struct Walk {
   bool crosses_boundary;
 };
 
-_Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) {
+const Frame& FrameAt(ThreadBacktrace* local, uintptr_t address) {
+  auto known = local->frames.find(address);
+  if (known != local->frames.end()) return known->second;
+  return local->frames.emplace(address, Describe(address)).first->second;
+}
+
+_Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) try {
   auto* walk = static_cast<Walk*>(data);
   if (walk->skipped_frames > 0) {
     --walk->skipped_frames;
@@ -113,12 +115,12 @@ _Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) {
   uintptr_t address = _Unwind_GetIP(context);
   if (address == 0) return _URC_NORMAL_STOP;
   // A return address may already belong to the next function: look one byte before it.
-  auto [entry, is_new] = walk->local->frames.try_emplace(address - 1);
-  if (is_new) entry->second = Describe(address - 1);
-  const Frame& frame = entry->second;
+  const Frame& frame = FrameAt(walk->local, address - 1);
   if (frame.is_boundary && !walk->crosses_boundary) return _URC_NORMAL_STOP;
   walk->local->text += frame.line;
   return _URC_NO_REASON;
+} catch (...) {
+  return _URC_NORMAL_STOP;  // out of memory: what has been collected is the backtrace
 }
 
 __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_frames,
@@ -130,7 +132,7 @@ __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_f
 }  // namespace
 
 std::string_view CurrentBacktrace() {
-  ThreadBacktrace& local = Local();
+  auto& local = ThreadState<ThreadBacktrace>::Get();
   local.text.clear();
   AppendStack(&local, 0, false);
   return local.text;
@@ -142,16 +144,17 @@ using namespace tvm::ffi::runtime;
 
 const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno, const char* func,
                                        int cross_ffi_boundary) {
-  ThreadBacktrace& local = Local();
+  static const TVMFFIByteArray no_memory = {"", 0};
   try {
+    auto& local = ThreadState<ThreadBacktrace>::Get();
     local.text.clear();
     bool names_caller = filename != nullptr && func != nullptr;
     if (names_caller) local.text = FormatLine(filename, lineno, func);
     // The frame given by name stands for the caller's own, so skip that one as well as this.
     AppendStack(&local, names_caller ? 2 : 1, cross_ffi_boundary != 0);
+    local.bytes = Lend(local.text);
+    return &local.bytes;
   } catch (...) {
-    // Out of memory: report what has been collected.
+    return &no_memory;
   }
-  local.bytes = Lend(local.text);
-  return &local.bytes;
 }

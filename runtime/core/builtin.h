@@ -56,6 +56,10 @@ class Arguments {
 // The rows must live for ever.
 void RegisterBuiltins(const std::vector<Builtin>& builtins);
 
+// The tables, each in a file of its own; called once, as the library is loaded.
+void RegisterRegistryFunctions();
+void RegisterModuleFunctions();
+
 }  // namespace tvm::ffi::runtime
 
 #endif  // TVM_FFI_RUNTIME_CORE_BUILTIN_H_

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "function_table.h"
 #include "text.h"
+#include "type_table.h"
 #include "value.h"
 
 namespace tvm::ffi::runtime {
@@ -79,6 +80,13 @@ std::optional<int64_t> ConsumeNumber(std::string_view* text) {
   return number;
 }
 
+[[noreturn]] void RaiseWrongAnswer(std::string_view function, int32_t expected,
+                                   const Value& answer) {
+  const TypeTable& types = TypeTable::Global();
+  Raise("TypeError", function, " must return `", types.KeyOf(expected), "`, got `",
+        types.KeyOf(answer.type_index()), "`");
+}
+
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -138,6 +146,13 @@ class Parser {
     Value name = Value::String(rest.substr(0, end));
     rest.remove_prefix(end + 1);
     Value code = CallGlobal("dtype.get_custom_type_code", name.raw());
+    if (code.type_index() != kTVMFFIInt) {
+      RaiseWrongAnswer("dtype.get_custom_type_code", kTVMFFIInt, code);
+    }
+    if (code.raw().v_int64 < 0 || code.raw().v_int64 > UINT8_MAX) {
+      Raise("ValueError", "dtype.get_custom_type_code returned ", code.raw().v_int64,
+            ", expected 0..", UINT8_MAX, ", for dtype '", text_, "'");
+    }
     int64_t bits = ParseBits(&rest, 0);
     if (!rest.empty() && rest[0] != 'x') Raise("ValueError", "unknown dtype `", text_, "`");
     return Make(static_cast<uint8_t>(code.raw().v_int64), bits, ParseLanes(rest));
@@ -179,6 +194,7 @@ class Parser {
 std::string CustomName(uint8_t code) {
   Value arg = Value::Int(code);
   Value name = CallGlobal("dtype.get_custom_type_name", arg.raw());
+  if (!IsText(name.raw())) RaiseWrongAnswer("dtype.get_custom_type_name", kTVMFFIStr, name);
   return Concat("custom[", ViewOfText(name.raw()), "]");
 }
 

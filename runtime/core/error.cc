@@ -29,12 +29,13 @@ Ref<ErrorObject> TakePendingError() noexcept {
 void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t mode) {
   auto* error = static_cast<ErrorObject*>(static_cast<TVMFFIObject*>(self));
   try {
-    if (mode == kTVMFFIBacktraceUpdateModeReplace) error->backtrace_storage.clear();
-    error->backtrace_storage += View(*backtrace);
+    // The new text may be part of the old one, so both exist until the swap.
+    std::string text(View(*backtrace));
+    if (mode != kTVMFFIBacktraceUpdateModeReplace) text.insert(0, error->backtrace_storage);
+    error->backtrace_storage.swap(text);
     error->backtrace = Lend(error->backtrace_storage);
   } catch (...) {
     // Out of memory: the error keeps the backtrace it had, which is all a caller can use.
-    error->backtrace = Lend(error->backtrace_storage);
   }
 }
 
@@ -92,7 +93,9 @@ void RaiseMessage(const char* kind, std::string message) {
   throw Raised(NewError(kind, message, CurrentBacktrace()));
 }
 
-void RaisePending() {
+void RaisePending(int code) {
+  // Passed on as such: an error of ours would hide the host language's exception.
+  if (code == kHostExceptionPending) RaiseMessage("EnvErrorAlreadySet", "");
   Ref<ErrorObject> error = TakePendingError();
   if (!error) RaiseMessage("RuntimeError", "a callee returned nonzero but set no error");
   throw Raised(std::move(error));

@@ -53,8 +53,10 @@ class Raised : public std::exception {
 };
 
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
-// Throws the error that a callee left pending on this thread after it returned nonzero.
-[[noreturn]] void RaisePending();
+// What a callee returns when the host language (Python) already has an exception pending.
+inline constexpr int kHostExceptionPending = -2;
+// Throws the error that a callee left pending on this thread after it returned `code`, not 0.
+[[noreturn]] void RaisePending(int code);
 
 template <typename... Parts>
 [[noreturn]] void Raise(const char* kind, const Parts&... parts) {

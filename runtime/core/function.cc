@@ -42,7 +42,8 @@ Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*dele
 
 Value Call(const Ref<FunctionObject>& function, const TVMFFIAny* args, int32_t num_args) {
   TVMFFIAny result = NoneAny();
-  if (function->safe_call(function.header(), args, num_args, &result) != 0) RaisePending();
+  int code = function->safe_call(function.header(), args, num_args, &result);
+  if (code != 0) RaisePending(code);
   return Value::Adopt(result);
 }
 

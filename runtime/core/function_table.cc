@@ -3,11 +3,22 @@
 
 #include <cstdio>
 #include <functional>
+#include <memory>
 
+#include "builtin.h"
 #include "error.h"
 #include "text.h"
 
 namespace tvm::ffi::runtime {
+namespace {
+
+// Named here instead of registering themselves, so that a static link does not leave them out.
+__attribute__((constructor)) void RegisterBuiltinFunctions() {
+  RegisterRegistryFunctions();
+  RegisterModuleFunctions();
+}
+
+}  // namespace
 
 FunctionTable& FunctionTable::Global() {
   static auto* table = new FunctionTable();
@@ -54,17 +65,20 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
   if (entry != nullptr && !allow_override && !entry->function.IsNull()) {
     Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
   }
+  // What may run out of memory comes first: a failed registration changes nothing.
+  std::string metadata(registration.metadata), doc(registration.doc);
   bool is_new = entry == nullptr;
   if (is_new) {
-    entry = new Entry();
-    entry->name = registration.name;
+    auto added = std::make_unique<Entry>();
+    added->name = registration.name;
+    entries_.push_back(added.get());
+    entry = added.release();
   }
-  entry->metadata = registration.metadata;
-  entry->doc = registration.doc;
+  entry->metadata.swap(metadata);
+  entry->doc.swap(doc);
   entry->flags = registration.flags;
   previous = entry->function.Exchange(registration.function);
   if (is_new) {
-    entries_.push_back(entry);
     std::atomic<Entry*>& bucket = BucketOf(entry->name);
     entry->next_in_bucket = bucket.load(std::memory_order_relaxed);
     bucket.store(entry, std::memory_order_release);

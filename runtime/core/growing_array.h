@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <type_traits>
+#include <vector>
 
 namespace tvm::ffi::runtime {
 
@@ -33,12 +35,13 @@ class GrowingArray {
   void Reserve(size_t capacity) {
     if (capacity <= capacity_) return;
     capacity = std::max({capacity, capacity_ * 2, size_t{4}});
-    T* grown = new T[capacity];
-    std::copy(data_, data_ + size_, grown);
-    data_ = grown;
+    blocks_.push_back(std::make_unique<T[]>(capacity));
+    std::copy(data_, data_ + size_, blocks_.back().get());
+    data_ = blocks_.back().get();
     capacity_ = capacity;
   }
 
+  std::vector<std::unique_ptr<T[]>> blocks_;  // the last one is in use
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;

@@ -146,7 +146,8 @@ class LibraryModule final : public ModuleObject {
     auto symbol = reinterpret_cast<TVMFFISafeCallType>(Find(prefix, name));
     if (symbol == nullptr) return Value();
     TVMFFIAny result = NoneAny();
-    if (symbol(nullptr, nullptr, 0, &result) != 0) RaisePending();
+    int code = symbol(nullptr, nullptr, 0, &result);
+    if (code != 0) RaisePending(code);
     return Value::Adopt(result);
   }
 

@@ -97,7 +97,9 @@ Value UnpinModule(const Arguments& args) {
   return Value();
 }
 
-__attribute__((constructor)) void Register() {
+}  // namespace
+
+void RegisterModuleFunctions() {
   static const auto* builtins = new std::vector<Builtin>{
       {"ffi.ModuleLoadFromFile", "ffi.Module", {"ffi.String"}, &LoadFromFile},
       {"ffi.Module.load_from_file.so",
@@ -133,5 +135,4 @@ __attribute__((constructor)) void Register() {
   RegisterBuiltins(*builtins);
 }
 
-}  // namespace
 }  // namespace tvm::ffi::runtime

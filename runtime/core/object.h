@@ -24,10 +24,20 @@ inline void IncRef(TVMFFIObject* object) noexcept {
   __atomic_fetch_add(&object->combined_ref_count, kStrongOne, __ATOMIC_RELAXED);
 }
 
+// Before a deleter runs: makes visible what the other owners wrote before they let go.
+inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
+#ifdef __SANITIZE_THREAD__
+  __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  // it does not know fences
+#else
+  (void)object;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
 // Drops the weak count that the strong owners shared, after the destructor has run.
 inline void DecWeakRef(TVMFFIObject* object) noexcept {
   if (__atomic_fetch_sub(&object->combined_ref_count, kWeakOne, __ATOMIC_RELEASE) == kWeakOne) {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    AcquireReleasedWrites(object);
     if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
   }
 }
@@ -36,10 +46,10 @@ inline void DecRef(TVMFFIObject* object) noexcept {
   uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, kStrongOne, __ATOMIC_RELEASE);
   if (before == kBothOne) {
     // No weak reference exists, and none can appear: destroy and free in one call.
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    AcquireReleasedWrites(object);
     if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
   } else if ((before & kStrongMask) == kStrongOne) {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    AcquireReleasedWrites(object);
     if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);
     DecWeakRef(object);
   }

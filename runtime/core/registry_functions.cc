@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Global functions over the function and type tables, and the constructors of plain objects.
+#include <memory>
 #include <vector>
 
 #include "array.h"
@@ -41,9 +42,11 @@ int AnswerName(void* snapshot, const TVMFFIAny* args, int32_t num_args, TVMFFIAn
 }
 
 Value ListGlobalNames(const Arguments& /*args*/) {
-  auto* snapshot = new std::vector<std::string>(FunctionTable::Global().Names());
+  auto snapshot = std::make_unique<std::vector<std::string>>(FunctionTable::Global().Names());
   auto delete_snapshot = [](void* self) { delete static_cast<std::vector<std::string>*>(self); };
-  return Value::FromObject(NewFunction(snapshot, &AnswerName, delete_snapshot));
+  Ref<FunctionObject> lister = NewFunction(snapshot.get(), &AnswerName, delete_snapshot);
+  snapshot.release();  // the function's own from here on
+  return Value::FromObject(std::move(lister));
 }
 
 Value FunctionFromExternC(const Arguments& args) {
@@ -82,7 +85,9 @@ Value GetSentinel(const Arguments& /*args*/) {
   return Value::FromObject(*sentinel);
 }
 
-__attribute__((constructor)) void Register() {
+}  // namespace
+
+void RegisterRegistryFunctions() {
   static const auto* builtins = new std::vector<Builtin>{
       {"ffi.FunctionRemoveGlobal", "bool", {"ffi.String"}, &RemoveGlobal},
       {"ffi.FunctionListGlobalNamesFunctor", "ffi.Function", {}, &ListGlobalNames},
@@ -101,5 +106,4 @@ __attribute__((constructor)) void Register() {
   RegisterBuiltins(*builtins);
 }
 
-}  // namespace
 }  // namespace tvm::ffi::runtime

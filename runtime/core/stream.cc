@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "error.h"
+#include "thread_state.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -39,11 +40,6 @@ class StreamTable {
   std::array<std::vector<TVMFFIStreamHandle>, kMaxDeviceType> streams_;
 };
 
-StreamTable& Local() {
-  static thread_local StreamTable table;
-  return table;
-}
-
 }  // namespace
 }  // namespace tvm::ffi::runtime
 
@@ -52,11 +48,13 @@ using namespace tvm::ffi::runtime;
 int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id, TVMFFIStreamHandle stream,
                        TVMFFIStreamHandle* opt_out_original_stream) {
   return GuardBoundary([&] {
-    TVMFFIStreamHandle original = Local().Exchange(device_type, device_id, stream);
+    auto& table = ThreadState<StreamTable>::Get();
+    TVMFFIStreamHandle original = table.Exchange(device_type, device_id, stream);
     if (opt_out_original_stream != nullptr) *opt_out_original_stream = original;
   });
 }
 
 TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t device_id) {
-  return Local().Get(device_type, device_id);
+  const auto* table = ThreadState<StreamTable>::Find();
+  return table == nullptr ? nullptr : table->Get(device_type, device_id);
 }

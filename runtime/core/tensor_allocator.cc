@@ -89,7 +89,8 @@ DLManagedTensorVersioned* Allocate(DLTensor* prototype) {
           "TVMFFIEnvSetDLPackManagedTensorAllocator has not been called.");
   }
   DLManagedTensorVersioned* managed = nullptr;
-  if (allocator(prototype, &managed, nullptr, &RaiseFromAllocator) != 0) RaisePending();
+  int code = allocator(prototype, &managed, nullptr, &RaiseFromAllocator);
+  if (code != 0) RaisePending(code);
   if (managed == nullptr) {
     Raise("RuntimeError", "TVMFFIEnvTensorAlloc: the allocator returned success but no tensor");
   }

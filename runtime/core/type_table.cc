@@ -16,12 +16,6 @@ namespace {
 
 constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, register nothing
 
-// Text that lives as long as the table.
-std::string_view Intern(std::string_view text) { return *new std::string(text); }
-TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return Lend(Intern(View(text))); }
-
-TVMFFIAny Retain(const TVMFFIAny& value) { return Value::FromView(value).Release(); }
-
 }  // namespace
 
 TypeTable& TypeTable::Global() {
@@ -41,7 +35,7 @@ TypeTable::TypeTable() {
 
 TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
   auto position = static_cast<size_t>(index);
-  if (index < 0 || position >= kChunkSize * kMaxChunks) return nullptr;
+  if (index < 0 || index >= kMaxTypes) return nullptr;
   const Chunk* chunk = chunks_[position >> kChunkBits].load(std::memory_order_acquire);
   if (chunk == nullptr) return nullptr;
   return (*chunk)[position & (kChunkSize - 1)].load(std::memory_order_acquire);
@@ -103,8 +97,9 @@ int32_t TypeTable::Add(const TypeRequest& request) {
     Raise("InternalError", "type `", request.key, "`: depth ", request.depth,
           " does not follow the parent's depth ", parent_depth);
   }
-  if (request.child_slots < 0) {
-    Raise("InternalError", "type `", request.key, "`: child_slots is ", request.child_slots);
+  if (request.child_slots < 0 || request.child_slots >= kMaxTypes) {
+    Raise("InternalError", "type `", request.key, "`: child_slots must be in 0..", kMaxTypes - 1,
+          ", got ", request.child_slots);
   }
   int32_t index = request.static_index;
   if (index < 0) {
@@ -155,7 +150,7 @@ int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) 
     Raise("InternalError", "type `", request.key, "`: parent `", View(parent->info.type_key),
           "` has no slot left for ", needed, " more types");
   }
-  if (needed > static_cast<int32_t>(kChunkSize * kMaxChunks) - next_dynamic_index_) {
+  if (needed > kMaxTypes - next_dynamic_index_) {
     Raise("InternalError", "type `", request.key, "`: the type table is full");
   }
   int32_t index = next_dynamic_index_;
@@ -196,12 +191,18 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
   field.name = Intern(info.name);
   field.doc = Intern(info.doc);
   field.metadata = Intern(info.metadata);
-  if ((info.flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) && info.setter != nullptr) {
-    IncRef(static_cast<TVMFFIObject*>(info.setter));
+  Ref<TVMFFIObject> setter;
+  if (info.flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) {
+    setter = Ref<TVMFFIObject>::Share(static_cast<TVMFFIObject*>(info.setter));
   }
-  bool has_default = info.flags & kTVMFFIFieldFlagBitMaskHasDefault;
-  field.default_value_or_factory = has_default ? Retain(info.default_value_or_factory) : NoneAny();
+  Value default_value;
+  if (info.flags & kTVMFFIFieldFlagBitMaskHasDefault) {
+    default_value = Value::FromView(info.default_value_or_factory);
+  }
+  field.default_value_or_factory = default_value.raw();
   entry.fields.Append(field);
+  setter.release();  // the references are the table's, now that the field is in it
+  default_value.Release();
   entry.info.fields = entry.fields.data();
   __atomic_store_n(&entry.info.num_fields, static_cast<int32_t>(entry.fields.size()),
                    __ATOMIC_RELEASE);
@@ -214,8 +215,10 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
   method.name = Intern(info.name);
   method.doc = Intern(info.doc);
   method.metadata = Intern(info.metadata);
-  method.method = Retain(info.method);
+  Value function = Value::FromView(info.method);
+  method.method = function.raw();
   entry.methods.Append(method);
+  function.Release();  // the table's from here on
   entry.info.methods = entry.methods.data();
   __atomic_store_n(&entry.info.num_methods, static_cast<int32_t>(entry.methods.size()),
                    __ATOMIC_RELEASE);
@@ -235,16 +238,15 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
 TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
   auto found = column_by_name_.find(name);
   if (found != column_by_name_.end()) return *found->second;
-  auto* column = new Column();
-  column_by_name_.emplace(Intern(name), column);
-  return *column;
+  auto column = std::make_unique<Column>();
+  return *column_by_name_.emplace(Intern(name), std::move(column)).first->second;
 }
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value) {
   std::lock_guard<std::mutex> lock(mutex_);
   Column& column = GetOrAddColumn(name);
   if (index == kTVMFFINone) return;
-  if (index < 0 || static_cast<size_t>(index) >= kChunkSize * kMaxChunks) {
+  if (index < 0 || index >= kMaxTypes) {
     Raise("ValueError", "TypeAttr `", name, "`: type index ", index, " is out of range");
   }
   auto position = static_cast<size_t>(index);
@@ -252,9 +254,9 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
     Raise("RuntimeError", "TypeAttr `", name, "` is already registered for type index ", index,
           " (`", KeyOf(index), "`)");
   }
-  TVMFFIAny owned = Retain(value);
+  Value owned = Value::FromView(value);
   column.values.ExtendTo(position + 1, NoneAny());
-  column.values.data()[position] = owned;
+  column.values.data()[position] = owned.Release();
   // Data first: a reader that sees the new size must find the array that has it.
   __atomic_store_n(&column.view.data, column.values.data(), __ATOMIC_RELEASE);
   __atomic_store_n(&column.view.size, static_cast<int32_t>(column.values.size()), __ATOMIC_RELEASE);

@@ -12,12 +12,16 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "growing_array.h"
+#include "text.h"
 
 namespace tvm::ffi::runtime {
 
@@ -72,7 +76,8 @@ class TypeTable {
 
   static constexpr size_t kChunkBits = 10;
   static constexpr size_t kChunkSize = size_t{1} << kChunkBits;
-  static constexpr size_t kMaxChunks = 4096;  // about four million types
+  static constexpr size_t kMaxChunks = 4096;
+  static constexpr int32_t kMaxTypes = int32_t{kChunkSize * kMaxChunks};  // about four million
   using Chunk = std::array<std::atomic<Entry*>, kChunkSize>;
 
   TypeTable();
@@ -82,11 +87,15 @@ class TypeTable {
   int32_t AllocDynamicIndex(const TypeRequest& request, Entry* parent);
   void Publish(int32_t index, Entry* entry);
   Column& GetOrAddColumn(std::string_view name);
+  // A NUL-terminated copy that lives as long as the table.
+  std::string_view Intern(std::string_view text) { return texts_.emplace_back(text); }
+  TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return Lend(Intern(View(text))); }
 
   mutable std::mutex mutex_;  // guards all writes, and the members below up to chunks_
   std::unordered_map<std::string_view, int32_t> index_by_key_;
   std::vector<std::string_view> keys_;
-  std::unordered_map<std::string_view, Column*> column_by_name_;
+  std::unordered_map<std::string_view, std::unique_ptr<Column>> column_by_name_;
+  std::deque<std::string> texts_;  // what keys, names and documentation point at
   int32_t next_dynamic_index_ = kTVMFFIDynObjectBegin;
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};
 };

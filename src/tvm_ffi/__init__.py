@@ -11,6 +11,7 @@ signal handler.
 """
 
 from . import core
+from ._convert import convert
 from ._dtype import (
     bfloat16,
     bool,  # noqa: A004  (the dtype; star imports leave the builtin alone)
@@ -64,6 +65,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "__version_tuple__",
+    "convert",
     "convert_func",
     "core",
     "device",

@@ -27,7 +27,7 @@ from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_obje
 from tvm_ffi._binding._loan cimport LoanPool, loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
-from tvm_ffi._binding._tensor cimport Tensor, end_view, wrap_view
+from tvm_ffi._binding._tensor cimport LentTensor, Tensor, lend_tensor
 from tvm_ffi._binding._text cimport pack_str, text_of
 
 from tvm_ffi._binding._object import register_class
@@ -266,7 +266,7 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
     if index in (_abi.kTVMFFIRawStr, _abi.kTVMFFIByteArrayPtr):
         return text_of(view)
     if index == _abi.kTVMFFIDLTensorPtr:
-        return wrap_view(<_abi.DLTensor*>view.v_ptr)
+        return lend_tensor(<_abi.DLTensor*>view.v_ptr)
     if index == _abi.kTVMFFIObjectRValueRef:
         check(_abi.TVMFFIAnyViewToOwnedAny(view, &owned))
     elif index >= _abi.kTVMFFIStaticObjectBegin:
@@ -274,13 +274,12 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
     return make_object(&owned, NULL)
 
 
-cdef int _end_views(PyObject** values, int32_t count) noexcept:
+cdef void _end_loans(PyObject** values, int32_t count) noexcept:
     """Empty the tensors that were lent for this call; Python may have kept them."""
     cdef int32_t i
     for i in range(count):
-        if isinstance(<object>values[i], Tensor) and (<Tensor>values[i]).chandle == NULL:
-            end_view(<Tensor>values[i])
-    return 0
+        if isinstance(<object>values[i], LentTensor):
+            (<LentTensor>values[i]).dltensor = NULL
 
 
 cdef int _run_callback(
@@ -289,7 +288,7 @@ cdef int _run_callback(
 ) except -1:
     """Call with the arguments as Python objects, which `values` has room for."""
     cdef int32_t num_values = 0
-    cdef bint has_views = False
+    cdef bint has_lent_tensors = False
     cdef PyObject* answer = NULL
     cdef int code = -1
     try:
@@ -297,15 +296,15 @@ cdef int _run_callback(
             value = _argument_to_python(&args[num_values])
             Py_INCREF(value)
             values[num_values] = <PyObject*>value
-            has_views |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
+            has_lent_tensors |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
             num_values += 1
         answer = PyObject_Vectorcall(function, values, <size_t>num_args, NULL)
         if answer != NULL:
             code = pack_owned(answer, result)
             Py_XDECREF(answer)
     finally:
-        if has_views:
-            _end_views(values, num_values)
+        if has_lent_tensors:
+            _end_loans(values, num_values)
         while num_values > 0:
             num_values -= 1
             Py_XDECREF(values[num_values])

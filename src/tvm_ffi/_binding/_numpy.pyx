@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True, cdivision=True
+# cython: language_level=3, freethreading_compatible=True
 """NumPy arrays as argument tensors, read through NumPy's C API.
 
 NumPy is never imported from here: the C API is bound when the first array arrives, and by then
@@ -33,7 +33,6 @@ cdef extern from "numpy/arrayobject.h":
     npy_intp* PyArray_STRIDES(PyArrayObject* array) noexcept
     int PyArray_FLAGS(PyArrayObject* array) noexcept
     PyArray_Descr* PyArray_DESCR(PyArrayObject* array) noexcept
-    Py_ssize_t PyArray_ITEMSIZE(PyArrayObject* array) noexcept
     bint PyArray_ISNBO(char byteorder) noexcept
     enum:
         NPY_ARRAY_WRITEABLE
@@ -43,8 +42,16 @@ cdef extern from "numpy/arrayobject.h":
 
 cdef LoanPool* _pool = loan_pool()
 
-# DLPack type by NumPy's type number; bits 0: not supported.
-cdef _abi.DLDataType _dtype_by_number[32]
+# DLPack type by NumPy's type number, and the binary logarithm of the item size in bytes; bits 0:
+# not supported.
+cdef struct _KnownType:
+    _abi.DLDataType dtype
+    int log2_itemsize
+
+cdef enum:
+    NUM_KNOWN_TYPES = 32
+
+cdef _KnownType _known_types[NUM_KNOWN_TYPES]
 # The same for types of extension packages, by the number NumPy gave them; filled as met.
 cdef dict _extension_dtypes = {}
 
@@ -64,9 +71,13 @@ _ML_DTYPES = {
 
 
 cdef void _set_dtype(int number, int code, size_t size_bytes) noexcept:
-    _dtype_by_number[number].code = <unsigned char>code
-    _dtype_by_number[number].bits = <unsigned char>(8 * size_bytes)
-    _dtype_by_number[number].lanes = 1
+    cdef _KnownType* known = &_known_types[number]
+    known.dtype.code = <unsigned char>code
+    known.dtype.bits = <unsigned char>(8 * size_bytes)
+    known.dtype.lanes = 1
+    known.log2_itemsize = 0
+    while (<size_t>1 << known.log2_itemsize) < size_bytes:
+        known.log2_itemsize += 1
 
 
 cdef void _fill_dtypes() noexcept:
@@ -89,8 +100,8 @@ cdef void _fill_dtypes() noexcept:
     _set_dtype(NPY_CDOUBLE, _abi.kDLComplex, 2 * sizeof(double))
 
 
-cdef int _unsupported_dtype(PyObject* array, _abi.DLDataType* out) except -1:
-    """The dtype of an extension package, or a TypeError."""
+cdef int _find_extension_type(PyObject* array, _KnownType* out) except -1:
+    """The type of an array from an extension package, or a TypeError."""
     cdef object dtype = (<object>array).dtype
     cdef object known = _extension_dtypes.get(dtype)
     if known is None and dtype.type.__module__ == "ml_dtypes":
@@ -99,8 +110,9 @@ cdef int _unsupported_dtype(PyObject* array, _abi.DLDataType* out) except -1:
             _extension_dtypes[dtype] = known
     if known is None:
         raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={(<object>array).shape})")
-    out.code, out.bits = known
-    out.lanes = 1
+    out.dtype.code, out.dtype.bits = known
+    out.dtype.lanes = 1
+    out.log2_itemsize = out.dtype.bits // 16  # 8 or 16 bits
     return 0
 
 
@@ -114,58 +126,52 @@ cdef int _raise_stride(PyObject* array, int dim) except -1:
         f"size {(<object>array).itemsize}; copy the array first")
 
 
-cdef int _fill_extents(PyObject* value, Loan* loan) noexcept:
+ctypedef int (*_RaiseAt)(PyObject* array, int dim) noexcept
+ctypedef int (*_Raise)(PyObject* array) noexcept
+ctypedef int (*_FindType)(PyObject* array, _KnownType* out) noexcept
+
+
+cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) noexcept:
     """Copy the shape, and the strides in elements."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
     cdef const npy_intp* shape = PyArray_DIMS(array)
     cdef const npy_intp* strides = PyArray_STRIDES(array)
-    cdef npy_intp itemsize = PyArray_ITEMSIZE(array)
-    cdef npy_intp mask = itemsize - 1
-    cdef bint is_power_of_two = (itemsize & mask) == 0
-    cdef int shift = 0
-    cdef int dim
+    cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
     cdef int64_t* extents = extents_of(loan, ndim)
+    cdef int dim
     if extents == NULL:
         return -1
-    if is_power_of_two:
-        while (itemsize >> shift) > 1:
-            shift += 1
     for dim in range(ndim):
         extents[dim] = shape[dim]
-        if is_power_of_two and (strides[dim] & mask) == 0:
-            extents[ndim + dim] = strides[dim] >> shift  # arithmetic: keeps the sign
-        elif strides[dim] % itemsize == 0:
-            extents[ndim + dim] = strides[dim] // itemsize
-        else:
+        if strides[dim] & within_item:
             return (<_RaiseAt>_raise_stride)(value, dim)
+        extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     loan.tensor.ndim = ndim
     loan.tensor.shape = extents
     loan.tensor.strides = extents + ndim
     return 0
 
 
-ctypedef int (*_RaiseAt)(PyObject* array, int dim) noexcept
-ctypedef int (*_Raise)(PyObject* array) noexcept
-ctypedef int (*_FindDtype)(PyObject* array, _abi.DLDataType* out) noexcept
-
-
-cdef int _fill(PyObject* value, Loan* loan) noexcept:
+cdef inline int _fill(PyObject* value, Loan* loan) noexcept:
     cdef PyArrayObject* array = <PyArrayObject*>value
-    cdef PyArray_Descr* descr = PyArray_DESCR(array)
+    cdef const PyArray_Descr* descr = PyArray_DESCR(array)
     cdef int number = descr.type_num
+    cdef _KnownType extension_type
+    cdef const _KnownType* known = &extension_type
     if not PyArray_ISNBO(descr.byteorder):
         return (<_Raise>_raise_byte_order)(value)
-    if 0 <= number < 32 and _dtype_by_number[number].bits != 0:
-        loan.tensor.dtype = _dtype_by_number[number]
-    elif (<_FindDtype>_unsupported_dtype)(value, &loan.tensor.dtype) != 0:
+    if 0 <= number < NUM_KNOWN_TYPES and _known_types[number].dtype.bits != 0:
+        known = &_known_types[number]
+    elif (<_FindType>_find_extension_type)(value, &extension_type) != 0:
         return -1
     loan.tensor.data = PyArray_DATA(array)
     loan.tensor.device.device_type = _abi.kDLCPU
     loan.tensor.device.device_id = 0
+    loan.tensor.dtype = known.dtype
     loan.tensor.byte_offset = 0
     loan.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
-    return _fill_extents(value, loan)
+    return _fill_extents(value, loan, known.log2_itemsize)
 
 
 cdef int _pack_array(

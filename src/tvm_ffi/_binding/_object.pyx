@@ -2,7 +2,8 @@
 # cython: language_level=3, freethreading_compatible=True
 """Handles of native objects as Python objects, and which class stands for which type."""
 
-from cpython.ref cimport Py_INCREF, PyObject
+cimport cython
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
@@ -12,6 +13,7 @@ from tvm_ffi._binding._interpreter cimport release_python_object
 cdef list _class_by_index = []
 
 
+@cython.freelist(32)
 cdef class CObject:
     """Owner of one reference to a native object.
 
@@ -127,6 +129,13 @@ cdef int new_opaque(object value, _abi.TVMFFIObjectHandle* out) except -1:
         release_python_object(<void*>value)
         raise MemoryError()
     return 0
+
+
+def opaque_object(value) -> OpaquePyObject:
+    """Return a native object around any Python value."""
+    cdef _abi.TVMFFIObjectHandle handle = NULL
+    new_opaque(value, &handle)
+    return wrap_object(handle)
 
 
 cdef str type_key_of(int index):

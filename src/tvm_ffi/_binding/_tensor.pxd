@@ -4,13 +4,14 @@ from tvm_ffi._binding._object cimport CObject
 
 
 cdef class Tensor(CObject):
-    # Description of the tensor: inside the owned object, or lent by a caller (chandle is NULL).
-    # NULL: empty, or a lent view whose call is over.
-    cdef _abi.DLTensor* dltensor
+    pass  # no field of its own: wrappers of one size come from one free list
+
+
+# A tensor that a caller lends to a callback: it has no handle, only a description.
+cdef class LentTensor(Tensor):
+    cdef _abi.DLTensor* dltensor  # NULL once the callback has returned
 
 
 # Takes the handle over.
 cdef Tensor wrap_tensor(_abi.TVMFFIObjectHandle owned)
-# A view of a description that somebody else owns; `end_view` before it goes away.
-cdef Tensor wrap_view(_abi.DLTensor* dltensor)
-cdef void end_view(Tensor view) noexcept
+cdef LentTensor lend_tensor(_abi.DLTensor* dltensor)

@@ -32,8 +32,8 @@ cdef class Tensor(CObject):
 
     Notes
     -----
-    A tensor that native code lends to a Python callback is valid during the callback only; using
-    it later raises ValueError.
+    A tensor that native code lends to a Python callback (`DLTensor*`) has no handle and is valid
+    during the callback only; using it later raises ValueError.
     """
 
     @property
@@ -180,7 +180,7 @@ cdef class Tensor(CObject):
         return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
 
     def __repr__(self):
-        if self.dltensor == NULL:
+        if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
 
@@ -196,14 +196,22 @@ def set_tensor_class(cls):
     _tensor_class = cls
 
 
+cdef class LentTensor(Tensor):
+    """A tensor that native code lends to a Python callback, see `Tensor`."""
+
+
+cdef bint _has_description(Tensor tensor):
+    return tensor.chandle != NULL or (
+        isinstance(tensor, LentTensor) and (<LentTensor>tensor).dltensor != NULL)
+
+
 cdef _abi.DLTensor* _description(Tensor tensor) except NULL:
-    if tensor.dltensor == NULL:
-        raise ValueError(
-            "Tensor is empty: it was never set, or was lent to a callback that has returned")
-    # A handle may have been moved away under the wrapper.
     if tensor.chandle != NULL:
         return _abi.TVMFFITensorGetDLTensorPtr(tensor.chandle)
-    return tensor.dltensor
+    if not _has_description(tensor):
+        raise ValueError(
+            "Tensor is empty: it was never set, or was lent to a callback that has returned")
+    return (<LentTensor>tensor).dltensor
 
 
 cdef int _check_exportable(Tensor tensor) except -1:
@@ -256,18 +264,13 @@ cdef Tensor wrap_tensor(_abi.TVMFFIObjectHandle owned):
             _abi.TVMFFIObjectDecRef(owned)
             raise
     tensor.chandle = owned
-    tensor.dltensor = _abi.TVMFFITensorGetDLTensorPtr(owned)
     return tensor
 
 
-cdef Tensor wrap_view(_abi.DLTensor* dltensor):
-    cdef Tensor view = _tensor_class.__new__(_tensor_class)
-    view.dltensor = dltensor
-    return view
-
-
-cdef void end_view(Tensor view) noexcept:
-    view.dltensor = NULL
+cdef LentTensor lend_tensor(_abi.DLTensor* dltensor):
+    cdef LentTensor tensor = LentTensor.__new__(LentTensor)
+    tensor.dltensor = dltensor
+    return tensor
 
 
 # ---- Python to native ----------------------------------------------------------------------
@@ -276,12 +279,12 @@ cdef int _pack_tensor(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef Tensor tensor = <Tensor>value
-    _description(tensor)
+    cdef _abi.DLTensor* description = _description(tensor)
     if tensor.chandle != NULL:
         return pack_object(out, _abi.kTVMFFITensor, tensor.chandle)
     out.type_index = _abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
-    out.v_ptr = tensor.dltensor
+    out.v_ptr = description
     return 0
 
 

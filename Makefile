@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything from a clean clone.  Needs make, a C and a C++17 compiler, Python >= 3.9; the rest is
+# installed into VENV from a package index.
+
+PYTHON ?= python3
+VENV ?= .venv
+BUILD ?= build
+# Ours is clean with the compilers we test with; WERROR=OFF builds the tests with others.
+WERROR ?= ON
+
+BIN := $(abspath $(VENV))/bin
+STAMPS := $(VENV)/.stamps
+export PATH := $(BIN):$(PATH)
+# Nothing from outside the environment may take the place of what is tested.
+unexport PYTHONPATH PYTHONHOME
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+SOURCES := $(shell find CMakeLists.txt LICENSE README.md pyproject.toml cmake include runtime src \
+	-type f -not -name '*.pyc')
+C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/build' -prune \
+	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.h' \) -print)
+CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
+
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-python bench format lint clean
+
+help:
+	@echo "make quickstart   build everything, run a C kernel from Python and from C"
+	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint"
+	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
+	@echo "make venv         only $(VENV) with the package in it"
+	@echo "make format       let the formatters rewrite the sources"
+	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
+	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) CC CXX"
+
+# ---- Environment ---------------------------------------------------------------------------------
+
+venv: $(STAMPS)/package
+
+$(STAMPS)/created:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 9) and "Python >= 3.9 is needed")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet "pip>=25.1"  # the first that reads [dependency-groups]
+	mkdir -p $(STAMPS) && touch $@
+
+# One stamp per group of requirements in pyproject.toml.
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/lint: \
+		$(STAMPS)/%: pyproject.toml | $(STAMPS)/created
+	$(PIP) install --quiet --group $*
+	touch $@
+
+# Not isolated: the build folder stays valid, so only what changed is compiled again.
+$(STAMPS)/package: $(STAMPS)/build $(SOURCES)
+	$(PIP) install --no-build-isolation --no-deps .
+	touch $@
+
+# ---- Quickstart ----------------------------------------------------------------------------------
+
+QUICKSTART := $(BUILD)/quickstart
+
+quickstart: $(STAMPS)/package
+	mkdir -p $(QUICKSTART)
+	$(CC) -std=c11 -O2 -shared -fPIC examples/quickstart/kernel.c \
+		$$(tvm-ffi-config --cflags --ldflags --libs) -o $(QUICKSTART)/kernel.so
+	$(BIN)/python examples/quickstart/run.py $(QUICKSTART)/kernel.so
+	$(CC) -std=c11 -O2 examples/quickstart/main.c $$(tvm-ffi-config --cflags --ldflags --libs) \
+		-Wl,-rpath,"$$(tvm-ffi-config --libdir)" -o $(QUICKSTART)/main
+	$(QUICKSTART)/main $(QUICKSTART)/kernel.so
+
+# ---- Tests ---------------------------------------------------------------------------------------
+
+test: test-c test-asan test-tsan test-python lint
+
+COMMA := ,
+
+# $(call run_ctest,FOLDER,BUILD TYPE,OPTION OF CMAKE): build and run the C and C++ tests.
+define run_ctest
+cmake -S . -B $(BUILD)/$(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTVM_FFI_BUILD_TESTS=ON $(3)
+cmake --build $(BUILD)/$(1)
+ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error
+endef
+
+test-c: $(STAMPS)/build
+	$(call run_ctest,test,Release,-DTVM_FFI_WARNINGS_AS_ERRORS=$(WERROR))
+
+# Compilers see ghosts in instrumented code, so warnings are no errors there.
+test-asan: $(STAMPS)/build
+	$(call run_ctest,asan,Debug,-DTVM_FFI_SANITIZERS=address$(COMMA)undefined)
+
+test-tsan: $(STAMPS)/build
+	$(call run_ctest,tsan,Debug,-DTVM_FFI_SANITIZERS=thread)
+
+test-python: $(STAMPS)/package $(STAMPS)/test
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# ---- Benchmarks, formatters, linters -------------------------------------------------------------
+
+bench: $(STAMPS)/package $(STAMPS)/bench
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+format: $(STAMPS)/lint
+	ruff check --fix .
+	ruff format .
+	clang-format -i $(C_SOURCES)
+
+lint: $(STAMPS)/lint
+	ruff check .
+	ruff format --check .
+	mypy
+	clang-format --dry-run -Werror $(C_SOURCES)
+	cython-lint $(CYTHON_SOURCES)
+
+clean:
+	rm -rf $(BUILD) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

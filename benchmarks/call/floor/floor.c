@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The floor: what a careful hand-written CPython extension needs for the rows of the benchmark.
+ *
+ * One function per signature, as such an extension would have; each checks its arguments, fills
+ * the tagged values on the C stack, calls the kernel by pointer under the same GIL policy as the
+ * package, and converts the result.  benchmarks/README.md says what is left out. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <dlfcn.h>
+#include <tvm/ffi/c_api.h>
+
+#include "callback.h"
+#include "invoke.h"
+#include "tensor.h"
+#include "value.h"
+
+static TVMFFISafeCallType kernel_noop;
+static TVMFFISafeCallType kernel_echo;
+static TVMFFISafeCallType kernel_apply;
+static TVMFFISafeCallType kernel_raise_error;
+static TVMFFISafeCallType kernel_check_tensors;
+
+/* METH_FASTCALL function whose first statement is the check of the argument count. */
+#define FLOOR_FUNCTION(name, expected_nargs)                                                       \
+  static PyObject* name##_body(PyObject* const* args);                                             \
+  static PyObject* name(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {               \
+    (void)module;                                                                                  \
+    if (nargs != (expected_nargs)) {                                                               \
+      return PyErr_Format(PyExc_TypeError, #name "() takes %d arguments, got %zd", expected_nargs, \
+                          nargs);                                                                  \
+    }                                                                                              \
+    return name##_body(args);                                                                      \
+  }                                                                                                \
+  static inline PyObject* name##_body(PyObject* const* args)
+
+/* Convert an owned scalar or string result and release it. */
+static inline PyObject* take_result(TVMFFIAny* result) {
+  PyObject* value = any_to_python(result);
+  release_any(result);
+  return value;
+}
+
+/* ---- Scalars and strings ------------------------------------------------------------------ */
+
+FLOOR_FUNCTION(noop, 0) {
+  TVMFFIAny result;
+  (void)args;
+  return invoke(kernel_noop, NULL, 0, &result) == 0 ? take_result(&result) : NULL;
+}
+
+FLOOR_FUNCTION(noop_ints, 3) {
+  TVMFFIAny values[3], result;
+  for (int i = 0; i < 3; ++i) {
+    if (int_to_any(args[i], &values[i]) != 0) return NULL;
+  }
+  return invoke(kernel_noop, values, 3, &result) == 0 ? take_result(&result) : NULL;
+}
+
+FLOOR_FUNCTION(noop_mixed, 3) {
+  TVMFFIAny values[3], result;
+  if (int_to_any(args[0], &values[0]) != 0) return NULL;
+  if (float_to_any(args[1], &values[1]) != 0) return NULL;
+  if (str_to_any(args[2], &values[2]) != 0) return NULL;
+  int code = invoke(kernel_noop, values, 3, &result);
+  release_any(&values[2]);
+  return code == 0 ? take_result(&result) : NULL;
+}
+
+/* Call a kernel with one str. */
+static inline PyObject* invoke_with_str(TVMFFISafeCallType kernel, PyObject* argument) {
+  TVMFFIAny value, result;
+  if (str_to_any(argument, &value) != 0) return NULL;
+  int code = invoke(kernel, &value, 1, &result);
+  release_any(&value);
+  return code == 0 ? take_result(&result) : NULL;
+}
+
+FLOOR_FUNCTION(noop_str, 1) { return invoke_with_str(kernel_noop, args[0]); }
+FLOOR_FUNCTION(echo_str, 1) { return invoke_with_str(kernel_echo, args[0]); }
+
+FLOOR_FUNCTION(echo_int, 1) {
+  TVMFFIAny value, result;
+  if (int_to_any(args[0], &value) != 0) return NULL;
+  return invoke(kernel_echo, &value, 1, &result) == 0 ? take_result(&result) : NULL;
+}
+
+FLOOR_FUNCTION(raise_error, 0) {
+  TVMFFIAny result;
+  (void)args;
+  return invoke(kernel_raise_error, NULL, 0, &result) == 0 ? take_result(&result) : NULL;
+}
+
+/* ---- Three tensors ------------------------------------------------------------------------ */
+
+static inline PyObject* invoke_with_tensors(TVMFFISafeCallType kernel, PyObject* const* args) {
+  TVMFFIAny values[3], result;
+  for (int i = 0; i < 3; ++i) {
+    if (tensor_to_any(args[i], &values[i]) != 0) return NULL;
+  }
+  return invoke(kernel, values, 3, &result) == 0 ? take_result(&result) : NULL;
+}
+
+static inline PyObject* invoke_with_numpy(TVMFFISafeCallType kernel, PyObject* const* args) {
+  CallTensor tensors[3];
+  TVMFFIAny values[3], result;
+  for (int i = 0; i < 3; ++i) {
+    if (numpy_to_any(args[i], &tensors[i], &values[i]) != 0) return NULL;
+  }
+  if (invoke(kernel, values, 3, &result) != 0) return NULL;
+  if (check_not_kept(tensors, 3) != 0) return NULL;
+  return take_result(&result);
+}
+
+static inline PyObject* invoke_with_torch(TVMFFISafeCallType kernel, PyObject* const* args) {
+  CallTensor tensors[3];
+  TVMFFIAny values[3], result;
+  for (int i = 0; i < 3; ++i) {
+    if (torch_to_any(args[i], &tensors[i], &values[i]) != 0) return NULL;
+  }
+  DLPackManagedTensorAllocator previous = enter_allocator();
+  int code = invoke(kernel, values, 3, &result);
+  leave_allocator(previous);
+  if (code != 0 || check_not_kept(tensors, 3) != 0) return NULL;
+  return take_result(&result);
+}
+
+FLOOR_FUNCTION(noop_tensors, 3) { return invoke_with_tensors(kernel_noop, args); }
+FLOOR_FUNCTION(noop_numpy, 3) { return invoke_with_numpy(kernel_noop, args); }
+FLOOR_FUNCTION(noop_torch, 3) { return invoke_with_torch(kernel_noop, args); }
+FLOOR_FUNCTION(check_tensors, 3) { return invoke_with_tensors(kernel_check_tensors, args); }
+FLOOR_FUNCTION(check_numpy, 3) { return invoke_with_numpy(kernel_check_tensors, args); }
+FLOOR_FUNCTION(check_torch, 3) { return invoke_with_torch(kernel_check_tensors, args); }
+
+/* ---- Tensors as results ------------------------------------------------------------------- */
+
+/* True when the result is a tensor; otherwise releases it and sets a TypeError. */
+static inline int expect_tensor(const TVMFFIAny* result) {
+  if (result->type_index == kTVMFFITensor) return 1;
+  release_any(result);
+  PyErr_SetString(PyExc_TypeError, "the kernel did not return a tensor");
+  return 0;
+}
+
+FLOOR_FUNCTION(echo_tensor, 1) {
+  TVMFFIAny value, result;
+  if (tensor_to_any(args[0], &value) != 0) return NULL;
+  if (invoke(kernel_echo, &value, 1, &result) != 0) return NULL;
+  return expect_tensor(&result) ? handle_wrap(&TensorType, result.v_obj) : NULL;
+}
+
+FLOOR_FUNCTION(echo_torch, 1) {
+  DLTensor view;
+  TVMFFIAny value, result;
+  if (view_exchange_tensor(args[0], &view) != 0) return NULL;
+  TVMFFIObjectHandle owned = own_tensor(&view, args[0]);
+  if (owned == NULL) return NULL;
+  set_tensor((TVMFFIObject*)owned, &value);
+  DLPackManagedTensorAllocator previous = enter_allocator();
+  int code = invoke(kernel_echo, &value, 1, &result);
+  leave_allocator(previous);
+  TVMFFIObjectDecRef(owned);
+  if (code != 0 || !expect_tensor(&result)) return NULL;
+  return torch_from_tensor(result.v_obj);
+}
+
+/* ---- Callbacks ---------------------------------------------------------------------------- */
+
+static inline PyObject* invoke_apply(TVMFFIObjectHandle function, PyObject* argument) {
+  TVMFFIAny values[2], result;
+  values[0].type_index = kTVMFFIFunction;
+  values[0].zero_padding = 0;
+  values[0].v_obj = (TVMFFIObject*)function;
+  if (int_to_any(argument, &values[1]) != 0) return NULL;
+  return invoke(kernel_apply, values, 2, &result) == 0 ? take_result(&result) : NULL;
+}
+
+/* apply_function(Function, int) */
+FLOOR_FUNCTION(apply_function, 2) {
+  if (!PyObject_TypeCheck(args[0], &FunctionType)) {
+    fail_type("Function", args[0]);
+    return NULL;
+  }
+  return invoke_apply(((HandleObject*)args[0])->handle, args[1]);
+}
+
+/* apply_callable(callable, int): makes the Function for this one call. */
+FLOOR_FUNCTION(apply_callable, 2) {
+  TVMFFIObjectHandle function = function_from_callable(args[0]);
+  if (function == NULL) return NULL;
+  PyObject* result = invoke_apply(function, args[1]);
+  TVMFFIObjectDecRef(function);
+  return result;
+}
+
+/* ---- Set-up, not timed -------------------------------------------------------------------- */
+
+/* load(path): look up the kernels in a shared library that stays open. */
+static PyObject* load(PyObject* module, PyObject* path) {
+  const struct {
+    const char* symbol;
+    TVMFFISafeCallType* slot;
+  } kernels[] = {
+      {"__tvm_ffi_noop", &kernel_noop},
+      {"__tvm_ffi_echo", &kernel_echo},
+      {"__tvm_ffi_apply", &kernel_apply},
+      {"__tvm_ffi_raise_error", &kernel_raise_error},
+      {"__tvm_ffi_check_tensors", &kernel_check_tensors},
+  };
+  (void)module;
+  const char* text = PyUnicode_AsUTF8(path);
+  if (text == NULL) return NULL;
+  void* library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL) return PyErr_Format(PyExc_OSError, "%s", dlerror());
+  for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); ++i) {
+    *kernels[i].slot = (TVMFFISafeCallType)dlsym(library, kernels[i].symbol);
+    if (*kernels[i].slot == NULL) return PyErr_Format(PyExc_OSError, "%s", dlerror());
+  }
+  Py_RETURN_NONE;
+}
+
+/* set_release_gil(bool): the policy of all later calls. */
+static PyObject* set_release_gil(PyObject* module, PyObject* flag) {
+  (void)module;
+  int is_true = PyObject_IsTrue(flag);
+  if (is_true < 0) return NULL;
+  releases_gil = is_true;
+  Py_RETURN_NONE;
+}
+
+/* use_exchange_api(cls): the tensor class of the ..._torch functions. */
+static PyObject* use_exchange_api(PyObject* module, PyObject* cls) {
+  (void)module;
+  PyObject* capsule = PyObject_GetAttrString(cls, "__dlpack_c_exchange_api__");
+  if (capsule == NULL) return NULL;
+  void* table = PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
+  Py_DECREF(capsule);
+  if (table == NULL) return NULL;
+  if (((const DLPackExchangeAPI*)table)->dltensor_from_py_object_no_sync == NULL) {
+    PyErr_SetString(PyExc_ValueError, "the exchange table cannot lend tensors");
+    return NULL;
+  }
+  exchange = (const DLPackExchangeAPI*)table;
+  Py_INCREF(cls);
+  Py_XSETREF(exchange_type, (PyTypeObject*)cls);
+  Py_RETURN_NONE;
+}
+
+#define FLOOR_METHOD(name) {#name, (PyCFunction)(void (*)(void))(name), METH_FASTCALL, NULL}
+
+static PyMethodDef methods[] = {
+    FLOOR_METHOD(noop),
+    FLOOR_METHOD(noop_ints),
+    FLOOR_METHOD(noop_mixed),
+    FLOOR_METHOD(noop_str),
+    FLOOR_METHOD(noop_tensors),
+    FLOOR_METHOD(noop_numpy),
+    FLOOR_METHOD(noop_torch),
+    FLOOR_METHOD(echo_int),
+    FLOOR_METHOD(echo_str),
+    FLOOR_METHOD(echo_tensor),
+    FLOOR_METHOD(echo_torch),
+    FLOOR_METHOD(apply_function),
+    FLOOR_METHOD(apply_callable),
+    FLOOR_METHOD(raise_error),
+    FLOOR_METHOD(check_tensors),
+    FLOOR_METHOD(check_numpy),
+    FLOOR_METHOD(check_torch),
+    {"load", load, METH_O, NULL},
+    {"set_release_gil", set_release_gil, METH_O, NULL},
+    {"use_exchange_api", use_exchange_api, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "floor",
+    .m_doc = "Hand-written binding of the benchmark kernels.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit_floor(void) {
+  import_array();
+  if (init_errors() != 0) return NULL;
+  PyObject* module = PyModule_Create(&definition);
+  if (module == NULL) return NULL;
+  if (PyModule_AddType(module, &TensorType) < 0 || PyModule_AddType(module, &FunctionType) < 0) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  return module;
+}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of call rows: which kernel is called with which kinds of values.
+
+Read by the parent (which rows there are) and by the workers (what to call).  The names are the
+keys of the JSON output and of ``targets.py``; keep them when a label changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+EMPTY_FUNCTION = "empty_function"
+
+
+@dataclass(frozen=True)
+class CallRow:
+    """One line of the call benchmark."""
+
+    name: str
+    """Stable key."""
+    label: str
+    """What the reader sees."""
+    kernel: str | None
+    """Function of ``kernels.c``; None for the empty Python function."""
+    values: tuple[str, ...] = ()
+    """Kind of each argument, a key of ``subjects.VALUES`` or made by the subject."""
+    floor: str | None = None
+    """Function of the floor with this signature; the row's name if None."""
+    keeps_gil: bool = False
+    """Whether the call keeps the GIL instead of following the default policy."""
+
+
+CALL_ROWS: tuple[CallRow, ...] = (
+    CallRow(EMPTY_FUNCTION, "empty Python function", None),
+    CallRow("noop", "no-op()", "noop"),
+    CallRow("noop_gil_kept", "no-op(), GIL kept", "noop", floor="noop", keeps_gil=True),
+    CallRow("noop_ints", "no-op(int, int, int)", "noop", ("int", "int", "int")),
+    CallRow("noop_mixed", "no-op(int, float, str)", "noop", ("int", "float", "short_str")),
+    CallRow("noop_long_str", "no-op(long str)", "noop", ("long_str",), floor="noop_str"),
+    CallRow("noop_tensors", "no-op(3 x Tensor)", "noop", ("tensor",) * 3),
+    CallRow("noop_numpy", "no-op(3 x NumPy array)", "noop", ("numpy",) * 3),
+    CallRow("noop_torch", "no-op(3 x torch tensor)", "noop", ("torch",) * 3),
+    CallRow("echo_int", "echo(int)", "echo", ("int",)),
+    CallRow("echo_short_str", "echo(short str)", "echo", ("short_str",), floor="echo_str"),
+    CallRow("echo_long_str", "echo(long str)", "echo", ("long_str",), floor="echo_str"),
+    CallRow("echo_tensor", "echo(Tensor)", "echo", ("tensor",)),
+    CallRow("echo_torch", "echo(torch tensor)", "echo", ("torch",)),
+    CallRow("callback", "callback, Function", "apply", ("function", "int"), "apply_function"),
+    CallRow("callback_new", "callback, callable", "apply", ("callable", "int"), "apply_callable"),
+    CallRow("raise_error", "raise ValueError", "raise_error"),
+)
+
+
+def find_row(name: str) -> CallRow:
+    """Return the row of that name; KeyError if there is none."""
+    for row in CALL_ROWS:
+        if row.name == name:
+            return row
+    raise KeyError(name)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check that a row does its job before it is timed: a wrong answer has no speed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from call.rows import CallRow
+from call.subjects import INT_VALUE, PreparedCall, Subject
+
+TENSOR_KINDS = ("tensor", "numpy", "torch")
+
+
+class WrongResultError(Exception):
+    """The implementation did not do what the row says."""
+
+
+def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
+    """Call once and compare the outcome with what the row promises.
+
+    Raises
+    ------
+    WrongResultError
+        If the result, the exception or a tensor seen by the callee is not the expected one.
+    """
+    if row.kernel == "raise_error":
+        _verify_error(prepared)
+        return
+    result = prepared.call(*prepared.args)
+    if row.kernel == "echo":
+        _verify_echo(subject, row.values[0], result, prepared.args[0])
+    elif row.kernel == "apply":
+        _expect(result, INT_VALUE + 1)
+    else:
+        _expect(result, None)
+        if row.values and row.values[0] in TENSOR_KINDS:
+            _expect(subject.count_expected_tensors(row.values[0], prepared.args), 3)
+
+
+def _expect(actual: Any, expected: Any) -> None:
+    if actual != expected:
+        raise WrongResultError(f"expected {expected!r}, got {actual!r}")
+
+
+def _verify_error(prepared: PreparedCall) -> None:
+    try:
+        prepared.call(*prepared.args)
+    except ValueError as error:
+        _expect(str(error), "the benchmark asked for this error")
+    else:
+        raise WrongResultError("expected a ValueError, got none")
+
+
+def _verify_echo(subject: Subject, kind: str, result: Any, argument: Any) -> None:
+    if type(result) is not type(argument) and not isinstance(result, type(argument)):
+        raise WrongResultError(f"expected {type(argument)}, got {type(result)}")
+    if kind in TENSOR_KINDS:
+        _expect(subject.count_expected_tensors(kind, (result, result, result)), 3)
+    else:
+        _expect(result, argument)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One persistent process per implementation: answers requests to time a row.
+
+Protocol: one JSON object per line.  After start the worker writes a greeting, ``{"versions": ...}``
+or ``{"unavailable": REASON}``.  Each request ``{"row": NAME, "burst_ns": N, "bursts": N}`` is
+answered by ``{"ns": [...]}`` or ``{"unavailable": REASON}``.  ``{"versions": true}`` asks for the
+versions again, as more modules are loaded by then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any, TextIO
+
+from call.rows import CallRow, find_row
+from call.subjects import FloorSubject, PackageSubject, Subject
+from call.timing import Timer
+from call.verify import verify
+
+
+class Worker:
+    """Times the rows of one subject; keeps what it prepared."""
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._timers: dict[str, Timer] = {}
+
+    def answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to one request."""
+        if "versions" in request:
+            return {"versions": self._subject.versions()}
+        row = find_row(request["row"])
+        self._subject.select(row)
+        if row.name not in self._timers:
+            self._timers[row.name] = self._prepare(row)
+        return {"ns": self._timers[row.name].measure(request["burst_ns"], request["bursts"])}
+
+    def _prepare(self, row: CallRow) -> Timer:
+        """Return the timer of a row whose result was checked once."""
+        prepared = self._subject.prepare(row)
+        verify(self._subject, row, prepared)
+        gc.collect()
+        gc.freeze()  # makes the collections after each measurement cheap
+        return Timer(prepared.call, prepared.args, raises=row.kernel == "raise_error")
+
+
+def describe(error: BaseException) -> str:
+    """Return one line that names the exception and its message."""
+    lines = str(error).splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def take_stdout() -> TextIO:
+    """Return the pipe to the parent; what others print goes to standard error from now on."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
+def create_subject(options: argparse.Namespace) -> Subject:
+    """Return the subject that the command line asks for."""
+    if options.floor is not None:
+        return FloorSubject(options.kernels, options.floor, options.library)
+    return PackageSubject(options.kernels)
+
+
+def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> None:
+    """Answer requests until the parent closes the pipe."""
+    try:
+        worker = Worker(create_subject(options))
+    except Exception as error:  # whatever it is, the parent wants to know
+        print(json.dumps({"unavailable": describe(error)}), file=answers)
+        return
+    print(json.dumps(worker.answer({"versions": True})), file=answers)
+    for line in requests:
+        try:
+            answer = worker.answer(json.loads(line))
+        except Exception as error:
+            answer = {"unavailable": describe(error)}
+        print(json.dumps(answer), file=answers)
+
+
+def main() -> None:
+    """Run the worker."""
+    parser = argparse.ArgumentParser(description="Worker of the call benchmark.")
+    parser.add_argument("--kernels", type=Path, required=True)
+    parser.add_argument("--floor", type=Path, help="extension module; a tvm_ffi package if absent")
+    parser.add_argument("--library", type=Path, help="libtvm_ffi for the floor")
+    gc.disable()
+    serve(parser.parse_args(), sys.stdin, take_stdout())
+
+
+if __name__ == "__main__":
+    main()

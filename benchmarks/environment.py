@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run needs before it can measure: interpreters, compiled kernels, the floor extension.
+
+Everything made here lies in ``build/bench`` and is made again when it is missing or outdated.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import shlex
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from results import OURS, PEER
+
+BENCHMARKS = Path(__file__).resolve().parent
+ROOT = BENCHMARKS.parent
+BUILD = ROOT / "build" / "bench"
+
+PEER_REQUIREMENT = "apache-tvm-ffi==0.1.15.post2"
+COMPANIONS = ("numpy", "torch")  # the peer gets the versions that ours runs with
+
+
+class SetupError(Exception):
+    """Something that a measurement needs could not be made; the message says what."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python interpreter whose environment has a ``tvm_ffi`` package, ours or the peer's."""
+
+    name: str
+    executable: Path
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables for its processes: no search path leads to the other package."""
+        hidden = {"PYTHONPATH", "LD_LIBRARY_PATH"} if self.name == PEER else set()
+        return {key: value for key, value in os.environ.items() if key not in hidden}
+
+    def run(self, *arguments: str) -> str:
+        """Run the interpreter and return what it printed.
+
+        Raises
+        ------
+        SetupError
+            If it fails; the message holds the last line of its standard error.
+        """
+        return _run([str(self.executable), *arguments], self.environment())
+
+
+def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> str:
+    """Run a command and return its standard output; SetupError when it fails."""
+    try:
+        done = subprocess.run(
+            command, env=environment, cwd=BENCHMARKS, check=True, capture_output=True, text=True
+        )
+    except FileNotFoundError as error:
+        raise SetupError(f"{command[0]}: command not found") from error
+    except subprocess.CalledProcessError as error:
+        raise SetupError(_last_line(error.stderr) or f"{command[0]} failed") from error
+    return done.stdout
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+# ---- Interpreters ---------------------------------------------------------------------------
+
+
+def our_interpreter() -> Interpreter:
+    """Return the interpreter of this run, in whose environment ours is installed."""
+    return Interpreter(OURS, Path(sys.executable))
+
+
+def peer_interpreter(python: Path | None = None) -> Interpreter:
+    """Return the peer's interpreter: the given one, or that of an environment made on demand.
+
+    Raises
+    ------
+    SetupError
+        If the environment cannot be made, for example without a package index.
+    """
+    if python is not None:
+        return Interpreter(PEER, python)
+    folder = BUILD / "peer-venv"
+    stamp = folder / "requirements.txt"
+    wanted = "\n".join([f"# Python {sys.version}".replace("\n", " "), *_peer_requirements()])
+    peer = Interpreter(PEER, folder / "bin" / "python")
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return peer
+    print("creating the peer's environment (once) ...", file=sys.stderr)
+    _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+    peer.run("-m", "pip", "install", "--quiet", *_peer_requirements())
+    stamp.write_text(wanted, encoding="utf-8")  # last: an interrupted set-up is repeated
+    return peer
+
+
+def _peer_requirements() -> list[str]:
+    """Return the peer and the array libraries of this environment, at the same versions."""
+    requirements = [PEER_REQUIREMENT]
+    for name in COMPANIONS:
+        try:
+            version = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        requirements.append(f"{name}=={version.partition('+')[0]}")
+    return requirements
+
+
+def library_of(interpreter: Interpreter) -> Path:
+    """Return the libtvm_ffi of an interpreter's package; SetupError if there is none."""
+    folder = Path(interpreter.run("-m", "tvm_ffi.config", "--libdir").strip())
+    library = folder / "libtvm_ffi.so"
+    if not library.is_file():
+        raise SetupError(f"{interpreter.name} has no libtvm_ffi.so in its library folder")
+    return library
+
+
+def first_library(interpreters: Sequence[Interpreter]) -> tuple[Interpreter, Path]:
+    """Return the first interpreter that has a libtvm_ffi, with it; SetupError if none has."""
+    reasons = []
+    for interpreter in interpreters:
+        try:
+            return interpreter, library_of(interpreter)
+        except SetupError as error:
+            reasons.append(f"{interpreter.name}: {error}")
+    raise SetupError("no libtvm_ffi to run with (" + "; ".join(reasons) + ")")
+
+
+# ---- Compiled parts -------------------------------------------------------------------------
+
+
+def compile_kernels(library: Path) -> Path:
+    """Compile the kernels, once for all implementations; return the shared library."""
+    return _compile(BENCHMARKS / "call" / "kernels.c", BUILD / "kernels.so", library, [])
+
+
+def compile_floor(library: Path) -> Path:
+    """Compile the floor for this interpreter; return the extension module."""
+    import numpy
+
+    includes = [sysconfig.get_path("include"), numpy.get_include()]
+    output = BUILD / f"floor{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return _compile(BENCHMARKS / "call" / "floor" / "floor.c", output, library, includes)
+
+
+def _compile(source: Path, output: Path, library: Path, includes: Sequence[str]) -> Path:
+    """Compile one C file to a shared library that names libtvm_ffi, but no place for it.
+
+    The process that loads it has its own libtvm_ffi loaded before.
+    """
+    output.parent.mkdir(parents=True, exist_ok=True)
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    include_flags = [f"-I{folder}" for folder in (ROOT / "include", *includes)]
+    link_flags = [f"-L{library.parent}", "-ltvm_ffi"]
+    flags = ["-std=gnu11", "-O2", "-shared", "-fPIC", *include_flags]
+    _run([*compiler, *flags, str(source), "-o", str(output), *link_flags])
+    return output

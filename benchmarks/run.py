@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the benchmarks: ours, the peer and the floor, interleaved; print and write the results.
+
+    python benchmarks/run.py [--rounds N] [--rows PATTERN] [--quick] [--no-peer]
+
+See README.md in this folder for what the rows mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fnmatch
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Union
+
+from call.processes import WorkerProcess
+from call.rows import CALL_ROWS, EMPTY_FUNCTION
+from call_time import Effort, measure_calls
+from chart import draw_chart
+from environment import (
+    BENCHMARKS,
+    BUILD,
+    Interpreter,
+    SetupError,
+    compile_floor,
+    compile_kernels,
+    first_library,
+    our_interpreter,
+    peer_interpreter,
+)
+from import_time import measure_import
+from library_size import measure_size
+from report import format_report, to_json
+from results import FLOOR, OURS, PEER, Row, Unavailable
+from setting import describe_setting
+from targets import judge
+
+Workers = dict[str, Union[WorkerProcess, Unavailable]]
+
+FULL_EFFORT = Effort(rounds=15, burst_ns=4_000_000, bursts=3)
+QUICK_EFFORT = Effort(rounds=3, burst_ns=1_000_000, bursts=2)
+IMPORT_ROUNDS_SHARE = 3  # one import round for so many call rounds; an import takes long
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Return the options of the command line."""
+    parser = argparse.ArgumentParser(description="Compare ours with the peer and the floor.")
+    parser.add_argument("--rounds", type=int, help="rounds over all rows (default 15)")
+    parser.add_argument("--rows", default="*", metavar="PATTERN", help="names of rows, as a glob")
+    parser.add_argument("--quick", action="store_true", help="few short rounds, rough numbers")
+    parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
+    parser.add_argument("--peer-python", type=Path, help="interpreter that has the peer")
+    parser.add_argument("--check", action="store_true", help="status 1 if a target is missed")
+    return parser.parse_args()
+
+
+def choose_effort(options: argparse.Namespace) -> Effort:
+    """Return the effort that the options ask for."""
+    effort = QUICK_EFFORT if options.quick else FULL_EFFORT
+    rounds = effort.rounds if options.rounds is None else max(1, options.rounds)
+    return Effort(rounds, effort.burst_ns, effort.bursts)
+
+
+def find_peer(options: argparse.Namespace) -> Interpreter | Unavailable:
+    """Return the peer's interpreter, or why there is none."""
+    if options.no_peer:
+        return Unavailable("left out with --no-peer")
+    try:
+        return peer_interpreter(options.peer_python)
+    except SetupError as error:
+        return Unavailable(str(error))
+
+
+def create_workers(interpreters: Mapping[str, Interpreter], library: Path) -> Workers:
+    """Return a worker, not yet started, for each implementation."""
+    kernels = ["--kernels", str(compile_kernels(library))]
+    workers: Workers = {
+        name: WorkerProcess(interpreter.executable, kernels, interpreter.environment(), BENCHMARKS)
+        for name, interpreter in interpreters.items()
+    }
+    ours = interpreters[OURS]
+    try:
+        floor = ["--floor", str(compile_floor(library)), "--library", str(library)]
+    except (SetupError, ImportError) as error:
+        workers[FLOOR] = Unavailable(str(error))
+    else:
+        workers[FLOOR] = WorkerProcess(
+            ours.executable, [*kernels, *floor], ours.environment(), BENCHMARKS
+        )
+    return workers
+
+
+def run_calls(
+    interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort
+) -> tuple[list[Row], dict[str, dict[str, str]]]:
+    """Return the call rows and the versions that each worker ran with."""
+    # The empty function comes along: it is the yardstick for the others.
+    chosen = [row for row in CALL_ROWS if fnmatch.fnmatch(row.name, pattern)]
+    if chosen and chosen[0].name != EMPTY_FUNCTION:
+        chosen.insert(0, CALL_ROWS[0])
+    if not chosen:
+        return [], {}
+    provider, library = first_library(list(interpreters.values()))
+    workers = create_workers(interpreters, library)
+    with contextlib.ExitStack() as stack:
+        for worker in workers.values():
+            if isinstance(worker, WorkerProcess):
+                stack.enter_context(worker)
+        rows = measure_calls(chosen, workers, effort, progress)
+        versions = {
+            name: worker.ask({"versions": True}).get("versions", {})
+            for name, worker in workers.items()
+            if isinstance(worker, WorkerProcess)
+        }
+    versions[FLOOR] = {**versions.get(FLOOR, {}), "libtvm_ffi of": provider.name}
+    return rows, versions
+
+
+def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
+    """Return the rows about importing and about size."""
+    rows: list[Row] = []
+    order = list(interpreters.values())
+    if fnmatch.filter(["import", "import_without_torch"], pattern):
+        rows += measure_import(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
+    if fnmatch.filter(["library_size", "total_size"], pattern):
+        rows += measure_size(order)
+    return rows
+
+
+def progress(line: str) -> None:
+    """Show what is being done, apart from the results."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Run what the command line asks for; return the exit status."""
+    options = parse_arguments()
+    effort = choose_effort(options)
+    interpreters = {OURS: our_interpreter()}
+    peer = find_peer(options)
+    if isinstance(peer, Interpreter):
+        interpreters[PEER] = peer
+    rows, versions = run_calls(interpreters, options.rows, effort)
+    rows += run_others(interpreters, options.rows, effort)
+    if isinstance(peer, Unavailable):
+        for row in rows:
+            row.cells[PEER] = peer
+    write_results(rows, describe_setting(versions))
+    missed = [verdict for verdict in judge(rows) if verdict.is_met is False]
+    return 1 if options.check and missed else 0
+
+
+def write_results(rows: list[Row], setting: dict[str, object]) -> None:
+    """Print the report; write it as text, JSON and SVG beside the other build results."""
+    verdicts = judge(rows)
+    report = format_report(setting, rows, verdicts)
+    print(report)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    outputs = {
+        "results.txt": report + "\n",
+        "results.json": json.dumps(to_json(setting, rows, verdicts), indent=1) + "\n",
+        "results.svg": draw_chart(rows, f"{setting['machine']}; {setting['python']}"),
+    }
+    for name, text in outputs.items():
+        (BUILD / name).write_text(text, encoding="utf-8")
+    progress(f"written: {', '.join(outputs)} in build/bench")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the project promises about its speed: the one table of targets.
+
+A target names a row, what ours is compared with, and the largest ratio (or value) allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from call.rows import CALL_ROWS, EMPTY_FUNCTION
+from results import FLOOR, OURS, PEER, Row
+
+ABSOLUTE = "absolute"
+
+
+@dataclass(frozen=True)
+class Target:
+    """One promise: ours must not exceed `limit`."""
+
+    row: str
+    reference: str
+    """`PEER`, `FLOOR`: that implementation in the same row; `EMPTY_FUNCTION`: ours in that row;
+    `ABSOLUTE`: the limit is a value in the unit of the row."""
+    limit: float
+
+
+FLOOR_LIMIT = 1.25  # every call row that has a floor
+
+TARGETS: tuple[Target, ...] = (
+    Target("noop", PEER, 0.70),
+    Target("noop_ints", PEER, 0.50),
+    Target("noop_mixed", PEER, 0.40),
+    Target("echo_long_str", PEER, 0.30),
+    Target("noop_numpy", PEER, 0.20),
+    Target("noop_torch", PEER, 0.60),
+    Target("noop_gil_kept", EMPTY_FUNCTION, 1.0),
+    Target("import", ABSOLUTE, 30.0),
+    *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name != EMPTY_FUNCTION),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target and what was measured; `value` is None when something is missing."""
+
+    target: Target
+    value: float | None
+
+    @property
+    def is_met(self) -> bool | None:
+        """Whether the promise holds; None if it could not be judged."""
+        return None if self.value is None else self.value <= self.target.limit
+
+
+def judge(rows: Sequence[Row], targets: Sequence[Target] = TARGETS) -> list[Verdict]:
+    """Compare the rows with the targets that concern them."""
+    by_name = {row.name: row for row in rows}
+    return [
+        Verdict(target, _measured_value(target, by_name))
+        for target in targets
+        if target.row in by_name
+    ]
+
+
+def _measured_value(target: Target, rows: Mapping[str, Row]) -> float | None:
+    row = rows[target.row]
+    if target.reference in (PEER, FLOOR):
+        return row.ratio(OURS, target.reference)
+    samples = row.samples(OURS)
+    if samples is None or target.reference == ABSOLUTE:
+        return None if samples is None else samples.minimum
+    base = rows[target.reference].samples(OURS) if target.reference in rows else None
+    return None if base is None else samples.minimum / base.minimum

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Explicit conversion of Python values to their FFI form."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+from ._binding._device import Device
+from ._binding._dlpack import from_dlpack
+from ._binding._dtype import DataType
+from ._binding._error import error_from_exception
+from ._binding._function import convert_func
+from ._binding._object import CObject, opaque_object
+from ._binding._shape import Shape
+from ._dtype import dtype
+
+# Values that are in FFI form already, or that have no other.
+_UNCHANGED = (CObject, numbers.Number, str, bytes, Device, DataType, Shape, type(None))
+
+# Class attributes that say how a value is passed.
+_PROTOCOLS = (
+    "__cuda_stream__",
+    "__tvm_ffi_opaque_ptr__",
+    "__dlpack_device__",
+    "__tvm_ffi_int__",
+    "__tvm_ffi_float__",
+)
+
+
+def convert(value: Any) -> Any:
+    """Return the FFI form of a Python value.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, text, and values in FFI form already are returned as they are; arrays become
+        tensors over the same memory, callables functions, exceptions errors, dtypes `dtype`.
+
+    Returns
+    -------
+    object
+        The FFI form; an `OpaquePyObject` for a value that has no other.
+    """
+    if isinstance(value, _UNCHANGED):
+        return value
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if hasattr(value, "__tvm_ffi_object__"):
+        return value.__tvm_ffi_object__()
+    if hasattr(value, "__dlpack__"):
+        return from_dlpack(value)
+    if isinstance(value, Exception):
+        return error_from_exception(value)
+    if callable(value):
+        return convert_func(value)
+    if _names_dtype(value):
+        return dtype(value)
+    if any(hasattr(value, protocol) for protocol in _PROTOCOLS):
+        return value
+    return opaque_object(value)
+
+
+def _names_dtype(value: Any) -> bool:
+    """Whether the value is a dtype object of torch or NumPy."""
+    return any(
+        base.__name__ == "dtype" and base.__module__ in ("torch", "numpy")
+        for base in type(value).__mro__
+    )

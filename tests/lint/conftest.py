@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The repository as the lint tests see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Built or downloaded things; hidden folders other than .ci are left out as well.
+NOT_OURS = {"build", "dist", "__pycache__"}
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """Return the root of the repository."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def files() -> list[Path]:
+    """Return all files that people wrote, relative to the root of the repository."""
+    return sorted(path.relative_to(ROOT) for path in _walk(ROOT))
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = [name for name in subfolders if _is_ours(Path(folder, name))]
+        yield from (Path(folder, name) for name in names)
+
+
+def _is_ours(folder: Path) -> bool:
+    if (folder / "pyvenv.cfg").exists():  # an environment, whatever its name
+        return False
+    return folder.name == ".ci" or not (folder.name in NOT_OURS or folder.name.startswith("."))

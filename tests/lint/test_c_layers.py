@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layers of the C and C++ sources, seen in their include directives.
+
+abi (C headers)  ─>  runtime/core        "is used by"; nothing points back
+"""
+
+from __future__ import annotations
+
+import re
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
+# A C header and what it may include beside the C standard library.
+C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}}
+C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
+
+
+def includes(path):
+    """Return (is_quoted, name) of each directive of a file."""
+    found = INCLUDE.findall(path.read_text(encoding="utf-8"))
+    return [(mark == '"', name) for mark, name in found]
+
+
+def c_files(repository, folder):
+    found = [
+        path for path in (repository / folder).rglob("*") if path.suffix in {".c", ".cc", ".h"}
+    ]
+    assert found, f"no C sources in {folder}"
+    return found
+
+
+def test_c_headers_need_only_the_standard_library_and_the_layer_below(repository):
+    for header, allowed in C_HEADERS.items():
+        names = {name for _, name in includes(repository / "include" / header)}
+        assert names <= C_STANDARD_LIBRARY | allowed, header
+
+
+def test_public_headers_do_not_know_the_runtime_or_python(repository):
+    """What they include is public as well, or comes with the compiler."""
+    public = repository / "include"
+    for path in c_files(repository, "include"):
+        for is_quoted, name in includes(path):
+            ours = is_quoted or name.startswith(("tvm/", "dlpack/"))
+            assert not ours or (public / name).is_file(), f"{path.name} includes {name}"
+            assert name != "Python.h", path.name
+
+
+def test_runtime_core_knows_only_itself_and_the_c_abi(repository):
+    for path in c_files(repository, "runtime/core"):
+        for is_quoted, name in includes(path):
+            if is_quoted:
+                assert (path.parent / name).is_file(), f"{path.name} includes {name}"
+                assert "/" not in name, f"{path.name} includes {name}"
+            elif "/" in name or name == "Python.h":
+                assert name in C_HEADERS, f"{path.name} includes {name}"
+
+
+def test_examples_and_benchmarks_use_public_headers(repository):
+    for folder in ("examples", "benchmarks"):
+        for path in c_files(repository, folder):
+            for is_quoted, name in includes(path):
+                assert "runtime/" not in name, f"{path.name} includes {name}"
+                assert not is_quoted or (path.parent / name).is_file(), f"{path.name}: {name}"

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every source names its licence, and none grows until it holds two concepts."""
+
+from __future__ import annotations
+
+SOURCE_SUFFIXES = {
+    ".c", ".cc", ".h", ".map", ".pxd", ".py", ".pyi", ".pyx",  # what is compiled or imported
+    ".cmake", ".in", ".sh", ".toml",  # what builds it
+}  # fmt: skip
+SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+SPDX_WITHIN = 3  # lines; a line for the shell or for Cython may come first
+
+MAX_LINES = 700
+LONG_ON_PURPOSE = {"include/tvm/ffi/c_api.h"}  # one header is what users include
+
+
+def is_source(path):
+    return path.suffix in SOURCE_SUFFIXES or path.name in SOURCE_NAMES
+
+
+def test_sources_name_their_licence(repository, files):
+    missing = []
+    for path in filter(is_source, files):
+        text = (repository / path).read_text(encoding="utf-8")
+        if text and SPDX not in "".join(text.splitlines(keepends=True)[:SPDX_WITHIN]):
+            missing.append(path.as_posix())
+    assert missing == []
+
+
+def test_sources_are_short_enough_to_read(repository, files):
+    lengths = {
+        path.as_posix(): len((repository / path).read_text(encoding="utf-8").splitlines())
+        for path in filter(is_source, files)
+        if path.parts[0] in ("include", "runtime", "src")
+    }
+    assert lengths, "no sources found"
+    long = {path for path, lines in lengths.items() if lines > MAX_LINES}
+    assert long - LONG_ON_PURPOSE == set()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels compiled once per session, fresh interpreters, and the gate against leaked functions."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+FOLDER = Path(__file__).resolve().parent / "kernels"
+C_SOURCES = ("values.c", "errors.c", "tensors.c", "threads.c")
+CXX_SOURCES = ("throws.cc",)
+
+
+def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:
+    """Start a compiler; the library is not linked to libtvm_ffi, whose symbols are global."""
+    is_cxx = source.endswith(".cc")
+    compiler = os.environ.get("CXX", "c++") if is_cxx else os.environ.get("CC", "cc")
+    target = folder / f"{source}.o"
+    command = [*shlex.split(compiler), "-std=c++17" if is_cxx else "-std=gnu11"]
+    command += ["-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    command += [f"-I{path}" for path in libinfo.include_paths()]
+    command += ["-c", str(FOLDER / source), "-o", str(target)]
+    return target, subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(scope="session")
+def kernel_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the path of the compiled kernels."""
+    folder = tmp_path_factory.mktemp("kernels")
+    jobs = [_compile(folder, source) for source in C_SOURCES + CXX_SOURCES]
+    for target, job in jobs:
+        messages = job.communicate()[1]
+        assert job.returncode == 0, f"cannot compile {target.stem}:\n{messages}"
+    library = folder / "kernels.so"
+    linker = shlex.split(os.environ.get("CXX", "c++"))
+    objects = [str(target) for target, _ in jobs]
+    subprocess.run([*linker, "-shared", "-pthread", *objects, "-o", str(library)], check=True)
+    return library
+
+
+@pytest.fixture(scope="session")
+def kernels(kernel_library: Path) -> tvm_ffi.Module:
+    """Return the module of compiled kernels."""
+    return tvm_ffi.load_module(kernel_library)
+
+
+@pytest.fixture(scope="session")
+def echo(kernels: tvm_ffi.Module) -> tvm_ffi.Function:
+    """Return the kernel that hands its argument back."""
+    return kernels.echo
+
+
+@pytest.fixture(scope="session")
+def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return a function that runs a text in a fresh interpreter.
+
+    The text sees the path of the kernels as ``sys.argv[1]``; keyword arguments are variables of
+    its environment.
+    """
+
+    def run(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *options, "-c", code, str(kernel_library)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def _live_wrappers() -> dict[int, Any]:
+    """Return the functions and modules that are alive, without those that a module remembers."""
+    gc.collect()
+    found = [x for x in gc.get_objects() if isinstance(x, (tvm_ffi.Function, tvm_ffi.Module))]
+    remembered = {
+        id(value)
+        for module in found
+        if isinstance(module, tvm_ffi.Module)
+        for value in vars(module).values()
+    }
+    return {id(x): x for x in found if id(x) not in remembered}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_function_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
+    """Compare the live functions and modules before and after the tests of a file.
+
+    Other objects are not known to the garbage collector; test_leaks.py measures memory.
+    """
+    before = set(_live_wrappers())
+    yield
+    leaked = [repr(x) for address, x in _live_wrappers().items() if address not in before]
+    assert not leaked, f"still alive after the tests of this file: {leaked}"

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels that use threads which Python did not create, and kernels that take their time. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+/* ---- Calls on another thread --------------------------------------------------------------- */
+
+typedef struct Call {
+  TVMFFIObjectHandle function;
+  TVMFFIAny* args;
+  int32_t num_args;
+  TVMFFIAny result;
+  int code;
+  TVMFFIObjectHandle error;
+} Call;
+
+static void* RunCall(void* argument) {
+  Call* call = (Call*)argument;
+  call->code = TVMFFIFunctionCall(call->function, call->args, call->num_args, &call->result);
+  /* The error slot belongs to this thread: the error travels in the struct. */
+  if (call->code != 0) TVMFFIErrorMoveFromRaised(&call->error);
+  return NULL;
+}
+
+static int RunOnThread(void* (*run)(void*), void* argument) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, run, argument) != 0) {
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", "no more threads");
+    return -1;
+  }
+  return pthread_join(thread, NULL);
+}
+
+/* call_on_thread(f, args...) is f(args...), executed by a new native thread. */
+KERNEL(call_on_thread) {
+  Call call = {FunctionArgument(&args[0]), (TVMFFIAny*)(args + 1), num_args - 1, None(), 0, NULL};
+  if (call.function == NULL || RunOnThread(&RunCall, &call) != 0) return -1;
+  if (call.code == 0) {
+    *result = call.result;
+    return 0;
+  }
+  if (call.error != NULL) {
+    TVMFFIErrorSetRaised(call.error);
+    TVMFFIObjectDecRef(call.error);
+  }
+  return call.code;
+}
+
+static void* DropReference(void* object) {
+  TVMFFIObjectDecRef(object);
+  return NULL;
+}
+
+/* Drops the last native reference to a kept object on a new native thread. */
+static TVMFFIObject* kept_object;
+
+KERNEL(keep_object) {
+  TVMFFIAny owned;
+  if (TVMFFIAnyViewToOwnedAny(&args[0], &owned) != 0) return -1;
+  if (owned.type_index < kTVMFFIStaticObjectBegin) return -1;
+  kept_object = owned.v_obj;
+  return 0;
+}
+
+KERNEL(release_on_thread) {
+  TVMFFIObject* object = kept_object;
+  kept_object = NULL;
+  return object == NULL ? -1 : RunOnThread(&DropReference, object);
+}
+
+/* ---- Calls while and after Python shuts down ------------------------------------------------- */
+
+static void ReportCall(const char* when, TVMFFIObjectHandle function) {
+  TVMFFIAny result = None();
+  TVMFFIObjectHandle error = NULL;
+  int code = TVMFFIFunctionCall(function, NULL, 0, &result);
+  if (code == 0) {
+    printf("%s: called\n", when);
+    Release(&result);
+  } else {
+    TVMFFIErrorMoveFromRaised(&error);
+    TVMFFIByteArray message = {"no error", 8};
+    if (error != NULL) message = TVMFFIErrorGetCellPtr(error)->message;
+    printf("%s: %.*s\n", when, (int)message.size, message.data);
+    TVMFFIObjectDecRef(error);
+  }
+  fflush(stdout);
+}
+
+static void CallAtExit(void) {
+  ReportCall("at exit", kept_object);
+  TVMFFIObjectDecRef(kept_object);
+  printf("released\n");
+  fflush(stdout);
+}
+
+/* Calls and releases the kept function when the process exits, after the interpreter is gone. */
+KERNEL(call_at_exit) { return atexit(&CallAtExit); }
+
+static void* CallForEver(void* function) {
+  TVMFFIAny result;
+  for (;;) {
+    result = None();
+    if (TVMFFIFunctionCall(function, NULL, 0, &result) != 0) {
+      TVMFFIObjectHandle error = NULL;
+      TVMFFIErrorMoveFromRaised(&error);
+      TVMFFIObjectDecRef(error);
+    }
+    Release(&result);
+    usleep(100);
+  }
+  return NULL;
+}
+
+/* Starts a thread that calls the kept function until the process ends. */
+KERNEL(call_for_ever) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, &CallForEver, kept_object) != 0) return -1;
+  return pthread_detach(thread);
+}
+
+/* ---- Taking time ------------------------------------------------------------------------------
+ */
+
+/* watch(x, ms): whether the first int64 of x changes while this function looks at it. */
+KERNEL(watch) {
+  DLTensor* tensor = TensorArgument(&args[0]);
+  if (tensor == NULL) return -1;
+  const volatile int64_t* watched = (const volatile int64_t*)tensor->data;
+  int64_t start = *watched;
+  for (int64_t waited_ms = 0; waited_ms < args[1].v_int64; ++waited_ms) {
+    if (*watched != start) return Return(result, kTVMFFIBool, 1);
+    usleep(1000);
+  }
+  return Return(result, kTVMFFIBool, 0);
+}

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``find_package(tvm_ffi)`` from another project: a wheel, a CMake installation, a build folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+ROOT = Path(__file__).resolve().parents[2]
+# The environment's own CMake and Ninja come first, also when it is not activated.
+SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+CMAKE = shutil.which("cmake", path=SEARCH)
+
+pytestmark = pytest.mark.skipif(CMAKE is None, reason="no cmake")
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES {language})
+find_package(tvm_ffi {version} CONFIG REQUIRED)
+foreach(kind shared static)
+  add_executable(with_${{kind}} main.{suffix})
+  target_link_libraries(with_${{kind}} PRIVATE tvm_ffi::${{kind}})
+endforeach()
+add_executable(configured main.{suffix})
+tvm_ffi_configure_target(configured)
+"""
+
+PROGRAM = """
+#include <stdio.h>
+#include <tvm/ffi/c_api.h>
+
+int main(void) {
+  TVMFFIVersion version;
+  TVMFFIGetVersion(&version);
+  printf("%u.%u.%u", version.major, version.minor, version.patch);
+  return 0;
+}
+"""
+
+ABI_LEVEL = "0.1.16"
+
+
+def run(*command: str | Path) -> str:
+    """Run a command; its output is shown when it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, "PATH": SEARCH},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with status {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def cmake(*arguments: str | Path) -> str:
+    assert CMAKE is not None
+    return run(CMAKE, *arguments)
+
+
+def write_project(folder: Path, language: str, version: str = "0.1") -> Path:
+    suffix = {"C": "c", "CXX": "cc"}[language]
+    folder.mkdir()
+    text = PROJECT.format(language=language, suffix=suffix, version=version)
+    (folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    (folder / f"main.{suffix}").write_text(PROGRAM, encoding="utf-8")
+    return folder
+
+
+def build_and_run(project: Path, root: str | Path) -> list[str]:
+    """Build the project against the package below `root`; return what its programs print."""
+    build = project / "build"
+    cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={root}")
+    cmake("--build", build)
+    return [run(build / name) for name in ("with_shared", "with_static", "configured")]
+
+
+@pytest.mark.parametrize("language", ["C", "CXX"])
+def test_the_installed_python_package_is_found(tmp_path, language):
+    project = write_project(tmp_path / "consumer", language)
+    assert build_and_run(project, libinfo.find_cmake_path()) == [ABI_LEVEL] * 3
+
+
+def test_a_newer_version_is_refused(tmp_path):
+    project = write_project(tmp_path / "consumer", "C", version="0.2")
+    with pytest.raises(AssertionError, match=r'compatible with requested version "0\.2"'):
+        build_and_run(project, libinfo.find_cmake_path())
+
+
+def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
+    build, installed, moved = tmp_path / "build", tmp_path / "installed", tmp_path / "moved"
+    cmake("-S", ROOT, "-B", build, "-DCMAKE_BUILD_TYPE=Debug")
+    cmake("--build", build, "--parallel", str(os.cpu_count() or 1))
+
+    in_build_folder = write_project(tmp_path / "in_build_folder", "C")
+    assert build_and_run(in_build_folder, build) == [ABI_LEVEL] * 3
+
+    cmake("--install", build, "--prefix", installed)
+    shutil.rmtree(build)
+    installed.rename(moved)
+    consumer = write_project(tmp_path / "consumer", "C")
+    assert build_and_run(consumer, moved) == [ABI_LEVEL] * 3
+    written = "".join(path.read_text("utf-8") for path in moved.rglob("*.cmake"))
+    assert str(tmp_path) not in written
+
+
+def test_the_sources_in_the_package_can_be_configured(tmp_path):
+    """They take part in another project's build, and do not build our wheel there."""
+    project = tmp_path / "consumer"
+    project.mkdir()
+    text = (
+        "cmake_minimum_required(VERSION 3.18)\nproject(consumer LANGUAGES C CXX)\nset(SKBUILD 2)\n"
+        f"add_subdirectory({libinfo.find_source_path()} tvm_ffi)\n"
+        "get_target_property(type tvm_ffi::shared TYPE)\n"
+        'message(STATUS "tvm_ffi::shared is a ${type}")\n'
+    )
+    (project / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    output = cmake("-S", project, "-B", project / "build")
+    assert "tvm_ffi::shared is a SHARED_LIBRARY" in output

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm-ffi-config``: its options, their order, and what compilers make of the answers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+# In the order of the output.
+OPTIONS = (
+    "--includedir",
+    "--dlpack-includedir",
+    "--cmakedir",
+    "--libdir",
+    "--libfiles",
+    "--sourcedir",
+    "--cython-lib-path",
+    "--cxxflags",
+    "--cflags",
+    "--libs",
+    "--ldflags",
+)
+SCRIPT = [str(Path(sysconfig.get_path("scripts")) / "tvm-ffi-config")]
+MODULE = [sys.executable, "-m", "tvm_ffi.config"]
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def ask(*options: str) -> list[str]:
+    done = run(*MODULE, *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_answers_come_in_a_fixed_order():
+    in_order = ask(*OPTIONS)
+    assert len(in_order) == len(OPTIONS)
+    assert ask(*reversed(OPTIONS)) == in_order
+    assert [ask(option) for option in OPTIONS] == [[answer] for answer in in_order]
+
+
+@pytest.mark.parametrize("options", [OPTIONS, ("--libs", "--cflags"), ()], ids=len)
+def test_script_and_module_say_the_same(options):
+    script, module = run(*SCRIPT, *options), run(*MODULE, *options)
+    assert (script.returncode, script.stdout) == (0, module.stdout)
+
+
+def test_folders_contain_what_they_are_for():
+    include, dlpack, cmake, folder, library, source, extension = map(Path, ask(*OPTIONS[:7]))
+    assert (include / "tvm" / "ffi" / "c_api.h").is_file()
+    assert (dlpack / "dlpack" / "dlpack.h").is_file()
+    assert (cmake / "tvm_ffi-config.cmake").is_file()
+    assert library.is_file()
+    assert library.parent == folder
+    assert (source / "CMakeLists.txt").is_file()
+    assert extension.is_file()
+
+
+def test_flags_have_the_documented_form():
+    include, dlpack = ask("--includedir", "--dlpack-includedir")
+    assert ask("--cxxflags", "--cflags", "--libs", "--ldflags") == [
+        f"-I{include} -I{dlpack} -std=c++17",
+        f"-I{include} -I{dlpack}",
+        "-ltvm_ffi",
+        f"-L{ask('--libdir')[0]}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variable", "default", "language", "flags"),
+    [("CC", "cc", "c", "--cflags"), ("CXX", "c++", "c++", "--cxxflags")],
+)
+def test_a_program_compiles_with_the_flags(tmp_path, variable, default, language, flags):
+    compiler = os.environ.get(variable) or default
+    if shutil.which(compiler.split()[0]) is None:
+        pytest.skip(f"no {language} compiler: {compiler!r} not found")
+    source, program = tmp_path / "main.txt", tmp_path / "main"
+    source.write_text(
+        "#include <tvm/ffi/c_api.h>\n"
+        "int main(void) { TVMFFIVersion v; TVMFFIGetVersion(&v); return (int)v.major; }\n",
+        encoding="utf-8",
+    )
+    compile_flags, libs, ldflags = (line.split() for line in ask(flags, "--libs", "--ldflags"))
+    run_path = f"-Wl,-rpath,{ask('--libdir')[0]}"
+    command = [*compiler.split(), "-x", language, str(source), *compile_flags, *ldflags, *libs]
+    compiled = run(*command, run_path, "-o", str(program))
+    assert compiled.returncode == 0, compiled.stderr
+    assert run(str(program)).returncode == 0
+
+
+def test_no_option_prints_help():
+    done = run(*MODULE)
+    assert done.returncode == 0
+    assert all(option in done.stdout for option in OPTIONS)
+
+
+def test_an_unknown_option_is_a_usage_error():
+    done = run(*MODULE, "--nonsense")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--nonsense" in done.stderr
+
+
+def test_a_missing_file_is_one_sentence(tmp_path):
+    """Away from its package nothing is found: an error and status 1, but no traceback."""
+    package = tmp_path / "src" / "tvm_ffi"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    for name in ("libinfo.py", "config.py"):
+        shutil.copy(Path(libinfo.__file__).with_name(name), package)
+    code = (
+        f"import sys; sys.path.insert(0, {str(package.parent)!r})\n"
+        "from tvm_ffi.config import __main__\n"
+        "sys.argv = ['tvm-ffi-config', '--libs', '--includedir']\n"
+        "__main__()"
+    )
+    # Isolated and without site-packages: the installed package must not help out.
+    done = run(sys.executable, "-I", "-S", "-c", code)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("tvm-ffi-config: error: Cannot find include/tvm/ffi/c_api.h; ")
+    assert str(package) in done.stderr
+
+
+def test_array_libraries_are_not_loaded():
+    code = (
+        "import sys; from tvm_ffi.config import __main__; __main__()\n"
+        "print(sorted({'numpy', 'torch'} & set(sys.modules)))"
+    )
+    done = run(sys.executable, "-c", code, "--libs")
+    assert done.stdout.splitlines() == ["-ltvm_ffi", "[]"]

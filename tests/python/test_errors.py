@@ -1,0 +1,483 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors that cross the boundary, in both directions and back."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+import traceback
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import core
+
+KINDS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    KeyError,
+    IndexError,
+    AssertionError,
+    MemoryError,
+)
+
+
+class PlainError(Exception):
+    """An exception class nobody registered."""
+
+
+def raiser(exception):
+    """Return a callable that raises the exception."""
+
+    def fail(*_):
+        raise exception
+
+    return fail
+
+
+def frame_names(exception):
+    return [frame.name for frame in traceback.extract_tb(exception.__traceback__)]
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Register an error kind for one test only."""
+    tables = (core.ERROR_NAME_TO_TYPE, core.ERROR_TYPE_TO_NAME)
+    before = [dict(table) for table in tables]
+    yield tvm_ffi.register_error
+    for table, content in zip(tables, before):
+        table.clear()
+        table.update(content)
+
+
+# ---- native to Python ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
+def test_native_kind_becomes_the_python_class(kernels, cls):
+    with pytest.raises(cls, match="told by native code") as caught:
+        kernels["raise"](cls.__name__, "told by native code")
+    assert type(caught.value) is cls
+    assert caught.value.args == ("told by native code",)
+
+
+@pytest.mark.parametrize("kind", ["InternalError", "NoSuchKind", "", "Exception", "SystemExit"])
+def test_unknown_native_kind_becomes_runtime_error(kernels, kind):
+    with pytest.raises(RuntimeError, match="told") as caught:
+        kernels["raise"](kind, "told by native code")
+    assert type(caught.value) is RuntimeError
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["", "x", "seven b", "a\0b", "na\u00efve \U0001f600", "line one\nline two", "m" * 100_000],
+    ids=["empty", "one", "seven", "nul", "non-ascii", "lines", "long"],
+)
+def test_native_message_arrives_unchanged(kernels, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared below
+        kernels["raise"]("ValueError", message)
+    assert caught.value.args == (message,)
+
+
+def test_message_that_is_no_utf8_arrives_with_replacements(kernels):
+    with pytest.raises(ValueError, match="bad \ufffd byte"):
+        kernels["raise"]("ValueError", b"bad \xff byte")
+
+
+def test_native_frames_stand_in_the_traceback(kernels):
+    with pytest.raises(ValueError, match="raised in C") as caught:
+        kernels.raise_here()
+    assert caught.value.__tvm_ffi_error__.kind == "ValueError"
+    assert any("raise_here" in name for name in frame_names(caught.value))
+
+
+def test_frames_of_the_native_text_stand_innermost_last(kernels):
+    text = '  File "inner.c", line 5, in Inner\n  File "outer.c", line 9, in Outer\n'
+    with pytest.raises(ValueError, match="m") as caught:
+        kernels["raise"]("ValueError", "m", text)
+    frames = traceback.extract_tb(caught.value.__traceback__)
+    assert [(f.filename, f.lineno, f.name) for f in frames][-2:] == [
+        ("outer.c", 9, "Outer"),
+        ("inner.c", 5, "Inner"),
+    ]
+    assert 'File "inner.c", line 5, in Inner' in "".join(
+        traceback.format_exception(type(caught.value), caught.value, caught.value.__traceback__)
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "nonsense",
+        '  File "x.c", line abc, in F\n',
+        '  File "x.c", line 99999999999999999999, in F\n',
+        '  File "x.c", line -1, in F\n',
+        '  File "", line 0, in \n',
+        '  File "caf\u00e9.c", line 1, in f\u00fcr\n',
+        b'  File "\xff\xfe.c", line 1, in f\n',
+        "\n" * 1000,
+    ],
+)
+def test_odd_native_backtraces_do_no_harm(kernels, text):
+    with pytest.raises(ValueError, match="^m$"):
+        kernels["raise"]("ValueError", "m", text)
+
+
+def test_a_thousand_native_frames_arrive(kernels):
+    text = "".join(f'  File "deep.c", line {i}, in F\n' for i in range(1, 1001))
+    with pytest.raises(ValueError, match="deep") as caught:
+        kernels["raise"]("ValueError", "deep", text)
+    lines = [f.lineno for f in traceback.extract_tb(caught.value.__traceback__)][-1000:]
+    assert lines == list(range(1000, 0, -1))
+
+
+def test_no_frame_of_the_binding_stands_in_the_traceback(kernels):
+    with pytest.raises(ZeroDivisionError) as caught:
+        kernels.call(raiser(ZeroDivisionError("plain")))
+    files = [f.filename for f in traceback.extract_tb(caught.value.__traceback__)]
+    assert not [name for name in files if "_binding" in name]
+
+
+# ---- failures without an error ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [-1, 1, -2, 7])
+def test_failure_without_an_error_is_a_runtime_error(kernels, code):
+    with pytest.raises(RuntimeError, match="set no error"):
+        kernels.fail_silently(code)
+    assert kernels.count(1, 2) == 2  # the next call works
+
+
+def test_already_set_kind_without_an_exception_is_a_plain_error(kernels):
+    with pytest.raises((RuntimeError, SystemError), match="no error"):
+        kernels["raise"]("EnvErrorAlreadySet", "")
+
+
+def test_cpp_exception_of_unknown_type_is_a_runtime_error(kernels):
+    with pytest.raises(RuntimeError, match=r"C\+\+ exception of unknown type"):
+        kernels.throw_unknown()
+
+
+def test_standard_cpp_exception_keeps_its_text(kernels):
+    with pytest.raises(RuntimeError, match="index 7 of 3"):
+        kernels.throw_standard()
+
+
+# ---- Python to native ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", KINDS, ids=lambda cls: cls.__name__)
+def test_python_class_becomes_the_native_kind(kernels, cls):
+    error = kernels.catch(raiser(cls("told by Python")))
+    assert isinstance(error, core.Error)
+    assert error.kind == cls.__name__
+    assert error.message == str(cls("told by Python"))
+
+
+@pytest.mark.parametrize(
+    ("exception", "kind"),
+    [
+        (NotImplementedError("x"), "RuntimeError"),
+        (RecursionError("x"), "RuntimeError"),
+        (UnicodeError("x"), "ValueError"),
+        (ModuleNotFoundError("x"), "RuntimeError"),
+        (OSError("x"), "RuntimeError"),
+        (PlainError("x"), "RuntimeError"),
+        (SystemExit("x"), "RuntimeError"),
+        (KeyboardInterrupt("x"), "RuntimeError"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+)
+def test_other_classes_become_the_nearest_registered_kind(kernels, exception, kind):
+    assert kernels.catch(raiser(exception)).kind == kind
+
+
+def test_python_lines_stand_in_the_native_backtrace(kernels):
+    def outer_python_function():
+        raiser(ValueError("x"))()
+
+    lines = kernels.catch(outer_python_function).backtrace.splitlines()
+    functions = [line.rpartition(", in ")[2] for line in lines]
+    assert functions[:2] == ["fail", "outer_python_function"]  # most recent call first
+    assert f'File "{__file__}", line ' in lines[0]
+
+
+def test_exception_whose_text_fails_crosses(kernels):
+    class Mute(Exception):
+        def __str__(self):
+            raise ValueError("no text")
+
+    assert "Mute" in kernels.catch(raiser(Mute())).message
+
+
+def test_exception_with_lone_surrogates_crosses(kernels):
+    original = ValueError("half \ud800")
+    assert "half" in kernels.catch(raiser(original)).message
+    with pytest.raises(ValueError, match="half") as caught:
+        kernels.call(raiser(original))
+    assert caught.value is original
+
+
+# ---- there and back --------------------------------------------------------------------------
+
+
+def test_the_same_exception_object_comes_back(kernels):
+    cause = OSError("the cause")
+    original = KeyError("key", 42)
+    original.detail = {"a": 1}
+    original.__cause__ = cause
+    if sys.version_info >= (3, 11):
+        original.add_note("a note")
+    with pytest.raises(KeyError) as caught:
+        kernels.call(raiser(original))
+    assert caught.value is original
+    assert original.args == ("key", 42)
+    assert original.detail == {"a": 1}
+    assert original.__cause__ is cause
+    assert sys.version_info < (3, 11) or original.__notes__ == ["a note"]
+
+
+@pytest.mark.parametrize(
+    "exception",
+    [PlainError("x"), StopIteration(3), KeyboardInterrupt(), SystemExit(4), GeneratorExit()],
+    ids=lambda exception: type(exception).__name__,
+)
+def test_classes_without_a_kind_come_back_as_themselves(kernels, exception):
+    with pytest.raises(type(exception)) as caught:
+        kernels.call(raiser(exception))
+    assert caught.value is exception
+
+
+def test_exception_with_slots_comes_back(kernels):
+    class Slotted(ValueError):
+        __slots__ = ()
+
+    original = Slotted("x")
+    with pytest.raises(Slotted) as caught:
+        kernels.call(raiser(original))
+    assert caught.value is original
+
+
+def test_exception_comes_back_from_another_native_thread(kernels):
+    original = PlainError("on another thread")
+    with pytest.raises(PlainError) as caught:
+        kernels.call_on_thread(raiser(original))
+    assert caught.value is original
+
+
+def test_python_frames_on_both_sides_are_in_the_traceback(kernels):
+    def inner():
+        raise PlainError("x")
+
+    def outer():
+        kernels.call(inner)
+
+    with pytest.raises(PlainError) as caught:
+        kernels.call(outer)
+    names = frame_names(caught.value)
+    assert names.index("outer") < names.index("inner")
+    assert names[-1] == "inner"
+    assert names.count("inner") == 1
+
+
+def test_frame_added_by_native_code_is_in_the_traceback(kernels):
+    with pytest.raises(PlainError) as caught:
+        kernels.call_adding_frame(raiser(PlainError("x")))
+    frames = [(f.filename, f.lineno, f.name) for f in traceback.extract_tb(caught.tb)]
+    assert ("middle.c", 77, "Middle") in frames
+    assert frames[-1][2] == "fail"
+
+
+def test_raising_the_same_exception_again_adds_no_frames_twice(kernels):
+    original = PlainError("x")
+
+    def again():
+        try:
+            kernels.call(raiser(original))
+        except PlainError as error:
+            raise error
+
+    with pytest.raises(PlainError):
+        kernels.call(again)
+    assert frame_names(original).count("fail") == 1
+
+
+def test_context_of_an_exception_raised_while_handling_is_kept(kernels):
+    def fail():
+        try:
+            kernels["raise"]("ValueError", "first")
+        except ValueError:
+            raise PlainError("second")  # noqa: B904 - the implicit context is the point
+
+    with pytest.raises(PlainError, match="second") as caught:
+        kernels.call(fail)
+    assert isinstance(caught.value.__context__, ValueError)
+
+
+def test_native_error_passed_through_python_keeps_its_link(kernels):
+    def through():
+        kernels["raise"]("IndexError", "from below")
+
+    with pytest.raises(IndexError, match="from below") as caught:
+        kernels.call(through)
+    assert caught.value.__tvm_ffi_error__.message == "from below"
+
+
+# ---- the Error class -------------------------------------------------------------------------
+
+
+def test_error_value_has_its_parts():
+    error = core.Error("MyKind", "what happened", '  File "f.c", line 3, in F\n')
+    assert (error.kind, error.message) == ("MyKind", "what happened")
+    assert error.backtrace == '  File "f.c", line 3, in F\n'
+    assert error.extra_context is None
+    assert repr(error) == "ffi.Error"
+
+
+def test_update_backtrace_replaces():
+    error = core.Error("ValueError", "m", "old")
+    error.update_backtrace("new")
+    assert error.backtrace == "new"
+
+
+def test_py_error_makes_the_exception():
+    error = core.Error("IndexError", "m", '  File "f.c", line 3, in F\n').py_error()
+    assert type(error) is IndexError
+    assert error.args == ("m",)
+    assert frame_names(error)[-1] == "F"
+
+
+def test_error_pickles_by_its_three_strings():
+    error = pickle.loads(pickle.dumps(core.Error("ValueError", "m", "b")))
+    assert (error.kind, error.message, error.backtrace) == ("ValueError", "m", "b")
+
+
+def test_error_is_no_exception():
+    assert not issubclass(core.Error, BaseException)
+
+
+@pytest.mark.parametrize("name", ["kind", "message", "backtrace", "extra_context"])
+def test_reading_an_empty_error_is_a_value_error(name):
+    empty = core.Error.__new__(core.Error)
+    with pytest.raises(ValueError, match="Error is empty"):
+        getattr(empty, name)
+
+
+@pytest.mark.parametrize("arguments", [(1, "m", "b"), ("k", None, "b"), ("k", "m", b"b"), ("k",)])
+def test_error_from_wrong_types_is_a_type_error(arguments):
+    with pytest.raises((TypeError, AttributeError)):
+        core.Error(*arguments)
+
+
+def test_returned_error_stays_an_error(kernels, echo):
+    error = core.Error("ValueError", "m", "")
+    returned = echo(error)
+    assert isinstance(returned, core.Error)
+    assert returned.same_as(error)
+
+
+def test_exception_as_argument_becomes_an_error(echo):
+    error = echo(IndexError("as a value"))
+    assert isinstance(error, core.Error)
+    assert (error.kind, error.message) == ("IndexError", "as a value")
+
+
+def test_error_object_raised_by_native_code_gives_its_exception(kernels):
+    with pytest.raises(LookupError, match="made in Python"):
+        kernels.raise_object(core.Error("IndexError", "made in Python", ""))
+
+
+def test_caught_error_raised_again_gives_the_original_exception(kernels):
+    original = PlainError("kept inside the error")
+    with pytest.raises(PlainError) as caught:
+        kernels.raise_object(kernels.catch(raiser(original)))
+    assert caught.value is original
+
+
+# ---- registration ----------------------------------------------------------------------------
+
+
+def test_registered_class_travels_both_ways(kernels, registered):
+    @registered("Test.Kind")
+    class OwnError(Exception):
+        pass
+
+    assert kernels.catch(raiser(OwnError("x"))).kind == "Test.Kind"
+    with pytest.raises(OwnError, match="^y$"):
+        kernels["raise"]("Test.Kind", "y")
+
+
+def test_subclass_travels_as_its_nearest_registered_base(kernels, registered):
+    @registered
+    class BaseOfMine(ValueError):
+        pass
+
+    class Derived(BaseOfMine):
+        pass
+
+    assert kernels.catch(raiser(Derived("x"))).kind == "BaseOfMine"
+
+
+def test_register_error_returns_the_class(registered):
+    assert registered("Test.Kind", PlainError) is PlainError
+    assert core.ERROR_NAME_TO_TYPE["Test.Kind"] is PlainError
+    assert core.ERROR_TYPE_TO_NAME[PlainError] == "Test.Kind"
+
+
+def test_registering_no_exception_is_refused(registered):
+    with pytest.raises(TypeError, match="int must be an exception class"):
+        registered("Test.Kind", int)
+
+
+def test_registered_class_that_needs_more_than_a_message_gives_runtime_error(kernels, registered):
+    @registered("Test.Kind")
+    class TwoArguments(Exception):
+        def __init__(self, first, second):
+            super().__init__(first, second)
+
+    with pytest.raises(RuntimeError, match="Test.Kind: the message"):
+        kernels["raise"]("Test.Kind", "the message")
+
+
+def test_registration_is_seen_by_errors_raised_before(kernels, registered):
+    error = core.Error("Test.Kind", "m", "")
+    assert type(error.py_error()) is RuntimeError
+    registered("Test.Kind", PlainError)
+    assert type(error.py_error()) is PlainError
+
+
+# ---- signals ---------------------------------------------------------------------------------
+
+WAIT = """
+import sys, threading, time
+import tvm_ffi
+
+kernels = tvm_ffi.load_module(sys.argv[1])
+try:
+    print("ready", flush=True)
+    kernels.wait_for_signal({how}, 20_000)
+except KeyboardInterrupt:
+    print("interrupted", kernels.count(1, 2))
+"""
+
+
+@pytest.mark.parametrize("how", [-1, -2, 1], ids=["minus-one", "minus-two", "kind"])
+def test_ctrl_c_ends_a_long_native_call(kernel_library, how):
+    code = textwrap.dedent(WAIT.format(how=how))
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(kernel_library)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.1)  # most likely inside the native call by then
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=15)
+    assert (process.returncode, output, errors) == (0, "interrupted 2\n", "")

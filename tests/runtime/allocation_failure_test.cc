@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every request for memory fails once: the call reports MemoryError, keeps what it must and loses
+// nothing (under AddressSanitizer a lost block is a failure).
+//
+// Linked statically with --wrap=malloc and --wrap=posix_memalign, so that the runtime's own calls
+// pass through here; operator new is replaced as the language allows.
+#include <tvm/ffi/extra/c_env_api.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <thread>
+
+#include "check.h"
+#include "raised.h"
+#include "tensor_source.h"
+#include "values.h"
+
+namespace {
+
+constexpr int kNever = -1;
+thread_local int requests_until_failure = kNever;
+thread_local bool stays_exhausted = false;
+thread_local bool has_failed = false;
+
+bool FailsNow() {
+  if (requests_until_failure == kNever) return false;
+  if (requests_until_failure > 0) {
+    --requests_until_failure;
+    return false;
+  }
+  has_failed = true;
+  if (!stays_exhausted) requests_until_failure = kNever;
+  return true;
+}
+
+}  // namespace
+
+extern "C" void* __real_malloc(size_t size);
+extern "C" void* __wrap_malloc(size_t size) { return FailsNow() ? nullptr : __real_malloc(size); }
+extern "C" int __real_posix_memalign(void** out, size_t alignment, size_t size);
+extern "C" int __wrap_posix_memalign(void** out, size_t alignment, size_t size) {
+  return FailsNow() ? ENOMEM : __real_posix_memalign(out, alignment, size);
+}
+
+// Not inline: the compiler would see malloc's memory given to delete.
+#define NOINLINE __attribute__((noinline))
+NOINLINE void* operator new(size_t size) {
+  void* space = FailsNow() ? nullptr : __real_malloc(size);
+  if (space == nullptr) throw std::bad_alloc();
+  return space;
+}
+NOINLINE void operator delete(void* space) noexcept { std::free(space); }
+NOINLINE void operator delete(void* space, size_t) noexcept { std::free(space); }
+
+namespace {
+
+enum class Exhaustion { kOnce, kFromThenOn };
+
+// Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails.  The call returns
+// a code of the C API; after a success, `release` gives back what it made.
+template <typename Call, typename Release>
+int CheckEveryRequest(const char* what, Call call, Release release) {
+  int requests = 0;
+  for (Exhaustion exhaustion : {Exhaustion::kOnce, Exhaustion::kFromThenOn}) {
+    for (int n = 0;; ++n) {
+      has_failed = false;
+      stays_exhausted = exhaustion == Exhaustion::kFromThenOn;
+      requests_until_failure = n;
+      int code = call();
+      requests_until_failure = kNever;
+      if (code == 0) release();
+      if (!has_failed) {
+        CHECK_EQ(code, 0);
+        requests = n;
+        break;
+      }
+      RaisedError raised = TakeRaised();
+      if (code != -1 || raised.kind != "MemoryError") {
+        check::Fail(__FILE__, __LINE__,
+                    std::string(what) + ", request " + std::to_string(n) + ": code " +
+                        std::to_string(code) + ", " + raised.kind + ": " + raised.message);
+      }
+    }
+  }
+  return requests;
+}
+
+constexpr const char* kLongText = "a text that is much longer than any small string buffer";
+
+TVMFFIByteArray LongText() { return Bytes(kLongText); }
+
+int DoNothing(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; }
+
+}  // namespace
+
+TEST(StringsBytesAndBigInts) {
+  TVMFFIByteArray text = LongText();
+  const uint64_t words[] = {0, 1};
+  TVMFFIByteArray big = {reinterpret_cast<const char*>(words), sizeof(words)};
+  TVMFFIAny any = None();
+  auto release = [&] { Release(any); };
+  CHECK_EQ(CheckEveryRequest(
+               "string", [&] { return TVMFFIStringFromByteArray(&text, &any); }, release),
+           1);
+  CHECK_EQ(CheckEveryRequest(
+               "bytes", [&] { return TVMFFIBytesFromByteArray(&text, &any); }, release),
+           1);
+  CHECK_EQ(CheckEveryRequest(
+               "big int", [&] { return TVMFFIBigIntFromByteArray(&big, &any); }, release),
+           1);
+  TVMFFIAny view = RawStr(kLongText);
+  CHECK_EQ(CheckEveryRequest(
+               "raw string", [&] { return TVMFFIAnyViewToOwnedAny(&view, &any); }, release),
+           1);
+}
+
+TEST(ClosureStaysWithTheCallerOfAFailedCreation) {
+  int deletions = 0;
+  TVMFFIObjectHandle function = nullptr;
+  auto deleter = [](void* self) { ++*static_cast<int*>(self); };
+  CheckEveryRequest(
+      "function", [&] { return TVMFFIFunctionCreate(&deletions, &DoNothing, deleter, &function); },
+      [&] { TVMFFIObjectDecRef(function); });
+  CHECK_EQ(deletions, 2);  // once per mode: for the call that succeeded
+  CheckEveryRequest(
+      "opaque",
+      [&] {
+        return TVMFFIObjectCreateOpaque(&deletions, kTVMFFIOpaquePyObject, deleter, &function);
+      },
+      [&] { TVMFFIObjectDecRef(function); });
+  CHECK_EQ(deletions, 4);
+}
+
+TEST(TensorStaysWithTheCallerOfAFailedImport) {
+  LegacySource legacy({2, 3});
+  VersionedSource versioned({2, 3});
+  TVMFFIObjectHandle tensor = nullptr;
+  auto release = [&] { TVMFFIObjectDecRef(tensor); };
+  CheckEveryRequest("import", [&] { return legacy.Import(4, 1, &tensor); }, release);
+  CheckEveryRequest("import", [&] { return versioned.Import(4, 1, &tensor); }, release);
+  CHECK_EQ(legacy.deletions, 2);
+  CHECK_EQ(versioned.deletions, 2);
+}
+
+TEST(FailedExportAndViewKeepNoReference) {
+  VersionedSource source({2, 3}, {3, 1});
+  TVMFFIObjectHandle tensor = nullptr, view = nullptr;
+  CHECK_EQ(source.Import(0, 0, &tensor), 0);
+  DLManagedTensorVersioned* managed = nullptr;
+  CheckEveryRequest(
+      "export", [&] { return TVMFFITensorToDLPackVersioned(tensor, &managed); },
+      [&] { managed->deleter(managed); });
+  CheckEveryRequest(
+      "view", [&] { return TVMFFITensorCreateUnsafeView(tensor, TensorOf(tensor), &view); },
+      [&] { TVMFFIObjectDecRef(view); });
+  CHECK_EQ(StrongCount(tensor), 1u);
+  TVMFFIObjectDecRef(tensor);
+}
+
+TEST(CpuTensorAllocationLosesNothing) {
+  int64_t shape[] = {8};
+  DLTensor prototype = {};
+  prototype.device = {kDLCPU, 0};
+  prototype.ndim = 1;
+  prototype.dtype = {kDLFloat, 32, 1};
+  prototype.shape = shape;
+  TVMFFIObjectHandle tensor = nullptr;
+  CHECK_EQ(CheckEveryRequest(
+               "tensor", [&] { return TVMFFIEnvTensorAlloc(&prototype, &tensor); },
+               [&] { TVMFFIObjectDecRef(tensor); }),
+           3);
+}
+
+TEST(TensorOfAnAllocatorIsReleasedWhenItCannotBeWrapped) {
+  static VersionedSource* source;
+  VersionedSource tensor_of_allocator({2});
+  source = &tensor_of_allocator;
+  auto allocator = [](DLTensor*, DLManagedTensorVersioned** out, void*,
+                      void (*)(void*, const char*, const char*)) {
+    *out = &source->managed;
+    return 0;
+  };
+  CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, nullptr), 0);
+  DLTensor prototype = {};
+  TVMFFIObjectHandle tensor = nullptr;
+  int requests = CheckEveryRequest(
+      "wrapping", [&] { return TVMFFIEnvTensorAlloc(&prototype, &tensor); },
+      [&] { TVMFFIObjectDecRef(tensor); });
+  CHECK_EQ(source->deletions, 2 * (requests + 1));  // every tensor it made, in both modes
+  CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr), 0);
+}
+
+TEST(StreamTableIsUnchangedWhenItCannotGrow) {
+  int stream = 0;
+  int32_t device_id = 0;
+  CheckEveryRequest(
+      "stream", [&] { return TVMFFIEnvSetStream(kDLCUDA, device_id, &stream, nullptr); },
+      [&] { device_id += 100; });
+  CHECK_EQ(TVMFFIEnvGetStream(kDLCUDA, 0), static_cast<void*>(&stream));
+  CHECK(TVMFFIEnvGetStream(kDLCUDA, 1) == nullptr);
+}
+
+TEST(FunctionTableLosesNothingWhenARegistrationFails) {
+  TVMFFIObjectHandle function = nullptr;
+  CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &function), 0);
+  int round = 0;
+  std::string name;
+  TVMFFIMethodInfo info = {};
+  info.metadata = info.doc = LongText();
+  info.method = ViewOf(function);
+  for (int i = 0; i < 20; ++i) {  // also through growth of the list of entries
+    name = std::string(kLongText) + std::to_string(round++);
+    info.name = Bytes(name);
+    CheckEveryRequest(
+        "global", [&] { return TVMFFIFunctionSetGlobalFromMethodInfo(&info, 1); }, [] {});
+  }
+  CHECK_EQ(StrongCount(function), 21u);
+  TVMFFIAny names;
+  CheckEveryRequest(
+      "names", [&] { return CallGlobal("ffi.FunctionListGlobalNamesFunctor", {}, &names); },
+      [&] { Release(names); });
+  TVMFFIObjectDecRef(function);
+}
+
+TEST(FailedRegistrationKeepsTheEntryItWouldReplace) {
+  TVMFFIObjectHandle first = nullptr, second = nullptr;
+  CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &first), 0);
+  CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &second), 0);
+  TVMFFIMethodInfo info = {};
+  info.name = Bytes("test.kept");
+  info.metadata = Bytes("old");
+  info.method = ViewOf(first);
+  CHECK_EQ(TVMFFIFunctionSetGlobalFromMethodInfo(&info, 1), 0);
+  info.metadata = info.doc = LongText();
+  info.method = ViewOf(second);
+  int failures = 0;
+  for (int n = 0;; ++n) {
+    has_failed = stays_exhausted = false;
+    requests_until_failure = n;
+    int code = TVMFFIFunctionSetGlobalFromMethodInfo(&info, 1);
+    requests_until_failure = kNever;
+    if (code == 0) break;
+    ++failures;
+    CHECK_EQ(TakeRaised().kind, "MemoryError");
+    TVMFFIAny metadata;
+    CHECK_EQ(CallGlobal("ffi.GetGlobalFuncMetadata", {RawStr("test.kept")}, &metadata), 0);
+    CHECK_EQ(TakeText(metadata), "old");
+    CHECK_EQ(StrongCount(first), 2u);
+  }
+  CHECK(failures >= 2);
+  TVMFFIObjectDecRef(first);
+  TVMFFIObjectDecRef(second);
+}
+
+TEST(TypesRegisterAfterFailedAttempts) {
+  int32_t type = 0;
+  {
+    TVMFFIByteArray key = LongText();
+    type = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 0, 1, kTVMFFIObject);
+  }
+  TVMFFIObjectHandle function = nullptr;
+  CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &function), 0);
+  TVMFFIFieldInfo field = {};
+  field.doc = field.metadata = LongText();
+  field.flags = kTVMFFIFieldFlagBitMaskHasDefault | kTVMFFIFieldFlagBitSetterIsFunctionObj;
+  field.setter = function;
+  field.default_value_or_factory = ViewOf(function);
+  std::string name;
+  int fields = 0;
+  for (int i = 0; i < 6; ++i) {
+    CheckEveryRequest(
+        "field",
+        [&] {
+          int pause = requests_until_failure;  // the name is ours
+          requests_until_failure = kNever;
+          name = std::string(kLongText) + std::to_string(fields);
+          field.name = Bytes(name);
+          requests_until_failure = pause;
+          return TVMFFITypeRegisterField(type, &field);
+        },
+        [&] { ++fields; });
+  }
+  CHECK_EQ(TVMFFIGetTypeInfo(type)->num_fields, fields);
+  CHECK_EQ(StrongCount(function), static_cast<uint64_t>(1 + 2 * fields));
+  TVMFFIMethodInfo method = {};
+  method.name = method.doc = method.metadata = LongText();
+  method.method = ViewOf(function);
+  CheckEveryRequest("method", [&] { return TVMFFITypeRegisterMethod(type, &method); }, [] {});
+  CHECK_EQ(TVMFFIGetTypeInfo(type)->num_methods, 2);
+  CHECK_EQ(StrongCount(function), static_cast<uint64_t>(3 + 2 * fields));
+  TVMFFIObjectDecRef(function);
+}
+
+TEST(AttributesAreNotKeptByFailedAttempts) {
+  TVMFFIByteArray column = LongText();
+  TVMFFIAny text = RawStr(kLongText);
+  int32_t type = 70;
+  CheckEveryRequest(
+      "attribute", [&] { return TVMFFITypeRegisterAttr(type, &column, &text); },
+      [&] { type = 3000; });
+  const TVMFFITypeAttrColumn* registered = TVMFFIGetTypeAttrColumn(&column);
+  CHECK_EQ(registered->size, 3001);
+  CHECK_EQ(TextOf(registered->data[70]), kLongText);
+}
+
+TEST(DataTypeTextNeedsNoMemoryItCannotReport) {
+  TVMFFIByteArray scalable = Bytes("float8_e4m3b11fnuzxvscalex16");
+  DLDataType dtype;
+  CheckEveryRequest("parse", [&] { return TVMFFIDataTypeFromString(&scalable, &dtype); }, [] {});
+  TVMFFIAny text;
+  CheckEveryRequest(
+      "print", [&] { return TVMFFIDataTypeToString(&dtype, &text); }, [&] { Release(text); });
+}
+
+TEST(BuiltInFunctionsReportIt) {
+  TVMFFIAny result;
+  for (const char* name : {"ffi.GetRegisteredTypeKeys", "ffi.Shape"}) {
+    CheckEveryRequest(
+        name,
+        [&] {
+          TVMFFIObjectHandle function = nullptr;
+          TVMFFIByteArray bytes = Bytes(name);
+          if (int code = TVMFFIFunctionGetGlobal(&bytes, &function)) return code;
+          TVMFFIAny args[] = {Int(1), Int(2)};
+          result = None();
+          int code = TVMFFIFunctionCall(function, args, name[4] == 'S' ? 2 : 0, &result);
+          TVMFFIObjectDecRef(function);
+          return code;
+        },
+        [&] { Release(result); });
+  }
+}
+
+TEST(ErrorsFailByReturnCodeAloneWhenCreated) {
+  TVMFFIByteArray text = LongText();
+  TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
+  for (int n = 0;; ++n) {
+    TVMFFIObjectHandle error = nullptr;
+    has_failed = stays_exhausted = false;
+    requests_until_failure = n;
+    int code =
+        TVMFFIErrorCreateWithCauseAndExtraContext(&text, &text, &text, nullptr, context, &error);
+    requests_until_failure = kNever;
+    if (code == 0) {
+      CHECK(n >= 4);  // the object and three texts
+      TVMFFIObjectDecRef(error);
+      break;
+    }
+    CHECK_EQ(code, -1);
+    CHECK(error == nullptr);
+    CHECK(!IsErrorPending());
+    CHECK_EQ(StrongCount(context), 1u);
+  }
+  TVMFFIObjectDecRef(context);
+}
+
+TEST(RaisingAlwaysLeavesAnError) {
+  for (bool exhausted : {false, true}) {
+    for (int n = 0;; ++n) {
+      has_failed = false;
+      stays_exhausted = exhausted;
+      requests_until_failure = n;
+      TVMFFIErrorSetRaisedFromCStr("ValueError", kLongText);
+      requests_until_failure = kNever;
+      RaisedError raised = TakeRaised();
+      if (!has_failed) break;
+      // A request of the backtrace may fail without harm.
+      CHECK(raised.kind == "MemoryError" ||
+            (raised.kind == "ValueError" && raised.message == kLongText));
+    }
+  }
+}
+
+// Exported, so that backtraces name it.
+extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWithAName(int n) {
+  requests_until_failure = n;
+  const TVMFFIByteArray* text = TVMFFIBacktrace(nullptr, 0, nullptr, 1);
+  requests_until_failure = kNever;
+  return Text(*text);
+}
+
+// A frame that could not be described for want of memory used to stay unknown to its thread.
+TEST(BacktraceIsWholeAgainWhenMemoryReturns) {
+  stays_exhausted = false;
+  auto backtrace_after_failure = [](int n) {
+    std::string text;
+    std::thread([&] {  // what is known about frames belongs to the thread
+      for (int failing : {n, kNever}) text = FrameWithAName(failing);
+    })
+        .join();
+    return text;
+  };
+  std::string whole = backtrace_after_failure(kNever);
+  CHECK(whole.find("FrameWithAName") != std::string::npos);
+  for (int n = 0; n < 40; ++n) CHECK_EQ(backtrace_after_failure(n), whole);
+}
+
+TEST(FailedBacktraceUpdateKeepsTheOldText) {
+  TVMFFIByteArray kind = Bytes("ValueError"), old_text = Bytes("old\n"), new_text = LongText();
+  TVMFFIObjectHandle error = nullptr;
+  CHECK_EQ(TVMFFIErrorCreate(&kind, &kind, &old_text, &error), 0);
+  TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
+  for (int32_t mode : {kTVMFFIBacktraceUpdateModeReplace, kTVMFFIBacktraceUpdateModeAppend}) {
+    has_failed = stays_exhausted = false;
+    requests_until_failure = 0;
+    cell->update_backtrace(error, &new_text, mode);
+    requests_until_failure = kNever;
+    CHECK(has_failed);
+    CHECK_EQ(Text(cell->backtrace), "old\n");
+  }
+  TVMFFIObjectDecRef(error);
+}
+
+// They used to register themselves, from files that a static link leaves out.
+TEST(StaticLinkHasTheBuiltInFunctions) {
+  for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile"}) {
+    TVMFFIObjectHandle function = GetGlobal(name);
+    CHECK(function != nullptr);
+    TVMFFIObjectDecRef(function);
+  }
+}

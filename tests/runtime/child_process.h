@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs what may end the process in a forked copy of it.
+#ifndef TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
+#define TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+struct ChildEnd {
+  int exit_status;  // -1 when a signal ended the child
+  int signal;       // 0 when it exited
+  std::string stderr_text;
+};
+
+// The child exits with 0 when `body` returns.  The caller must be the only thread.
+template <typename Body>
+ChildEnd RunInChild(Body body) {
+  int pipe_ends[2];
+  if (pipe(pipe_ends) != 0) return {-1, 0, "pipe failed"};
+  std::fflush(nullptr);
+  pid_t child = fork();
+  if (child < 0) return {-1, 0, "fork failed"};
+  if (child == 0) {
+    dup2(pipe_ends[1], STDERR_FILENO);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    body();
+    _exit(0);
+  }
+  close(pipe_ends[1]);
+  std::string text;
+  char buffer[256];
+  for (ssize_t got; (got = read(pipe_ends[0], buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<size_t>(got));
+  }
+  close(pipe_ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          text};
+}
+
+#endif  // TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_

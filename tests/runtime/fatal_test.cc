@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Functions that cannot report failure end the process: with status 255 and a message.
+#include <csignal>
+#include <string>
+
+#include "check.h"
+#include "child_process.h"
+#include "raised.h"
+#include "values.h"
+
+namespace {
+
+int32_t Register(const char* key, int32_t static_index, int32_t depth, int32_t child_slots,
+                 int32_t can_overflow, int32_t parent) {
+  TVMFFIByteArray bytes = Bytes(key);
+  return TVMFFITypeGetOrAllocIndex(&bytes, static_index, depth, child_slots, can_overflow, parent);
+}
+
+template <typename Body>
+void CheckEndsWith255(const char* function, const char* message_part, Body body) {
+  ChildEnd end = RunInChild(body);
+  CHECK_EQ(end.exit_status, 255);
+  std::string first_line = std::string("Exception caught during ") + function + ":\n";
+  CHECK_EQ(end.stderr_text.substr(0, first_line.size()), first_line);
+  if (end.stderr_text.find(message_part) == std::string::npos) {
+    check::Fail(__FILE__, __LINE__, "\"" + end.stderr_text + "\" lacks \"" + message_part + "\"");
+  }
+}
+
+}  // namespace
+
+TEST(UnregisteredTypeIndexEndsTheProcess) {
+  for (int32_t index : {-1, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
+    CheckEndsWith255("TVMFFIGetTypeInfo", std::to_string(index).c_str(), [index] {
+      // Used, so that the compiler cannot drop the call of a pure function.
+      if (TVMFFIGetTypeInfo(index)->type_index == index) _exit(1);
+    });
+  }
+}
+
+TEST(ContradictingTypeArgumentsEndTheProcess) {
+  auto check = [](const char* message, int32_t static_index, int32_t depth, int32_t child_slots,
+                  int32_t parent) {
+    CheckEndsWith255("TVMFFITypeGetOrAllocIndex", message, [=] {
+      Register("test.Contradicting", static_index, depth, child_slots, 1, parent);
+    });
+  };
+  check("depth 2", -1, 2, 0, kTVMFFIObject);            // the parent's depth is 0
+  check("depth 0", -1, 0, 0, kTVMFFIObject);            //
+  check("depth 1", -1, 1, 0, -1);                       // without parent the depth is 0
+  check("parent", -1, 1, 0, 100000);                    // no such parent
+  check("needs a parent", -1, 0, 0, -1);                // a dynamic type has one
+  check("static index 70", 70, 1, 0, kTVMFFIObject);    // taken
+  check("static index 128", 128, 1, 0, kTVMFFIObject);  // belongs to dynamic types
+  check("greater than the parent's", 20, 1, 0, kTVMFFIObject);
+  check("child_slots", -1, 1, -1, kTVMFFIObject);
+  check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // + 1 used to overflow
+  check("child_slots", -1, 1, INT32_MAX - 1, kTVMFFIObject);
+  check("full", -1, 1, (1 << 22) - 100, kTVMFFIObject);
+}
+
+TEST(ChildBeyondTheSlotsOfATypeThatCannotOverflowEndsTheProcess) {
+  CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
+    int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
+    Register("test.Closed.first", -1, 2, 0, 1, parent);
+    Register("test.Closed.second", -1, 2, 0, 1, parent);
+  });
+  CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
+    // The child asks for overflow, which its parent does not allow.
+    int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
+    int32_t child = Register("test.Closed.child", -1, 2, 0, 1, parent);
+    Register("test.Closed.grandchild", -1, 3, 0, 1, child);
+  });
+  CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
+    Register("test.ChildOfArray", -1, 2, 0, 1, kTVMFFIArray);  // built-in types are closed
+  });
+}
+
+TEST(FailedRegistrationLeavesNothingBehind) {
+  // Fatal in C, so look at it from inside an atexit handler of the child.
+  ChildEnd end = RunInChild([] {
+    std::atexit([] {
+      int32_t index = 0;
+      TVMFFIByteArray key = Bytes("test.Contradicting");
+      _exit(TVMFFITypeKeyToIndex(&key, &index) == -1 ? 7 : 8);
+    });
+    Register("test.Contradicting", -1, 5, 0, 1, kTVMFFIObject);
+  });
+  CHECK_EQ(end.exit_status, 7);
+}
+
+TEST(NullErrorKindAborts) {
+  ChildEnd end = RunInChild([] { TVMFFIErrorSetRaisedFromCStr(nullptr, "m"); });
+  CHECK_EQ(end.signal, SIGABRT);
+  CHECK(end.stderr_text.find("kind is NULL") != std::string::npos);
+  const char* parts[] = {"m"};
+  end = RunInChild([&] { TVMFFIErrorSetRaisedFromCStrParts(nullptr, parts, 1); });
+  CHECK_EQ(end.signal, SIGABRT);
+}
+
+TEST(ChildThatDoesNothingWrongExitsNormally) {
+  ChildEnd end = RunInChild([] { Register("test.Fine", -1, 1, 0, 1, kTVMFFIObject); });
+  CHECK_EQ(end.exit_status, 0);
+  CHECK_EQ(end.stderr_text, "");
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strings and bytes in their small and heap forms, and making owned values out of views.
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "check.h"
+#include "raised.h"
+#include "values.h"
+
+namespace {
+
+using MakeText = int (*)(const TVMFFIByteArray*, TVMFFIAny*);
+
+TVMFFIAny Make(MakeText make, std::string_view text) {
+  TVMFFIByteArray input = Bytes(text);
+  TVMFFIAny any = GarbageAny();
+  CHECK_EQ(make(&input, &any), 0);
+  return any;
+}
+
+struct Form {
+  MakeText make;
+  int32_t small_index;
+  int32_t heap_index;
+};
+constexpr Form kForms[] = {{&TVMFFIStringFromByteArray, 11, 65},
+                           {&TVMFFIBytesFromByteArray, 12, 66}};
+
+TVMFFIAny ToOwned(const TVMFFIAny& view) {
+  TVMFFIAny owned = GarbageAny();
+  CHECK_EQ(TVMFFIAnyViewToOwnedAny(&view, &owned), 0);
+  return owned;
+}
+
+}  // namespace
+
+TEST(EmptyTextIsSmallWithZeroPayload) {
+  for (const Form& form : kForms) {
+    TVMFFIByteArray nothing = {nullptr, 0};
+    TVMFFIAny any = GarbageAny();
+    CHECK_EQ(form.make(&nothing, &any), 0);
+    CHECK(SameBytes(any, PlainAny(form.small_index, 0)));
+  }
+}
+
+TEST(SmallTextKeepsItsLengthAndZeroesTheRest) {
+  for (const Form& form : kForms) {
+    TVMFFIAny any = Make(form.make, "ab");
+    CHECK_EQ(any.type_index, form.small_index);
+    CHECK_EQ(any.small_str_len, 2u);
+    CHECK_EQ(any.v_uint64, UINT64_C(0x6261));
+  }
+}
+
+TEST(SevenBytesAreStillSmall) {
+  for (const Form& form : kForms) {
+    TVMFFIAny any = Make(form.make, "abcdefg");
+    CHECK_EQ(any.type_index, form.small_index);
+    CHECK_EQ(any.small_str_len, 7u);
+    CHECK_EQ(any.v_uint64, UINT64_C(0x0067666564636261));
+  }
+}
+
+TEST(EightBytesAreAHeapObjectWithContentBehindTheCell) {
+  for (const Form& form : kForms) {
+    TVMFFIAny any = Make(form.make, "abcdefgh");
+    CHECK_EQ(any.type_index, form.heap_index);
+    CHECK_EQ(any.zero_padding, 0u);
+    CHECK_EQ(any.v_obj->type_index, form.heap_index);
+    CHECK_EQ(any.v_obj->combined_ref_count, UINT64_C(0x0000000100000001));
+    const TVMFFIByteArray* cell = TVMFFIBytesGetByteArrayPtr(any.v_obj);
+    CHECK_EQ(cell->size, 8u);
+    CHECK(cell->data == reinterpret_cast<const char*>(any.v_obj) + 40);
+    CHECK_EQ(std::string_view(cell->data, 8), "abcdefgh");
+    CHECK_EQ(int{cell->data[8]}, 0);
+    Release(any);
+  }
+}
+
+TEST(EmbeddedNulBytesAreContent) {
+  const std::string_view small("a\0b", 3);
+  const std::string_view large(
+      "0123\0"
+      "567\0",
+      9);
+  for (const Form& form : kForms) {
+    TVMFFIAny any = Make(form.make, small);
+    CHECK_EQ(any.small_str_len, 3u);
+    CHECK_EQ(any.v_uint64, UINT64_C(0x620061));
+    CHECK_EQ(TakeText(Make(form.make, large)), large);
+  }
+}
+
+TEST(ContentIsCopiedAndNeedsNoTerminator) {
+  std::string source(1000, 'x');
+  TVMFFIAny any = Make(&TVMFFIStringFromByteArray, std::string_view(source).substr(0, 999));
+  source.assign(1000, 'y');
+  CHECK_EQ(TakeText(any), std::string(999, 'x'));
+}
+
+TEST(PlainValuesBecomeOwnedByteForByte) {
+  const TVMFFIAny views[] = {
+      None(),
+      Int(-1),
+      Bool(true),
+      PlainAny(kTVMFFIFloat, 0x7ff8000000000001),  // a NaN keeps its payload
+      Pointer(kTVMFFIOpaquePtr, nullptr),
+      PlainAny(kTVMFFIDataType, 0x00042002),
+      PlainAny(kTVMFFIDevice, UINT64_C(0x0000000300000002)),
+      Pointer(kTVMFFIDLTensorPtr, &views),
+      PlainAny(kTVMFFIUnchanged, 0),
+  };
+  for (const TVMFFIAny& view : views) CHECK(SameBytes(ToOwned(view), view));
+}
+
+TEST(SmallTextBecomesOwnedByteForByte) {
+  for (const Form& form : kForms) {
+    TVMFFIAny view = Make(form.make, "abc");
+    CHECK(SameBytes(ToOwned(view), view));
+  }
+}
+
+TEST(ObjectBecomesOwnedWithOneReferenceMore) {
+  TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
+  TVMFFIAny owned = ToOwned(ViewOf(object));
+  CHECK(SameBytes(owned, ViewOf(object)));
+  CHECK_EQ(StrongCount(object), 2u);
+  Release(owned);
+  CHECK_EQ(StrongCount(object), 1u);
+  TVMFFIObjectDecRef(object);
+}
+
+TEST(RawStringBecomesAStringOfItsOwn) {
+  struct Case {
+    const char* text;
+    int32_t type_index;
+  };
+  for (const Case& c : {Case{"", 11}, Case{"abcdefg", 11}, Case{"abcdefgh", 65}}) {
+    TVMFFIAny owned = ToOwned(RawStr(c.text));
+    CHECK_EQ(owned.type_index, c.type_index);
+    CHECK_EQ(TakeText(owned), c.text);
+  }
+}
+
+TEST(ByteArrayBecomesBytesOfItsOwn) {
+  struct Case {
+    std::string_view content;
+    int32_t type_index;
+  };
+  for (const Case& c : {Case{std::string_view("\0", 1), 12}, Case{"abcdefg", 12},
+                        Case{std::string_view("abcd\0fgh", 8), 66}}) {
+    TVMFFIByteArray content = Bytes(c.content);
+    TVMFFIAny owned = ToOwned(Pointer(kTVMFFIByteArrayPtr, &content));
+    CHECK_EQ(owned.type_index, c.type_index);
+    CHECK_EQ(TakeText(owned), c.content);
+  }
+}
+
+TEST(RValueReferenceMovesTheObjectOutOfItsSlot) {
+  TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
+  TVMFFIObjectHandle slot = object;
+  TVMFFIAny owned = ToOwned(Pointer(kTVMFFIObjectRValueRef, &slot));
+  CHECK(slot == nullptr);
+  CHECK(SameBytes(owned, PlainAny(74, reinterpret_cast<uintptr_t>(object))));
+  CHECK_EQ(StrongCount(object), 1u);
+  Release(owned);
+}
+
+TEST(RValueReferenceThatWasMovedFromIsAnError) {
+  TVMFFIObjectHandle slot = nullptr;
+  TVMFFIAny view = Pointer(kTVMFFIObjectRValueRef, &slot);
+  TVMFFIAny owned = GarbageAny();
+  CHECK_RAISES(TVMFFIAnyViewToOwnedAny(&view, &owned), "InternalError", "RValueRef already moved");
+  CHECK(SameBytes(owned, GarbageAny()));
+}
