@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from builtins import bool as _bool
 from enum import IntEnum
 from typing import Any
 
@@ -40,7 +41,7 @@ _FOREIGN_NAMES = {
 }
 
 
-class dtype(str):
+class dtype(str):  # noqa: N801  (the contract's name)
     """Element type of a tensor, written as text.
 
     Parameters
@@ -58,7 +59,7 @@ class dtype(str):
     __slots__ = ("_tvm_ffi_dtype",)
     _tvm_ffi_dtype: DataType
 
-    def __new__(cls, content: Any) -> dtype:  # noqa: D102
+    def __new__(cls, content: Any) -> dtype:
         text = str(content)
         self = str.__new__(cls, text)
         self._tvm_ffi_dtype = _parse(text, content)
@@ -91,7 +92,7 @@ class dtype(str):
         return dtype.from_data_type(create_dtype(DataType, code, bits, lanes))
 
     @staticmethod
-    def is_dtype(arg: Any) -> bool:
+    def is_dtype(arg: Any) -> _bool:
         """Whether `arg` is a dtype, or text that names one."""
         try:
             dtype(arg)
@@ -124,17 +125,17 @@ class dtype(str):
         return self._tvm_ffi_dtype.itemsize
 
     @property
-    def is_bool(self) -> bool:
+    def is_bool(self) -> _bool:
         """Whether this is a boolean type."""
         return self.type_code == DataTypeCode.BOOL
 
     @property
-    def is_integer(self) -> bool:
+    def is_integer(self) -> _bool:
         """Whether this is a signed or unsigned integer type."""
         return self.type_code in (DataTypeCode.INT, DataTypeCode.UINT)
 
     @property
-    def is_float(self) -> bool:
+    def is_float(self) -> _bool:
         """Whether this is a floating-point type of any format."""
         return (
             self.type_code in (DataTypeCode.FLOAT, DataTypeCode.BFLOAT)
@@ -142,7 +143,7 @@ class dtype(str):
         )
 
     @property
-    def is_handle(self) -> bool:
+    def is_handle(self) -> _bool:
         """Whether this is the type of opaque pointers."""
         return self.type_code == DataTypeCode.HANDLE
 

@@ -7,7 +7,8 @@ import os
 from enum import IntEnum
 from typing import Any
 
-from ._binding._function import Function, find_global_func
+from . import _ffi_api
+from ._binding._function import Function
 from ._binding._object import Object, register_class, type_key_to_index
 
 __all__ = ["Module", "ModulePropertyMask", "load_module"]
@@ -41,7 +42,7 @@ class Module(Object):
     @property
     def kind(self) -> str:
         """Kind of the module, ``"library"`` for shared libraries."""
-        return _MODULE_GET_KIND(self)
+        return str(_ffi_api.ModuleGetKind(self))
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function of the module.
@@ -58,7 +59,7 @@ class Module(Object):
         AttributeError
             If the module has no such function.
         """
-        function = _MODULE_GET_FUNCTION(self, name, query_imports)
+        function: Function | None = _ffi_api.ModuleGetFunction(self, name, query_imports)
         if function is None:
             raise AttributeError(f"Module has no function '{name}'")
         function.__name__ = name
@@ -66,7 +67,8 @@ class Module(Object):
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
         """Whether the module has a function of this name."""
-        return _MODULE_IMPLEMENTS_FUNCTION(self, name, query_imports)
+        implemented: bool = _ffi_api.ModuleImplementsFunction(self, name, query_imports)
+        return implemented
 
     def get_function_metadata(
         self, name: str, query_imports: bool = False
@@ -74,12 +76,14 @@ class Module(Object):
         """Return what the library says about a function; None when it says nothing."""
         import json
 
-        text = _MODULE_GET_FUNCTION_METADATA(self, name, query_imports)
-        return None if text is None else json.loads(text)
+        text: str | None = _ffi_api.ModuleGetFunctionMetadata(self, name, query_imports)
+        metadata: dict[str, Any] | None = None if text is None else json.loads(text)
+        return metadata
 
     def get_function_doc(self, name: str, query_imports: bool = False) -> str | None:
         """Return the documentation of a function; None when the library has none."""
-        return _MODULE_GET_FUNCTION_DOC(self, name, query_imports)
+        doc: str | None = _ffi_api.ModuleGetFunctionDoc(self, name, query_imports)
+        return doc
 
     def import_module(self, module: Module) -> None:
         """Let functions of another module be found through this one.
@@ -89,23 +93,25 @@ class Module(Object):
         RuntimeError
             If the other module already imports this one, directly or not.
         """
-        _MODULE_IMPORT_MODULE(self, module)
+        _ffi_api.ModuleImportModule(self, module)
 
     def clear_imports(self) -> None:
         """Forget all imported modules."""
-        _MODULE_CLEAR_IMPORTS(self)
+        _ffi_api.ModuleClearImports(self)
 
     def inspect_source(self, fmt: str = "") -> str:
         """Return the module's source in a format; empty when it has none."""
-        return _MODULE_INSPECT_SOURCE(self, fmt)
+        source: str = _ffi_api.ModuleInspectSource(self, fmt)
+        return source
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file; RuntimeError where its kind cannot."""
-        _MODULE_WRITE_TO_FILE(self, file_name, fmt)
+        _ffi_api.ModuleWriteToFile(self, file_name, fmt)
 
     def get_property_mask(self) -> int:
         """Return the bits of `ModulePropertyMask` that hold."""
-        return _MODULE_GET_PROPERTY_MASK(self)
+        mask: int = _ffi_api.ModuleGetPropertyMask(self)
+        return mask
 
     def is_binary_serializable(self) -> bool:
         """Whether the module can be saved to bytes."""
@@ -133,6 +139,7 @@ class Module(Object):
         return self.get_function(name)
 
     def __call__(self, *args: Any) -> Any:
+        """Call the function named `entry_name`."""
         return self.get_function(self.entry_name)(*args)
 
 
@@ -152,23 +159,12 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
     """
-    module = _MODULE_LOAD_FROM_FILE(os.fspath(path))
+    module: Module = _ffi_api.ModuleLoadFromFile(os.fspath(path))
     if keep_module_alive:
-        _MODULE_GLOBALS_ADD(module)
+        _ffi_api.ModuleGlobalsAdd(module)
     return module
 
 
-register_class(type_key_to_index("ffi.Module"), Module)
-
-_MODULE_LOAD_FROM_FILE = find_global_func("ffi.ModuleLoadFromFile")
-_MODULE_GLOBALS_ADD = find_global_func("ffi.ModuleGlobalsAdd")
-_MODULE_GET_KIND = find_global_func("ffi.ModuleGetKind")
-_MODULE_GET_FUNCTION = find_global_func("ffi.ModuleGetFunction")
-_MODULE_IMPLEMENTS_FUNCTION = find_global_func("ffi.ModuleImplementsFunction")
-_MODULE_GET_FUNCTION_METADATA = find_global_func("ffi.ModuleGetFunctionMetadata")
-_MODULE_GET_FUNCTION_DOC = find_global_func("ffi.ModuleGetFunctionDoc")
-_MODULE_IMPORT_MODULE = find_global_func("ffi.ModuleImportModule")
-_MODULE_CLEAR_IMPORTS = find_global_func("ffi.ModuleClearImports")
-_MODULE_INSPECT_SOURCE = find_global_func("ffi.ModuleInspectSource")
-_MODULE_WRITE_TO_FILE = find_global_func("ffi.ModuleWriteToFile")
-_MODULE_GET_PROPERTY_MASK = find_global_func("ffi.ModuleGetPropertyMask")
+_index = type_key_to_index("ffi.Module")
+assert _index is not None  # one of the built-in types
+register_class(_index, Module)

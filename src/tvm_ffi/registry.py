@@ -103,7 +103,8 @@ def get_global_func_metadata(name: str) -> dict[str, Any]:
     import json
 
     text = _call("ffi.GetGlobalFuncMetadata", name)
-    return json.loads(text) if text else {}
+    metadata: dict[str, Any] = json.loads(text) if text else {}
+    return metadata
 
 
 def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
@@ -130,11 +131,12 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         short_name = name.removeprefix(prefix)
         if short_name == name or "." in short_name:
             continue
-        function = get_global_func(name)
+        function: Any = find_global_func(name)
         function.__name__ = short_name
         setattr(target, short_name, function)
 
 
 def _call(name: str, *args: Any) -> Any:
     """Call one of the runtime's own functions."""
-    return find_global_func(name)(*args)
+    function: Any = find_global_func(name)
+    return function(*args)

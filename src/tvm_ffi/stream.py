@@ -78,12 +78,9 @@ class TorchStreamContext:
         return self
 
     def __exit__(self, *args: Any) -> Any:
-        try:
-            if self.ffi_context is not None:
-                self.ffi_context.__exit__(*args)
-        finally:
-            if self.torch_context is not None:
-                return self.torch_context.__exit__(*args)
+        if self.ffi_context is not None:
+            self.ffi_context.__exit__(*args)
+        return None if self.torch_context is None else self.torch_context.__exit__(*args)
 
 
 def use_raw_stream(device: Device, stream: int | c_void_p) -> StreamContext:
@@ -102,9 +99,7 @@ def use_raw_stream(device: Device, stream: int | c_void_p) -> StreamContext:
         If `stream` is neither.
     """
     if not isinstance(stream, int) and not hasattr(stream, "value"):
-        raise ValueError(
-            f"stream must be an int or a ctypes.c_void_p, got {type(stream).__name__}"
-        )
+        raise ValueError(f"stream must be an int or a ctypes.c_void_p, got {type(stream).__name__}")
     return StreamContext(device, stream)
 
 

@@ -85,7 +85,9 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
 def _live_wrappers() -> dict[int, Any]:
     """Return the functions and modules that are alive, without those that a module remembers."""
     gc.collect()
-    found = [x for x in gc.get_objects() if isinstance(x, (tvm_ffi.Function, tvm_ffi.Module))]
+    # By type(x): isinstance would ask the objects themselves, and some answer with warnings.
+    wrappers = (tvm_ffi.Function, tvm_ffi.Module)
+    found = [x for x in gc.get_objects() if issubclass(type(x), wrappers)]
     remembered = {
         id(value)
         for module in found

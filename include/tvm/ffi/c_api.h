@@ -287,7 +287,7 @@ typedef struct TVMFFISeqCell {
   int64_t size;                /* elements, 0..capacity */
   int64_t capacity;            /* elements that fit */
   void (*data_deleter)(void*); /* releases data after the elements are destroyed; may be NULL
-                                 * for Array only */
+                                * for Array only */
 } TVMFFISeqCell;
 
 /* Cell of an opaque object: handle 0; 8 bytes. */
@@ -580,7 +580,7 @@ typedef enum TVMFFIFieldFlagBitMask TVM_FFI_ENUM_BASE_ {
   kTVMFFIFieldFlagBitMaskInitOff = 1 << 9,            /* not a parameter of __init__ */
   kTVMFFIFieldFlagBitMaskKwOnly = 1 << 10,            /* keyword-only parameter of __init__ */
   kTVMFFIFieldFlagBitSetterIsFunctionObj = 1 << 11,   /* setter is a Function handle; called with
-                                                     * (OpaquePtr field, value) */
+                                                       * (OpaquePtr field, value) */
   kTVMFFIFieldFlagBitMaskSEqHashDefSimple = 1 << 12,  /* opens a Simple definition region */
 } TVMFFIFieldFlagBitMask;
 

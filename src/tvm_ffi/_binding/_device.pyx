@@ -60,7 +60,7 @@ cdef object _device_class
 
 
 def _parse_device(str text):
-    """Return (device type, index or None) of ``"cuda"`` or ``"cuda:1"``; text after a blank is free."""
+    """Return (device type, index or None) of ``"cuda:1"``; text after a blank does not count."""
     parts = text.split(" ", 1)[0].split(":")
     if len(parts) > 2:
         raise ValueError(f"Invalid device: {text}")

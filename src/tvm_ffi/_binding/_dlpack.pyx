@@ -46,6 +46,11 @@ cdef struct _ExchangeClass:
     TorchViews views
 
 
+ctypedef int (*_PackManaged)(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known) noexcept
+cdef _PackManaged _cold_pack_managed
+
+
 # ---- the exchange table --------------------------------------------------------------------
 
 cdef const _abi.DLPackExchangeAPI* _exchange_api_of(type cls) except? NULL:
@@ -98,10 +103,7 @@ cdef int _check_lazy_view(PyObject* value, const _ExchangeClass* known) noexcept
         tensor = native_tensor(value, &known.views)
         if not known.views.is_neg(tensor) and not known.views.is_conj(tensor):
             return 0
-    return (<_Check>_refuse_lazy_view)(value)
-
-
-ctypedef int (*_Check)(PyObject* value) noexcept
+    return _cold_refuse_lazy_view(value)
 
 
 cdef int _refuse_lazy_view(PyObject* value) except -1:
@@ -113,6 +115,12 @@ cdef int _refuse_lazy_view(PyObject* value) except -1:
         raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
                         "pass tensor.resolve_neg()")
     return 0
+
+
+# Through a pointer, which keeps the cold code out of the hot one's way; returns -1 with an
+# exception set.
+cdef int (*_cold_refuse_lazy_view)(PyObject* value) noexcept
+_cold_refuse_lazy_view = <int (*)(PyObject*) noexcept>_refuse_lazy_view
 
 
 cdef int _fill_compact_strides(Loan* loan) noexcept:
@@ -171,7 +179,7 @@ cdef int _pack_exchange(
     cdef const _abi.DLPackExchangeAPI* api = known.api
     cdef Loan* loan
     if api.dltensor_from_py_object_no_sync == NULL:
-        return (<_PackManaged>_pack_managed)(value, out, state, known)
+        return _cold_pack_managed(value, out, state, known)
     loan = take_loan(_pool, _abi.kTVMFFITensor, value)
     if loan == NULL:
         return -1
@@ -188,10 +196,6 @@ cdef int _pack_exchange(
     if state.exchange_api == NULL:
         state.exchange_api = api
     return pack_temporary(state, out, _abi.kTVMFFITensor, loan)
-
-
-ctypedef int (*_PackManaged)(
-    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known) noexcept
 
 
 cdef int _pack_managed(
@@ -222,6 +226,9 @@ cdef int _adopt_versioned(
     if state.exchange_api == NULL:
         state.exchange_api = api
     return 0
+
+
+_cold_pack_managed = <_PackManaged>_pack_managed
 
 
 # ---- capsules ------------------------------------------------------------------------------

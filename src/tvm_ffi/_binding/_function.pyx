@@ -101,6 +101,11 @@ cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* 
     return packer.pack(value, out, state, packer)
 
 
+# Seen as a C function that returns NULL with an exception set.
+ctypedef PyObject* (*_Make)(_abi.TVMFFIAny* owned, CallState* state) noexcept
+cdef _Make _make_result = <_Make>make_object
+
+
 cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) noexcept:
     cdef int32_t index = result.type_index
     if index == _abi.kTVMFFINone:
@@ -110,11 +115,7 @@ cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) n
         return PyLong_FromLongLong(result.v_int64)
     if index == _abi.kTVMFFIFloat:
         return PyFloat_FromDouble(result.v_float64)
-    return (<_Unpack>make_object)(result, state)
-
-
-# make_object seen as a C function that returns NULL with an exception set.
-ctypedef PyObject* (*_Unpack)(_abi.TVMFFIAny* owned, CallState* state) noexcept
+    return _make_result(result, state)
 
 
 cdef inline int _invoke(
@@ -209,9 +210,8 @@ cdef PyObject* _call_unusual(
     cdef _abi.TVMFFIObject** temporaries
     cdef PyObject* answer = NULL
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0:
-        set_exception(TypeError(
-            f"__call__() got an unexpected keyword argument '{<object>PyTuple_GET_ITEM(kwnames, 0)}'"
-        ))
+        keyword = <object>PyTuple_GET_ITEM(kwnames, 0)
+        set_exception(TypeError(f"__call__() got an unexpected keyword argument '{keyword}'"))
         return NULL
     if function.chandle == NULL:
         set_exception(ValueError("Function is empty: it was never set, or has been moved away"))

@@ -61,11 +61,12 @@ cdef void _own_extents(Loan* loan) noexcept:
     if ndim == 0 or loan.tensor.shape == loan.inline_extents \
             or loan.tensor.shape == loan.heap_extents:
         return
-    extents = extents_of(loan, ndim)
+    extents = loan.heap_extents if loan.heap_extents != NULL else extents_of(loan, ndim)
     if extents == NULL:
         return  # out of memory: the array's own are right as long as nobody reshapes it in place
     memcpy(extents, loan.tensor.shape, size_bytes)
-    memcpy(extents + ndim, loan.tensor.strides, size_bytes)
+    if loan.tensor.strides != extents + ndim:  # strides that were computed are in place already
+        memcpy(extents + ndim, loan.tensor.strides, size_bytes)
     # A reader on another thread that has just fetched the old addresses still sees the same
     # numbers there: the loan owns the array by now.
     loan.tensor.shape = extents

@@ -17,6 +17,7 @@ from tvm_ffi._binding._loan cimport (
 
 cdef extern from "numpy/arrayobject.h":
     """
+    typedef char tvm_ffi_npy_intp_is_int64[sizeof(npy_intp) == sizeof(int64_t) ? 1 : -1];
     static int tvm_ffi_bind_numpy(void) { import_array1(-1); return 0; }
     """
     ctypedef Py_ssize_t npy_intp
@@ -117,7 +118,8 @@ cdef int _find_extension_type(PyObject* array, _KnownType* out) except -1:
 
 
 cdef int _raise_byte_order(PyObject* array) except -1:
-    raise TypeError(f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
+    raise TypeError(
+        f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
 
 
 cdef int _raise_stride(PyObject* array, int dim) except -1:
@@ -126,16 +128,20 @@ cdef int _raise_stride(PyObject* array, int dim) except -1:
         f"size {(<object>array).itemsize}; copy the array first")
 
 
-ctypedef int (*_RaiseAt)(PyObject* array, int dim) noexcept
-ctypedef int (*_Raise)(PyObject* array) noexcept
-ctypedef int (*_FindType)(PyObject* array, _KnownType* out) noexcept
+# The cold functions above as the hot ones call them: through a pointer, which keeps their code out
+# of the way, and returning -1 with an exception set.
+cdef int (*_cold_raise_stride)(PyObject* array, int dim) noexcept
+cdef int (*_cold_raise_byte_order)(PyObject* array) noexcept
+cdef int (*_cold_find_extension_type)(PyObject* array, _KnownType* out) noexcept
+_cold_raise_stride = <int (*)(PyObject*, int) noexcept>_raise_stride
+_cold_raise_byte_order = <int (*)(PyObject*) noexcept>_raise_byte_order
+_cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_extension_type
 
 
 cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) noexcept:
-    """Copy the shape, and the strides in elements."""
+    """Borrow the array's own shape; write the strides, in elements, to the loan."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
-    cdef const npy_intp* shape = PyArray_DIMS(array)
     cdef const npy_intp* strides = PyArray_STRIDES(array)
     cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
     cdef int64_t* extents = extents_of(loan, ndim)
@@ -143,12 +149,11 @@ cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) no
     if extents == NULL:
         return -1
     for dim in range(ndim):
-        extents[dim] = shape[dim]
         if strides[dim] & within_item:
-            return (<_RaiseAt>_raise_stride)(value, dim)
+            return _cold_raise_stride(value, dim)
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     loan.tensor.ndim = ndim
-    loan.tensor.shape = extents
+    loan.tensor.shape = <int64_t*>PyArray_DIMS(array)
     loan.tensor.strides = extents + ndim
     return 0
 
@@ -160,10 +165,10 @@ cdef inline int _fill(PyObject* value, Loan* loan) noexcept:
     cdef _KnownType extension_type
     cdef const _KnownType* known = &extension_type
     if not PyArray_ISNBO(descr.byteorder):
-        return (<_Raise>_raise_byte_order)(value)
+        return _cold_raise_byte_order(value)
     if 0 <= number < NUM_KNOWN_TYPES and _known_types[number].dtype.bits != 0:
         known = &_known_types[number]
-    elif (<_FindType>_find_extension_type)(value, &extension_type) != 0:
+    elif _cold_find_extension_type(value, &extension_type) != 0:
         return -1
     loan.tensor.data = PyArray_DATA(array)
     loan.tensor.device.device_type = _abi.kDLCPU

@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object, pack_temporary,
+    CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object,
+    pack_temporary,
 )
 from tvm_ffi._binding._error cimport check, new_native_error
 from tvm_ffi._binding._object cimport (
@@ -254,8 +255,8 @@ cdef object _make_pointer(_abi.TVMFFIAny* owned, CallState* state):
 cdef object _make_big_int(_abi.TVMFFIAny* owned, CallState* state):
     cdef _abi.TVMFFIByteArray content = _abi.TVMFFIBigIntGetContentByteArray(owned)
     try:
-        return int.from_bytes(
-            PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size), "little", signed=True)
+        words = PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+        return int.from_bytes(words, "little", signed=True)
     finally:
         _abi.TVMFFIObjectDecRef(owned.v_obj)
 

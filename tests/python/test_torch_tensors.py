@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch tensors: read through torch's exchange table, given back as torch tensors."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+
+torch = pytest.importorskip("torch")
+
+# torch name: DLPack type code, bits, our name
+DTYPES = {
+    "bool": (6, 8, "bool"),
+    "int8": (0, 8, "int8"),
+    "int16": (0, 16, "int16"),
+    "int32": (0, 32, "int32"),
+    "int64": (0, 64, "int64"),
+    "uint8": (1, 8, "uint8"),
+    "uint16": (1, 16, "uint16"),
+    "uint32": (1, 32, "uint32"),
+    "uint64": (1, 64, "uint64"),
+    "float16": (2, 16, "float16"),
+    "float32": (2, 32, "float32"),
+    "float64": (2, 64, "float64"),
+    "bfloat16": (4, 16, "bfloat16"),
+    "complex64": (5, 64, "complex64"),
+    "complex128": (5, 128, "complex128"),
+    "float8_e4m3fn": (10, 8, "float8_e4m3fn"),
+    "float8_e4m3fnuz": (11, 8, "float8_e4m3fnuz"),
+    "float8_e5m2": (12, 8, "float8_e5m2"),
+    "float8_e5m2fnuz": (13, 8, "float8_e5m2fnuz"),
+    "float8_e8m0fnu": (14, 8, "float8_e8m0fnu"),
+}
+
+
+def cube():
+    return torch.arange(24).reshape(2, 3, 4)
+
+
+LAYOUTS = {
+    "row-major": cube(),
+    "transposed": cube().permute(2, 0, 1),
+    "stepped": cube()[:, ::2, 1::2],
+    "expanded": torch.arange(3)[:, None].expand(2, 3, 4),
+    "offset": cube()[1, 1:],
+    "scalar": torch.tensor(7),
+    "vector": torch.arange(5),
+    "nine-dims": torch.arange(512).reshape((2,) * 9),
+    "many-dims": torch.arange(6).reshape((1,) * 30 + (2, 3)),
+}
+
+
+@pytest.mark.parametrize("tensor", LAYOUTS.values(), ids=LAYOUTS)
+def test_native_code_reads_the_elements(kernels, tensor):
+    array = tensor.numpy()
+    indices = np.indices(array.shape) + 1
+    expected = (array * indices.prod(axis=0)).sum() if array.ndim else array
+    assert kernels.weighted_sum(tensor) == expected
+    assert kernels.data_address(tensor).value + kernels.byte_offset(tensor) == tensor.data_ptr()
+
+
+@pytest.mark.parametrize("tensor", LAYOUTS.values(), ids=LAYOUTS)
+def test_argument_comes_back_as_the_same_object(echo, tensor):
+    assert echo(tensor) is tensor
+
+
+@pytest.mark.parametrize("tensor", LAYOUTS.values(), ids=LAYOUTS)
+def test_tensor_made_from_torch_describes_it(tensor):
+    ours = tvm_ffi.from_dlpack(tensor)
+    assert type(ours) is tvm_ffi.Tensor
+    assert (ours.shape, ours.strides) == (tuple(tensor.shape), tensor.stride())
+    assert ours.data_ptr() == tensor.data_ptr()
+    assert torch.equal(torch.from_dlpack(ours), tensor)
+
+
+@pytest.mark.parametrize(("name", "expected"), DTYPES.items(), ids=DTYPES)
+def test_dtype_arrives_and_comes_back(kernels, name, expected):
+    if not hasattr(torch, name):
+        pytest.skip(f"this torch has no {name}")
+    code, bits, our_name = expected
+    tensor = torch.zeros(3, dtype=getattr(torch, name))
+    assert kernels.dtype_triple(tensor) == code * 65536 + bits * 256 + 1
+    assert str(tvm_ffi.from_dlpack(tensor).dtype) == our_name
+    assert kernels.new_like(tensor).dtype == tensor.dtype
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0, 3), (0, 0)])
+def test_empty_tensors_pass(kernels, echo, shape):
+    tensor = torch.zeros(shape)
+    assert echo(tensor) is tensor
+    assert tvm_ffi.from_dlpack(tensor).shape == shape
+    assert kernels.new_like(tensor).shape == shape
+
+
+def test_native_code_writes_to_the_tensor_itself(kernels):
+    x, y = torch.arange(6.0), torch.zeros(12)
+    kernels.add_one(x, y[1::2])
+    assert y.tolist() == [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]
+
+
+def test_torch_and_numpy_mix_in_one_call(kernels):
+    x, y = torch.arange(3.0), np.zeros(3, np.float32)
+    kernels.add_one(x, y)
+    assert y.tolist() == [1, 2, 3]
+
+
+def test_tensor_that_requires_grad_is_passed(kernels, echo):
+    x = torch.arange(3.0, requires_grad=True)
+    y = torch.zeros(3)
+    kernels.add_one(x, y)
+    assert y.tolist() == [1, 2, 3]
+    assert echo(x) is x
+
+
+def test_parameters_and_subclasses_are_passed(kernels, echo):
+    class Own(torch.Tensor):
+        pass
+
+    for tensor in (torch.nn.Parameter(torch.arange(3.0)), torch.arange(3.0).as_subclass(Own)):
+        assert kernels.count(tensor) == 1
+        assert echo(tensor) is tensor
+
+
+# ---- results -----------------------------------------------------------------------------------
+
+
+def test_new_tensor_comes_back_as_torch(kernels):
+    result = kernels.new_like(torch.zeros(2, 3))
+    assert type(result) is torch.Tensor
+    assert (tuple(result.shape), result.dtype) == ((2, 3), torch.float32)
+
+
+def test_view_comes_back_as_torch_and_shares_memory(kernels):
+    tensor = torch.arange(6.0).reshape(2, 3)
+    row = kernels.first_row(tensor)
+    assert type(row) is torch.Tensor
+    row[1] = 9
+    assert tensor[0, 1] == 9
+
+
+def test_result_comes_back_as_torch_wherever_the_torch_argument_stands(kernels):
+    ours = tvm_ffi.from_dlpack(np.zeros(3, np.float32))
+    assert type(kernels.last(torch.zeros(1), ours)) is torch.Tensor
+    assert type(kernels.last(1, "two", torch.zeros(1), ours)) is torch.Tensor
+
+
+def test_numpy_argument_comes_back_as_torch_beside_a_torch_argument(kernels):
+    array = np.arange(3.0)
+    result = kernels.last(torch.zeros(1), array)
+    assert type(result) is torch.Tensor
+    assert result.data_ptr() == array.ctypes.data
+
+
+def test_without_torch_arguments_our_tensors_come_back(kernels):
+    kernels.keep(torch.arange(3.0))
+    kept = kernels.kept()
+    kernels.forget()
+    assert type(kept) is tvm_ffi.Tensor
+
+
+def test_results_that_are_no_tensors_are_not_touched(kernels):
+    assert kernels.count(torch.zeros(1)) == 1
+    assert kernels.last(torch.zeros(1), "text") == "text"
+
+
+def test_new_tensor_is_released(kernels):
+    result = kernels.new_like(torch.zeros(1000))
+    alive = weakref.ref(result)
+    del result
+    assert alive() is None
+
+
+# ---- lifetime ----------------------------------------------------------------------------------
+
+
+def test_kept_tensor_survives_its_owner(kernels):
+    for shape in ((4,), (2,) * 9):
+        tensor = torch.arange(float(np.prod(shape))).reshape(shape)
+        expected = tensor.numpy().copy()
+        kernels.keep(tensor)
+        del tensor
+        gc.collect()
+        kept = kernels.kept()
+        kernels.forget()
+        np.testing.assert_array_equal(kept.numpy(), expected)
+
+
+def test_kept_tensor_does_not_follow_a_resize_of_its_owner(kernels):
+    tensor = torch.arange(12.0).reshape(3, 4)
+    kernels.keep(tensor)
+    tensor.unsqueeze_(0)
+    kept = kernels.kept()
+    kernels.forget()
+    assert (kept.shape, kept.strides) == ((3, 4), (4, 1))
+
+
+def test_tensor_is_not_referenced_after_the_call(kernels):
+    tensor = torch.zeros(3)
+    alive = weakref.ref(tensor)
+    kernels.count(tensor, tensor)
+    del tensor
+    assert alive() is None
+
+
+def test_kept_tensor_is_released(kernels):
+    tensor = torch.zeros(3)
+    alive = weakref.ref(tensor)
+    kernels.keep(tensor)
+    del tensor
+    assert alive() is not None
+    kernels.forget()
+    assert alive() is None
+
+
+def test_callback_gets_our_tensor_over_the_same_memory(kernels):
+    tensor = torch.arange(3.0)
+    seen = []
+    kernels.call(seen.append, tensor)
+    assert type(seen[0]) is tvm_ffi.Tensor
+    assert seen[0].data_ptr() == tensor.data_ptr()
+
+
+def test_callback_may_return_a_torch_tensor(kernels):
+    tensor = torch.arange(3.0)
+    result = kernels.call(lambda: tensor)
+    assert type(result) is tvm_ffi.Tensor
+    assert result.data_ptr() == tensor.data_ptr()
+    assert type(kernels.call(lambda _: tensor, torch.zeros(1))) is torch.Tensor
+
+
+# ---- the environment allocator -----------------------------------------------------------------
+
+
+def table_allocator():
+    """Return the address of torch's allocator, the first entry of its exchange table."""
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype = ctypes.c_void_p
+    pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    table = pointer(torch.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    return ctypes.c_void_p.from_address(table + 16).value  # behind the header
+
+
+def test_allocator_is_that_of_torch_during_the_call_and_restored_after(kernels):
+    before = kernels.allocator().value
+    assert kernels.allocator(torch.zeros(1)).value == table_allocator() != before
+    assert kernels.allocator().value == before
+
+
+def test_allocator_is_restored_after_a_failure(kernels):
+    before = kernels.allocator().value
+    with pytest.raises(ValueError, match="after looking"):
+        kernels.see_stream(True, torch.zeros(1))
+    assert kernels.allocator().value == before
+
+
+def test_allocator_is_restored_after_a_nested_call(kernels):
+    def nested(_):
+        inner = kernels.allocator(torch.zeros(1)).value
+        return inner == kernels.allocator().value  # still that of the outer call
+
+    assert kernels.call(nested, torch.zeros(1)) is True
+
+
+def test_new_tensor_without_a_framework_is_ours(kernels):
+    result = kernels.new_like(np.zeros((2, 3), np.float32))
+    assert type(result) is tvm_ffi.Tensor
+    assert result.shape == (2, 3)
+
+
+# ---- tensors that native code must not see -----------------------------------------------------
+
+
+def test_fake_tensor_is_refused(kernels):
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode():
+        fake = torch.zeros(3)
+    with pytest.raises(TypeError, match=r"FakeTensor holds no data"):
+        kernels.count(1, fake)
+    with pytest.raises(TypeError, match=r"argument #1 when calling `count`"):
+        kernels.count(1, fake)
+    assert kernels.count(torch.zeros(3)) == 1
+
+
+def test_meta_tensor_is_refused(kernels):
+    with pytest.raises((BufferError, TypeError, ValueError, RuntimeError), match="meta"):
+        kernels.count(torch.zeros(3, device="meta"))
+    assert kernels.count(torch.zeros(3)) == 1
+
+
+def test_sparse_tensor_is_refused(kernels):
+    with pytest.raises(Exception, match=r"[Ss]parse|layout|storage|strides"):
+        kernels.count(torch.eye(3).to_sparse())
+    assert kernels.count(torch.zeros(3)) == 1
+
+
+def test_conjugated_view_is_refused(kernels):
+    tensor = torch.tensor([1 + 2j]).conj()
+    with pytest.raises(TypeError, match=r"#0 when calling `count`.*resolve_conj\(\)"):
+        kernels.count(tensor)
+    assert kernels.count(tensor.resolve_conj()) == 1
+
+
+def test_negated_view_is_refused(kernels):
+    tensor = torch.tensor([1 + 2j]).conj().imag
+    assert tensor.is_neg()
+    with pytest.raises(TypeError, match=r"#0 when calling `count`.*resolve_neg\(\)"):
+        kernels.count(tensor)
+    assert kernels.count(tensor.resolve_neg()) == 1
+
+
+def test_conjugated_and_negated_views_are_refused_by_from_dlpack():
+    with pytest.raises(TypeError, match="resolve_conj"):
+        tvm_ffi.from_dlpack(torch.tensor([1 + 2j]).conj())
+    with pytest.raises(TypeError, match="resolve_neg"):
+        tvm_ffi.from_dlpack(torch.tensor([1 + 2j]).conj().imag)
+
+
+def test_views_that_hide_behind_a_subclass_are_refused(kernels):
+    class Own(torch.Tensor):
+        pass
+
+    with pytest.raises(TypeError, match="resolve_conj"):
+        kernels.count(torch.tensor([1 + 2j]).conj().as_subclass(Own))
+
+
+def test_conjugated_real_tensor_is_passed(kernels):
+    assert kernels.count(torch.zeros(3).conj()) == 1
+
+
+def test_scalars_of_a_tensor_are_no_scalars(kernels):
+    assert kernels.type_index(torch.tensor(3)) == 70
+
+
+# ---- other torch values ------------------------------------------------------------------------
+
+
+def test_torch_device_travels_as_itself(echo):
+    device = torch.device("cuda", 1)
+    assert echo(device) is device
+
+
+def test_stream_context_without_a_gpu_changes_nothing(kernels):
+    if torch.cuda.is_available():
+        pytest.skip("needs a machine without a GPU")
+    with tvm_ffi.use_torch_stream():
+        assert not kernels.stream(2, 0).value
