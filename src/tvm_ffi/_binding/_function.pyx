@@ -268,6 +268,8 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
     if index == _abi.kTVMFFIDLTensorPtr:
         return lend_tensor(<_abi.DLTensor*>view.v_ptr)
     if index == _abi.kTVMFFIObjectRValueRef:
+        if (<void**>view.v_ptr)[0] == NULL:
+            raise ValueError("RValueRef already moved")
         check(_abi.TVMFFIAnyViewToOwnedAny(view, &owned))
     elif index >= _abi.kTVMFFIStaticObjectBegin:
         _abi.TVMFFIObjectIncRef(owned.v_obj)

@@ -46,6 +46,12 @@ KERNEL(copy_text) {
   return TVMFFIStringFromByteArray(&text, result);
 }
 
+/* A string that is not UTF-8: on the heap when the argument is true, else small. */
+KERNEL(return_bad_text) {
+  TVMFFIByteArray text = {"\xff long and wrong", args[0].v_int64 != 0 ? 16 : 3};
+  return TVMFFIStringFromByteArray(&text, result);
+}
+
 /* A result of the given type index that is not allowed as a result. */
 KERNEL(return_borrowed) {
   static const char text[] = "borrowed";

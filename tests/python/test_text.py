@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""str and bytes: small ones inside the value, long ones without a copy."""
+
+from __future__ import annotations
+
+import enum
+import gc
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+SMALL_STR, SMALL_BYTES, STR, BYTES = 11, 12, 65, 66
+
+
+class StrSubclass(str):
+    """A str of another class."""
+
+    __slots__ = ("__weakref__",)
+
+
+class BytesSubclass(bytes):
+    """A bytes of another class."""
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "index"),
+    [
+        ("", 0, SMALL_STR),
+        ("a", 1, SMALL_STR),
+        ("seven b", 7, SMALL_STR),
+        ("eight by", 8, STR),
+        ("\0", 1, SMALL_STR),
+        ("a\0b", 3, SMALL_STR),
+        ("a\0b\0c\0d\0", 8, STR),
+        ("caf\u00e9", 5, SMALL_STR),
+        ("\u00e9\u00e9\u00e9\u00e9", 8, STR),
+        ("\U0001f600", 4, SMALL_STR),
+        ("\uffff\U0010ffff", 7, SMALL_STR),
+        ("x" * 10_000_000, 10_000_000, STR),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_str_travels_as_utf8(kernels, echo, text, size, index):
+    assert kernels.type_index(text) == index
+    assert kernels.text_size(text) == size
+    assert echo(text) == text
+    assert kernels.copy_text(text) == text  # a native copy, not our object
+
+
+@pytest.mark.parametrize(
+    ("content", "index"),
+    [
+        (b"", SMALL_BYTES),
+        (b"seven b", SMALL_BYTES),
+        (b"eight by", BYTES),
+        (b"\0\0", SMALL_BYTES),
+        (bytes(range(256)), BYTES),
+        (b"\xff" * 10_000_000, BYTES),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_bytes_travel_unchanged(kernels, echo, content, index):
+    assert kernels.type_index(content) == index
+    assert kernels.text_size(content) == len(content)
+    assert echo(content) == content
+    assert type(echo(content)) is bytes
+    assert kernels.copy_text(content) == content
+
+
+@pytest.mark.parametrize("size", [0, 1, 6, 7])
+def test_small_text_is_padded_with_zeros(kernels, size):
+    content = b"abcdefg"[:size]
+    assert kernels.payload(content) == int.from_bytes(content, "little")
+    assert kernels.payload(content.decode()) == int.from_bytes(content, "little")
+    assert kernels.padding(content) == size
+
+
+@given(st.text())
+def test_any_str_round_trips(kernels, echo, text):
+    assert echo(text) == text
+    assert kernels.copy_text(text) == text
+    assert kernels.text_size(text) == len(text.encode())
+
+
+@given(st.binary())
+def test_any_bytes_round_trip(kernels, echo, content):
+    assert echo(content) == content
+    assert kernels.copy_text(content) == content
+
+
+@pytest.mark.parametrize("text", ["\ud800", "long enough \udfff for the heap", "a" * 100 + "\ud83d"])
+def test_lone_surrogate_is_a_unicode_error(kernels, text):
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed") as caught:
+        kernels.count(1, text)
+    assert sys.version_info < (3, 11) or caught.value.__notes__ == [
+        "While passing argument #1 when calling `count`"
+    ]
+    assert kernels.count(1, "fine") == 2
+
+
+def test_result_that_is_no_utf8_is_a_unicode_error(kernels):
+    def as_text(content):
+        return kernels.call_with_raw_str(lambda _: content)
+
+    assert as_text(b"\xff") == b"\xff"
+    with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
+        kernels.return_bad_text(False)
+    with pytest.raises(UnicodeDecodeError, match="invalid start byte"):
+        kernels.return_bad_text(True)
+    assert kernels.count() == 0
+
+
+@pytest.mark.parametrize("text", ["short", "longer than seven bytes"])
+def test_subclasses_of_str_are_text(kernels, echo, text):
+    values = [StrSubclass(text)]
+    if sys.version_info >= (3, 11):
+        values.append(enum.StrEnum("E", {"A": text}).A)
+    for value in values:
+        assert kernels.text_size(value) == len(text)
+        assert echo(value) == text
+        assert isinstance(echo(value), str)
+
+
+@pytest.mark.parametrize("content", [b"short", b"longer than seven bytes"])
+def test_subclasses_of_bytes_and_bytearrays_are_bytes(echo, content):
+    for value in (BytesSubclass(content), bytearray(content)):
+        assert echo(value) == content
+        assert isinstance(echo(value), bytes)
+
+
+def test_bytearray_is_copied(kernels):
+    content = bytearray(b"longer than seven bytes")
+    kernels.keep(content)
+    content[:6] = b"XXXXXX"
+    del content[7:]
+    assert kernels.kept() == b"longer than seven bytes"
+    kernels.forget()
+
+
+def test_str_and_bytes_do_not_mix(kernels, echo):
+    assert echo("text") != b"text"
+    assert echo(b"text") != "text"
+
+
+# ---- without a copy, and for how long -------------------------------------------------------------
+
+
+def test_long_text_is_lent_without_a_copy(kernels):
+    content = b"0123456789" * 100
+    assert kernels.text_address(content).value == kernels.text_address(content).value
+    before = kernels.heap_bytes()
+    kernels.count("x" * 100_000)
+    assert kernels.heap_bytes() - before < 50_000
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: "long text " * 3, lambda: b"long bytes " * 3, lambda: "caf\u00e9 " * 9],
+    ids=["str", "bytes", "non-ascii"],
+)
+def test_text_that_native_code_keeps_outlives_its_owner(kernels, make):
+    text = make()
+    kernels.keep(text)
+    del text
+    gc.collect()
+    assert kernels.kept() == make()
+    kernels.forget()
+
+
+def test_text_is_not_referenced_after_the_call(kernels):
+    text = "".join(["long text ", "made here"])
+    before = sys.getrefcount(text)
+    kernels.count(text, text)
+    assert kernels.copy_text(text) == text
+    assert sys.getrefcount(text) == before
+
+
+def test_kept_text_is_released(kernels):
+    text = "".join(["long text ", "made here"])
+    before = sys.getrefcount(text)
+    kernels.keep(text)
+    assert sys.getrefcount(text) == before + 1
+    kernels.forget()
+    assert sys.getrefcount(text) == before
+
+
+def test_many_long_texts_in_one_call(kernels):
+    texts = [f"text number {i} of many" for i in range(100)]
+    assert kernels.call(lambda *args: list(args) == texts, *texts) is True
+    assert kernels.last(*texts) == texts[-1]
