@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 EMPTY_FUNCTION = "empty_function"
+BUILTIN_FUNCTION = "noop_builtin"  # the floor's no-op as a function known at build time
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ CALL_ROWS: tuple[CallRow, ...] = (
     CallRow(EMPTY_FUNCTION, "empty Python function", None),
     CallRow("noop", "no-op()", "noop"),
     CallRow("noop_gil_kept", "no-op(), GIL kept", "noop", floor="noop", keeps_gil=True),
+    CallRow(BUILTIN_FUNCTION, "no-op(), floor built in", "noop"),
     CallRow("noop_ints", "no-op(int, int, int)", "noop", ("int", "int", "int")),
     CallRow("noop_mixed", "no-op(int, float, str)", "noop", ("int", "float", "short_str")),
     CallRow("noop_long_str", "no-op(long str)", "noop", ("long_str",), floor="noop_str"),

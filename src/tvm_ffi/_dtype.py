@@ -158,15 +158,15 @@ def _parse(text: str, content: Any) -> DataType:
     """Read the text; dtype objects of torch and NumPy have names of their own."""
     module, _, name = text.rpartition(".")
     if module == "torch":
-        text = name
+        text = _FOREIGN_NAMES.get(name, name)
     elif not isinstance(content, str) and hasattr(content, "byteorder"):
         if not content.isnative:
             raise ValueError(f"numpy dtype {content!r} is not in native byte order")
-        text = content.name
+        text = _FOREIGN_NAMES.get(content.name, content.name)
     if text.startswith("complex") and text[7:].isdigit():
         # Without a text form in the C library, but tensors have it.
         return create_dtype(DataType, 5, int(text[7:]), 1)
-    return DataType(_FOREIGN_NAMES.get(text, text))
+    return DataType(text)
 
 
 set_dtype_class(dtype)

@@ -84,7 +84,7 @@ def test_index_comes_from_text_or_argument(arguments, expected):
         ((None,), TypeError, "device_type must be"),
         ((2.0,), TypeError, "device_type must be"),
         ((Device("cpu"),), TypeError, "device_type must be"),
-        ((), TypeError, "device_type"),
+        ((), TypeError, "argument"),
     ],
     ids=str,
 )

@@ -2,14 +2,16 @@
  *
  * The floor: what a careful hand-written CPython extension needs for the rows of the benchmark.
  *
- * One function per signature, as such an extension would have; each checks its arguments, fills
- * the tagged values on the C stack, calls the kernel by pointer under the same GIL policy as the
- * package, and converts the result.  benchmarks/README.md says what is left out. */
+ * One callable object per signature, as such an extension would make for a function it finds in a
+ * library; each checks its arguments, fills the tagged values on the C stack, calls the kernel by
+ * pointer under the same GIL policy as the package, and converts the result.  benchmarks/README.md
+ * says what is left out. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <dlfcn.h>
 #include <tvm/ffi/c_api.h>
 
+#include "callable.h"
 #include "callback.h"
 #include "invoke.h"
 #include "tensor.h"
@@ -21,17 +23,18 @@ static TVMFFISafeCallType kernel_apply;
 static TVMFFISafeCallType kernel_raise_error;
 static TVMFFISafeCallType kernel_check_tensors;
 
-/* METH_FASTCALL function whose first statement is the check of the argument count. */
-#define FLOOR_FUNCTION(name, expected_nargs)                                                       \
-  static PyObject* name##_body(PyObject* const* args);                                             \
-  static PyObject* name(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {               \
-    (void)module;                                                                                  \
-    if (nargs != (expected_nargs)) {                                                               \
-      return PyErr_Format(PyExc_TypeError, #name "() takes %d arguments, got %zd", expected_nargs, \
-                          nargs);                                                                  \
-    }                                                                                              \
-    return name##_body(args);                                                                      \
-  }                                                                                                \
+/* Vectorcall function whose first statement is the check of the arguments' count. */
+#define FLOOR_FUNCTION(name, expected_nargs)                                                  \
+  static PyObject* name##_body(PyObject* const* args);                                        \
+  static PyObject* name(PyObject* callable, PyObject* const* args, size_t nargsf,             \
+                        PyObject* kwnames) {                                                  \
+    (void)callable;                                                                           \
+    if (PyVectorcall_NARGS(nargsf) != (expected_nargs) || kwnames != NULL) {                  \
+      return PyErr_Format(PyExc_TypeError, #name "() takes %d positional arguments, got %zd", \
+                          expected_nargs, PyVectorcall_NARGS(nargsf));                        \
+    }                                                                                         \
+    return name##_body(args);                                                                 \
+  }                                                                                           \
   static inline PyObject* name##_body(PyObject* const* args)
 
 /* Convert an owned scalar or string result and release it. */
@@ -246,26 +249,27 @@ static PyObject* use_exchange_api(PyObject* module, PyObject* cls) {
   Py_RETURN_NONE;
 }
 
-#define FLOOR_METHOD(name) {#name, (PyCFunction)(void (*)(void))(name), METH_FASTCALL, NULL}
+/* The no-op once more, as a built-in function: what a function known at build time costs. */
+static PyObject* noop_builtin(PyObject* module, PyObject* const* args, Py_ssize_t nargs) {
+  return noop(module, args, (size_t)nargs, NULL);
+}
+
+#define FLOOR_CALLABLE(name) {#name, name}
+
+static const struct {
+  const char* name;
+  vectorcallfunc vectorcall;
+} callables[] = {
+    FLOOR_CALLABLE(noop),           FLOOR_CALLABLE(noop_ints),    FLOOR_CALLABLE(noop_mixed),
+    FLOOR_CALLABLE(noop_str),       FLOOR_CALLABLE(noop_tensors), FLOOR_CALLABLE(noop_numpy),
+    FLOOR_CALLABLE(noop_torch),     FLOOR_CALLABLE(echo_int),     FLOOR_CALLABLE(echo_str),
+    FLOOR_CALLABLE(echo_tensor),    FLOOR_CALLABLE(echo_torch),   FLOOR_CALLABLE(apply_function),
+    FLOOR_CALLABLE(apply_callable), FLOOR_CALLABLE(raise_error),  FLOOR_CALLABLE(check_tensors),
+    FLOOR_CALLABLE(check_numpy),    FLOOR_CALLABLE(check_torch),
+};
 
 static PyMethodDef methods[] = {
-    FLOOR_METHOD(noop),
-    FLOOR_METHOD(noop_ints),
-    FLOOR_METHOD(noop_mixed),
-    FLOOR_METHOD(noop_str),
-    FLOOR_METHOD(noop_tensors),
-    FLOOR_METHOD(noop_numpy),
-    FLOOR_METHOD(noop_torch),
-    FLOOR_METHOD(echo_int),
-    FLOOR_METHOD(echo_str),
-    FLOOR_METHOD(echo_tensor),
-    FLOOR_METHOD(echo_torch),
-    FLOOR_METHOD(apply_function),
-    FLOOR_METHOD(apply_callable),
-    FLOOR_METHOD(raise_error),
-    FLOOR_METHOD(check_tensors),
-    FLOOR_METHOD(check_numpy),
-    FLOOR_METHOD(check_torch),
+    {"noop_builtin", (PyCFunction)(void (*)(void))noop_builtin, METH_FASTCALL, NULL},
     {"load", load, METH_O, NULL},
     {"set_release_gil", set_release_gil, METH_O, NULL},
     {"use_exchange_api", use_exchange_api, METH_O, NULL},
@@ -285,9 +289,16 @@ PyMODINIT_FUNC PyInit_floor(void) {
   if (init_errors() != 0) return NULL;
   PyObject* module = PyModule_Create(&definition);
   if (module == NULL) return NULL;
-  if (PyModule_AddType(module, &TensorType) < 0 || PyModule_AddType(module, &FunctionType) < 0) {
+  if (PyModule_AddType(module, &TensorType) < 0 || PyModule_AddType(module, &FunctionType) < 0 ||
+      PyModule_AddType(module, &CallableType) < 0) {
     Py_DECREF(module);
     return NULL;
+  }
+  for (size_t i = 0; i < sizeof(callables) / sizeof(callables[0]); ++i) {
+    if (add_callable(module, callables[i].name, callables[i].vectorcall) != 0) {
+      Py_DECREF(module);
+      return NULL;
+    }
   }
   return module;
 }

@@ -6,7 +6,7 @@
 # their own rows; nothing here knows a single value type.
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._loan cimport Loan, LoanPool, return_loan
@@ -44,6 +44,7 @@ ctypedef object (*MakeFunction)(_abi.TVMFFIAny* owned, CallState* state)
 ctypedef struct PackerTable:
     Packer** slots
     size_t num_slots  # a power of two, never 0
+    int shift         # 64 - log2(num_slots)
 
 
 # ---- Python to native
@@ -55,14 +56,18 @@ cdef int add_rule(int precedence, PackRule rule) except -1
 cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept
 
 
+cdef inline size_t home_slot(const PackerTable* table, PyTypeObject* cls) noexcept:
+    # Fibonacci hashing: addresses of types differ in a few middle bits only.
+    return (<uint64_t><uintptr_t>cls * 0x9E3779B97F4A7C15ULL) >> table.shift
+
+
 cdef inline const Packer* find_packer(const PackerTable* table, PyTypeObject* cls) noexcept:
     """The packer chosen for the type; NULL when none of its values has been seen."""
-    cdef size_t mask = table.num_slots - 1
-    cdef size_t i = (<uintptr_t>cls >> 4) & mask
+    cdef size_t i = home_slot(table, cls)
     while table.slots[i] != NULL:
         if table.slots[i].type == cls:
             return table.slots[i]
-        i = (i + 1) & mask
+        i = (i + 1) & (table.num_slots - 1)
     return NULL
 
 

@@ -39,22 +39,23 @@ cdef const PackerTable* packer_table() noexcept:
 
 
 cdef void _place(Packer* packer) noexcept:
-    cdef size_t mask = _table.num_slots - 1
-    cdef size_t i = (<uintptr_t>packer.type >> 4) & mask
+    cdef size_t i = home_slot(&_table, packer.type)
     while _table.slots[i] != NULL:
-        i = (i + 1) & mask
+        i = (i + 1) & (_table.num_slots - 1)
     _table.slots[i] = packer
 
 
-cdef int _grow(size_t num_slots) except -1:
+cdef int _grow(int log2_num_slots) except -1:
     """Move the live packers to a larger table; tombstones stay behind."""
     global _num_used_slots
     cdef Packer** old = _table.slots
     cdef size_t num_old = _table.num_slots, i
+    cdef size_t num_slots = <size_t>1 << log2_num_slots
     cdef Packer** slots = <Packer**>calloc(num_slots, sizeof(Packer*))
     if slots == NULL:
         raise MemoryError()
-    _table.slots, _table.num_slots, _num_used_slots = slots, num_slots, 0
+    _table.slots, _table.num_slots, _table.shift = slots, num_slots, 64 - log2_num_slots
+    _num_used_slots = 0
     for i in range(num_old):
         if old[i] != NULL and old[i] != &_tombstone:
             _place(old[i])
@@ -80,7 +81,7 @@ cdef const Packer* _remember(type cls, Packer* packer) except NULL:
     cdef size_t address = <uintptr_t><PyObject*>cls
     cdef Packer* kept
     if 2 * (_num_used_slots + 1) > _table.num_slots:
-        _grow(2 * _table.num_slots)
+        _grow(64 - _table.shift + 1)
     kept = <Packer*>malloc(sizeof(Packer))
     if kept == NULL:
         raise MemoryError()
@@ -175,4 +176,4 @@ cdef object make_object(_abi.TVMFFIAny* owned, CallState* state):
     raise ValueError(f"native function returned a value with the unknown type index {index}")
 
 
-_grow(64)
+_grow(6)

@@ -27,7 +27,7 @@ from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_obje
 from tvm_ffi._binding._loan cimport LoanPool, loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
-from tvm_ffi._binding._tensor cimport LentTensor, Tensor, lend_tensor
+from tvm_ffi._binding._tensor cimport LentTensor, Tensor, lend_tensor, wrap_tensor
 from tvm_ffi._binding._text cimport pack_str, text_of
 
 from tvm_ffi._binding._object import register_class
@@ -103,7 +103,9 @@ cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* 
 
 # Seen as a C function that returns NULL with an exception set.
 ctypedef PyObject* (*_Make)(_abi.TVMFFIAny* owned, CallState* state) noexcept
+ctypedef PyObject* (*_Wrap)(_abi.TVMFFIObjectHandle owned) noexcept
 cdef _Make _make_result = <_Make>make_object
+cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
 
 
 cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) noexcept:
@@ -115,6 +117,8 @@ cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) n
         return PyLong_FromLongLong(result.v_int64)
     if index == _abi.kTVMFFIFloat:
         return PyFloat_FromDouble(result.v_float64)
+    if index == _abi.kTVMFFITensor and state.exchange_api == NULL:
+        return _wrap_tensor(result.v_obj)
     return _make_result(result, state)
 
 
@@ -263,6 +267,8 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
     """A callback argument, which is borrowed: objects get a reference of their own."""
     cdef int32_t index = view.type_index
     cdef _abi.TVMFFIAny owned = view[0]
+    if index == _abi.kTVMFFIInt:
+        return view.v_int64
     if index in (_abi.kTVMFFIRawStr, _abi.kTVMFFIByteArrayPtr):
         return text_of(view)
     if index == _abi.kTVMFFIDLTensorPtr:
@@ -284,6 +290,18 @@ cdef void _end_loans(PyObject** values, int32_t count) noexcept:
             (<LentTensor>values[i]).dltensor = NULL
 
 
+cdef inline int _pack_answer(PyObject* answer, _abi.TVMFFIAny* result) noexcept:
+    """Pack an owned result; an int within 64 bits takes the shortest way."""
+    cdef int overflow = 0
+    if Py_TYPE(answer) == &PyLong_Type:
+        result.type_index = _abi.kTVMFFIInt
+        result.zero_padding = 0
+        result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
+        if overflow == 0:
+            return 0
+    return pack_owned(answer, result)
+
+
 cdef int _run_callback(
     PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
     PyObject** values,
@@ -302,7 +320,7 @@ cdef int _run_callback(
             num_values += 1
         answer = PyObject_Vectorcall(function, values, <size_t>num_args, NULL)
         if answer != NULL:
-            code = pack_owned(answer, result)
+            code = _pack_answer(answer, result)
             Py_XDECREF(answer)
     finally:
         if has_lent_tensors:

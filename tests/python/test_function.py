@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions: how they are called, what they refuse, and who may run meanwhile."""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import pickle
+import threading
+import time
+import weakref
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import Function
+
+
+@pytest.mark.parametrize("count", [*range(21), 100, 1000])
+def test_any_number_of_arguments(kernels, count):
+    arguments = range(count)
+    assert kernels.count(*arguments) == count
+    assert Function.__call__(kernels.count, *arguments) == count
+    if count:
+        assert kernels.last(*arguments) == count - 1
+
+
+@pytest.mark.parametrize("count", [8, 9, 20, 300])
+def test_many_temporaries_in_one_call(kernels, count):
+    texts = [f"text on the heap {i}" for i in range(count)]
+    arrays = [np.full(2, i) for i in range(count)]
+    mixed = [value for pair in zip(texts, arrays) for value in pair]
+    assert kernels.count(*mixed) == 2 * count
+    assert kernels.last(*mixed).numpy().tolist() == [count - 1] * 2
+    assert kernels.last(*mixed, 2**70 + count) == 2**70 + count
+
+
+@pytest.mark.parametrize("position", [0, 1, 7, 8, 9, 30])
+def test_refused_argument_is_named_by_position(kernels, position):
+    arguments = ["text on the heap"] * position + [np.zeros(2, object)] + [1.5] * 3
+    with pytest.raises(TypeError, match=rf"argument #{position} when calling `count`"):
+        kernels.count(*arguments)
+    assert kernels.count() == 0
+
+
+def test_refused_argument_of_a_function_without_a_name():
+    function = tvm_ffi.convert_func(lambda *args: None)
+    with pytest.raises(TypeError, match=r"argument #0 when calling `<function at 0x[0-9a-f]+>`"):
+        function(np.zeros(2, object))
+
+
+def test_keywords_are_a_type_error(kernels):
+    message = r"__call__\(\) got an unexpected keyword argument 'x'"
+    for call in (kernels.count, kernels.count.__call__, lambda **kw: kernels.count(1, 2, **kw)):
+        with pytest.raises(TypeError, match=message):
+            call(x=1)
+    assert kernels.count(**{}) == 0
+
+
+@pytest.mark.parametrize("value", [[1, 2], (1, 2), {"a": 1}], ids=lambda v: type(v).__name__)
+def test_containers_are_refused_so_far(kernels, value):
+    with pytest.raises(TypeError, match=rf"cannot pass a {type(value).__name__}"):
+        kernels.count(value)
+
+
+def test_calling_an_empty_function_is_a_value_error(kernels):
+    empty = Function()
+    for call in (empty, lambda: empty(1), lambda: Function.__call__(empty, 1, 2)):
+        with pytest.raises(ValueError, match="Function is empty"):
+            call()
+    with pytest.raises(ValueError, match="Function is empty"):
+        kernels.call(empty)
+    assert repr(empty) == "Function(chandle=None)"
+
+
+def test_moved_function_is_empty(kernels):
+    function = tvm_ffi.convert_func(lambda: 1)
+    target = Function()
+    target.__move_handle_from__(function)
+    assert target() == 1
+    with pytest.raises(ValueError, match="Function is empty"):
+        function()
+
+
+def test_functions_are_values(kernels):
+    again = kernels["echo"]
+    returned = kernels.echo(again)
+    assert returned == again
+    assert hash(returned) == hash(again)
+    assert returned.same_as(again)
+    assert again != kernels.count
+    assert again != "echo"
+    assert repr(again) == "ffi.Function"
+
+
+def test_functions_can_be_weakly_referenced(kernels):
+    function = tvm_ffi.convert_func(lambda: 1)
+    alive = weakref.ref(function)
+    assert alive() is function
+    del function
+    gc.collect()
+    assert alive() is None
+
+
+def test_functions_have_attributes(kernels):
+    function = tvm_ffi.convert_func(lambda: 1)
+    function.note = "anything"
+    assert function.note == "anything"
+    assert not hasattr(function, "other")
+
+
+@pytest.mark.parametrize("use", [pickle.dumps, copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_functions_cannot_be_pickled_or_copied(kernels, use):
+    with pytest.raises(TypeError, match="Function"):
+        use(kernels.echo)
+
+
+def test_callable_as_argument_is_a_function(kernels, echo):
+    function = echo(lambda x: x * 2)
+    assert isinstance(function, Function)
+    assert function(21) == 42
+
+
+# ---- subclasses --------------------------------------------------------------------------------
+
+
+def test_subclass_may_define_its_own_call(kernels):
+    class Doubling(Function):
+        def __call__(self, *args):
+            return 2 * super().__call__(*args)
+
+    function = Doubling()
+    function.__move_handle_from__(kernels["count"])
+    assert function(1, 2, 3) == 6
+    assert Function.__call__(function, 1, 2, 3) == 3
+
+
+def test_call_of_a_subclass_may_be_replaced_later(kernels):
+    class Late(Function):
+        pass
+
+    function = Late()
+    function.__move_handle_from__(kernels["count"])
+    assert function(1) == 1
+    Late.__call__ = lambda self, *args: "replaced"
+    assert function(1) == "replaced"
+    del Late.__call__
+    assert function(1) == 1
+
+
+def test_subclass_may_take_keywords(kernels):
+    class WithKeywords(Function):
+        def __call__(self, *args, **keywords):
+            return super().__call__(*args, *keywords.values())
+
+    function = WithKeywords()
+    function.__move_handle_from__(kernels["count"])
+    assert function(1, x=2, y=3) == 3
+
+
+# ---- functions from addresses ------------------------------------------------------------------
+
+SAFE_CALL = ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p
+)
+
+
+def test_function_from_an_address(kernel_library):
+    symbol = ctypes.CDLL(str(kernel_library)).__getattr__("__tvm_ffi_count")
+    address = ctypes.cast(symbol, ctypes.c_void_p).value
+    assert Function.__from_extern_c__(address)(1, 2, 3) == 3
+
+
+def test_function_from_an_address_gets_a_null_handle_and_keeps_what_it_is_told():
+    class Owner:
+        pass
+
+    handles = []
+
+    @SAFE_CALL
+    def native(handle, args, num_args, result):
+        handles.append((handle, num_args))
+        return 0
+
+    owner = Owner()
+    owner.native = native
+    alive = weakref.ref(owner)
+    address = ctypes.cast(native, ctypes.c_void_p).value
+    function = Function.__from_extern_c__(address, keep_alive_object=owner)
+    del owner, native
+    gc.collect()
+    assert alive() is not None
+    assert function(1, 2) is None
+    assert handles == [(None, 2)]
+    del function
+    gc.collect()
+    assert alive() is None
+
+
+def test_function_from_address_zero_is_a_value_error():
+    with pytest.raises(ValueError, match="c_symbol must be the address of a function, got 0"):
+        Function.__from_extern_c__(0)
+
+
+@pytest.mark.parametrize("symbol", ["text", None, 1.5], ids=repr)
+def test_function_from_no_address_is_a_type_error(symbol):
+    with pytest.raises(TypeError):
+        Function.__from_extern_c__(symbol)
+
+
+MLIR_CALL = ctypes.CFUNCTYPE(None, ctypes.POINTER(ctypes.c_void_p))
+
+
+def test_function_from_an_mlir_packed_call():
+    @MLIR_CALL
+    def native(fields):
+        ctypes.c_int64.from_address(
+            ctypes.c_void_p.from_address(fields[3]).value + 8
+        ).value = ctypes.c_int32.from_address(fields[2]).value
+        ctypes.c_int32.from_address(ctypes.c_void_p.from_address(fields[3]).value).value = 1
+        ctypes.c_int32.from_address(fields[4]).value = 0
+
+    address = ctypes.cast(native, ctypes.c_void_p).value
+    function = Function.__from_mlir_packed_safe_call__(address, keep_alive_object=native)
+    assert function("a", "b") == 2
+
+
+# ---- the GIL -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ticking():
+    """Return an int64 array that another Python thread counts up in."""
+    counter = np.zeros(1, np.int64)
+    stop = threading.Event()
+
+    def tick():
+        while not stop.is_set():
+            counter[0] += 1
+            time.sleep(0.0005)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    yield counter
+    stop.set()
+    thread.join()
+
+
+def test_python_threads_run_during_a_call(kernels, ticking):
+    watch = kernels["watch"]
+    assert watch.release_gil is True
+    assert watch(ticking, 10_000) is True
+
+
+def test_no_python_thread_runs_during_a_call_that_keeps_the_gil(kernels, ticking):
+    watch = kernels["watch"]
+    watch.release_gil = False
+    assert watch(ticking, 50) is False
+    watch.release_gil = True
+    assert watch(ticking, 10_000) is True
+
+
+def test_release_gil_belongs_to_the_wrapper(kernels):
+    one, other = kernels["watch"], kernels["watch"]
+    one.release_gil = False
+    assert (one.release_gil, other.release_gil) == (False, True)
+    assert one == other
+
+
+def test_callbacks_work_with_the_gil_kept(kernels):
+    call = kernels["call"]
+    call.release_gil = False
+    assert call(lambda x: x + 1, 1) == 2
+    with pytest.raises(KeyError, match="x"):
+        call(lambda: {}["x"])
+
+
+@pytest.mark.parametrize(("value", "expected"), [("0", "False"), ("1", "True"), ("2", "True")])
+def test_default_comes_from_the_environment(run_python, value, expected):
+    result = run_python(
+        "import tvm_ffi; print(tvm_ffi.convert_func(len).release_gil)",
+        TVM_FFI_RELEASE_GIL_BY_DEFAULT=value,
+    )
+    assert (result.returncode, result.stdout) == (0, expected + "\n"), result.stderr
+
+
+# ---- the base class of all wrappers --------------------------------------------------------------
+
+
+def test_constructor_protocol(kernels):
+    function = Function()
+    function.__init_handle_by_constructor__(kernels.echo, kernels.count)
+    assert function(1, 2) == 2
+    with pytest.raises(TypeError, match="must return an object, got int"):
+        function.__init_handle_by_constructor__(kernels.count)
+
+
+@pytest.mark.parametrize("source", [None, 3, "x"], ids=repr)
+def test_moving_a_handle_from_something_else_is_a_type_error(source):
+    with pytest.raises(TypeError):
+        Function().__move_handle_from__(source)
+
+
+def test_moving_a_handle_from_itself_changes_nothing(kernels):
+    function = kernels["count"]
+    function.__move_handle_from__(function)
+    assert function(1) == 1

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules: loading libraries, finding functions in them, and how long they live."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import Module, load_module
+from tvm_ffi.module import ModulePropertyMask
+
+
+def test_functions_are_found_by_attribute_index_and_method(kernels):
+    for function in (kernels.count, kernels["count"], kernels.get_function("count")):
+        assert isinstance(function, tvm_ffi.Function)
+        assert function(1, 2) == 2
+        assert function.__name__ == "count"
+    assert kernels.count is kernels.count  # remembered
+    assert kernels.implements_function("count")
+    assert not kernels.implements_function("no_such_function")
+
+
+def test_calling_a_module_calls_main(kernels):
+    assert Module.entry_name == "main"
+    assert kernels(1, 2, 3) == 3
+
+
+@pytest.mark.parametrize("name", ["no_such_function", "__tvm_ffi_count", "", "counT", "a\0b"])
+def test_missing_function_is_an_attribute_error(kernels, name):
+    for find in (kernels.get_function, kernels.__getitem__, lambda n: getattr(kernels, n)):
+        with pytest.raises(AttributeError, match="Module has no function"):
+            find(name)
+
+
+@pytest.mark.parametrize("key", [0, None, b"count", ("count",)], ids=repr)
+def test_index_of_another_type_is_a_value_error(kernels, key):
+    with pytest.raises(ValueError, match="indexed by a function name"):
+        kernels[key]
+
+
+def test_documentation_and_metadata(kernels):
+    assert kernels.get_function_doc("echo") == "Return the argument."
+    assert kernels.get_function_metadata("echo") == {"type_schema": "{}", "cost": 3}
+    assert kernels.get_function_doc("count") is None
+    assert kernels.get_function_metadata("count") is None
+
+
+def test_properties(kernels):
+    assert kernels.kind == "library"
+    assert kernels.get_property_mask() == 3
+    assert kernels.is_runnable() is True
+    assert kernels.is_binary_serializable() is True
+    assert kernels.is_compilation_exportable() is False
+    assert ModulePropertyMask.RUNNABLE == 2
+
+
+def test_what_a_library_cannot_do_is_a_runtime_error(kernels, tmp_path):
+    with pytest.raises(RuntimeError, match="library"):
+        kernels.inspect_source()
+    with pytest.raises(RuntimeError, match="library"):
+        kernels.write_to_file(str(tmp_path / "out.so"))
+
+
+@pytest.mark.parametrize("use", [pickle.dumps, copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_modules_cannot_be_pickled_or_copied(kernels, use):
+    with pytest.raises(TypeError, match="Module"):
+        use(kernels)
+
+
+def test_modules_cannot_be_constructed():
+    with pytest.raises(TypeError, match="use load_module"):
+        Module()
+
+
+def test_modules_are_values(kernels, echo):
+    again = echo(kernels)
+    assert isinstance(again, Module)
+    assert again == kernels
+    assert again.count(1) == 1
+
+
+def test_module_without_a_library_is_an_error():
+    empty = Module.__new__(Module)
+    for use in (lambda: empty.kind, lambda: empty.f, lambda: empty(), lambda: empty["f"]):
+        with pytest.raises(ValueError, match="Module is empty"):
+            use()
+
+
+def test_imported_functions_are_found_on_request(kernel_library, tmp_path):
+    copied = tmp_path / "other.so"
+    shutil.copy(kernel_library, copied)
+    module = load_module(kernel_library, keep_module_alive=False)
+    other = load_module(copied, keep_module_alive=False)
+    module.import_module(other)
+    assert module.get_function("count", query_imports=True)(1) == 1
+    with pytest.raises(RuntimeError, match="cycl|import"):
+        other.import_module(module)
+    module.clear_imports()
+
+
+# ---- paths -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["plain.so", "with space.so", "caf\u00e9 \U0001f600.so", "a.b.so"])
+def test_library_is_loaded_from_any_path(kernel_library, tmp_path, name):
+    folder = tmp_path / "a folder \u00fc"
+    folder.mkdir()
+    path = folder / name
+    shutil.copy(kernel_library, path)
+    for form in (path, str(path)):
+        assert load_module(form, keep_module_alive=False).count(1) == 1
+
+
+@pytest.mark.parametrize("suffix", ["dso", "dll", "dylib"])
+def test_other_suffixes_of_libraries_are_loaded(kernel_library, tmp_path, suffix):
+    path = tmp_path / f"library.{suffix}"
+    shutil.copy(kernel_library, path)
+    assert load_module(path, keep_module_alive=False).count(1) == 1
+
+
+def test_relative_path_is_loaded(kernel_library, tmp_path, monkeypatch):
+    shutil.copy(kernel_library, tmp_path / "library.so")
+    monkeypatch.chdir(tmp_path)
+    assert load_module("./library.so", keep_module_alive=False).count(1) == 1
+
+
+def test_missing_file_is_a_runtime_error(tmp_path):
+    with pytest.raises(RuntimeError, match=r"missing\.so"):
+        load_module(tmp_path / "missing.so")
+
+
+@pytest.mark.parametrize("content", [b"", b"no library at all", b"\x7fELF" + b"\0" * 100])
+def test_file_that_is_no_library_is_a_runtime_error(tmp_path, content):
+    path = tmp_path / "text.so"
+    path.write_bytes(content)
+    with pytest.raises(RuntimeError, match=r"text\.so"):
+        load_module(path)
+
+
+def test_folder_is_a_runtime_error(tmp_path):
+    folder = tmp_path / "folder.so"
+    folder.mkdir()
+    with pytest.raises(RuntimeError, match=r"folder\.so"):
+        load_module(folder)
+
+
+@pytest.mark.parametrize("name", ["library", "library.", "library.unknown", "", "."])
+def test_unknown_suffix_is_a_runtime_error(tmp_path, kernel_library, name):
+    if name not in ("", "."):
+        shutil.copy(kernel_library, tmp_path / name)
+        name = str(tmp_path / name)
+    with pytest.raises(RuntimeError, match=r"loader|format|suffix|extension|Unknown|[Cc]annot"):
+        load_module(name)
+
+
+@pytest.mark.parametrize("path", [None, 3, 1.5], ids=repr)
+def test_path_of_another_type_is_a_type_error(path):
+    with pytest.raises(TypeError):
+        load_module(path)
+
+
+def test_path_with_a_nul_is_an_error():
+    with pytest.raises((RuntimeError, ValueError)):
+        load_module("a\0b.so")
+
+
+# ---- lifetime ----------------------------------------------------------------------------------
+
+
+def test_results_outlive_module_and_function(kernel_library, tmp_path):
+    path = tmp_path / "short_lived.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path, keep_module_alive=False)
+    text = module.copy_text("made by the library")
+    tensor = module.new_like(np.zeros((2, 3), np.float32))
+    function = module["count"]
+    keeper = module["keep"]
+    keeper(tensor)
+    kept = module["kept"]()
+    module["forget"]()
+    del module, keeper
+    gc.collect()
+    assert function(1, 2) == 2
+    del function
+    gc.collect()
+    assert text == "made by the library"
+    tensor.numpy()[:] = 4
+    assert kept.numpy().sum() == 24
+    del tensor, kept
+    gc.collect()
+
+
+def test_error_outlives_the_module_that_raised_it(kernel_library, tmp_path):
+    path = tmp_path / "failing.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path, keep_module_alive=False)
+    with pytest.raises(ValueError, match="raised in C") as caught:
+        module.raise_here()
+    del module
+    gc.collect()
+    assert caught.value.__tvm_ffi_error__.message == "raised in C"
+
+
+def test_library_loaded_twice_is_one_library(kernels, kernel_library):
+    again = load_module(kernel_library, keep_module_alive=False)
+    again.keep(17)
+    assert kernels.kept() == 17
+    kernels.forget()
+
+
+def test_functions_keep_their_module(kernel_library, tmp_path):
+    path = tmp_path / "kept_by_function.so"
+    shutil.copy(kernel_library, path)
+    count = load_module(path, keep_module_alive=False)["count"]
+    gc.collect()
+    assert count(1, 2, 3) == 3

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process-wide table of named functions."""
+
+from __future__ import annotations
+
+import sys
+import types
+import weakref
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import registry
+
+
+@pytest.fixture
+def register():
+    """Register functions that are removed after the test."""
+    before = set(registry.list_global_func_names())
+    yield tvm_ffi.register_global_func
+    for name in set(registry.list_global_func_names()) - before:
+        tvm_ffi.remove_global_func(name)
+
+
+def test_registered_function_is_found(register):
+    returned = register("test.add", lambda x, y: x + y)
+    assert isinstance(returned, tvm_ffi.Function)
+    assert returned(2, 3) == 5
+    found = tvm_ffi.get_global_func("test.add")
+    assert found(2, 3) == 5
+    assert found.same_as(returned)
+    assert found.__name__ == "test.add"
+
+
+def test_register_as_a_decorator(register):
+    @register("test.twice")
+    def twice(x):
+        return 2 * x
+
+    assert isinstance(twice, tvm_ffi.Function)
+    assert tvm_ffi.get_global_func("test.twice")(4) == 8
+
+
+def test_register_under_its_own_name(register):
+    @register
+    def test_own_name(x):
+        return x
+
+    assert tvm_ffi.get_global_func("test_own_name")(4) == 4
+
+
+def test_native_functions_can_be_registered(register, kernels):
+    register("test.count", kernels.count)
+    assert tvm_ffi.get_global_func("test.count")(1, 2) == 2
+
+
+def test_duplicate_is_a_runtime_error(register):
+    register("test.f", lambda: 1)
+    with pytest.raises(RuntimeError, match=r"test\.f"):
+        register("test.f", lambda: 2)
+    assert tvm_ffi.get_global_func("test.f")() == 1
+
+
+def test_override_replaces(register):
+    register("test.f", lambda: 1)
+    old = tvm_ffi.get_global_func("test.f")
+    register("test.f", lambda: 2, override=True)
+    assert tvm_ffi.get_global_func("test.f")() == 2
+    assert old() == 1
+
+    @register("test.f", override=True)
+    def again():
+        return 3
+
+    assert tvm_ffi.get_global_func("test.f")() == 3
+
+
+def test_missing_function_is_a_value_error():
+    with pytest.raises(ValueError, match=r"Cannot find global function test\.none"):
+        tvm_ffi.get_global_func("test.none")
+    assert tvm_ffi.get_global_func("test.none", allow_missing=True) is None
+
+
+def test_removed_function_is_gone_but_works(register):
+    register("test.f", lambda: 1)
+    function = tvm_ffi.get_global_func("test.f")
+    tvm_ffi.remove_global_func("test.f")
+    assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
+    assert function() == 1
+    tvm_ffi.remove_global_func("test.f")  # silent
+    register("test.f", lambda: 2)
+    assert tvm_ffi.get_global_func("test.f")() == 2
+
+
+def test_removed_function_releases_its_callable(register):
+    class Owner:
+        def __call__(self):
+            return 1
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    register("test.f", owner)
+    del owner
+    assert alive() is not None
+    tvm_ffi.remove_global_func("test.f")
+    assert alive() is None
+
+
+def test_replaced_function_releases_its_callable(register):
+    def first():
+        return 1
+
+    alive = weakref.ref(first)
+    register("test.f", first)
+    del first
+    register("test.f", lambda: 2, override=True)
+    assert alive() is None
+
+
+@pytest.mark.parametrize("name", ["", "caf\u00e9", "with space", "a\0b", "x" * 10_000])
+def test_any_text_is_a_name(register, name):
+    register(name, lambda: 7)
+    assert tvm_ffi.get_global_func(name)() == 7
+    assert name in registry.list_global_func_names()
+
+
+def test_names_are_listed(register):
+    assert "ffi.ModuleLoadFromFile" in registry.list_global_func_names()
+    assert "test.listed" not in registry.list_global_func_names()
+    register("test.listed", lambda: 1)
+    names = registry.list_global_func_names()
+    assert "test.listed" in names
+    assert all(type(name) is str for name in names)
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("f", [3, "text", object()], ids=lambda f: type(f).__name__)
+def test_registering_no_callable_is_a_type_error(register, f):
+    with pytest.raises(TypeError, match="expected a callable"):
+        register("test.f", f)
+    assert tvm_ffi.get_global_func("test.f", allow_missing=True) is None
+
+
+@pytest.mark.parametrize("name", [None, 3, b"bytes"], ids=repr)
+def test_name_of_another_type_is_an_error(register, name):
+    with pytest.raises((TypeError, AttributeError)):
+        register(name, lambda: 1)
+    with pytest.raises((TypeError, AttributeError)):
+        tvm_ffi.get_global_func(name)
+
+
+def test_name_with_a_lone_surrogate_is_a_unicode_error(register):
+    with pytest.raises(UnicodeEncodeError, match="surrogates"):
+        register("\ud800", lambda: 1)
+
+
+def test_metadata(register):
+    assert tvm_ffi.get_global_func_metadata("ffi.ModuleGetKind")["type_schema"]
+    register("test.f", lambda: 1)
+    assert tvm_ffi.get_global_func_metadata("test.f") == {}
+    with pytest.raises(RuntimeError, match=r"test\.none"):
+        tvm_ffi.get_global_func_metadata("test.none")
+
+
+# ---- init_ffi_api ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def target(monkeypatch):
+    module = types.ModuleType("test_target_of_init_ffi_api")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+def public_names(module):
+    return {name for name in vars(module) if not name.startswith("__")}
+
+
+def test_functions_of_a_namespace_become_attributes(register, target):
+    for name in ("test.ns.f", "test.ns.g", "test.ns.deeper.h", "test.nsx.i", "test.nsj", "test.ns"):
+        register(name, lambda name=name: name)
+    tvm_ffi.init_ffi_api("test.ns", target.__name__)
+    assert public_names(target) == {"f", "g"}
+    assert target.f() == "test.ns.f"
+    assert target.f.__name__ == "f"
+
+
+def test_leading_tvm_does_not_count(register, target):
+    register("test.ns.f", lambda: 1)
+    tvm_ffi.init_ffi_api("tvm.test.ns", target.__name__)
+    assert public_names(target) == {"f"}
+
+
+def test_target_is_the_namespace_by_default(register, target):
+    register(f"{target.__name__}.f", lambda: 1)
+    tvm_ffi.init_ffi_api(target.__name__)
+    assert public_names(target) == {"f"}
+
+
+def test_target_that_is_not_imported_is_a_key_error():
+    with pytest.raises(KeyError, match="no_such_module"):
+        tvm_ffi.init_ffi_api("test.ns", "no_such_module")
