@@ -20,11 +20,12 @@ void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
   }
 }
 
+bool HasElements(const DLTensor& tensor) {
+  return std::find(tensor.shape, tensor.shape + tensor.ndim, 0) == tensor.shape + tensor.ndim;
+}
+
 bool IsCompact(const DLTensor& tensor) {
-  if (tensor.strides == nullptr) return true;
-  for (int32_t dim = 0; dim < tensor.ndim; ++dim) {
-    if (tensor.shape[dim] == 0) return true;
-  }
+  if (tensor.strides == nullptr || !HasElements(tensor)) return true;
   int64_t step = 1;
   for (int32_t dim = tensor.ndim - 1; dim >= 0; --dim) {
     if (tensor.shape[dim] == 1) continue;  // its stride is never used
@@ -91,6 +92,9 @@ Ref<TensorObject> NewFromManaged(Managed* managed) {
 template <typename Managed>
 Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t require_contiguous) {
   CheckDescription(managed->dl_tensor, "FromDLPack");
+  if (managed->dl_tensor.data == nullptr && HasElements(managed->dl_tensor)) {
+    Raise("ValueError", "FromDLPack: the tensor has elements but no data");
+  }
   CheckAlignment(managed->dl_tensor, require_alignment);
   if (require_contiguous != 0 && !IsCompact(managed->dl_tensor)) {
     Raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");

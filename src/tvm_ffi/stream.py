@@ -98,8 +98,12 @@ def use_raw_stream(device: Device, stream: int | c_void_p) -> StreamContext:
     ValueError
         If `stream` is neither.
     """
-    if not isinstance(stream, int) and not hasattr(stream, "value"):
-        raise ValueError(f"stream must be an int or a ctypes.c_void_p, got {type(stream).__name__}")
+    if not isinstance(stream, int):
+        import ctypes
+
+        if not isinstance(stream, ctypes.c_void_p):
+            kind = type(stream).__name__
+            raise ValueError(f"stream must be an int or a ctypes.c_void_p, got {kind}")
     return StreamContext(device, stream)
 
 

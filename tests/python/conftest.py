@@ -12,10 +12,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
 
+import hypothesis
 import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo
+
+# A busy machine makes single examples slow.
+hypothesis.settings.register_profile("tests", deadline=None, database=None)
+hypothesis.settings.load_profile("tests")
 
 FOLDER = Path(__file__).resolve().parent / "kernels"
 C_SOURCES = ("values.c", "errors.c", "tensors.c", "threads.c")

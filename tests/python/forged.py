@@ -204,6 +204,8 @@ class Framework:
         What the table answers for the current stream.
     stream_queries : list of (int, int)
         Devices that somebody asked the current stream of.
+    num_returned : int
+        How many results the table has refused.
     """
 
     def __init__(self, *, owning: bool = False, major: int = 1, stream: int = 0x5EED) -> None:
@@ -211,7 +213,7 @@ class Framework:
         self.stream_code = 0
         self.export_code = 0
         self.stream_queries: list[tuple[int, int]] = []
-        self.returned: list[int] = []
+        self.num_returned = 0
         self.table = ExchangeTable(
             major,
             3,
@@ -225,7 +227,10 @@ class Framework:
         self.tensor_class = type(
             "MadeUpTensor",
             (Source,),
-            {"__dlpack_c_exchange_api__": capsule(self.address, b"dlpack_exchange_api")},
+            {
+                "__dlpack_c_exchange_api__": capsule(self.address, b"dlpack_exchange_api"),
+                "framework": self,  # the capsule does not keep the table alive
+            },
         )
 
     @property
@@ -243,7 +248,7 @@ class Framework:
 
     def _to_python(self, managed: int, out: Any) -> int:
         """Refuse: results come back as the package's own tensors."""
-        self.returned.append(managed)
+        self.num_returned += 1
         return -1
 
     def _current_stream(self, device_type: int, device_id: int, out: Any) -> int:

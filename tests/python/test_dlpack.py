@@ -287,6 +287,13 @@ def test_arguments_before_a_refused_one_are_released(kernels):
     assert good.deleted == 1
 
 
+def test_python_code_of_a_deleter_does_not_hide_the_error_of_the_call(kernels):
+    source = Source()
+    with pytest.raises(ValueError, match="after looking at the stream"):
+        kernels.see_stream(True, source)
+    assert source.deleted == 1
+
+
 # ---- requirements ------------------------------------------------------------------------------
 
 
@@ -395,7 +402,7 @@ def test_dlpack_version_is_told():
 
 
 def test_ctypes_structs_have_the_sizes_of_the_standard():
-    from . import forged  # noqa: PLC0415
+    from . import forged
 
     sizes = [
         ctypes.sizeof(cls)

@@ -13,6 +13,24 @@ import tvm_ffi
 from tvm_ffi import core
 from tvm_ffi._dtype import DataTypeCode
 
+PLAIN = [
+    "bool",
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+    *("float16", "float32", "float64"),
+]
+FLOAT8_FORMATS = (
+    "e3m4",
+    "e4m3",
+    "e4m3b11fnuz",
+    "e4m3fn",
+    "e4m3fnuz",
+    "e5m2",
+    "e5m2fnuz",
+    "e8m0fnu",
+)
+FLOAT8 = [f"float8_{form}" for form in FLOAT8_FORMATS]
+FLOAT6 = ["float6_e2m3fn", "float6_e3m2fn"]
+
 # text: canonical text, code, bits, lanes
 TEXTS = {
     "int32": ("int32", 0, 32, 1),
@@ -66,7 +84,7 @@ def test_text_is_read_and_kept(echo, text, expected):
         ("float32\0", "unknown|Invalid|trailing"),
         ("\ud800", "unknown dtype"),
     ],
-    ids=lambda value: ascii(value),
+    ids=ascii,
 )
 def test_text_that_names_no_dtype_is_a_value_error(text, message):
     with pytest.raises(ValueError, match=message):
@@ -151,12 +169,7 @@ def test_numpy_understands_dtypes_that_it_has():
 
 
 def test_constants_are_dtypes():
-    names = [
-        *("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64").split(),
-        *("bfloat16 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn").split(),
-        *("float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu").split(),
-        *("float6_e2m3fn float6_e3m2fn float4_e2m1fn float4_e2m1fnx2").split(),
-    ]
+    names = [*PLAIN, "bfloat16", *FLOAT8, *FLOAT6, "float4_e2m1fn", "float4_e2m1fnx2"]
     for name in names:
         assert isinstance(getattr(tvm_ffi, name), tvm_ffi.dtype)
         assert getattr(tvm_ffi, name) == name
@@ -203,12 +216,8 @@ def test_complex_tensors_have_a_dtype(echo, name, bits):
 
 # ---- dtype objects of other libraries ------------------------------------------------------------
 
-NUMPY_NAMES = [
-    *"bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
-]
 
-
-@pytest.mark.parametrize("name", NUMPY_NAMES)
+@pytest.mark.parametrize("name", PLAIN)
 def test_numpy_dtype_is_passed(echo, name):
     assert echo(np.dtype(name)) == name
     assert tvm_ffi.dtype(np.dtype(name)) == name
@@ -226,11 +235,7 @@ def test_numpy_dtype_without_our_form_is_a_value_error(echo, dtype):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        *("bfloat16 float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fn").split(),
-        *("float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu int4 uint4 int2").split(),
-        *("uint2 float6_e2m3fn float6_e3m2fn float4_e2m1fn").split(),
-    ],
+    ["bfloat16", *FLOAT8, *FLOAT6, "float4_e2m1fn", "int2", "int4", "uint2", "uint4"],
 )
 def test_dtype_of_ml_dtypes_is_passed(echo, name):
     ml_dtypes = pytest.importorskip("ml_dtypes")
@@ -242,7 +247,7 @@ def test_dtype_of_ml_dtypes_is_passed(echo, name):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        *((name, name) for name in NUMPY_NAMES),
+        *((name, name) for name in PLAIN),
         ("bfloat16", "bfloat16"),
         ("half", "float16"),
         ("double", "float64"),

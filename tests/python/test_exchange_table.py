@@ -202,7 +202,7 @@ def test_framework_that_refuses_a_result_gives_our_tensor(kernels):
     tensor = framework.tensor_class()
     returned = kernels.echo(tensor)
     assert type(returned) is tvm_ffi.Tensor
-    assert len(framework.returned) == 1
+    assert framework.num_returned == 1
     assert np.from_dlpack(returned)[2, 3] == 11
     del returned
     assert tensor.deleted == 1
@@ -235,7 +235,7 @@ def test_negative_extent_from_a_table_is_refused(kernels, owning):
 
 @OWNING
 def test_elements_without_data_from_a_table_are_refused(kernels, owning):
-    with pytest.raises((ValueError, BufferError), match="no data"):
+    with pytest.raises((ValueError, BufferError), match="data"):
         kernels.count(Framework(owning=owning).tensor_class(has_data=False))
 
 

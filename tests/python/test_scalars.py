@@ -128,11 +128,14 @@ def test_nan_keeps_its_payload(kernels, bits):
     assert kernels.payload(value) % 2**64 == bits
 
 
-@given(st.lists(st.none() | st.booleans() | st.integers() | st.floats() | st.text(), max_size=20))
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | st.binary()
+)
+
+
+@given(st.lists(SCALARS, max_size=20))
 def test_last_of_many_arguments_comes_back(kernels, values):
-    values = [None, *values]
-    result = kernels.last(*values)
-    assert result == values[-1] or (result != result and values[-1] != values[-1])
+    assert kernels.last(None, *values) == [None, *values][-1]
 
 
 # ---- pointers ----------------------------------------------------------------------------------
@@ -250,7 +253,7 @@ UNTOUCHED = [
     collections.deque([1]),
     memoryview(b"abc"),
     datetime.date(2024, 1, 1),
-    pathlib.PurePosixPath("/tmp"),  # noqa: S108
+    pathlib.PurePosixPath("/tmp"),
     Indexed(),
     KeyboardInterrupt(),
     NotImplemented,

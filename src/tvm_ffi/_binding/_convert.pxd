@@ -30,7 +30,8 @@ ctypedef int (*PackFunction)(
 ctypedef struct Packer:
     PyTypeObject* type
     PackFunction pack
-    void* context  # what the function needs to know about the type; lives for ever
+    void* context       # what the function needs to know about the type
+    bint owns_context   # whether it is freed with the packer
 
 
 # Chooses the packer of a type: returns True and fills `packer` when the rule applies.
@@ -52,6 +53,8 @@ cdef const PackerTable* packer_table() noexcept
 cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
 cdef int add_rule(int precedence, PackRule rule) except -1
+# The packer of a value's type, chosen now if it has not been; NULL with an exception set.
+cdef const Packer* packer_of(PyObject* value) noexcept
 # Packs an owned any; 0, or -1 with an exception set.
 cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept
 

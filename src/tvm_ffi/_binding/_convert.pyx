@@ -22,7 +22,8 @@ cdef extern from "Python.h":
 # does not grow with classes that come and go.
 
 cdef PackerTable _table
-cdef size_t _num_used_slots = 0  # tombstones included
+cdef size_t _num_used_slots = 0    # tombstones included
+cdef size_t _num_live_packers = 0
 cdef Packer _tombstone
 
 # Rules in order of precedence: (precedence, rule) kept sorted.
@@ -45,8 +46,8 @@ cdef void _place(Packer* packer) noexcept:
     _table.slots[i] = packer
 
 
-cdef int _grow(int log2_num_slots) except -1:
-    """Move the live packers to a larger table; tombstones stay behind."""
+cdef int _rebuild(int log2_num_slots) except -1:
+    """Move the live packers to a table of this size; tombstones stay behind."""
     global _num_used_slots
     cdef Packer** old = _table.slots
     cdef size_t num_old = _table.num_slots, i
@@ -66,6 +67,7 @@ cdef int _grow(int log2_num_slots) except -1:
 
 def _forget_type(size_t address):
     """Empty the slot of a type that has died."""
+    global _num_live_packers
     cdef size_t i
     cdef Packer* packer
     _watched_types.pop(address, None)
@@ -73,15 +75,19 @@ def _forget_type(size_t address):
         packer = _table.slots[i]
         if packer != NULL and packer.type == <PyTypeObject*>address:
             _table.slots[i] = &_tombstone
+            _num_live_packers -= 1
+            if packer.owns_context:
+                free(packer.context)
             free(packer)
 
 
 cdef const Packer* _remember(type cls, Packer* packer) except NULL:
-    global _num_used_slots
+    global _num_used_slots, _num_live_packers
     cdef size_t address = <uintptr_t><PyObject*>cls
     cdef Packer* kept
     if 2 * (_num_used_slots + 1) > _table.num_slots:
-        _grow(64 - _table.shift + 1)
+        # Tombstones alone are no reason for a larger table.
+        _rebuild(64 - _table.shift + (4 * _num_live_packers > _table.num_slots))
     kept = <Packer*>malloc(sizeof(Packer))
     if kept == NULL:
         raise MemoryError()
@@ -90,6 +96,7 @@ cdef const Packer* _remember(type cls, Packer* packer) except NULL:
     _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
     _place(kept)
     _num_used_slots += 1
+    _num_live_packers += 1
     return kept
 
 
@@ -97,6 +104,7 @@ cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
     cdef Packer packer
     packer.pack = pack
     packer.context = context
+    packer.owns_context = False
     _remember(cls, &packer)
     return 0
 
@@ -122,6 +130,7 @@ cdef const Packer* _choose(object value) except NULL:
     cdef Packer packer
     cdef int i
     packer.context = NULL
+    packer.owns_context = False
     for i in range(_num_rules):
         if _rules[i](cls, value, &packer):
             return _remember(cls, &packer)
@@ -136,16 +145,19 @@ cdef const Packer* choose_packer(PyObject* value) noexcept:
         return NULL
 
 
-cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept:
+cdef const Packer* packer_of(PyObject* value) noexcept:
     cdef const Packer* packer = find_packer(&_table, Py_TYPE(value))
+    return packer if packer != NULL else choose_packer(value)
+
+
+cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept:
+    cdef const Packer* packer = packer_of(value)
     cdef _abi.TVMFFIObject* temporaries[2]
     cdef _abi.TVMFFIAny view
     cdef CallState state
     cdef int code
     if packer == NULL:
-        packer = choose_packer(value)
-        if packer == NULL:
-            return -1
+        return -1
     begin_call(&state, temporaries)
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
@@ -176,4 +188,4 @@ cdef object make_object(_abi.TVMFFIAny* owned, CallState* state):
     raise ValueError(f"native function returned a value with the unknown type index {index}")
 
 
-_grow(6)
+_rebuild(6)

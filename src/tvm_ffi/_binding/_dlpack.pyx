@@ -35,6 +35,9 @@ cdef extern from "Python.h":
 
 cdef LoanPool* _pool = loan_pool()
 
+cdef enum:
+    MAX_NDIM = 1024  # as in the runtime: far above any framework's limit, catches garbage
+
 
 # What is known about a class that has an exchange table.
 cdef struct _ExchangeClass:
@@ -84,7 +87,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
         raise TypeError(
             "torch FakeTensor holds no data: native functions cannot be called while tracing; "
             "register the function as a custom operator with a fake implementation")
-    known = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))  # lives as long as the process
+    known = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))
     if known == NULL:
         raise MemoryError()
     known.api = api
@@ -93,6 +96,7 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
         known.has_native_predicates = find_torch_views(value, &known.views)
     packer.pack = _pack_exchange
     packer.context = known
+    packer.owns_context = True
     return True
 
 
@@ -147,7 +151,33 @@ cdef bint _has_elements(const _abi.DLTensor* tensor) noexcept:
     return True
 
 
+cdef bint _is_plausible(const _abi.DLTensor* tensor) noexcept:
+    cdef int dim
+    if tensor.ndim < 0 or tensor.ndim > MAX_NDIM:
+        return False
+    for dim in range(tensor.ndim):
+        if tensor.shape[dim] < 0:
+            return False
+    return True
+
+
+cdef int _raise_implausible(Loan* loan) except -1:
+    cdef int ndim = loan.tensor.ndim
+    if not 0 <= ndim <= MAX_NDIM:
+        raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
+    for dim in range(ndim):
+        if loan.tensor.shape[dim] < 0:
+            raise ValueError(f"shape[{dim}] must be >= 0, got {loan.tensor.shape[dim]}")
+    return 0
+
+
+cdef int (*_cold_raise_implausible)(Loan* loan) noexcept
+_cold_raise_implausible = <int (*)(Loan*) noexcept>_raise_implausible
+
+
 cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
+    if not _is_plausible(&loan.tensor):
+        return _cold_raise_implausible(loan)
     if loan.tensor.strides == NULL and loan.tensor.ndim > 0:
         if _fill_compact_strides(loan) != 0:
             return -1

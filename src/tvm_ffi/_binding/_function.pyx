@@ -58,6 +58,8 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromLongLong(long long value) noexcept
     PyObject* PyFloat_FromDouble(double value) noexcept
     PyObject* PyErr_NoMemory() noexcept
+    void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
     PyObject* PyObject_Vectorcall(
         PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
@@ -174,8 +176,8 @@ cdef inline PyObject* _call_with_buffers(
     begin_call(&state, temporaries)
     for i in range(num_args):
         if _pack_argument(values[i], &args[i], &state) != 0:
-            release_temporaries(&state, _pool)
             _explain_argument(function, i)
+            _release_after_failure(&state)
             return NULL
     result.type_index = _abi.kTVMFFINone
     result.zero_padding = 0
@@ -189,8 +191,21 @@ cdef inline PyObject* _call_with_buffers(
     else:
         raise_from_native(code)
     if state.num_temporaries != 0:
-        release_temporaries(&state, _pool)
+        if answer != NULL:
+            release_temporaries(&state, _pool)
+        else:
+            _release_after_failure(&state)
     return answer
+
+
+cdef void _release_after_failure(CallState* state) noexcept:
+    """Release while an exception is set: what dies may run Python code, which must not see it."""
+    cdef PyObject* cls = NULL
+    cdef PyObject* error = NULL
+    cdef PyObject* traceback = NULL
+    PyErr_Fetch(&cls, &error, &traceback)
+    release_temporaries(state, _pool)
+    PyErr_Restore(cls, error, traceback)
 
 
 cdef PyObject* _call(
@@ -239,10 +254,10 @@ cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, R
 
 cdef int _explain_argument(Function function, int32_t position) noexcept:
     """Say in the exception that is set which argument of which function it is about."""
-    cdef str where = f"argument #{position} when calling `{_display_name(function)}`"
     try:
         check(-2)  # turns the exception that is set into one we can catch
     except BaseException as error:
+        where = f"argument #{position} when calling `{_display_name(function)}`"
         traceback = without_binding_frames(error.__traceback__)
         if type(error) in _PLAIN_ERRORS:
             explained = type(error)(f"Cannot pass {where}: {error}")
@@ -438,7 +453,7 @@ cdef class Function(CObject):
         self.releases_gil = value
 
     @staticmethod
-    def __from_extern_c__(c_symbol: int, *, keep_alive_object=None) -> Function:
+    def __from_extern_c__(c_symbol, *, keep_alive_object=None) -> Function:
         """Return a function that calls the C function at this address.
 
         Parameters
@@ -448,38 +463,80 @@ cdef class Function(CObject):
         keep_alive_object : object, optional
             Kept alive as long as the function.
         """
-        cdef _abi.TVMFFIObjectHandle handle = NULL
-        cdef uintptr_t address = c_symbol
-        if address == 0:
-            raise ValueError("c_symbol must be the address of a function, got 0")
-        keep_alive = _ExternC(address, keep_alive_object)
-        Py_INCREF(keep_alive)
-        if _abi.TVMFFIFunctionCreate(
-            <void*>keep_alive, _call_extern_c, release_python_object, &handle
-        ) != 0:
-            release_python_object(<void*>keep_alive)
-            check(-1)
-        return wrap_object(handle)
+        return _new_extern_function("c_symbol", c_symbol, keep_alive_object, _call_extern_c)
+
+    @staticmethod
+    def __from_mlir_packed_safe_call__(
+        mlir_packed_symbol, *, keep_alive_object=None
+    ) -> Function:
+        """Return a function that calls compiled code with MLIR's packed convention.
+
+        Parameters
+        ----------
+        mlir_packed_symbol : int
+            Address of a function that takes one ``void**``: pointers to the context, the argument
+            array's address, the argument count, the result's address, and the return code.
+        keep_alive_object : object, optional
+            Kept alive as long as the function.
+        """
+        return _new_extern_function(
+            "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, _call_mlir_packed)
 
     def __repr__(self):
         return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
 
 
-cdef class _ExternC:
-    """The address of a C function, and what has to live as long as it is called."""
+# ---- functions from an address -------------------------------------------------------------
 
-    cdef _abi.TVMFFISafeCallType safe_call
+cdef class _ExternFunction:
+    """The address of compiled code, and what has to live as long as it is called."""
+
+    cdef uintptr_t address
     cdef object keep_alive
 
-    def __init__(self, uintptr_t address, keep_alive):
-        self.safe_call = <_abi.TVMFFISafeCallType>address
-        self.keep_alive = keep_alive
+
+cdef Function _new_extern_function(
+    str parameter, object symbol, object keep_alive, _abi.TVMFFISafeCallType call
+):
+    cdef _abi.TVMFFIObjectHandle handle = NULL
+    cdef _ExternFunction extern = _ExternFunction.__new__(_ExternFunction)
+    if not isinstance(symbol, int):
+        raise TypeError(
+            f"{parameter} must be the address of a function, got {type(symbol).__name__}")
+    if symbol == 0:
+        raise ValueError(f"{parameter} must be the address of a function, got 0")
+    extern.address = symbol
+    extern.keep_alive = keep_alive
+    Py_INCREF(extern)
+    if _abi.TVMFFIFunctionCreate(<void*>extern, call, release_python_object, &handle) != 0:
+        release_python_object(<void*>extern)
+        check(-1)
+    return wrap_object(handle)
 
 
 cdef int _call_extern_c(
     void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
 ) noexcept nogil:
-    return (<_ExternC>self).safe_call(NULL, args, num_args, result)
+    cdef _abi.TVMFFISafeCallType call = <_abi.TVMFFISafeCallType>(<_ExternFunction>self).address
+    return call(NULL, args, num_args, result)
+
+
+ctypedef void (*_MlirPackedCall)(void** fields) noexcept nogil
+
+
+cdef int _call_mlir_packed(
+    void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+) noexcept nogil:
+    cdef void* context = NULL
+    cdef int code = -1
+    cdef void* fields[5]
+    fields[0] = &context
+    fields[1] = &args
+    fields[2] = &num_args
+    fields[3] = &result
+    fields[4] = &code
+    (<_MlirPackedCall>(<_ExternFunction>self).address)(fields)
+    return code
 
 
 def convert_func(pyfunc) -> Function:

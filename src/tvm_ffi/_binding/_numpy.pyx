@@ -122,7 +122,10 @@ cdef int _raise_byte_order(PyObject* array) except -1:
         f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
 
 
-cdef int _raise_stride(PyObject* array, int dim) except -1:
+cdef int _check_odd_stride(PyObject* array, int dim) except -1:
+    """A stride between items is fine where no second item follows."""
+    if (<object>array).size == 0 or (<object>array).shape[dim] == 1:
+        return 0
     raise ValueError(
         f"strides[{dim}] is {(<object>array).strides[dim]} bytes, which is no multiple of the item "
         f"size {(<object>array).itemsize}; copy the array first")
@@ -130,10 +133,10 @@ cdef int _raise_stride(PyObject* array, int dim) except -1:
 
 # The cold functions above as the hot ones call them: through a pointer, which keeps their code out
 # of the way, and returning -1 with an exception set.
-cdef int (*_cold_raise_stride)(PyObject* array, int dim) noexcept
+cdef int (*_cold_check_odd_stride)(PyObject* array, int dim) noexcept
 cdef int (*_cold_raise_byte_order)(PyObject* array) noexcept
 cdef int (*_cold_find_extension_type)(PyObject* array, _KnownType* out) noexcept
-_cold_raise_stride = <int (*)(PyObject*, int) noexcept>_raise_stride
+_cold_check_odd_stride = <int (*)(PyObject*, int) noexcept>_check_odd_stride
 _cold_raise_byte_order = <int (*)(PyObject*) noexcept>_raise_byte_order
 _cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_extension_type
 
@@ -149,8 +152,8 @@ cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) no
     if extents == NULL:
         return -1
     for dim in range(ndim):
-        if strides[dim] & within_item:
-            return _cold_raise_stride(value, dim)
+        if strides[dim] & within_item and _cold_check_odd_stride(value, dim) != 0:
+            return -1
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     loan.tensor.ndim = ndim
     loan.tensor.shape = <int64_t*>PyArray_DIMS(array)

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
     CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object,
-    pack_temporary,
+    pack_temporary, packer_of,
 )
 from tvm_ffi._binding._error cimport check, new_native_error
 from tvm_ffi._binding._object cimport (
@@ -20,6 +20,9 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
     double PyFloat_AsDouble(PyObject* value) noexcept
     PyObject* PyErr_Occurred() noexcept
+
+
+cdef int _MAX_UNWRAP_STEPS = 64
 
 
 cdef inline int _set(_abi.TVMFFIAny* out, int32_t index, int64_t payload) noexcept:
@@ -143,6 +146,47 @@ cdef int _pack_rvalue_ref(
     return 0
 
 
+cdef int _pack_int_protocol(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = (<object>value).__tvm_ffi_int__()
+    if not isinstance(number, int):
+        raise TypeError(
+            f"{type(<object>value).__name__}.__tvm_ffi_int__() must return an int, "
+            f"got {type(number).__name__}")
+    return pack_int(<PyObject*>number, out, state, packer)
+
+
+cdef int _pack_float_protocol(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = (<object>value).__tvm_ffi_float__()
+    return _pack_float(<PyObject*>number, out, state, packer)
+
+
+cdef int _pack_value_protocol(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    """Pack what stands behind the value, and keep that alive during the call."""
+    cdef object inner = <object>value
+    cdef _abi.TVMFFIObjectHandle keep_alive = NULL
+    cdef const Packer* inner_packer
+    cdef int step
+    for step in range(_MAX_UNWRAP_STEPS):
+        if not hasattr(type(inner), "__tvm_ffi_value__"):
+            break
+        inner = inner.__tvm_ffi_value__()
+    else:
+        raise RecursionError(
+            f"{type(<object>value).__name__}.__tvm_ffi_value__() leads to no plain value within "
+            f"{_MAX_UNWRAP_STEPS} steps")
+    new_opaque(inner, &keep_alive)
+    pack_temporary(state, out, _abi.kTVMFFIOpaquePyObject, keep_alive)
+    inner_packer = packer_of(<PyObject*>inner)
+    return -1 if inner_packer == NULL else inner_packer.pack(
+        <PyObject*>inner, out, state, inner_packer)
+
+
 cdef int _pack_opaque(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -216,6 +260,18 @@ cdef bint _container_rule(type cls, object value, Packer* packer) except -1:
     return False
 
 
+cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
+    if hasattr(cls, "__tvm_ffi_int__"):
+        packer.pack = <PackFunction>_pack_int_protocol
+    elif hasattr(cls, "__tvm_ffi_float__"):
+        packer.pack = <PackFunction>_pack_float_protocol
+    elif hasattr(cls, "__tvm_ffi_value__"):
+        packer.pack = <PackFunction>_pack_value_protocol
+    else:
+        return False
+    return True
+
+
 cdef bint _exception_rule(type cls, object value, Packer* packer) except -1:
     if not issubclass(cls, Exception):
         return False
@@ -286,6 +342,7 @@ add_rule(8, _stream_rule)
 add_rule(12, _number_rule)
 add_rule(22, _container_rule)
 add_rule(25, _pointer_rule)
+add_rule(33, _value_rule)
 add_rule(36, _exception_rule)
 add_rule(38, _opaque_rule)
 add_maker(_abi.kTVMFFINone, _make_none)

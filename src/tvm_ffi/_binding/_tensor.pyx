@@ -121,8 +121,10 @@ cdef class Tensor(CObject):
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
-        if dtype is not None:
-            array = array.astype(dtype, copy=False)
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"cannot convert {array.dtype} to {dtype} without a copy")
+            return array.astype(dtype)
         return array.copy() if copy else array
 
     def __dlpack_device__(self) -> tuple:

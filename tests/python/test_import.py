@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``import tvm_ffi`` in a fresh interpreter: light, quick and without side effects."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+
+import pytest
+
+FRAMEWORKS = {
+    "numpy",
+    "torch",
+    "jax",
+    "jaxlib",
+    "cupy",
+    "ml_dtypes",
+    "paddle",
+    "tensorflow",
+    "cuda",
+}
+# Heavy or telling modules of the standard library
+NOT_NEEDED = {
+    "subprocess",
+    "multiprocessing",
+    "asyncio",
+    "socket",
+    "ctypes",
+    "inspect",
+    "importlib.metadata",
+    "logging",
+    "pytest",
+    "setuptools",
+    "distutils",
+    "tempfile",
+    "shutil",
+    "json",
+}
+
+
+@pytest.fixture
+def modules_loaded(run_python):
+    """Return the names of the modules that the import adds."""
+    result = run_python(
+        textwrap.dedent("""
+            import sys
+            before = set(sys.modules)
+            import tvm_ffi
+            print("\\n".join(set(sys.modules) - before))
+        """)
+    )
+    assert result.returncode == 0, result.stderr
+    return set(result.stdout.split())
+
+
+def test_no_array_framework_is_loaded(modules_loaded):
+    assert "tvm_ffi.core" in modules_loaded
+    assert not {name.partition(".")[0] for name in modules_loaded} & FRAMEWORKS
+
+
+def test_no_module_is_loaded_that_is_not_needed(modules_loaded):
+    assert not modules_loaded & NOT_NEEDED
+
+
+WATCH = """
+import os, sys
+events = []
+NAMES = ("subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "socket.",
+         "os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.truncate", "os.link", "os.symlink",
+         "os.putenv", "os.unsetenv", "shutil.", "tempfile.", "os.chmod", "os.utime", "pty.")
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+def watch(event, args):
+    if event.startswith(NAMES):
+        events.append([event, repr(args)])
+    elif event == "open":
+        path, mode, flags = args
+        if (set(mode or "r") & set("wax+")) or (flags or 0) & WRITING:
+            events.append([event, repr(args)])
+sys.addaudithook(watch)
+import tvm_ffi
+seen = list(events)
+open(os.devnull, "w").close()
+import json
+print(json.dumps([seen, len(events) - len(seen)]))
+"""
+
+
+def test_no_process_is_started_and_nothing_is_written(run_python):
+    result = run_python(WATCH, "-B")  # without -B Python itself writes compiled files
+    assert result.returncode == 0, result.stderr
+    seen, num_seen_of_the_probe = json.loads(result.stdout)
+    assert seen == []
+    assert num_seen_of_the_probe == 1  # the hook does see writes
+    assert result.stderr == ""
+
+
+def test_no_signal_handler_is_installed(run_python):
+    result = run_python(
+        textwrap.dedent("""
+            import signal
+            def handlers():
+                # C handlers, which the signal module does not know, are in this bit mask
+                try:
+                    with open("/proc/self/status") as status:
+                        caught = [line for line in status if line.startswith("SigCgt")]
+                except OSError:
+                    caught = []
+                return [str(signal.getsignal(s)) for s in sorted(signal.valid_signals())], caught
+            before = handlers()
+            import tvm_ffi
+            print(handlers() == before)
+        """)
+    )
+    assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
+
+
+def test_no_thread_and_no_exit_handler_is_left(run_python):
+    result = run_python(
+        textwrap.dedent("""
+            import atexit, threading
+            before = atexit._ncallbacks()
+            import tvm_ffi
+            print(threading.active_count(), atexit._ncallbacks() - before)
+        """)
+    )
+    assert (result.returncode, result.stdout) == (0, "1 0\n"), result.stderr
+
+
+def test_import_costs_at_most_30_milliseconds(run_python):
+    """The best of several runs counts: a busy machine makes single ones slow."""
+    code = textwrap.dedent("""
+        import time
+        start = time.perf_counter()
+        import tvm_ffi
+        print((time.perf_counter() - start) * 1e3)
+    """)
+    times_ms = []
+    for _ in range(20):
+        result = run_python(code)
+        assert result.returncode == 0, result.stderr
+        times_ms.append(float(result.stdout))
+        if times_ms[-1] <= 30:
+            return
+    pytest.fail(f"no run out of {len(times_ms)} took 30 ms or less: {times_ms}")
+
+
+def test_import_after_torch_and_before_it(run_python):
+    pytest.importorskip("torch")
+    for first, second in (("torch", "tvm_ffi"), ("tvm_ffi", "torch")):
+        result = run_python(
+            f"import sys, {first}, {second}\n"
+            "kernels = tvm_ffi.load_module(sys.argv[1])\n"
+            "x = torch.zeros(3)\n"
+            "print(kernels.echo(x) is x)\n"
+        )
+        assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
+
+
+def test_import_works_without_site_packages_of_others(run_python):
+    """Nothing but the standard library is needed."""
+    blocked = ", ".join(f"{name!r}: None" for name in sorted(FRAMEWORKS | {"typing_extensions"}))
+    result = run_python(
+        f"import sys; sys.modules.update({{{blocked}}})\n"
+        "import tvm_ffi\n"
+        "print(tvm_ffi.load_module(sys.argv[1]).count(1, 2))\n"
+    )
+    assert (result.returncode, result.stdout) == (0, "2\n"), result.stderr
+
+
+def test_import_in_a_second_thread(run_python):
+    result = run_python(
+        "import threading\n"
+        "def work():\n"
+        "    import tvm_ffi\n"
+        "    print(tvm_ffi.convert_func(lambda x: x + 1)(41))\n"
+        "thread = threading.Thread(target=work); thread.start(); thread.join()\n"
+    )
+    assert (result.returncode, result.stdout, result.stderr) == (0, "42\n", "")
+
+
+def test_symbols_of_the_library_are_visible_to_the_process(run_python):
+    result = run_python(
+        "import tvm_ffi, ctypes\nprint(bool(ctypes.CDLL(None).TVMFFIFunctionCall))\n"
+    )
+    assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
+
+
+def test_public_names_exist():
+    import tvm_ffi
+
+    assert [name for name in tvm_ffi.__all__ if not hasattr(tvm_ffi, name)] == []
+    assert isinstance(tvm_ffi.__version__, str)
+    assert isinstance(tvm_ffi.__version_tuple__, tuple)
+    assert sys.modules["tvm_ffi.core"] is tvm_ffi.core
+
+
+def test_star_import_leaves_builtins_alone(run_python):
+    result = run_python("from tvm_ffi import *\nprint(bool(1), callable(load_module))\n")
+    assert (result.returncode, result.stdout) == (0, "True True\n"), result.stderr

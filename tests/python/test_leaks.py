@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nothing is left behind: memory in use before and after thousands of operations of each kind.
+
+Two measures are taken, because Python keeps small objects in memory of its own: the bytes that the
+C library's heap has handed out, and the number of blocks of Python's allocator.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import core
+
+from .forged import Framework, Source
+
+ROUNDS = 1000
+# Less than the smallest native object, or one Python object, per round; more than one-time costs.
+MAX_BYTES = 8 * ROUNDS
+MAX_BLOCKS = ROUNDS // 10
+
+
+class Text(str):
+    """A str of another class."""
+
+    __slots__ = ()
+
+
+class Broken:
+    """An exporter that raises."""
+
+    def __dlpack__(self, **arguments):
+        raise BufferError("no export")
+
+
+class Pointer:
+    """An object with an address."""
+
+    def __tvm_ffi_opaque_ptr__(self):
+        return 16
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+ARRAY = np.arange(24.0).reshape(2, 3, 4)
+DEEP = np.zeros((1,) * 12)
+LONG = "a text that does not fit the value"
+VALUES = {
+    "none": None,
+    "bool": True,
+    "int": 10**12,
+    "big-int": 2**80,
+    "float": 1.5,
+    "small-str": "small",
+    "long-str": LONG,
+    "str-subclass": Text(LONG),
+    "non-ascii": "caf\u00e9 " * 5,
+    "bytes": LONG.encode(),
+    "bytearray": bytearray(LONG.encode()),
+    "dtype": tvm_ffi.dtype("float32x4"),
+    "numpy-dtype": np.dtype("int16"),
+    "device": tvm_ffi.device("cuda:1"),
+    "pointer": ctypes.c_void_p(8),
+    "pointer-protocol": Pointer(),
+    "shape": tvm_ffi.Shape((1, 2, 3)),
+    "opaque": object(),
+    "callable": lambda: 1,
+    "exception": ValueError("as a value"),
+    "error": core.Error("ValueError", "m", "b"),
+    "tensor": tvm_ffi.from_dlpack(ARRAY),
+    "array": ARRAY,
+    "view": ARRAY[::-1, ::2],
+    "read-only": read_only(np.zeros(3)),
+    "many-dims": DEEP,
+    "numpy-scalar": np.float32(1.5),
+    "numpy-int": np.int64(5),
+}
+
+
+def raise_error():
+    raise KeyError("from a callback")
+
+
+def raise_new_class():
+    raise type("Fresh", (Exception,), {})("of a new class")
+
+
+def keep_and_forget(kernels, value):
+    kernels.keep(value)
+    kernels.kept()
+    kernels.forget()
+
+
+def register_and_remove():
+    tvm_ffi.register_global_func("test.leaks", lambda: 1)
+    tvm_ffi.get_global_func("test.leaks")()
+    tvm_ffi.remove_global_func("test.leaks")
+
+
+WORKS = {
+    "many-arguments": lambda k: k.count(*range(30), LONG, ARRAY, 2**90),
+    "callback": lambda k: k.call(lambda x, y: x, LONG, ARRAY),
+    "callback-with-lent-tensor": lambda k: k.call_with_lent(lambda t: t.ndim, ARRAY),
+    "callback-with-raw-str": lambda k: k.call_with_raw_str(len),
+    "callback-with-moved": lambda k: k.call_with_moved(lambda f: None, k.echo),
+    "taken": lambda k: k.take(core.ObjectRValueRef(tvm_ffi.convert_func(len))),
+    "convert-func": lambda k: tvm_ffi.convert_func(lambda: 1)(),
+    "new-tensor": lambda k: k.new_like(ARRAY),
+    "row-of-tensor": lambda k: k.first_row(ARRAY),
+    "from-dlpack": lambda k: tvm_ffi.from_dlpack(ARRAY),
+    "from-capsule": lambda k: tvm_ffi.from_dlpack(ARRAY.__dlpack__()),
+    "from-versioned-capsule": lambda k: tvm_ffi.from_dlpack(ARRAY.__dlpack__(max_version=(1, 0))),
+    "numpy": lambda k: k.echo(ARRAY).numpy(),
+    "export-unused": lambda k: k.echo(ARRAY).__dlpack__(),
+    "export-versioned-unused": lambda k: k.echo(ARRAY).__dlpack__(max_version=(1, 0)),
+    "exporter": lambda k: k.count(Source()),
+    "legacy-exporter": lambda k: k.count(Source(version=None)),
+    "copied-text": lambda k: k.copy_text(LONG),
+    "caught": lambda k: k.catch(raise_error),
+    "error-value": lambda k: core.Error("ValueError", LONG, LONG).py_error(),
+    "error-backtrace": lambda k: core.Error("ValueError", "", "").update_backtrace(LONG),
+    "registry": lambda k: register_and_remove(),
+    "missing-global": lambda k: tvm_ffi.get_global_func("test.none", allow_missing=True),
+    "function-wrapper": lambda k: k["count"],
+    "dtype": lambda k: tvm_ffi.dtype("float16x3"),
+    "device": lambda k: str(tvm_ffi.device("cuda:3")),
+    "stream": lambda k: tvm_ffi.use_raw_stream(tvm_ffi.device("cuda"), 3).__enter__().__exit__(),
+}
+
+FAILURES = {
+    "raise": (ValueError, lambda k: k["raise"]("ValueError", LONG)),
+    "raise-unknown-kind": (RuntimeError, lambda k: k["raise"]("Odd", LONG)),
+    "raise-with-backtrace": (ValueError, lambda k: k.raise_here()),
+    "fail-silently": (RuntimeError, lambda k: k.fail_silently(-1)),
+    "fail-with-minus-two": (RuntimeError, lambda k: k.fail_silently(-2)),
+    "already-set-kind": (RuntimeError, lambda k: k["raise"]("EnvErrorAlreadySet", "")),
+    "throw-unknown": (RuntimeError, lambda k: k.throw_unknown()),
+    "callback-raises": (KeyError, lambda k: k.call(raise_error)),
+    "callback-raises-new-class": (Exception, lambda k: k.call(raise_new_class)),
+    "callback-raises-through-two": (KeyError, lambda k: k.call(k.call, raise_error)),
+    "raised-again": (KeyError, lambda k: k.raise_object(k.catch(raise_error))),
+    "unknown-result": (ValueError, lambda k: k.return_borrowed(40)),
+    "borrowed-result": (ValueError, lambda k: k.return_borrowed(8)),
+    "bad-utf8": (UnicodeDecodeError, lambda k: k.return_bad_text(True)),
+    "lone-surrogate": (UnicodeEncodeError, lambda k: k.count(LONG, ARRAY, "\ud800")),
+    "container": (TypeError, lambda k: k.count(LONG, [1])),
+    "object-array": (TypeError, lambda k: k.count(LONG, np.zeros(1, object))),
+    "byte-order": (TypeError, lambda k: k.count(LONG, np.zeros(1, ">f4"))),
+    "odd-stride": (ValueError, lambda k: k.count(np.zeros(4, "i1,f4")["f1"])),
+    "keyword": (TypeError, lambda k: k.count(x=1)),
+    "empty-object": (ValueError, lambda k: k.count(LONG, tvm_ffi.Object())),
+    "empty-function": (ValueError, lambda k: tvm_ffi.Function()()),
+    "broken-exporter": (BufferError, lambda k: k.count(LONG, Broken())),
+    "forged-version": (ValueError, lambda k: k.count(Source(version=(9, 0)))),
+    "forged-ndim": (ValueError, lambda k: k.count(Source(ndim=-1))),
+    "forged-shape": (ValueError, lambda k: k.count(Source((-3, 4), version=None))),
+    "not-contiguous": (
+        RuntimeError,
+        lambda k: tvm_ffi.from_dlpack(ARRAY.T, require_contiguous=True),
+    ),
+    "export-read-only": (BufferError, lambda k: k.echo(read_only(np.zeros(3))).__dlpack__()),
+    "lent-exported": (BufferError, lambda k: k.call_with_lent(np.from_dlpack, ARRAY)),
+    "lent-returned": (ValueError, lambda k: k.call_with_lent(lambda t: t, ARRAY)),
+    "moved-out": ((ValueError, RuntimeError), lambda k: k.call_with_moved_out(len)),
+    "missing-function": (AttributeError, lambda k: k["no_such_function"]),
+    "missing-global": (ValueError, lambda k: tvm_ffi.get_global_func("test.none")),
+    "missing-file": (RuntimeError, lambda k: tvm_ffi.load_module("/no/such/file.so")),
+    "duplicate-name": (RuntimeError, lambda k: tvm_ffi.register_global_func("ffi.Shape", len)),
+    "unknown-dtype": (ValueError, lambda k: tvm_ffi.dtype("zz")),
+    "unknown-device": (ValueError, lambda k: tvm_ffi.device("zz")),
+    "bad-shape": (ValueError, lambda k: tvm_ffi.Shape([1, "x"])),
+}
+
+
+def in_use(kernels):
+    gc.collect()
+    return kernels.heap_bytes(), sys.getallocatedblocks()
+
+
+def check_growth(kernels, work, rounds=ROUNDS):
+    """Run the work many times, twice: what grows the first time may be a cache."""
+    growth = []
+    for _ in range(3):
+        for _ in range(rounds // 4 if not growth else rounds):
+            work(kernels)
+        heap_bytes, blocks = in_use(kernels)
+        growth.append((heap_bytes, blocks))
+    num_bytes, num_blocks = (after - before for before, after in zip(growth[1], growth[2]))
+    assert num_bytes < MAX_BYTES * rounds / ROUNDS + 4096, f"{num_bytes} bytes in {rounds} rounds"
+    assert num_blocks < MAX_BLOCKS, f"{num_blocks} Python blocks in {rounds} rounds"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _measurable(kernels, _no_function_is_leaked):
+    """Skip without statistics, and keep the collector from visiting what is there already."""
+    if kernels.heap_bytes() < 0:
+        pytest.skip("the C library does not tell how much memory is in use")
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+def test_measure_sees_a_leaked_object(kernels):
+    leaked = []
+    with pytest.raises(AssertionError, match="Python blocks"):
+        check_growth(kernels, lambda k: leaked.append(k.copy_text(LONG)))
+    with pytest.raises(AssertionError, match="bytes"):
+        check_growth(kernels, lambda k: leaked.append(k.new_like(ARRAY)))
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_passing_a_value_leaks_nothing(kernels, value):
+    check_growth(kernels, lambda k: k.echo(value))
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_keeping_a_value_leaks_nothing(kernels, value):
+    check_growth(kernels, lambda k: keep_and_forget(k, value))
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_returning_a_value_from_a_callback_leaks_nothing(kernels, value):
+    check_growth(kernels, lambda k: k.call(lambda x: x, value))
+
+
+@pytest.mark.parametrize("work", WORKS.values(), ids=WORKS)
+def test_work_leaks_nothing(kernels, work):
+    check_growth(kernels, work)
+
+
+@pytest.mark.parametrize(("error", "work"), FAILURES.values(), ids=FAILURES)
+def test_failure_leaks_nothing(kernels, error, work):
+    def attempt(k):
+        try:
+            work(k)
+        except error:
+            return
+        pytest.fail("nothing was raised")
+
+    check_growth(kernels, attempt, rounds=400)
+
+
+def test_native_threads_leak_nothing(kernels):
+    def attempt(k):
+        assert k.call_on_thread(lambda x: x, LONG) == LONG
+        try:
+            k.call_on_thread(raise_error)
+        except KeyError:
+            return
+
+    check_growth(kernels, attempt, rounds=200)
+
+
+@pytest.mark.parametrize("owning", [False, True], ids=["borrowing", "owning"])
+def test_exchange_tables_leak_nothing(kernels, owning):
+    framework = Framework(owning=owning)
+    tensor = framework.tensor_class(device=(2, 3))
+
+    def attempt(k):
+        k.count(tensor, LONG)
+        k.echo(tensor)
+        framework.stream_queries.clear()
+
+    check_growth(kernels, attempt)
+
+
+def test_torch_tensors_leak_nothing(kernels):
+    torch = pytest.importorskip("torch")
+    tensor, conjugated = torch.arange(6.0).reshape(2, 3), torch.tensor([1j]).conj()
+
+    def attempt(k):
+        k.echo(tensor)
+        k.new_like(tensor)
+        k.first_row(tensor)
+        k.last(tensor, ARRAY)
+        keep_and_forget(k, tensor.T)
+        k.call(lambda t: t, tensor)
+        tvm_ffi.from_dlpack(tensor)
+        try:
+            k.count(tensor, conjugated)
+        except TypeError:
+            return
+        pytest.fail("nothing was raised")
+
+    check_growth(kernels, attempt, rounds=400)
+
+
+def test_classes_that_come_and_go_leak_nothing(kernels):
+    def attempt(k):
+        k.count(type("Fresh", (), {})())
+        gc.collect()  # a class refers to itself
+
+    check_growth(kernels, attempt, rounds=400)

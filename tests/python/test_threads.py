@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many Python threads at once: calls, callbacks, errors, registrations, new types."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import core, registry
+
+NUM_THREADS = 8
+NUM_ROUNDS = 200
+
+
+@pytest.fixture
+def on_threads():
+    """Return a function that runs ``work(i)`` on as many threads, which start together."""
+
+    def run(work):
+        barrier = threading.Barrier(NUM_THREADS)
+        results = [None] * NUM_THREADS
+        failures = []
+
+        def body(i):
+            try:
+                barrier.wait(30)
+                results[i] = work(i)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=body, args=(i,)) for i in range(NUM_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        if failures:
+            raise failures[0]
+        return results
+
+    return run
+
+
+def test_calls_with_every_kind_of_value(kernels, on_threads):
+    shared = np.arange(5)
+
+    def work(i):
+        own = np.full(3, i)
+        values = [i, i / 4, f"short{i}", f"a text on the heap {i}", b"bytes" * i, None, 2**70 + i]
+        for _ in range(NUM_ROUNDS):
+            for value in values:
+                assert kernels.echo(value) == value
+            assert kernels.echo(own).numpy()[0] == i
+            assert kernels.last(shared, own, "x" * 20, i) == i
+        return kernels.weighted_sum(shared)
+
+    assert on_threads(work) == [40] * NUM_THREADS
+
+
+def test_callbacks(kernels, on_threads):
+    def work(i):
+        total = 0
+        for _ in range(NUM_ROUNDS):
+            total += kernels.call(lambda x: kernels.call(lambda y: y + i, x), 1)
+        return total
+
+    assert on_threads(work) == [NUM_ROUNDS * (1 + i) for i in range(NUM_THREADS)]
+
+
+def test_errors_stay_with_their_thread(kernels, on_threads):
+    def work(i):
+        original = LookupError(i)
+
+        def fail():
+            raise original
+
+        for _ in range(NUM_ROUNDS // 4):
+            with pytest.raises(LookupError) as caught:
+                kernels.call(fail)
+            assert caught.value is original
+            with pytest.raises(ValueError, match=f"^message {i}$"):
+                kernels["raise"]("ValueError", f"message {i}")
+
+    on_threads(work)
+
+
+def test_errors_on_native_threads(kernels, on_threads):
+    def work(i):
+        def fail():
+            raise LookupError(i)
+
+        for _ in range(20):
+            with pytest.raises(LookupError) as caught:
+                kernels.call_on_thread(fail)
+            assert caught.value.args == (i,)
+
+    on_threads(work)
+
+
+def test_registrations(on_threads):
+    def work(i):
+        for round_number in range(NUM_ROUNDS):
+            name = f"test.threads.{i}.{round_number}"
+            tvm_ffi.register_global_func(name, lambda i=i: i)
+            assert tvm_ffi.get_global_func(name)() == i
+            tvm_ffi.register_global_func("test.threads.shared", lambda i=i: i, override=True)
+            assert tvm_ffi.get_global_func("test.threads.shared")() in range(NUM_THREADS)
+            tvm_ffi.remove_global_func(name)
+
+    on_threads(work)
+    tvm_ffi.remove_global_func("test.threads.shared")
+    assert not [n for n in registry.list_global_func_names() if n.startswith("test.threads")]
+
+
+def test_one_name_is_registered_by_one_thread_only(on_threads):
+    def work(i):
+        try:
+            tvm_ffi.register_global_func("test.threads.once", lambda: i)
+        except RuntimeError:
+            return 0
+        return 1
+
+    try:
+        assert sum(on_threads(work)) == 1
+    finally:
+        tvm_ffi.remove_global_func("test.threads.once")
+
+
+def test_types_seen_for_the_first_time(kernels, on_threads):
+    def work(i):
+        for round_number in range(50):
+            cls = type(f"Class{i}_{round_number}", (), {"__tvm_ffi_opaque_ptr__": lambda self: 64})
+            assert kernels.payload(cls()) == 64
+            value = type("Plain", (), {})()
+            assert kernels.echo(value) is value
+
+    on_threads(work)
+
+
+def test_one_error_object_is_read_by_all_threads(kernels, on_threads):
+    error = core.Error("ValueError", "shared", '  File "f.c", line 1, in F\n')
+
+    def work(i):
+        for _ in range(NUM_ROUNDS // 4):
+            with pytest.raises(ValueError, match="shared"):
+                kernels.raise_object(error)
+        return error.message
+
+    assert on_threads(work) == ["shared"] * NUM_THREADS
+
+
+def test_modules_are_loaded_by_all_threads(kernel_library, on_threads):
+    def work(i):
+        return tvm_ffi.load_module(kernel_library, keep_module_alive=False)["count"](*range(i))
+
+    assert on_threads(work) == list(range(NUM_THREADS))
+
+
+def test_streams_stay_with_their_thread(kernels, on_threads):
+    device = tvm_ffi.device("cuda", 6)
+
+    def work(i):
+        for _ in range(NUM_ROUNDS):
+            with tvm_ffi.use_raw_stream(device, 100 + i):
+                assert kernels.stream(2, 6).value == 100 + i
+        return tvm_ffi.get_raw_stream(device)
+
+    assert on_threads(work) == [0] * NUM_THREADS
