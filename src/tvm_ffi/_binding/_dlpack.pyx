@@ -100,12 +100,14 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef int _check_lazy_view(PyObject* value, const _ExchangeClass* known) noexcept:
+cdef int _check_lazy_view(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
     """-1 with an exception set when the memory does not hold the values."""
     cdef const void* tensor
     if known.has_native_predicates:
         tensor = native_tensor(value, &known.views)
-        if not known.views.is_neg(tensor) and not known.views.is_conj(tensor):
+        if not known.views.is_neg(tensor) and (
+            loan.tensor.dtype.code != _abi.kDLComplex or not known.views.is_conj(tensor)
+        ):
             return 0
     return _cold_refuse_lazy_view(value)
 
@@ -184,7 +186,7 @@ cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known)
     if loan.tensor.data == NULL and _has_elements(&loan.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
         return -1
-    return _check_lazy_view(value, known) if known.has_lazy_views else 0
+    return _check_lazy_view(value, loan, known) if known.has_lazy_views else 0
 
 
 cdef int _choose_stream(

@@ -122,21 +122,23 @@ cdef int _raise_byte_order(PyObject* array) except -1:
         f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
 
 
-cdef int _check_odd_stride(PyObject* array, int dim) except -1:
-    """A stride between items is fine where no second item follows."""
-    if (<object>array).size == 0 or (<object>array).shape[dim] == 1:
-        return 0
-    raise ValueError(
-        f"strides[{dim}] is {(<object>array).strides[dim]} bytes, which is no multiple of the item "
-        f"size {(<object>array).itemsize}; copy the array first")
+cdef int _check_odd_strides(PyObject* value) except -1:
+    """A stride that ends between items is fine where no second item follows."""
+    cdef object array = <object>value
+    for dim in range(array.ndim):
+        if array.strides[dim] % array.itemsize != 0 and array.shape[dim] > 1 and array.size > 0:
+            raise ValueError(
+                f"strides[{dim}] is {array.strides[dim]} bytes, which is no multiple of the item "
+                f"size {array.itemsize}; copy the array first")
+    return 0
 
 
 # The cold functions above as the hot ones call them: through a pointer, which keeps their code out
 # of the way, and returning -1 with an exception set.
-cdef int (*_cold_check_odd_stride)(PyObject* array, int dim) noexcept
+cdef int (*_cold_check_odd_strides)(PyObject* array) noexcept
 cdef int (*_cold_raise_byte_order)(PyObject* array) noexcept
 cdef int (*_cold_find_extension_type)(PyObject* array, _KnownType* out) noexcept
-_cold_check_odd_stride = <int (*)(PyObject*, int) noexcept>_check_odd_stride
+_cold_check_odd_strides = <int (*)(PyObject*) noexcept>_check_odd_strides
 _cold_raise_byte_order = <int (*)(PyObject*) noexcept>_raise_byte_order
 _cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_extension_type
 
@@ -148,17 +150,17 @@ cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) no
     cdef const npy_intp* strides = PyArray_STRIDES(array)
     cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
     cdef int64_t* extents = extents_of(loan, ndim)
+    cdef npy_intp all_strides = 0
     cdef int dim
     if extents == NULL:
         return -1
     for dim in range(ndim):
-        if strides[dim] & within_item and _cold_check_odd_stride(value, dim) != 0:
-            return -1
+        all_strides |= strides[dim]
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     loan.tensor.ndim = ndim
     loan.tensor.shape = <int64_t*>PyArray_DIMS(array)
     loan.tensor.strides = extents + ndim
-    return 0
+    return 0 if (all_strides & within_item) == 0 else _cold_check_odd_strides(value)
 
 
 cdef inline int _fill(PyObject* value, Loan* loan) noexcept:

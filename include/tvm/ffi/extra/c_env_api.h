@@ -56,17 +56,20 @@ TVM_FFI_DLL int TVMFFIEnvSetDLPackManagedTensorAllocator(
     DLPackManagedTensorAllocator allocator, int write_to_global_context,
     DLPackManagedTensorAllocator* opt_out_original_allocator);
 
-/* Return the allocator in effect: the thread's own, else the process-wide default, else NULL.
+/* Return the allocator in effect: the thread's own, else the process-wide default, else NULL,
+ * which stands for the built-in allocator of CPU memory.
  *
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator(void);
 
-/* Allocate a tensor with the allocator in effect.
+/* Allocate a tensor with the allocator in effect; when none is set, compact row-major CPU memory
+ * comes from the built-in allocator.
  *
  * prototype   gives ndim, shape, dtype and device; borrowed until the call returns.
  * out         receives an owned Tensor.
- * Fails: RuntimeError when no allocator is set or it returns no tensor; otherwise the kind and
- *        message the allocator reports.
+ * Fails: RuntimeError when none is set and the device is not the CPU, or when the allocator
+ *        returns no tensor; ValueError for an ndim or shape that describes no tensor;
+ *        MemoryError; otherwise the kind and message the allocator reports.
  * Threads: any. */
 TVM_FFI_DLL int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* out);
 
