@@ -16,6 +16,9 @@ set_target_properties(tvm_ffi_objects PROPERTIES
   C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
 target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
+# The thread-local variables are a few pointers: they fit the room that the loader keeps for
+# libraries opened late, and are then read without a call.
+target_compile_options(tvm_ffi_objects PRIVATE -ftls-model=initial-exec)
 tvm_ffi_set_warnings(tvm_ffi_objects)
 
 add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)

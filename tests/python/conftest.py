@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels compiled once per session, fresh interpreters, and the gate against leaked functions."""
+"""Kernels compiled once per session, fresh interpreters, and the gate against leaked objects."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo
+from tvm_ffi._binding._object import live_object_count
 
 # A busy machine makes single examples slow.
 hypothesis.settings.register_profile("tests", deadline=None, database=None)
@@ -87,28 +88,21 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
     return run
 
 
-def _live_wrappers() -> dict[int, Any]:
-    """Return the functions and modules that are alive, without those that a module remembers."""
+def _count_live_objects() -> int:
+    """Return how many wrappers are alive, without the functions that modules remember."""
     gc.collect()
-    # By type(x): isinstance would ask the objects themselves, and some answer with warnings.
-    wrappers = (tvm_ffi.Function, tvm_ffi.Module)
-    found = [x for x in gc.get_objects() if issubclass(type(x), wrappers)]
-    remembered = {
-        id(value)
-        for module in found
-        if isinstance(module, tvm_ffi.Module)
-        for value in vars(module).values()
-    }
-    return {id(x): x for x in found if id(x) not in remembered}
+    modules = [x for x in gc.get_objects() if issubclass(type(x), tvm_ffi.Module)]
+    remembered = sum(len(vars(module)) for module in modules)
+    return live_object_count() - remembered
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_function_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
-    """Compare the live functions and modules before and after the tests of a file.
+def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
+    """Compare the number of live wrappers before and after the tests of a file.
 
-    Other objects are not known to the garbage collector; test_leaks.py measures memory.
+    What native code keeps without a wrapper is for test_leaks.py, which measures memory.
     """
-    before = set(_live_wrappers())
+    before = _count_live_objects()
     yield
-    leaked = [repr(x) for address, x in _live_wrappers().items() if address not in before]
-    assert not leaked, f"still alive after the tests of this file: {leaked}"
+    after = _count_live_objects()
+    assert after <= before, f"{after - before} objects more than before the tests of this file"

@@ -205,7 +205,7 @@ def check_growth(kernels, work, rounds=ROUNDS):
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _measurable(kernels, _no_function_is_leaked):
+def _measurable(kernels, _no_object_is_leaked):
     """Skip without statistics, and keep the collector from visiting what is there already."""
     if kernels.heap_bytes() < 0:
         pytest.skip("the C library does not tell how much memory is in use")

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Which conversion a value takes: the tables behind `_convert.pxd`."""
 
 import weakref

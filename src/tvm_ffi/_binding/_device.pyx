@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Devices, and the current stream of each."""
 
 from cpython.ref cimport PyObject

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Tensors of other libraries: the DLPack exchange table, `__dlpack__`, and bare capsules.
 
 The exchange table is a struct of C functions that a tensor class names in its attribute

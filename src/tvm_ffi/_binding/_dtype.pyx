@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Data types as values: code, bits, lanes.  The public `tvm_ffi.dtype` is a str built on this."""
 
 from cpython.ref cimport PyObject

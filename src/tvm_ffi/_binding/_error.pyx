@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Errors across the boundary: native errors become Python exceptions and back, here alone.
 
 A Python exception that enters native code travels inside the native error (`_ErrorObject` below)

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Functions: calls from Python into native code, and Python callables as native functions.
 
 The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """What the process owes to native libraries: the C ABI's symbols, and the interpreter's."""
 
 from tvm_ffi._binding cimport _abi

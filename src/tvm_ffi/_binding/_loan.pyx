@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """The pool of loans, and what becomes of a loan that outlives its call; see `_loan.pxd`."""
 
 from cpython.ref cimport Py_INCREF, PyObject

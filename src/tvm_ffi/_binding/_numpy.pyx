@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """NumPy arrays as argument tensors, read through NumPy's C API.
 
 NumPy is never imported from here: the C API is bound when the first array arrives, and by then

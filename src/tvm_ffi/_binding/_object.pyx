@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Handles of native objects as Python objects, and which class stands for which type."""
 
 cimport cython
@@ -8,6 +7,9 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._interpreter cimport release_python_object
+
+# Handle owners that are alive, whatever their class.
+cdef Py_ssize_t _num_live_objects = 0
 
 # The class of each type index; None where it is not decided yet.
 cdef list _class_by_index = []
@@ -23,7 +25,13 @@ cdef class CObject:
     reference count is atomic.
     """
 
+    def __cinit__(self):
+        global _num_live_objects
+        _num_live_objects += 1
+
     def __dealloc__(self):
+        global _num_live_objects
+        _num_live_objects -= 1
         if self.chandle != NULL:
             _abi.TVMFFIObjectDecRef(self.chandle)
 
@@ -129,6 +137,11 @@ cdef int new_opaque(object value, _abi.TVMFFIObjectHandle* out) except -1:
         release_python_object(<void*>value)
         raise MemoryError()
     return 0
+
+
+def live_object_count() -> int:
+    """Return how many wrappers of native objects are alive in this process."""
+    return _num_live_objects
 
 
 def opaque_object(value) -> OpaquePyObject:

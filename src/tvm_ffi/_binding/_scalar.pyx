@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """None, numbers, pointers, and the fallback for values that native code cannot look into."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Shapes: a tuple of int in Python, a row of int64 in native code."""
 
 from cpython.ref cimport PyObject

@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New

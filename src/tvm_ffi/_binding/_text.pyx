@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Strings and bytes.
 
 Up to 7 bytes travel inside the value.  Longer content is not copied on the way in: the native

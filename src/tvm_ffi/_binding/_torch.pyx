@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# cython: language_level=3, freethreading_compatible=True
 """Asking torch, at the cost of a C call, whether a tensor is a conjugated or negated view.
 
 The exchange table exports such views without their mark, so every torch argument has to be asked.

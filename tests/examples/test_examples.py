@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples as their users meet them: copied elsewhere, built by the commands of their READMEs.
+
+`ctest` runs the same C programs linked to an instrumented library, see CMakeLists.txt beside this.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parents[1] / "examples"
+NAMES = ("abi_overview", "quickstart", "stable_c_abi")
+C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+# Imported by each interpreter that finds it in PYTHONPATH: `import torch` then fails.
+HIDE_TORCH = "import sys\n\nsys.modules['torch'] = None\n"
+NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
+
+CC = shlex.split(os.environ.get("CC") or "cc")
+# The environment's own programs come first, also when it is not activated.
+SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+
+needs_cc = pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}")
+needs_cmake = pytest.mark.skipif(shutil.which("cmake", path=SEARCH) is None, reason="no cmake")
+
+# ---- What is printed, written by hand ------------------------------------------------------------
+
+
+def expected(name: str) -> str:
+    """Return the output of a C program, which ctest compares with the same file."""
+    return (HERE / "expected" / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def expected_of_load_py(torch: bool) -> str:
+    return (
+        "NumPy    strides (-8,) bytes: x = [9. 7. 5. 3. 1.], y = [10.  8.  6.  4.  2.]\n"
+        + (
+            "PyTorch  stride 3: x = [1.0, 4.0, 7.0, 10.0], y = [2.0, 5.0, 8.0, 11.0]\n"
+            if torch
+            else NO_TORCH_LINE
+        )
+        + "TypeError  add_one_cpu(x, y): argument 1 `y`: expected a Tensor or DLTensor*, got None\n"
+        "TypeError  add_one_cpu(x, y): argument 1 `y`: expected dtype float32, got float64\n"
+        "ValueError add_one_cpu(x, y): argument 1 `y`: expected ndim 1, got ndim 2\n"
+        "ValueError add_one_cpu(x, y): argument 1 `y`: "
+        "expected the length of `x`, 3, got length 4\n"
+    )
+
+
+def expected_of_run_py(torch: bool) -> str:
+    return (
+        "NumPy    add_one([1.0, 2.0, 3.0, 4.0]) wrote into buffer[2:6] of "
+        "[0.0, 0.0, 2.0, 3.0, 4.0, 5.0, 0.0, 0.0]: correct\n"
+        + (
+            "PyTorch  add_one in place turned [1.0, 2.0, 3.0, 4.0] into "
+            "[2.0, 3.0, 4.0, 5.0]: correct\n"
+            if torch
+            else NO_TORCH_LINE
+        )
+        + "float64  raised TypeError: "
+        "add_one(x, y): `x` must be float32, got dtype code 2 of 64 bits\n"
+    )
+
+
+# ---- Tools ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory) -> dict[str, str]:
+    """Return variables with which `cc` is the chosen compiler and `python` this interpreter."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name, command in {"cc": CC, "python": [sys.executable]}.items():
+        program = shutil.which(command[0]) or command[0]
+        script = folder / name
+        line = shlex.join([program, *command[1:]])
+        script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+    return {**os.environ, "PATH": os.pathsep.join([str(folder), SEARCH]), "LC_ALL": "C"}
+
+
+@pytest.fixture
+def run(environment):
+    """Return a function that runs a command and returns its output; status 0 is expected."""
+
+    def run(*command: str | Path, cwd: Path, status: int = 0, **variables: str) -> str:
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env={**environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}"
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def example(tmp_path):
+    """Return a function that copies an example, without what was built in it."""
+
+    def copy(name: str) -> Path:
+        target = tmp_path / "a copy" / name  # commands that forget to quote a path fail
+        shutil.copytree(EXAMPLES / name, target, ignore=shutil.ignore_patterns("build"))
+        return target
+
+    return copy
+
+
+@pytest.fixture
+def without_torch(tmp_path):
+    """Return the variables of an environment in which PyTorch seems not to be installed."""
+    folder = tmp_path / "without_torch"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(HIDE_TORCH, encoding="utf-8")
+    inherited = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), inherited]))}
+
+
+def readme_blocks(name: str, language: str) -> list[str]:
+    """Return the fenced blocks of one language in the README of an example."""
+    text = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [content for found, content in blocks if found == language]
+
+
+# ---- The READMEs ---------------------------------------------------------------------------------
+
+# What each block of commands prints in the end; before that a build may print anything.
+README_OUTPUTS = {
+    "abi_overview": [expected("abi_overview")] * 2,
+    "quickstart": [expected_of_run_py(HAS_TORCH) + expected("quickstart")],
+    "stable_c_abi": [expected("load") + expected_of_load_py(HAS_TORCH), expected("load")],
+}
+
+
+def test_every_example_is_tested():
+    folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
+    assert folders == set(NAMES) == set(README_OUTPUTS)
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [(name, index) for name, outputs in README_OUTPUTS.items() for index in range(len(outputs))],
+)
+def test_commands_of_the_readme(example, run, name, index):
+    """Each block works by itself in a fresh copy."""
+    block = readme_blocks(name, "sh")[index]
+    if "cmake" in block and shutil.which("cmake", path=SEARCH) is None:
+        pytest.skip("no cmake")
+    output = run("sh", "-euc", block, cwd=example(name))
+    if "cmake" in block:
+        assert output.endswith("\n" + README_OUTPUTS[name][index])
+    else:
+        assert output == README_OUTPUTS[name][index]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_commands_of_the_readme_are_left_out(name):
+    assert len(readme_blocks(name, "sh")) == len(README_OUTPUTS[name])
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("quickstart", [expected_of_run_py(torch=True) + expected("quickstart")]),
+        ("stable_c_abi", [expected("load"), expected_of_load_py(torch=True)]),
+    ],
+)
+def test_the_readme_shows_what_is_printed(name, shown):
+    assert readme_blocks(name, "") == shown
+
+
+def test_regions_that_documents_quote():
+    """Each region named in the README is in the code once, and each in the code is named."""
+    readme = (EXAMPLES / "abi_overview" / "README.md").read_text(encoding="utf-8")
+    table = "\n".join(line for line in readme.splitlines() if line.startswith("|"))
+    named = sorted(re.findall(r"`([\w.]+)`", table))
+    code = (EXAMPLES / "abi_overview" / "example_code.c").read_text(encoding="utf-8")
+    for mark in ("begin", "end"):
+        assert sorted(re.findall(rf"^/\* \[([\w.]+)\.{mark}\] \*/$", code, re.MULTILINE)) == named
+
+
+# ---- Python without PyTorch ----------------------------------------------------------------------
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("name", "source", "library", "program", "output"),
+    [
+        (
+            "quickstart",
+            "kernel.c",
+            "add_one.so",
+            ["run.py", "build/add_one.so"],
+            expected_of_run_py(torch=False),
+        ),
+        (
+            "stable_c_abi",
+            "src/add_one_cpu.c",
+            "add_one_cpu.so",
+            ["load.py"],
+            expected_of_load_py(torch=False),
+        ),
+    ],
+    ids=["quickstart", "stable_c_abi"],
+)
+def test_python_without_pytorch(
+    example, run, without_torch, name, source, library, program, output
+):
+    folder = example(name)
+    build_library(run, folder, source, library)
+    assert run("python", *program, cwd=folder, **without_torch) == output
+
+
+def build_library(run, folder: Path, source: str, library: str) -> None:
+    """Compile a kernel in the shortest way: nothing is linked."""
+    (folder / "build").mkdir()
+    flags = [f"-I{path}" for path in libinfo.include_paths()]
+    command = ["cc", "-std=c11", "-shared", "-fPIC", source, *flags, "-o", f"build/{library}"]
+    assert run(*command, cwd=folder) == ""
+
+
+# ---- CMake ---------------------------------------------------------------------------------------
+
+
+def configure(run, folder: Path, *options: str, status: int = 0) -> str:
+    """Let CMake find the package by tvm_ffi_ROOT alone."""
+    root = run("tvm-ffi-config", "--cmakedir", cwd=folder).strip()
+    settings = [f"-Dtvm_ffi_ROOT={root}", "-DTVM_FFI_CONFIG=OFF", *options]
+    return run("cmake", "-S", ".", "-B", "build", *settings, cwd=folder, status=status)
+
+
+@needs_cc
+@needs_cmake
+@pytest.mark.parametrize(
+    ("options", "built"),
+    [
+        ([], {"add_one_cpu.so", "load"}),
+        (["-DEXAMPLE_NAME=kernel"], {"add_one_cpu.so"}),
+        (["-DEXAMPLE_NAME=load"], {"load"}),
+    ],
+    ids=["both", "kernel", "load"],
+)
+def test_cmake_builds_what_is_asked_for(example, run, options, built):
+    folder = example("stable_c_abi")
+    configure(run, folder, *options)
+    run("cmake", "--build", "build", cwd=folder)
+    found = {name for name in ("add_one_cpu.so", "load") if (folder / "build" / name).is_file()}
+    assert found == built
+    if built == {"add_one_cpu.so", "load"}:
+        assert run("build/load", cwd=folder) == expected("load")
+
+
+@needs_cc
+@needs_cmake
+def test_cmake_refuses_other_names(example, run):
+    output = configure(run, example("stable_c_abi"), "-DEXAMPLE_NAME=both", status=1)
+    assert 'EXAMPLE_NAME must be kernel, load or empty, got "both"' in " ".join(output.split())
+
+
+# ---- Compilers -----------------------------------------------------------------------------------
+
+
+@needs_cc
+@pytest.mark.parametrize("source", C_SOURCES, ids=str)
+def test_strict_c11_without_warnings(run, tmp_path, source):
+    flags = ["-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"]
+    flags += [f"-I{path}" for path in libinfo.include_paths()]
+    assert run("cc", *flags, "-c", EXAMPLES / source, "-o", "object.o", cwd=tmp_path) == ""
+
+
+@pytest.fixture
+def sanitized(run, tmp_path):
+    """Return a function that compiles sources with sanitizers and links the installed library."""
+    sanitizers = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    (tmp_path / "probe.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+    try:
+        run("cc", *sanitizers, "probe.c", "-o", "probe", cwd=tmp_path)
+        run("./probe", cwd=tmp_path)
+    except AssertionError as error:
+        pytest.skip(f"the compiler has no sanitizers: {error}")
+    flags = run("tvm-ffi-config", "--cflags", "--ldflags", "--libs", cwd=tmp_path).split()
+    flags.append(f"-Wl,-rpath,{Path(libinfo.find_libtvm_ffi()).parent}")
+
+    def compile_one(source: str, target: str, *options: str) -> Path:
+        path = EXAMPLES / source
+        run("cc", "-std=c11", *sanitizers, *options, path, *flags, "-o", target, cwd=tmp_path)
+        return tmp_path / target
+
+    return compile_one
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("program", "kernel", "output"),
+    [
+        ("abi_overview/example_code.c", None, expected("abi_overview")),
+        ("quickstart/main.c", "quickstart/kernel.c", expected("quickstart")),
+        ("stable_c_abi/src/load.c", "stable_c_abi/src/add_one_cpu.c", expected("load")),
+    ],
+    ids=NAMES,
+)
+def test_sanitizers_find_nothing(sanitized, run, tmp_path, program, kernel, output):
+    """As a user would run them, with the library as it is installed."""
+    command = [sanitized(program, "program")]
+    if kernel is not None:
+        command.append(sanitized(kernel, "kernel.so", "-shared", "-fPIC"))
+    options = {
+        "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1",
+        "LSAN_OPTIONS": "use_stacks=0",  # what dead frames left there would hide leaks
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    }
+    assert run(*command, cwd=tmp_path, **options) == output
