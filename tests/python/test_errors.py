@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import textwrap
 import time
 import traceback
+import weakref
 
 import pytest
 
@@ -181,21 +183,21 @@ def test_python_class_becomes_the_native_kind(kernels, cls):
 
 
 @pytest.mark.parametrize(
-    ("exception", "kind"),
+    ("cls", "kind"),
     [
-        (NotImplementedError("x"), "RuntimeError"),
-        (RecursionError("x"), "RuntimeError"),
-        (UnicodeError("x"), "ValueError"),
-        (ModuleNotFoundError("x"), "RuntimeError"),
-        (OSError("x"), "RuntimeError"),
-        (PlainError("x"), "RuntimeError"),
-        (SystemExit("x"), "RuntimeError"),
-        (KeyboardInterrupt("x"), "RuntimeError"),
+        (NotImplementedError, "RuntimeError"),
+        (RecursionError, "RuntimeError"),
+        (UnicodeError, "ValueError"),
+        (ModuleNotFoundError, "RuntimeError"),
+        (OSError, "RuntimeError"),
+        (PlainError, "RuntimeError"),
+        (SystemExit, "RuntimeError"),
+        (KeyboardInterrupt, "RuntimeError"),
     ],
-    ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else value,
+    ids=lambda value: value.__name__ if isinstance(value, type) else value,
 )
-def test_other_classes_become_the_nearest_registered_kind(kernels, exception, kind):
-    assert kernels.catch(raiser(exception)).kind == kind
+def test_other_classes_become_the_nearest_registered_kind(kernels, cls, kind):
+    assert kernels.catch(raiser(cls("x"))).kind == kind
 
 
 def test_python_lines_stand_in_the_native_backtrace(kernels):
@@ -244,12 +246,11 @@ def test_the_same_exception_object_comes_back(kernels):
 
 
 @pytest.mark.parametrize(
-    "exception",
-    [PlainError("x"), StopIteration(3), KeyboardInterrupt(), SystemExit(4), GeneratorExit()],
-    ids=lambda exception: type(exception).__name__,
+    "cls", [PlainError, StopIteration, KeyboardInterrupt, SystemExit, GeneratorExit]
 )
-def test_classes_without_a_kind_come_back_as_themselves(kernels, exception):
-    with pytest.raises(type(exception)) as caught:
+def test_classes_without_a_kind_come_back_as_themselves(kernels, cls):
+    exception = cls("x")
+    with pytest.raises(cls) as caught:
         kernels.call(raiser(exception))
     assert caught.value is exception
 
@@ -481,3 +482,24 @@ def test_ctrl_c_ends_a_long_native_call(kernel_library, how):
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=15)
     assert (process.returncode, output, errors) == (0, "interrupted 2\n", "")
+
+
+def test_error_that_its_own_traceback_leads_to_is_collected(kernels):
+    """An error as a value held the exception where the garbage collector could not see it."""
+
+    def hold():
+        error = kernels.catch(raiser(ValueError("x")))  # frames of the traceback hold `error`
+        return weakref.ref(error)
+
+    held = hold()
+    gc.collect()
+    assert held() is None
+
+
+def test_error_passed_back_to_native_code_is_raised_as_the_same_exception(kernels):
+    original = ValueError("x")
+    error = kernels.catch(raiser(original))
+    assert error.py_error() is original
+    with pytest.raises(ValueError, match="x") as caught:
+        kernels.rethrow(error)
+    assert caught.value is original

@@ -4,7 +4,10 @@ from tvm_ffi._binding._object cimport CObject
 
 
 cdef class Error(CObject):
-    pass
+    # The Python exception behind the error.  It is taken out of the native object while a Python
+    # object stands for the error, where the garbage collector can see it: a traceback's frames
+    # often lead back to whoever holds the error.
+    cdef object carried
 
 
 # Set the Python exception for a native call that returned `code` (not 0); always returns -1, so
@@ -18,5 +21,9 @@ cdef void set_exception(object exception) noexcept
 cdef int check(int code) except -1
 # An owned native error that carries the exception.
 cdef _abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
+# The Error of an owned handle, which is taken over.
+cdef Error wrap_error(_abi.TVMFFIObjectHandle owned)
+# The handle, borrowed, for native code; it carries the exception again.
+cdef _abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
 # The traceback without the entries in front that belong to this package's own code.
 cdef object without_binding_frames(object traceback)

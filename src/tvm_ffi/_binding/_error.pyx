@@ -271,21 +271,23 @@ cdef object _new_exception(_abi.TVMFFIErrorCell* cell):
     return exception if isinstance(exception, BaseException) else RuntimeError(message)
 
 
-cdef object _take_exception(_abi.TVMFFIObjectHandle handle):
-    """The Python exception that the error has carried, else a new one.
+cdef Error wrap_error(_abi.TVMFFIObjectHandle owned):
+    cdef _ErrorObject* native = <_ErrorObject*>owned
+    cdef Error error = Error.__new__(Error)
+    error.chandle = owned
+    if native.header.deleter == _delete_error and native.exception != NULL:
+        error.carried = <object>native.exception
+        Py_XDECREF(native.exception)
+        native.exception = NULL
+    return error
 
-    The native error gives its reference up: the exception refers to the error from now on
-    (`__tvm_ffi_error__`), and the two must not keep each other alive.
-    """
-    cdef _ErrorObject* error = <_ErrorObject*>handle
-    cdef PyObject* carried
-    if error.header.deleter == _delete_error and error.exception != NULL:
-        carried = error.exception
-        error.exception = NULL
-        exception = <object>carried
-        Py_XDECREF(carried)
-        return exception
-    return _new_exception(_abi.TVMFFIErrorGetCellPtr(handle))
+
+cdef _abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
+    cdef _ErrorObject* native = <_ErrorObject*>handle_of(error)
+    if error.carried is not None and native.exception == NULL:
+        Py_INCREF(error.carried)  # only our own native errors have ever carried one
+        native.exception = <PyObject*>error.carried
+    return native
 
 
 cdef bytes _native_backtrace(_abi.TVMFFIObjectHandle handle, bint is_original):
@@ -302,9 +304,13 @@ cdef int _set_exception(_abi.TVMFFIObjectHandle handle) except -2:
     """Set the Python exception for an owned native error."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
     cdef bint is_original = native.header.deleter == _delete_error and native.exception != NULL
-    cdef object error = wrap_object(handle)  # owns the handle from here on
-    cdef object exception = _take_exception(handle)
+    cdef Error error = wrap_error(handle)  # owns the handle from here on
+    cdef object exception = error.carried
     cdef tuple codes = _cached_codes_of(_native_backtrace(handle, is_original))
+    # The exception will refer to the error, so the error need not refer to the exception.
+    error.carried = None
+    if exception is None:
+        exception = _new_exception(_abi.TVMFFIErrorGetCellPtr(handle))
     try:
         exception.__tvm_ffi_error__ = error
     except AttributeError:  # a class with slots: the link is a convenience
@@ -415,7 +421,9 @@ cdef class Error(CObject):
             self.chandle, &view, _abi.kTVMFFIBacktraceUpdateModeReplace)
 
     def py_error(self) -> BaseException:
-        """Return an exception of the class registered for the kind, with this error's frames."""
+        """Return the Python exception behind the error, else one of the class for its kind."""
+        if self.carried is not None:
+            return self.carried
         _abi.TVMFFIObjectIncRef(handle_of(self))
         try:
             _set_exception(self.chandle)
@@ -440,7 +448,7 @@ cdef object _wrap_shared(_abi.TVMFFIObjectHandle handle):
 
 def error_from_exception(exception: BaseException) -> Error:
     """Return a native error that carries the exception."""
-    return wrap_object(new_native_error(exception))
+    return wrap_error(new_native_error(exception))
 
 
 register_class(_abi.kTVMFFIError, Error)

@@ -10,7 +10,9 @@ from tvm_ffi._binding._convert cimport (
     CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object,
     pack_temporary, packer_of,
 )
-from tvm_ffi._binding._error cimport check, new_native_error
+from tvm_ffi._binding._error cimport (
+    Error, check, native_error_of, new_native_error, wrap_error,
+)
 from tvm_ffi._binding._object cimport (
     CObject, ObjectRValueRef, handle_of, new_opaque,
 )
@@ -121,6 +123,12 @@ cdef int _pack_object(
     return pack_object(out, handle.type_index, handle)
 
 
+cdef int _pack_error(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return pack_object(out, _abi.kTVMFFIError, native_error_of(<Error>value))
+
+
 cdef int _pack_object_protocol(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -203,7 +211,9 @@ cdef int _pack_exception(
 # ---- rules: numbers give the order of python-api 3.1 ----------------------------------------
 
 cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
-    if issubclass(cls, CObject):
+    if issubclass(cls, Error):
+        packer.pack = <PackFunction>_pack_error
+    elif issubclass(cls, CObject):
         packer.pack = <PackFunction>_pack_object
     elif issubclass(cls, ObjectRValueRef):
         packer.pack = <PackFunction>_pack_rvalue_ref
@@ -323,6 +333,10 @@ cdef object _make_opaque(_abi.TVMFFIAny* owned, CallState* state):
     return result
 
 
+cdef object _make_error(_abi.TVMFFIAny* owned, CallState* state):
+    return wrap_error(owned.v_obj)
+
+
 cdef object _refuse_borrowed(_abi.TVMFFIAny* owned, CallState* state):
     names = {
         _abi.kTVMFFIRawStr: "RawStr",
@@ -351,6 +365,7 @@ add_maker(_abi.kTVMFFIFloat, _make_float)
 add_maker(_abi.kTVMFFIOpaquePtr, _make_pointer)
 add_maker(_abi.kTVMFFIBigInt, _make_big_int)
 add_maker(_abi.kTVMFFIOpaquePyObject, _make_opaque)
+add_maker(_abi.kTVMFFIError, _make_error)
 add_maker(_abi.kTVMFFIRawStr, _refuse_borrowed)
 add_maker(_abi.kTVMFFIByteArrayPtr, _refuse_borrowed)
 add_maker(_abi.kTVMFFIObjectRValueRef, _refuse_borrowed)

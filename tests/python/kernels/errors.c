@@ -81,3 +81,9 @@ KERNEL(wait_for_signal) {
   }
   return ReturnInt(result, 0);
 }
+
+/* Raises the error that is its argument. */
+KERNEL(rethrow) {
+  TVMFFIErrorSetRaised(args[0].v_obj);
+  return -1;
+}
