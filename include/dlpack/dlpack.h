@@ -145,10 +145,10 @@ typedef struct DLManagedTensor {
 } DLManagedTensor;
 
 /* Bits of DLManagedTensorVersioned.flags. */
-#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)              /* consumer must not write */
-#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)              /* fresh copy, shared with nobody */
-#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL) /* each value in its own byte(s) \
-                                                                 */
+#define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL) /* consumer must not write */
+#define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL) /* fresh copy, shared with nobody */
+/* Each value of fewer than 8 bits stands in a byte of its own. */
+#define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 
 /* Owned tensor of DLPack 1.x (capsule name "dltensor_versioned").
  *

@@ -35,9 +35,8 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 
 // Machinery of the FFI itself, which tells a reader nothing.
 bool IsHidden(std::string_view name) {
-  for (std::string_view prefix :
-       {"tvm::ffi::Function", "tvm::ffi::detail::", "tvm::ffi::runtime::", "TVMFFI", "__libc_",
-        "ffi_call_", "__pyx_"}) {
+  for (std::string_view prefix : {"tvm::ffi::Function", "tvm::ffi::detail::", "tvm::ffi::runtime::",
+                                  "TVMFFI", "__libc_", "ffi_call_", "__pyx_"}) {
     if (StartsWith(name, prefix)) return true;
   }
   return false;
@@ -47,7 +46,8 @@ bool IsHidden(std::string_view name) {
 bool IsBoundary(std::string_view name) {
   return name == "TVMFFIFunctionCall" || name == "slot_tp_call" ||
          name == "object_is_not_callable" || StartsWith(name, "_Py") ||
-         StartsWith(name, "PyObject") || StartsWith(name, "PyEval") || StartsWith(name, "PyVectorcall");
+         StartsWith(name, "PyObject") || StartsWith(name, "PyEval") ||
+         StartsWith(name, "PyVectorcall");
 }
 
 std::string Demangle(const char* symbol) {
