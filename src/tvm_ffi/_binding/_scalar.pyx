@@ -178,8 +178,7 @@ cdef int _pack_value_protocol(
     cdef object inner = <object>value
     cdef _abi.TVMFFIObjectHandle keep_alive = NULL
     cdef const Packer* inner_packer
-    cdef int step
-    for step in range(_MAX_UNWRAP_STEPS):
+    for _ in range(_MAX_UNWRAP_STEPS):
         if not hasattr(type(inner), "__tvm_ffi_value__"):
             break
         inner = inner.__tvm_ffi_value__()
