@@ -15,10 +15,10 @@
 
 namespace tvm::ffi::runtime {
 
-inline constexpr uint64_t kStrongOne = 1;
-inline constexpr uint64_t kWeakOne = uint64_t{1} << 32;
-inline constexpr uint64_t kBothOne = kStrongOne | kWeakOne;
-inline constexpr uint64_t kStrongMask = kWeakOne - 1;
+inline constexpr uint64_t kStrongOne = TVM_FFI_REF_COUNT_STRONG_ONE;
+inline constexpr uint64_t kWeakOne = TVM_FFI_REF_COUNT_WEAK_ONE;
+inline constexpr uint64_t kBothOne = TVM_FFI_REF_COUNT_INITIAL;
+inline constexpr uint64_t kStrongMask = TVM_FFI_REF_COUNT_STRONG_MASK;
 
 inline void IncRef(TVMFFIObject* object) noexcept {
   __atomic_fetch_add(&object->combined_ref_count, kStrongOne, __ATOMIC_RELAXED);

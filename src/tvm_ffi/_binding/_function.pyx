@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions: calls from Python into native code, and Python callables as native functions.
+"""Functions: calls from Python into native code.
 
 The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the
 exact type for the commonest types and one cached function pointer for all others; then one
@@ -11,23 +11,24 @@ import os
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._callback cimport new_callback
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, PackerTable, add_rule, begin_call, choose_packer, find_packer,
-    make_object, pack_object, pack_owned, pack_temporary, packer_table, release_temporaries,
+    CallState, Packer, PackerTable, begin_call, choose_packer, find_packer, make_object,
+    pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding._error cimport (
-    check, raise_from_native, raise_to_native, set_exception, without_binding_frames,
+    check, raise_from_native, set_exception, without_binding_frames,
 )
-from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_object
+from tvm_ffi._binding._interpreter cimport release_python_object
 from tvm_ffi._binding._loan cimport LoanPool, loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
-from tvm_ffi._binding._tensor cimport LentTensor, Tensor, lend_tensor, wrap_tensor
-from tvm_ffi._binding._text cimport pack_str, text_of
+from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding._text cimport pack_str
 
 from tvm_ffi._binding._object import register_class
 
@@ -59,8 +60,6 @@ cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
     void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
     void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
-    PyObject* PyObject_Vectorcall(
-        PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
 
@@ -275,144 +274,6 @@ cdef str _display_name(Function function):
     return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
 
 
-# ---- native calls Python -------------------------------------------------------------------
-
-cdef object _argument_to_python(const _abi.TVMFFIAny* view):
-    """A callback argument, which is borrowed: objects get a reference of their own."""
-    cdef int32_t index = view.type_index
-    cdef _abi.TVMFFIAny owned = view[0]
-    if index == _abi.kTVMFFIInt:
-        return view.v_int64
-    if index in (_abi.kTVMFFIRawStr, _abi.kTVMFFIByteArrayPtr):
-        return text_of(view)
-    if index == _abi.kTVMFFIDLTensorPtr:
-        return lend_tensor(<_abi.DLTensor*>view.v_ptr)
-    if index == _abi.kTVMFFIObjectRValueRef:
-        if (<void**>view.v_ptr)[0] == NULL:
-            raise ValueError("RValueRef already moved")
-        check(_abi.TVMFFIAnyViewToOwnedAny(view, &owned))
-    elif index >= _abi.kTVMFFIStaticObjectBegin:
-        _abi.TVMFFIObjectIncRef(owned.v_obj)
-    return make_object(&owned, NULL)
-
-
-cdef void _end_loans(PyObject** values, int32_t count) noexcept:
-    """Empty the tensors that were lent for this call; Python may have kept them."""
-    cdef int32_t i
-    for i in range(count):
-        if isinstance(<object>values[i], LentTensor):
-            (<LentTensor>values[i]).dltensor = NULL
-
-
-cdef inline int _pack_answer(PyObject* answer, _abi.TVMFFIAny* result) noexcept:
-    """Pack an owned result; an int within 64 bits takes the shortest way."""
-    cdef int overflow = 0
-    if Py_TYPE(answer) == &PyLong_Type:
-        result.type_index = _abi.kTVMFFIInt
-        result.zero_padding = 0
-        result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
-        if overflow == 0:
-            return 0
-    return pack_owned(answer, result)
-
-
-cdef int _run_callback(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
-    PyObject** values,
-) except -1:
-    """Call with the arguments as Python objects, which `values` has room for."""
-    cdef int32_t num_values = 0
-    cdef bint has_lent_tensors = False
-    cdef PyObject* answer = NULL
-    cdef int code = -1
-    try:
-        while num_values < num_args:
-            value = _argument_to_python(&args[num_values])
-            Py_INCREF(value)
-            values[num_values] = <PyObject*>value
-            has_lent_tensors |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
-            num_values += 1
-        answer = PyObject_Vectorcall(function, values, <size_t>num_args, NULL)
-        if answer != NULL:
-            code = _pack_answer(answer, result)
-            Py_XDECREF(answer)
-    finally:
-        if has_lent_tensors:
-            _end_loans(values, num_values)
-        while num_values > 0:
-            num_values -= 1
-            Py_XDECREF(values[num_values])
-    if code != 0:
-        return check(-2)
-    if result.type_index == _abi.kTVMFFIDLTensorPtr:
-        result.type_index = _abi.kTVMFFINone
-        result.v_ptr = NULL
-        raise ValueError(
-            "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
-    return 0
-
-
-cdef int _run_callback_on_heap(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
-) except -1:
-    cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
-    if values == NULL:
-        raise MemoryError()
-    try:
-        return _run_callback(function, args, num_args, result, values)
-    finally:
-        PyMem_Free(values)
-
-
-cdef int _callback(
-    void* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
-) noexcept nogil:
-    """The native function of every Python callable; runs on any thread."""
-    if not can_enter_python():
-        _abi.TVMFFIErrorSetRaisedFromCStr(
-            b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
-        return -1
-    with gil:
-        return _enter_callback(<PyObject*>function, args, num_args, result)
-
-
-cdef int _enter_callback(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
-) noexcept:
-    cdef PyObject* values[MAX_STACK_ARGS]
-    try:
-        if num_args > MAX_STACK_ARGS:
-            return _run_callback_on_heap(function, args, num_args, result)
-        return _run_callback(function, args, num_args, result, values)
-    except BaseException as error:
-        return raise_to_native(error)
-
-
-cdef int _new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
-    Py_INCREF(function)
-    if _abi.TVMFFIFunctionCreate(
-        <void*>function, _callback, release_python_object, out
-    ) != 0:
-        release_python_object(<void*>function)
-        check(-1)
-    return 0
-
-
-cdef int _pack_callable(
-    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
-) except -1:
-    cdef _abi.TVMFFIObjectHandle function = NULL
-    _new_callback(<object>value, &function)
-    return pack_temporary(state, out, _abi.kTVMFFIFunction, function)
-
-
-cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
-    if not callable(value):
-        return False
-    packer.pack = <PackFunction>_pack_callable
-    return True
-
-
 # ---- the class -----------------------------------------------------------------------------
 
 cdef class Function(CObject):
@@ -551,7 +412,7 @@ def convert_func(pyfunc) -> Function:
         return pyfunc
     if not callable(pyfunc):
         raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
-    _new_callback(pyfunc, &handle)
+    new_callback(pyfunc, &handle)
     return wrap_object(handle)
 
 
@@ -585,7 +446,6 @@ def _install():
     enable_vectorcall(
         <PyTypeObject*>Function, <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe))
     register_class(_abi.kTVMFFIFunction, Function)
-    add_rule(28, _callable_rule)
 
 
 _install()
