@@ -63,6 +63,14 @@ std::string FormatLine(const char* filename, int lineno, std::string_view func) 
                 ", in ", func, "\n");
 }
 
+// The library stands in for the source file, in brackets: tools that print tracebacks open what
+// looks like a path and would read the whole library.
+std::string LibraryName(const char* path) {
+  if (path == nullptr) return "<unknown>";
+  const char* slash = std::strrchr(path, '/');
+  return Concat("<", slash == nullptr ? path : slash + 1, ">");
+}
+
 Frame Describe(uintptr_t address) {
   Frame frame;
   Dl_info info;
@@ -72,7 +80,7 @@ Frame Describe(uintptr_t address) {
   std::string name = Demangle(info.dli_sname);
   frame.is_boundary = IsBoundary(name);
   if (!frame.is_boundary && !IsHidden(name)) {
-    frame.line = FormatLine(info.dli_fname, 0, name);
+    frame.line = FormatLine(LibraryName(info.dli_fname).c_str(), 0, name);
   }
   return frame;
 }

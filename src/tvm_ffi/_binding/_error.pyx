@@ -32,7 +32,6 @@ cdef extern from "Python.h":
     PyObject* PyExc_RuntimeError
 
 cdef extern from "frameobject.h":
-    # Declared on raw pointers: they run while an exception is set.
     PyFrameObject* PyFrame_New(
         PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
     int PyTraceBack_Here(PyFrameObject* frame) noexcept
@@ -58,8 +57,7 @@ cdef int _ALREADY_SET_CODE = -2
 
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
-# Globals of the frames that stand for native lines.  With an entry for the builtins, or making a
-# frame would look for them and fail because an exception is set.
+# Globals of the frames that stand for native lines.
 cdef dict _frame_globals = {"__builtins__": {}}
 
 
@@ -247,14 +245,18 @@ cdef tuple _cached_codes_of(bytes backtrace):
     return codes
 
 
-cdef void _add_frame(PyObject* code) noexcept:
-    """Put one frame in front of the traceback of the exception that is set."""
-    cdef PyFrameObject* frame = PyFrame_New(
-        PyThreadState_Get(), <PyCodeObject*>code, <PyObject*>_frame_globals, NULL)
-    if frame == NULL:
-        return  # out of memory: that is the exception now
-    PyTraceBack_Here(frame)
-    Py_XDECREF(<PyObject*>frame)
+cdef list _frames_of(tuple codes):
+    """One frame per code object.  Made while no exception is set: making one looks things up."""
+    cdef list frames = []
+    cdef PyFrameObject* frame
+    for code in codes:
+        frame = PyFrame_New(
+            PyThreadState_Get(), <PyCodeObject*><PyObject*>code, <PyObject*>_frame_globals, NULL)
+        if frame == NULL:
+            raise MemoryError()
+        frames.append(<object><PyObject*>frame)
+        Py_XDECREF(<PyObject*>frame)
+    return frames
 
 
 cdef object _new_exception(_abi.TVMFFIErrorCell* cell):
@@ -306,7 +308,7 @@ cdef int _set_exception(_abi.TVMFFIObjectHandle handle) except -2:
     cdef bint is_original = native.header.deleter == _delete_error and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     cdef object exception = error.carried
-    cdef tuple codes = _cached_codes_of(_native_backtrace(handle, is_original))
+    cdef list frames
     # The exception will refer to the error, so the error need not refer to the exception.
     error.carried = None
     if exception is None:
@@ -315,9 +317,10 @@ cdef int _set_exception(_abi.TVMFFIObjectHandle handle) except -2:
         exception.__tvm_ffi_error__ = error
     except AttributeError:  # a class with slots: the link is a convenience
         pass
+    frames = _frames_of(_cached_codes_of(_native_backtrace(handle, is_original)))
     set_exception(exception)
-    for code in codes:
-        _add_frame(<PyObject*>code)
+    for frame in frames:  # each goes in front of the traceback
+        PyTraceBack_Here(<PyFrameObject*><PyObject*>frame)
     return 0
 
 

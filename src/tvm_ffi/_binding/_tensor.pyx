@@ -15,6 +15,8 @@ from tvm_ffi._binding._error cimport check
 from tvm_ffi._binding._loan cimport as_loan, loan_pool
 from tvm_ffi._binding._object cimport CObject
 
+import sys
+
 from tvm_ffi._binding._object import register_class
 
 # Class of tensors handed to Python.
@@ -113,10 +115,17 @@ cdef class Tensor(CObject):
         return True
 
     def numpy(self):
-        """Return a NumPy array over the same memory (CPU tensors only)."""
+        """Return a NumPy array over the same memory (CPU tensors only).
+
+        Types that NumPy itself lacks, such as bfloat16, need the package ml_dtypes.
+        """
         import numpy
 
-        return numpy.from_dlpack(self)
+        _check_exportable(self)
+        if self.numel() == 0:
+            return numpy.empty(self.shape, _array_dtype(self.dtype))
+        array = numpy.asarray(_ArrayInterface(self))
+        return array.view(_array_dtype(self.dtype)) if array.dtype.kind == "V" else array
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -184,6 +193,44 @@ cdef class Tensor(CObject):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+
+
+# Devices whose memory the CPU can address, and NumPy's letters for our type codes.
+_HOST_DEVICES = (_abi.kDLCPU, _abi.kDLCUDAHost, _abi.kDLROCMHost)
+_ARRAY_KINDS = {
+    _abi.kDLInt: "i", _abi.kDLUInt: "u", _abi.kDLFloat: "f", _abi.kDLBool: "b",
+    _abi.kDLComplex: "c",
+}
+_BYTE_ORDER = "<" if sys.byteorder == "little" else ">"
+
+
+class _ArrayInterface:
+    """Shows a CPU tensor to NumPy, which keeps this object and so the tensor alive."""
+
+    def __init__(self, Tensor tensor):
+        dtype = tensor.dtype
+        if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
+            raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
+        kind = _ARRAY_KINDS.get(dtype.type_code, "V") if dtype.lanes == 1 else "V"
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tensor.shape,
+            "strides": tuple([step * dtype.itemsize for step in tensor.strides]),
+            "typestr": f"{_BYTE_ORDER}{kind}{dtype.itemsize}",
+            "data": (tensor.data_ptr(), tensor.readonly),
+        }
+
+
+def _array_dtype(dtype):
+    """The NumPy dtype of one of ours."""
+    import numpy
+
+    if dtype.type_code in _ARRAY_KINDS and dtype.lanes == 1:
+        return numpy.dtype(str(dtype))
+    import ml_dtypes
+
+    return numpy.dtype(getattr(ml_dtypes, str(dtype)))
 
 
 _tensor_class = Tensor
