@@ -138,7 +138,7 @@ def test_read_only_mark_arrives_and_leaves(echo):
     source = Source(flags=READ_ONLY)
     tensor = echo(source)
     assert tensor.readonly
-    assert not np.from_dlpack(tensor).flags.writeable
+    assert not tensor.numpy().flags.writeable
     assert read_versioned(tensor.__dlpack__(max_version=(1, 0))).flags & READ_ONLY
     with pytest.raises(BufferError, match="read-only"):
         tensor.__dlpack__()

@@ -117,7 +117,9 @@ WORKS = {
     "row-of-tensor": lambda k: k.first_row(ARRAY),
     "from-dlpack": lambda k: tvm_ffi.from_dlpack(ARRAY),
     "from-capsule": lambda k: tvm_ffi.from_dlpack(ARRAY.__dlpack__()),
-    "from-versioned-capsule": lambda k: tvm_ffi.from_dlpack(ARRAY.__dlpack__(max_version=(1, 0))),
+    "from-versioned-capsule": lambda k: tvm_ffi.from_dlpack(
+        k.echo(ARRAY).__dlpack__(max_version=(1, 0))
+    ),
     "numpy": lambda k: k.echo(ARRAY).numpy(),
     "export-unused": lambda k: k.echo(ARRAY).__dlpack__(),
     "export-versioned-unused": lambda k: k.echo(ARRAY).__dlpack__(max_version=(1, 0)),
