@@ -46,7 +46,8 @@ struct Type2Str {
 
 // *data holds a view on entry and an owned value on return.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
-  TVMFFIAny view = *data;
+  TVMFFIAny view;
+  CopyPayload(&view, *data);
   SetIntPayload(data, kTVMFFINone, 0);
   CheckSafeCall(TVMFFIAnyViewToOwnedAny(&view, data));
 }
@@ -155,13 +156,16 @@ static_assert(std::is_trivially_copyable_v<AnyView> && std::is_standard_layout_v
 class Any {
  public:
   Any() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }
-  Any(const Any& other) : data_(other.data_) {
+  Any(const Any& other) {
+    detail::CopyPayload(&data_, other.data_);
     if (HoldsObject()) detail::IncRef(data_.v_obj);
   }
-  Any(Any&& other) noexcept : data_(other.data_) {
+  Any(Any&& other) noexcept {
+    detail::CopyPayload(&data_, other.data_);
     detail::SetIntPayload(&other.data_, kTVMFFINone, 0);
   }
-  Any(const AnyView& other) : data_(other.data_) {  // NOLINT(*)
+  Any(const AnyView& other) {  // NOLINT(*)
+    detail::CopyPayload(&data_, other.data_);
     detail::InplaceConvertAnyViewToAny(&data_);
   }
   template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
@@ -197,9 +201,10 @@ class Any {
     detail::DecRef(object);
   }
   void swap(Any& other) noexcept {
-    TVMFFIAny data = data_;
-    data_ = other.data_;
-    other.data_ = data;
+    TVMFFIAny data;
+    detail::CopyPayload(&data, data_);
+    detail::CopyPayload(&data_, other.data_);
+    detail::CopyPayload(&other.data_, data);
   }
   int32_t type_index() const { return data_.type_index; }
   std::string GetTypeKey() const { return TypeIndexToTypeKey(data_.type_index); }
@@ -281,13 +286,14 @@ namespace detail {
 
 struct AnyUnsafe : ObjectUnsafe {
   static TVMFFIAny MoveAnyToTVMFFIAny(Any&& any) {
-    TVMFFIAny data = any.data_;
+    TVMFFIAny data;
+    CopyPayload(&data, any.data_);
     SetIntPayload(&any.data_, kTVMFFINone, 0);
     return data;
   }
   static Any MoveTVMFFIAnyToAny(TVMFFIAny* data) {
     Any any;
-    any.data_ = *data;
+    CopyPayload(&any.data_, *data);
     SetIntPayload(data, kTVMFFINone, 0);
     return any;
   }
@@ -360,7 +366,7 @@ TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
                 "Integer value %llu is too large to fit in int64_t. Consider explicitly casting to "
                 "int64_t first if this is intentional.",
                 static_cast<unsigned long long>(value));  // NOLINT(*)
-  ThrowError("OverflowError", text, std::string_view(), false);
+  ThrowError("OverflowError", std::string_view(text));
 }
 
 }  // namespace detail

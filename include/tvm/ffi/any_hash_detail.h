@@ -25,7 +25,9 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBadHook(const char* name) {
-  ThrowTypeError(std::string("`") + name + "` must be a native function pointer or ffi.Function");
+  MessageStream text;
+  text << "`" << name << "` must be a native function pointer or ffi.Function";
+  ThrowError("TypeError", text);
 }
 
 // Calls a hook that is a Function.
@@ -44,9 +46,10 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* funct
 }
 
 // A native hook answers with an Int or Bool, or with an Error to be thrown.
-inline int64_t TakeHookResult(Any&& result) {
-  if (result.type_index() == kTVMFFIError) throw std::move(result).cast<Error>();
-  return result.cast<int64_t>();
+inline int64_t TakeHookResult(const Any& result) {
+  if (result.type_index() == kTVMFFIError)
+    throw AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(result);
+  return AnyUnsafe::TVMFFIAnyPtrFromAny(result)->v_int64;
 }
 
 inline TVMFFIByteArray TextContent(const TVMFFIAny* value) {

@@ -53,12 +53,12 @@
 // Heads a brace block that runs when the library is loaded, possibly before the file's dynamic
 // initializers.  Several may stand in one file.
 #ifdef _MSC_VER
-#define TVM_FFI_STATIC_INIT_BLOCK_(Name)                         \
-  static void Name();                                            \
+#define TVM_FFI_STATIC_INIT_BLOCK_(Name)                                          \
+  static void Name();                                                             \
   [[maybe_unused]] static const int TVM_FFI_STR_CONCAT(Name, Done) = (Name(), 0); \
   static void Name()
 #else
-#define TVM_FFI_STATIC_INIT_BLOCK_(Name)                 \
+#define TVM_FFI_STATIC_INIT_BLOCK_(Name)           \
   __attribute__((constructor)) static void Name(); \
   static void Name()
 #endif
@@ -75,11 +75,11 @@
 #define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
   try {                                    \
   (void)0
-#define TVM_FFI_LOG_EXCEPTION_CALL_END(Name)                             \
-  }                                                                      \
-  catch (const ::std::exception& err) {                                  \
-    ::std::fprintf(stderr, "Exception in " #Name ": %s\n", err.what());  \
-    ::std::exit(-1);                                                     \
+#define TVM_FFI_LOG_EXCEPTION_CALL_END(Name)                            \
+  }                                                                     \
+  catch (const ::std::exception& err) {                                 \
+    ::std::fprintf(stderr, "Exception in " #Name ": %s\n", err.what()); \
+    ::std::exit(-1);                                                    \
   }
 
 // Values compare as 16 bytes: a pointer narrower than the payload must leave zeros behind it.

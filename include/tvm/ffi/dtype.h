@@ -43,17 +43,31 @@ inline MessageStream& operator<<(MessageStream& out, DLDataType dtype) {
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowUnknownTypeCode(int code) {
-  ThrowError("ValueError", "DLDataType contains unknown type_code=" + std::to_string(code), "",
-             false);
+  MessageStream text;
+  text << "DLDataType contains unknown type_code=" << code;
+  ThrowError("ValueError", text);
 }
 
 // ORDER dtype-code
 TVM_FFI_COLD_CODE inline const char* DLDataTypeCodeAsCStr(uint8_t code) {
-  constexpr const char* kNames[] = {
-      "int",           "uint",          "float",           "handle",        "bfloat",
-      "complex",       "bool",          "float8_e3m4",     "float8_e4m3",   "float8_e4m3b11fnuz",
-      "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",   "float8_e5m2fnuz", "float8_e8m0fnu",
-      "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"};
+  constexpr const char* kNames[] = {"int",
+                                    "uint",
+                                    "float",
+                                    "handle",
+                                    "bfloat",
+                                    "complex",
+                                    "bool",
+                                    "float8_e3m4",
+                                    "float8_e4m3",
+                                    "float8_e4m3b11fnuz",
+                                    "float8_e4m3fn",
+                                    "float8_e4m3fnuz",
+                                    "float8_e5m2",
+                                    "float8_e5m2fnuz",
+                                    "float8_e8m0fnu",
+                                    "float6_e2m3fn",
+                                    "float6_e3m2fn",
+                                    "float4_e2m1fn"};
   if (code >= sizeof(kNames) / sizeof(kNames[0])) ThrowUnknownTypeCode(code);
   return kNames[code];
 }
@@ -61,7 +75,8 @@ TVM_FFI_COLD_CODE inline const char* DLDataTypeCodeAsCStr(uint8_t code) {
 }  // namespace detail
 
 // Short names for generated identifiers: i32, u8, f16x4, bf16, bool, f8_e4m3fn, void, handle.
-TVM_FFI_FAILURE_ inline std::string DTypeAbbrev(DLDataType dtype) {
+template <typename Text = std::string>
+TVM_FFI_FAILURE_ Text DTypeAbbrev(DLDataType dtype) {
   int lanes = static_cast<int16_t>(dtype.lanes);
   if (dtype.code == kDLOpaqueHandle && dtype.bits == 0 && lanes == 0) return "void";
   std::string name = detail::DLDataTypeCodeAsCStr(dtype.code);
@@ -75,26 +90,32 @@ TVM_FFI_FAILURE_ inline std::string DTypeAbbrev(DLDataType dtype) {
     name = "f" + name.substr(5);
   }
   if (dtype.code == kDLOpaqueHandle || lanes == 1) return name;
-  return lanes < 0 ? name + "xvscalex" + std::to_string(-lanes) : name + "x" + std::to_string(lanes);
+  return lanes < 0 ? name + "xvscalex" + std::to_string(-lanes)
+                   : name + "x" + std::to_string(lanes);
 }
 
-template <>
-struct TypeTraits<DLDataType> : detail::PlainValueTraits<TypeTraits<DLDataType>, DLDataType> {
+namespace detail {
+template <typename T>
+struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
+  using Base = PlainValueTraits<DataTypeTraits<T>, T>;
   static constexpr int32_t field_static_type_index = kTVMFFIDataType;
-  static void CopyToAnyView(const DLDataType& src, TVMFFIAny* result) {
-    detail::SetIntPayload(result, kTVMFFIDataType, 0);
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetIntPayload(result, kTVMFFIDataType, 0);
     result->v_dtype = src;
   }
-  static DLDataType CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
   // Text that names no type throws.
-  static std::optional<DLDataType> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (CheckAnyStrict(src)) return src->v_dtype;
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (Base::CheckAnyStrict(src)) return src->v_dtype;
     std::optional<std::string> text = TypeTraits<std::string>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
     return StringToDLDataType(*text);
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIDataType; }
 };
+}  // namespace detail
+template <>
+struct TypeTraits<DLDataType> : detail::DataTypeTraits<DLDataType> {};
 
 }  // namespace ffi
 }  // namespace tvm

@@ -70,25 +70,30 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
  public:
   Error(std::string kind, std::string message, std::string backtrace)
       : Error(detail::NewErrorObject(kind, message, backtrace, nullptr, nullptr)) {}
-  Error(std::string kind, std::string message, std::string backtrace,
-        std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context);
+  // cause_chain: std::optional<Error>; extra_context: std::optional<ObjectRef>.
+  template <typename Cause, typename Context>
+  Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
+        const Context& extra_context)
+      : Error(detail::NewErrorObject(kind, message, backtrace,
+                                     HandleOf(std::optional<Error>(cause_chain)),
+                                     HandleOf(std::optional<ObjectRef>(extra_context)))) {}
   Error(std::string kind, std::string message, const TVMFFIByteArray* backtrace)
-      : Error(detail::NewErrorObject(kind, message,
-                                     std::string_view(backtrace->data, backtrace->size), nullptr,
-                                     nullptr)) {}
+      : Error(detail::NewErrorObject(
+            kind, message, std::string_view(backtrace->data, backtrace->size), nullptr, nullptr)) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Error, ObjectRef, ErrorObj);
 
-  std::string kind() const { return std::string(Text(get()->kind)); }
-  std::string message() const { return std::string(Text(get()->message)); }
+  std::string kind() const { return std::string(ViewOf(get()->kind)); }
+  std::string message() const { return std::string(ViewOf(get()->message)); }
   // Most recent call first.
-  std::string backtrace() const { return std::string(Text(get()->backtrace)); }
-  std::optional<Error> cause_chain() const {
-    if (get()->cause_chain == nullptr) return std::nullopt;
-    return Retained<Error>(get()->cause_chain);
+  std::string backtrace() const { return std::string(ViewOf(get()->backtrace)); }
+  // Some members are templates so that only files that use them pay for their compilation.
+  template <typename T = Error>
+  std::optional<T> cause_chain() const {
+    return Retained<T>(get()->cause_chain);
   }
-  std::optional<ObjectRef> extra_context() const {
-    if (get()->extra_context == nullptr) return std::nullopt;
-    return Retained<ObjectRef>(get()->extra_context);
+  template <typename T = ObjectRef>
+  std::optional<T> extra_context() const {
+    return Retained<T>(get()->extra_context);
   }
   // update_mode is a TVMFFIBacktraceUpdateMode.
   void UpdateBacktrace(const TVMFFIByteArray* backtrace, int32_t update_mode) {
@@ -96,9 +101,10 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
     error->update_backtrace(detail::ObjectUnsafe::GetHeader(error), backtrace, update_mode);
   }
   // The lines of the backtrace in Python's order: oldest call first.
-  std::string TracebackMostRecentCallLast() const {
-    std::string_view text = Text(get()->backtrace);
-    std::string reversed;
+  template <typename Text = std::string>
+  Text TracebackMostRecentCallLast() const {
+    std::string_view text = ViewOf(get()->backtrace);
+    Text reversed;
     size_t end = text.rfind('\n');
     while (end != std::string_view::npos) {
       size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
@@ -108,7 +114,8 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
     }
     return reversed;
   }
-  std::string FullMessage() const {
+  template <typename Text = std::string>
+  Text FullMessage() const {
     return "Traceback (most recent call last):\n" + TracebackMostRecentCallLast() + kind() + ": " +
            message() + "\n";
   }
@@ -118,23 +125,20 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   explicit Error(TVMFFIObject* owned) : ObjectRef(UnsafeInit{}) {
     data_ = detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(owned);
   }
-  static std::string_view Text(const TVMFFIByteArray& bytes) {
+  static std::string_view ViewOf(const TVMFFIByteArray& bytes) {
     return std::string_view(bytes.data, bytes.size);
   }
   template <typename T>
-  static T Retained(TVMFFIObjectHandle handle) {
+  static TVMFFIObjectHandle HandleOf(const std::optional<T>& ref) {
+    return ref ? detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*ref) : nullptr;
+  }
+  template <typename T>
+  static std::optional<T> Retained(TVMFFIObjectHandle handle) {
+    if (handle == nullptr) return std::nullopt;
     return detail::ObjectUnsafe::ObjectRefFromObjectPtr<T>(
         detail::ObjectUnsafe::ObjectPtrFromUnowned<Object>(static_cast<TVMFFIObject*>(handle)));
   }
 };
-
-inline Error::Error(std::string kind, std::string message, std::string backtrace,
-                    std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context)
-    : Error(detail::NewErrorObject(
-          kind, message, backtrace,
-          cause_chain ? detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*cause_chain) : nullptr,
-          extra_context ? detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*extra_context)
-                        : nullptr)) {}
 
 // Throw it when the host language, Python for one, has an exception pending already.
 inline Error EnvErrorAlreadySet() { return Error("EnvErrorAlreadySet", "", std::string()); }
@@ -180,44 +184,54 @@ TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
   return -1;
 }
 
+TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view message,
+                                        std::string_view backtrace) {
+  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(ObjectUnsafe::ObjectPtrFromOwned<Object>(
+      NewErrorObject(kind, message, backtrace, nullptr, nullptr)));
+}
+
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(std::string_view kind,
-                                                     std::string_view message,
-                                                     std::string_view backtrace, bool log) {
-  Error error(ObjectUnsafe::ObjectRefFromObjectPtr<Error>(ObjectUnsafe::ObjectPtrFromOwned<Object>(
-      NewErrorObject(kind, message, backtrace, nullptr, nullptr))));
-  if (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
-  throw error;
+                                                     std::string_view message) {
+  throw MakeError(kind, message, std::string_view());
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(const char* kind,
+                                                     const MessageStream& message) {
+  throw MakeError(kind, message.str(), std::string_view());
 }
 
 // The left side of `thrower <<= message`: C++ evaluates the message first, and the backtrace,
 // which lives in a buffer of the thread, after it.
+template <bool log>
 struct TVM_FFI_HIDDEN ErrorThrower {
   const char* kind;
   const TVMFFIByteArray* backtrace;
-  bool log;
 
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void operator<<=(const MessageStream& message) {
-    ThrowError(kind, message.str(), std::string_view(backtrace->data, backtrace->size), log);
+    Error error =
+        MakeError(kind, message.str(), std::string_view(backtrace->data, backtrace->size));
+    if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
+    throw error;
   }
 };
 
 // For code that builds an error step by step; the macros below do without it.
-class TVM_FFI_HIDDEN ErrorBuilder {
+template <typename Text>
+class TVM_FFI_HIDDEN ErrorBuilderWith {
  public:
-  ErrorBuilder(std::string kind, std::string backtrace, bool log_before_throw)
+  ErrorBuilderWith(std::string kind, std::string backtrace, bool log_before_throw)
       : kind_(std::move(kind)), backtrace_(std::move(backtrace)), log_(log_before_throw) {}
-  ErrorBuilder(std::string kind, const TVMFFIByteArray* backtrace, bool log_before_throw)
-      : ErrorBuilder(std::move(kind), std::string(backtrace->data, backtrace->size),
-                     log_before_throw) {}
-  ErrorBuilder(std::string kind, std::string backtrace, bool log_before_throw,
-               std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context)
-      : ErrorBuilder(std::move(kind), std::move(backtrace), log_before_throw) {
+  ErrorBuilderWith(Text kind, const TVMFFIByteArray* backtrace, bool log_before_throw)
+      : ErrorBuilderWith(std::move(kind), std::string(backtrace->data, backtrace->size),
+                         log_before_throw) {}
+  ErrorBuilderWith(Text kind, Text backtrace, bool log_before_throw,
+                   std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context)
+      : ErrorBuilderWith(std::move(kind), std::move(backtrace), log_before_throw) {
     cause_chain_ = std::move(cause_chain);
     extra_context_ = std::move(extra_context);
   }
-  ErrorBuilder(const ErrorBuilder&) = delete;
-  ErrorBuilder& operator=(const ErrorBuilder&) = delete;
-  [[noreturn]] ~ErrorBuilder() noexcept(false) {
+  ErrorBuilderWith(const ErrorBuilderWith&) = delete;
+  ErrorBuilderWith& operator=(const ErrorBuilderWith&) = delete;
+  [[noreturn]] ~ErrorBuilderWith() noexcept(false) {
     Error error(std::move(kind_), stream_.str(), std::move(backtrace_), std::move(cause_chain_),
                 std::move(extra_context_));
     if (log_) std::fprintf(stderr, "%s", error.FullMessage().c_str());
@@ -233,21 +247,26 @@ class TVM_FFI_HIDDEN ErrorBuilder {
   std::optional<Error> cause_chain_;
   std::optional<ObjectRef> extra_context_;
 };
+using ErrorBuilder = ErrorBuilderWith<std::string>;
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeError(const std::string& message) {
-  ThrowError("TypeError", message, std::string_view(), false);
+  ThrowError("TypeError", message);
 }
-[[noreturn]] inline void ThrowCannotTreat(const std::string& from,
-                                                           const std::string& to) {
-  ThrowTypeError("Cannot treat type `" + from + "` as type `" + to + "`");
+[[noreturn]] inline void ThrowCannotTreat(const std::string& from, const std::string& to) {
+  MessageStream text;
+  text << "Cannot treat type `" << from << "` as type `" << to << "`";
+  ThrowError("TypeError", text);
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCannotConvert(const std::string& from,
                                                              const std::string& to) {
-  ThrowTypeError("Cannot convert from type `" + from + "` to `" + to + "`");
+  MessageStream text;
+  text << "Cannot convert from type `" << from << "` to `" << to << "`";
+  ThrowError("TypeError", text);
 }
 [[noreturn]] inline void ThrowNullReference(const char* type_key) {
-  ThrowError("InternalError", std::string("null reference where a `") + type_key + "` is needed",
-             std::string_view(), false);
+  MessageStream text;
+  text << "null reference where a `" << type_key << "` is needed";
+  ThrowError("InternalError", text);
 }
 
 // ---- Comparisons of the check macros ----------------------------------------------------------
@@ -275,11 +294,11 @@ TVM_FFI_FAILURE_ CheckFailure DescribeOperands(const X& x, const Y& y) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #endif
-#define TVM_FFI_DEFINE_LOG_CHECK_(name, op)                  \
-  template <typename X, typename Y>                          \
+#define TVM_FFI_DEFINE_LOG_CHECK_(name, op)                    \
+  template <typename X, typename Y>                            \
   inline CheckFailure LogCheck##name(const X& x, const Y& y) { \
-    if (TVM_FFI_PREDICT_TRUE(x op y)) return {nullptr};      \
-    return DescribeOperands(x, y);                           \
+    if (TVM_FFI_PREDICT_TRUE(x op y)) return {nullptr};        \
+    return DescribeOperands(x, y);                             \
   }
 TVM_FFI_DEFINE_LOG_CHECK_(_LT, <)
 TVM_FFI_DEFINE_LOG_CHECK_(_GT, >)
@@ -298,13 +317,13 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 
 // ---- Throwing ---------------------------------------------------------------------------------
 
-#define TVM_FFI_THROW_(ErrorKind, log)                                                     \
-  ::tvm::ffi::detail::ErrorThrower{                                                        \
-      #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0), log} <<= \
-      ::tvm::ffi::detail::MessageStream()
+#define TVM_FFI_THROW_(ErrorKind, log)                                            \
+  ::tvm::ffi::detail::ErrorThrower<(log)>{                                        \
+      #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)} <<= \
+      ::tvm::ffi::detail::MessageStream().stream()
 
 // TVM_FFI_THROW(ValueError) << "text" << value;  the kind is free text.
-#define TVM_FFI_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW)
+#define TVM_FFI_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW != 0)
 // The same, printed to stderr first: for code whose exceptions nobody may catch.
 #define TVM_FFI_LOG_AND_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, true)
 
@@ -312,14 +331,13 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 // Statements that are safe wherever a statement is, also before an `else`.  The expansion ends in
 // a string literal: callers write a literal right behind it, or << more.
 
-#define TVM_FFI_CHECK(cond, ErrorKind)        \
-  TVM_FFI_PREDICT_TRUE(cond)                  \
-  ? static_cast<void>(0)                      \
-  : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
+#define TVM_FFI_CHECK(cond, ErrorKind) \
+  TVM_FFI_PREDICT_TRUE(cond)           \
+  ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
 
-#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                              \
-  while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                 \
-             ::tvm::ffi::detail::LogCheck##name(x, y))                                  \
+#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                                    \
+  while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                       \
+             ::tvm::ffi::detail::LogCheck##name(x, y))                                        \
   TVM_FFI_THROW(ErrorKind) << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure \
                            << ": "
 
@@ -330,9 +348,8 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
 // An expression: x, which is evaluated twice.
-#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                          \
-  ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " \
-                  : static_cast<void>(0),                                            \
+#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
+  ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
    (x))
 
 #define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
@@ -346,13 +363,20 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 
 // Checks of debug builds; with NDEBUG they compile but are not evaluated.
 #ifdef NDEBUG
-#define TVM_FFI_DCHECK(x) while (false) TVM_FFI_ICHECK(x)
-#define TVM_FFI_DCHECK_LT(x, y) while (false) TVM_FFI_ICHECK_LT(x, y)
-#define TVM_FFI_DCHECK_GT(x, y) while (false) TVM_FFI_ICHECK_GT(x, y)
-#define TVM_FFI_DCHECK_LE(x, y) while (false) TVM_FFI_ICHECK_LE(x, y)
-#define TVM_FFI_DCHECK_GE(x, y) while (false) TVM_FFI_ICHECK_GE(x, y)
-#define TVM_FFI_DCHECK_EQ(x, y) while (false) TVM_FFI_ICHECK_EQ(x, y)
-#define TVM_FFI_DCHECK_NE(x, y) while (false) TVM_FFI_ICHECK_NE(x, y)
+#define TVM_FFI_DCHECK(x) \
+  while (false) TVM_FFI_ICHECK(x)
+#define TVM_FFI_DCHECK_LT(x, y) \
+  while (false) TVM_FFI_ICHECK_LT(x, y)
+#define TVM_FFI_DCHECK_GT(x, y) \
+  while (false) TVM_FFI_ICHECK_GT(x, y)
+#define TVM_FFI_DCHECK_LE(x, y) \
+  while (false) TVM_FFI_ICHECK_LE(x, y)
+#define TVM_FFI_DCHECK_GE(x, y) \
+  while (false) TVM_FFI_ICHECK_GE(x, y)
+#define TVM_FFI_DCHECK_EQ(x, y) \
+  while (false) TVM_FFI_ICHECK_EQ(x, y)
+#define TVM_FFI_DCHECK_NE(x, y) \
+  while (false) TVM_FFI_ICHECK_NE(x, y)
 #define TVM_FFI_DCHECK_NOTNULL(x) (x)
 #else
 #define TVM_FFI_DCHECK(x) TVM_FFI_ICHECK(x)

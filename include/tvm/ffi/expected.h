@@ -52,18 +52,18 @@ class ExpectedBase {
   bool has_value() const { return is_ok(); }
   Error error() const& {
     if (is_ok()) ThrowNoError();
-    return data_.cast<Error>();
+    return AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(data_);
   }
   Error error() && {
     if (is_ok()) ThrowNoError();
-    return std::move(data_).cast<Error>();
+    return AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(data_));
   }
 
  protected:
   ExpectedBase() = default;
   explicit ExpectedBase(Any data) : data_(std::move(data)) {}
   void ThrowIfError() const {
-    if (TVM_FFI_PREDICT_FALSE(is_err())) throw data_.cast<Error>();
+    if (TVM_FFI_PREDICT_FALSE(is_err())) throw error();
   }
 
   Any data_;
@@ -71,13 +71,14 @@ class ExpectedBase {
 
  private:
   [[noreturn]] TVM_FFI_FAILURE_ static void ThrowNoError() {
-    ThrowError("RuntimeError", "Bad expected access: contains value, not error", "", false);
+    ThrowError("RuntimeError", std::string_view("Bad expected access: contains value, not error"));
   }
 };
 
 TVM_FFI_FAILURE_ inline Error CannotTreatError(const std::string& from, const std::string& to) {
-  return Error("TypeError", "Cannot treat type `" + from + "` as type `" + to + "`",
-               std::string());
+  MessageStream text;
+  text << "Cannot treat type `" << from << "` as type `" << to << "`";
+  return MakeError("TypeError", text.str(), std::string_view());
 }
 
 }  // namespace detail
@@ -90,15 +91,17 @@ class Expected : public detail::ExpectedBase {
   Expected(T value) : ExpectedBase(Any(std::move(value))) {}      // NOLINT(*)
   Expected(Error error) : ExpectedBase(Any(std::move(error))) {}  // NOLINT(*)
   template <typename E>
-  Expected(Unexpected<E> error) : ExpectedBase(Any(Error(std::move(error).error()))) {}  // NOLINT(*)
-  template <typename U,
-            typename = std::enable_if_t<
-                std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
-                !std::is_base_of_v<Error, std::decay_t<U>> &&
-                !detail::is_expected_v<std::decay_t<U>> && !detail::is_unexpected_v<std::decay_t<U>>>>
+  Expected(Unexpected<E> error)
+      : ExpectedBase(Any(Error(std::move(error).error()))) {}  // NOLINT(*)
+  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
+                                                    !std::is_same_v<std::decay_t<U>, T> &&
+                                                    !std::is_base_of_v<Error, std::decay_t<U>> &&
+                                                    !detail::is_expected_v<std::decay_t<U>> &&
+                                                    !detail::is_unexpected_v<std::decay_t<U>>>>
   Expected(U&& value) : Expected(T(std::forward<U>(value))) {}  // NOLINT(*)
-  template <typename U, typename = std::enable_if_t<(type_subsumes_v<T, U> ||
-                                                     std::is_convertible_v<U, T>)&&!std::is_same_v<T, U>>>
+  template <typename U,
+            typename = std::enable_if_t<(type_subsumes_v<T, U> || std::is_convertible_v<U, T>) &&
+                                        !std::is_same_v<T, U>>>
   Expected(Expected<U> other) : ExpectedBase(Convert(std::move(other))) {}  // NOLINT(*)
 
   T value() const& {
@@ -148,7 +151,8 @@ class Expected<void> : public detail::ExpectedBase {
   Expected() = default;
   Expected(Error error) : ExpectedBase(Any(std::move(error))) {}  // NOLINT(*)
   template <typename E>
-  Expected(Unexpected<E> error) : ExpectedBase(Any(Error(std::move(error).error()))) {}  // NOLINT(*)
+  Expected(Unexpected<E> error)
+      : ExpectedBase(Any(Error(std::move(error).error()))) {}  // NOLINT(*)
   void value() const { ThrowIfError(); }
 };
 
@@ -249,20 +253,20 @@ struct TVM_FFI_HIDDEN UnexpectedMaker {
 }  // namespace tvm
 
 // return TVM_FFI_UNEXPECTED(ValueError) << "text";
-#define TVM_FFI_UNEXPECTED(ErrorKind)                                                   \
+#define TVM_FFI_UNEXPECTED(ErrorKind)                                                       \
   ::tvm::ffi::detail::UnexpectedMaker{#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG} <<= \
-      ::tvm::ffi::detail::MessageStream()
+      ::tvm::ffi::detail::MessageStream().stream()
 
 // Checks that return from the enclosing function instead of throwing.
 #define TVM_FFI_RET_CHECK(cond, ErrorKind) \
   while (!TVM_FFI_PREDICT_TRUE(cond))      \
   return TVM_FFI_UNEXPECTED(ErrorKind) << "Check failed: (" #cond ") is false: "
 
-#define TVM_FFI_RET_CHECK_BINARY_OP_(name, op, x, y, ErrorKind)                    \
-  while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =            \
-             ::tvm::ffi::detail::LogCheck##name(x, y))                             \
-  return TVM_FFI_UNEXPECTED(ErrorKind) << "Check failed: " #x " " #op " " #y " "   \
-                                       << tvm_ffi_check_failure << ": "
+#define TVM_FFI_RET_CHECK_BINARY_OP_(name, op, x, y, ErrorKind)         \
+  while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure = \
+             ::tvm::ffi::detail::LogCheck##name(x, y))                  \
+  return TVM_FFI_UNEXPECTED(ErrorKind)                                  \
+         << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure << ": "
 
 #define TVM_FFI_RET_CHECK_LT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_LT, <, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_GT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_GT, >, x, y, ErrorKind)

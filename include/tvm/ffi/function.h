@@ -15,18 +15,18 @@
   try {                           \
   (void)0
 
-#define TVM_FFI_SAFE_CALL_END()                           \
-  return 0;                                               \
-  }                                                       \
-  catch (...) {                                           \
-    return ::tvm::ffi::detail::RaiseCurrentException();   \
-  }                                                       \
+#define TVM_FFI_SAFE_CALL_END()                         \
+  return 0;                                             \
+  }                                                     \
+  catch (...) {                                         \
+    return ::tvm::ffi::detail::RaiseCurrentException(); \
+  }                                                     \
   TVM_FFI_UNREACHABLE()
 
 // Throws the pending error when a C function did not return 0.
-#define TVM_FFI_CHECK_SAFE_CALL(expr)             \
-  {                                               \
-    ::tvm::ffi::detail::CheckSafeCall((expr));    \
+#define TVM_FFI_CHECK_SAFE_CALL(expr)          \
+  {                                            \
+    ::tvm::ffi::detail::CheckSafeCall((expr)); \
   }
 
 // Nonzero: exports also carry their signature and documentation.
@@ -88,8 +88,8 @@ class PackedArgs {
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
-  ThrowError("InternalError", "the result slot of a call must not hold an object on entry", "",
-             false);
+  ThrowError("InternalError",
+             std::string_view("the result slot of a call must not hold an object on entry"));
 }
 
 // A FunctionObj that holds a packed callable.
@@ -139,8 +139,8 @@ struct TypedCallable {
   void operator()(PackedArgs args, Any* rv) const {
     TVMFFIAny result;
     SetIntPayload(&result, kTVMFFINone, 0);
-    CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()),
-              args.size(), &result);
+    CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()), args.size(),
+              &result);
     if constexpr (!std::is_void_v<typename FunctionInfo<F>::RetType>) {
       *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
     }
@@ -153,7 +153,9 @@ inline constexpr bool is_packed_callable_v =
     std::is_invocable_v<const F&, const AnyView*, int32_t, Any*>;
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowFunctionNotFound(std::string_view name) {
-  ThrowError("ValueError", "Function " + std::string(name) + " not found", "", false);
+  MessageStream text;
+  text << "Function " << name << " not found";
+  ThrowError("ValueError", text);
 }
 
 }  // namespace detail
@@ -163,9 +165,9 @@ class Function : public ObjectRef {
   class Registry;
 
   Function(std::nullptr_t) {}  // NOLINT(*)
-  template <typename F, typename = std::enable_if_t<
-                            !std::is_base_of_v<ObjectRef, std::decay_t<F>> &&
-                            detail::is_packed_callable_v<std::decay_t<F>>>>
+  template <typename F,
+            typename = std::enable_if_t<!std::is_base_of_v<ObjectRef, std::decay_t<F>> &&
+                                        detail::is_packed_callable_v<std::decay_t<F>>>>
   explicit Function(F&& packed_call) : Function(FromPacked(std::forward<F>(packed_call))) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Function, ObjectRef, FunctionObj);
 
@@ -181,8 +183,8 @@ class Function : public ObjectRef {
   // Also returns the callable, which lives inside the function.
   template <typename Callable, typename... Args>
   static auto FromPackedInplace(Args&&... args) {
-    auto object = make_object<detail::FunctionObjImpl<Callable>>(std::in_place,
-                                                                 std::forward<Args>(args)...);
+    auto object =
+        make_object<detail::FunctionObjImpl<Callable>>(std::in_place, std::forward<Args>(args)...);
     Callable* callable = object->callable();
     return std::make_tuple(Function(ObjectPtr<FunctionObj>(std::move(object))), callable);
   }
@@ -199,43 +201,28 @@ class Function : public ObjectRef {
     return FromOwnedHandle(out);
   }
 
-  static std::optional<Function> GetGlobal(std::string_view name) {
-    TVMFFIByteArray bytes{name.data(), name.size()};
-    TVMFFIObjectHandle out;
-    detail::CheckSafeCall(TVMFFIFunctionGetGlobal(&bytes, &out));
-    if (out == nullptr) return std::nullopt;
-    return FromOwnedHandle(out);
+  // The name is a std::string_view, std::string, String or C string.
+  template <typename Name>
+  static std::optional<Function> GetGlobal(const Name& name) {
+    Function function = FindGlobal(detail::ViewOf(name));
+    if (!function.defined()) return std::nullopt;
+    return function;
   }
-  static std::optional<Function> GetGlobal(const std::string& name) {
-    return GetGlobal(std::string_view(name));
-  }
-  static std::optional<Function> GetGlobal(const String& name) {
-    return GetGlobal(detail::ViewOf(name));
-  }
-  static std::optional<Function> GetGlobal(const char* name) {
-    return GetGlobal(std::string_view(name));
-  }
-  static Function GetGlobalRequired(std::string_view name) {
-    std::optional<Function> result = GetGlobal(name);
-    if (!result.has_value()) detail::ThrowFunctionNotFound(name);
-    return *std::move(result);
-  }
-  static Function GetGlobalRequired(const std::string& name) {
-    return GetGlobalRequired(std::string_view(name));
-  }
-  static Function GetGlobalRequired(const String& name) {
-    return GetGlobalRequired(detail::ViewOf(name));
-  }
-  static Function GetGlobalRequired(const char* name) {
-    return GetGlobalRequired(std::string_view(name));
+  template <typename Name>
+  static Function GetGlobalRequired(const Name& name) {
+    Function function = FindGlobal(detail::ViewOf(name));
+    if (!function.defined()) detail::ThrowFunctionNotFound(detail::ViewOf(name));
+    return function;
   }
   static void SetGlobal(std::string_view name, Function function, bool override = false) {
     TVMFFIByteArray bytes{name.data(), name.size()};
     detail::CheckSafeCall(TVMFFIFunctionSetGlobal(
         &bytes, detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function), override));
   }
-  static std::vector<String> ListGlobalNames();
-  static void RemoveGlobal(const String& name) {
+  template <typename Name = String>
+  static std::vector<Name> ListGlobalNames();
+  template <typename Name>
+  static void RemoveGlobal(const Name& name) {
     GetGlobalRequired("ffi.FunctionRemoveGlobal")(name);
   }
 
@@ -275,9 +262,16 @@ class Function : public ObjectRef {
   using ObjectRef::operator!=;
 
  private:
+  // Null when there is none.
+  static Function FindGlobal(std::string_view name) {
+    TVMFFIByteArray bytes{name.data(), name.size()};
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(TVMFFIFunctionGetGlobal(&bytes, &out));
+    return FromOwnedHandle(out);
+  }
   static Function FromOwnedHandle(TVMFFIObjectHandle handle) {
-    return Function(detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(
-        static_cast<TVMFFIObject*>(handle)));
+    return Function(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(static_cast<TVMFFIObject*>(handle)));
   }
 };
 
@@ -306,11 +300,12 @@ Expected<T> Function::CallExpected(Args&&... args) const {
   }
 }
 
-inline std::vector<String> Function::ListGlobalNames() {
+template <typename Name>
+std::vector<Name> Function::ListGlobalNames() {
   Function names = GetGlobalRequired("ffi.FunctionListGlobalNamesFunctor")().cast<Function>();
   int64_t count = names(-1).cast<int64_t>();
-  std::vector<String> result;
-  for (int64_t i = 0; i < count; ++i) result.push_back(names(i).cast<String>());
+  std::vector<Name> result;
+  for (int64_t i = 0; i < count; ++i) result.push_back(names(i).template cast<Name>());
   return result;
 }
 
@@ -325,9 +320,9 @@ inline int32_t TypeKeyToIndex(std::string_view type_key) {
 template <typename R, typename... Args>
 class TypedFunction<R(Args...)> {
   template <typename F>
-  using IfCallable = std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> &&
-                                      !std::is_base_of_v<ObjectRef, F> &&
-                                      !std::is_same_v<F, TypedFunction>>;
+  using IfCallable =
+      std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> && !std::is_base_of_v<ObjectRef, F> &&
+                       !std::is_same_v<F, TypedFunction>>;
   // Gives the callable exactly this signature.
   template <typename F>
   struct Adapter {
@@ -339,10 +334,10 @@ class TypedFunction<R(Args...)> {
   using TSelf = TypedFunction<R(Args...)>;
 
   TypedFunction() = default;
-  TypedFunction(std::nullptr_t) {}                                      // NOLINT(*)
-  TypedFunction(Function packed) : packed_(std::move(packed)) {}        // NOLINT(*)
+  TypedFunction(std::nullptr_t) {}                                // NOLINT(*)
+  TypedFunction(Function packed) : packed_(std::move(packed)) {}  // NOLINT(*)
   template <typename F, typename = IfCallable<F>>
-  TypedFunction(F callable)                                             // NOLINT(*)
+  TypedFunction(F callable)  // NOLINT(*)
       : packed_(Function::FromTyped(Adapter<F>{std::move(callable)})) {}
   template <typename F, typename = IfCallable<F>>
   TypedFunction(F callable, std::string name)
@@ -408,31 +403,31 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 
 // ---- Exports ----------------------------------------------------------------------------------
 
-#define TVM_FFI_EXPORT_SYMBOL_(Symbol, statement)                                                \
-  extern "C" {                                                                                   \
-  TVM_FFI_DLL_EXPORT int Symbol([[maybe_unused]] void* self,                                     \
-                                [[maybe_unused]] const TVMFFIAny* args,                          \
-                                [[maybe_unused]] int32_t num_args, TVMFFIAny* result) {          \
-    try {                                                                                        \
-      statement;                                                                                 \
-      return 0;                                                                                  \
-    } catch (...) {                                                                              \
-      return ::tvm::ffi::detail::RaiseCurrentException();                                        \
-    }                                                                                            \
-  }                                                                                              \
+#define TVM_FFI_EXPORT_SYMBOL_(Symbol, statement)                                       \
+  extern "C" {                                                                          \
+  TVM_FFI_DLL_EXPORT int Symbol([[maybe_unused]] void* self,                            \
+                                [[maybe_unused]] const TVMFFIAny* args,                 \
+                                [[maybe_unused]] int32_t num_args, TVMFFIAny* result) { \
+    try {                                                                               \
+      statement;                                                                        \
+      return 0;                                                                         \
+    } catch (...) {                                                                     \
+      return ::tvm::ffi::detail::RaiseCurrentException();                               \
+    }                                                                                   \
+  }                                                                                     \
   }
 
-#define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                        \
-  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName,                                              \
-                         (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(Function)>>(    \
+#define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                     \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName,                                           \
+                         (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(Function)>>( \
                              Function, #ExportName, args, num_args, result)))
 
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                                     \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                                \
-  TVM_FFI_EXPORT_SYMBOL_(                                                                       \
-      __tvm_ffi__metadata_##ExportName,                                                         \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)            \
+  TVM_FFI_EXPORT_SYMBOL_(                                   \
+      __tvm_ffi__metadata_##ExportName,                     \
       ::tvm::ffi::detail::ReturnMetadata<std::decay_t<decltype(Function)>>(result))
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString) \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,            \

@@ -43,22 +43,21 @@ template <typename R, typename... Args>
 inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v..., &Type2Str<R>::v};
 
 // (0: int, 1: Array<int>) -> str
-TVM_FFI_FAILURE_ inline std::string FormatSignature(const TypeTextFunction* names, int count) {
-  std::string text = "(";
-  for (int i = 0; i < count; ++i) {
-    text += (i > 0 ? ", " : "") + std::to_string(i) + ": " + names[i]();
-  }
-  return text + ") -> " + names[count]();
+TVM_FFI_FAILURE_ inline void FormatSignature(const TypeTextFunction* names, int count,
+                                             MessageStream* out) {
+  *out << "(";
+  for (int i = 0; i < count; ++i) *out << (i > 0 ? ", " : "") << i << ": " << names[i]();
+  *out << ") -> " << names[count]();
 }
 
 TVM_FFI_FAILURE_ inline std::string FormatFunctionSchema(const TypeTextFunction* schemas,
                                                          int count) {
-  std::string text = "{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[" + schemas[count]() +
-                     "],\"params\":[";
-  for (int i = 0; i < count; ++i) {
-    text += (i > 0 ? "," : "") + schemas[i]();
-  }
-  return text + "]}}";
+  MessageStream out;
+  out << "{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[" << schemas[count]()
+      << "],\"params\":[";
+  for (int i = 0; i < count; ++i) out << (i > 0 ? "," : "") << schemas[i]();
+  out << "]}}";
+  return out.str();
 }
 
 // Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
@@ -81,7 +80,9 @@ struct FunctionInfoOf {
   static constexpr bool unpacked_supported = (is_argument_v<Args> && ...) && is_result_v<R>;
 
   static std::string Sig() {
-    return FormatSignature(kSignatureNames<R, Args...>, static_cast<int>(num_args));
+    MessageStream out;
+    FormatSignature(kSignatureNames<R, Args...>, static_cast<int>(num_args), &out);
+    return out.str();
   }
   static std::string TypeSchema() {
     constexpr TypeTextFunction kSchemas[] = {&detail::TypeSchema<Args>::v...,
@@ -92,8 +93,7 @@ struct FunctionInfoOf {
 
 // The receiver of a method: a pointer for objects, a value for references.
 template <typename Class, typename ConstClass>
-using ReceiverOf =
-    std::conditional_t<std::is_base_of_v<ObjectRef, Class>, Class, ConstClass*>;
+using ReceiverOf = std::conditional_t<std::is_base_of_v<ObjectRef, Class>, Class, ConstClass*>;
 
 template <typename F, typename = void>
 struct FunctionInfo : FunctionInfo<decltype(&F::operator())>::WithoutReceiver {};
@@ -111,11 +111,11 @@ template <typename F>
 struct FunctionInfo<const F, std::enable_if_t<std::is_class_v<F> || std::is_pointer_v<F>>>
     : FunctionInfo<F> {};
 
-#define TVM_FFI_METHOD_INFO_(qualifiers, ConstClass)                                        \
-  template <typename Class, typename R, typename... Args>                                   \
-  struct FunctionInfo<R (Class::*)(Args...) qualifiers>                                     \
-      : FunctionInfoOf<R, ReceiverOf<Class, ConstClass>, Args...> {                         \
-    using WithoutReceiver = FunctionInfoOf<R, Args...>;                                     \
+#define TVM_FFI_METHOD_INFO_(qualifiers, ConstClass)                \
+  template <typename Class, typename R, typename... Args>           \
+  struct FunctionInfo<R (Class::*)(Args...) qualifiers>             \
+      : FunctionInfoOf<R, ReceiverOf<Class, ConstClass>, Args...> { \
+    using WithoutReceiver = FunctionInfoOf<R, Args...>;             \
   }
 TVM_FFI_METHOD_INFO_(, Class);
 TVM_FFI_METHOD_INFO_(const, const Class);
@@ -136,19 +136,20 @@ struct CallFrame {
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCountMismatch(const CallFrame& frame,
                                                              int32_t num_args) {
   MessageStream text;
-  text << "Mismatched number of arguments when calling: `" << frame.function_name
-       << FormatSignature(frame.names, frame.num_parameters) << "`. Expected "
-       << frame.num_parameters << " but got " << num_args << " arguments";
-  ThrowTypeError(text.str());
+  text << "Mismatched number of arguments when calling: `" << frame.function_name;
+  FormatSignature(frame.names, frame.num_parameters, &text);
+  text << "`. Expected " << frame.num_parameters << " but got " << num_args << " arguments";
+  ThrowError("TypeError", text);
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowArgumentMismatch(
     const CallFrame& frame, int index, std::string (*describe)(const TVMFFIAny*)) {
   MessageStream text;
-  text << "Mismatched type on argument #" << index << " when calling: `" << frame.function_name
-       << FormatSignature(frame.names, frame.num_parameters) << "`. Expected `"
-       << frame.names[index]() << "` but got `" << describe(frame.args + index) << "`";
-  ThrowTypeError(text.str());
+  text << "Mismatched type on argument #" << index << " when calling: `" << frame.function_name;
+  FormatSignature(frame.names, frame.num_parameters, &text);
+  text << "`. Expected `" << frame.names[index]() << "` but got `" << describe(frame.args + index)
+       << "`";
+  ThrowError("TypeError", text);
 }
 
 // The conversion of one argument; one instance per type.

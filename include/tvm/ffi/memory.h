@@ -115,9 +115,9 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
    public:
     template <typename... Args>
     static ArrayType* New(SimpleObjAllocator*, size_t num_elems, Args&&... args) {
-      static_assert(alignof(ArrayType) % alignof(ElemType) == 0 &&
-                        sizeof(ArrayType) % alignof(ElemType) == 0,
-                    "elements must be aligned where they follow the object");
+      static_assert(
+          alignof(ArrayType) % alignof(ElemType) == 0 && sizeof(ArrayType) % alignof(ElemType) == 0,
+          "elements must be aligned where they follow the object");
       constexpr size_t kAlign = alignof(ArrayType);
       constexpr size_t kMaxElems = (~size_t{0} - sizeof(ArrayType) - kAlign) / sizeof(ElemType);
       if (num_elems > kMaxElems) throw std::bad_alloc();

@@ -38,6 +38,8 @@ class TVM_FFI_HIDDEN MessageStream {
   }
 
   const std::string& str() const { return text_; }
+  // The temporary of the throw macros as an lvalue, to which free operators bind.
+  MessageStream& stream() { return *this; }
 
   MessageStream& operator<<(const char* text) {
     return text != nullptr ? PutText(text, std::strlen(text)) : PutText("(null)", 6);
@@ -164,7 +166,8 @@ class TVM_FFI_HIDDEN MessageStream {
 // before the first use.
 template <typename Ostream>
 struct MessageStream::OstreamOverText : MessageOstream {
-  using Streambuf = std::basic_streambuf<typename Ostream::char_type, typename Ostream::traits_type>;
+  using Streambuf =
+      std::basic_streambuf<typename Ostream::char_type, typename Ostream::traits_type>;
 
   struct TextBuffer : Streambuf {
     explicit TextBuffer(std::string* text) : text(text) {}

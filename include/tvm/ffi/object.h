@@ -121,7 +121,8 @@ inline bool RuntimeTypeIndexMatch(int32_t actual, int32_t target) {
 }
 
 // Throws TypeError "Cannot treat type `from` as type `to`"; error.h defines it.
-[[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from, const std::string& to);
+[[noreturn]] TVM_FFI_HIDDEN inline void ThrowCannotTreat(const std::string& from,
+                                                         const std::string& to);
 // Throws an InternalError; error.h defines it.
 [[noreturn]] TVM_FFI_HIDDEN inline void ThrowNullReference(const char* type_key);
 
@@ -176,7 +177,7 @@ inline constexpr bool is_object_subclass_v = std::is_base_of_v<Object, T>;
 namespace detail {
 template <typename T>
 inline constexpr bool is_qualified_object_v =
-    (std::is_const_v<T> || std::is_volatile_v<T>)&&is_object_subclass_v<std::remove_cv_t<T>>;
+    (std::is_const_v<T> || std::is_volatile_v<T>) && is_object_subclass_v<std::remove_cv_t<T>>;
 }  // namespace detail
 
 // Owns one strong reference, or nothing.
@@ -386,7 +387,8 @@ class ObjectRef {
 // Whether a RefType can hold every ObjectType.
 template <typename RefType, typename ObjectType>
 inline constexpr bool object_ref_contains_v =
-    RefType::_type_container_is_exact&& std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
+    RefType::_type_container_is_exact &&
+    std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
 
 }  // namespace ffi
 }  // namespace tvm

@@ -354,11 +354,10 @@ int32_t RegisterObjectType(int32_t static_type_index) {
                     ObjectType::_type_child_slots < ParentType::_type_child_slots,
                 "a child reserves fewer slots than its parent");
   TVMFFIByteArray key{ObjectType::_type_key, std::strlen(ObjectType::_type_key)};
-  return TVMFFITypeGetOrAllocIndex(
-      &key, static_type_index, ObjectType::_type_depth,
-      static_cast<int32_t>(ObjectType::_type_child_slots),
-      static_cast<int32_t>(ObjectType::_type_child_slots_can_overflow),
-      ParentType::_GetOrAllocRuntimeTypeIndex());
+  return TVMFFITypeGetOrAllocIndex(&key, static_type_index, ObjectType::_type_depth,
+                                   static_cast<int32_t>(ObjectType::_type_child_slots),
+                                   static_cast<int32_t>(ObjectType::_type_child_slots_can_overflow),
+                                   ParentType::_GetOrAllocRuntimeTypeIndex());
 }
 
 }  // namespace detail
@@ -366,25 +365,25 @@ int32_t RegisterObjectType(int32_t static_type_index) {
 }  // namespace tvm
 
 // For the body of an object class whose index is a constant `_type_index` it declares itself.
-#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)                     \
-  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                         \
-  static constexpr const char* _type_key = TypeKey;                                           \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                              \
-    static int32_t tindex =                                                                   \
-        ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(TypeName::_type_index);  \
-    return tindex;                                                                            \
-  }                                                                                           \
+#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)                    \
+  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                        \
+  static constexpr const char* _type_key = TypeKey;                                          \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                                             \
+    static int32_t tindex =                                                                  \
+        ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(TypeName::_type_index); \
+    return tindex;                                                                           \
+  }                                                                                          \
   static int32_t RuntimeTypeIndex() { return TypeName::_type_index; }
 
 // The same for an index that is allocated when the library is loaded.  Load-time blocks may run
 // before _type_index is set; they call _GetOrAllocRuntimeTypeIndex.
-#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)                    \
-  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                            \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                                 \
-    static int32_t tindex = ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(-1);    \
-    return tindex;                                                                               \
-  }                                                                                              \
-  static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                       \
+#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)                 \
+  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                         \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                                              \
+    static int32_t tindex = ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(-1); \
+    return tindex;                                                                            \
+  }                                                                                           \
+  static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                    \
   static int32_t RuntimeTypeIndex() { return _type_index; }
 
 #define TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType) \
@@ -396,20 +395,19 @@ int32_t RegisterObjectType(int32_t static_type_index) {
   static constexpr bool _type_final = true;                              \
   TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType)
 
-#define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName)                                             \
-  using __PtrType =                                                                               \
-      std::conditional_t<ObjectName::_type_mutable, ObjectName*, const ObjectName*>;              \
-  __PtrType operator->() const { return static_cast<__PtrType>(data_.get()); }                    \
-  __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                           \
+#define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName)                                              \
+  using __PtrType = std::conditional_t<ObjectName::_type_mutable, ObjectName*, const ObjectName*>; \
+  __PtrType operator->() const { return static_cast<__PtrType>(data_.get()); }                     \
+  __PtrType get() const { return static_cast<__PtrType>(data_.get()); }                            \
   using ContainerType = ObjectName
 
 // Body of a reference class that may be null.
-#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)     \
-  TypeName() = default;                                                                  \
-  explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n) : ParentType(std::move(n)) {}   \
-  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                     \
-  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                 \
-  TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                         \
+#define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(TypeName, ParentType, ObjectName)   \
+  TypeName() = default;                                                                \
+  explicit TypeName(::tvm::ffi::ObjectPtr<ObjectName> n) : ParentType(std::move(n)) {} \
+  explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                   \
+  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                               \
+  TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                       \
   static constexpr bool _type_is_nullable = true
 
 // Body of a reference class that is null only after it was moved from.

@@ -34,7 +34,7 @@ inline constexpr bool use_object_ptr_optional_v = is_object_ptr_type_v<T> || is_
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEmptyOptional(const char* message) {
-  ThrowError("RuntimeError", message, std::string_view(), false);
+  ThrowError("RuntimeError", std::string_view(message));
 }
 
 // What an Optional is compared with as a value; the other operands have overloads of their own.
@@ -85,9 +85,9 @@ template <typename T, typename Enable>
 class Optional : public detail::OptionalOperators<Optional<T>, T> {
  public:
   Optional() = default;
-  Optional(std::nullopt_t) {}                                          // NOLINT(*)
-  Optional(std::optional<T> other) : data_(std::move(other)) {}        // NOLINT(*)
-  Optional(T other) : data_(std::move(other)) {}                       // NOLINT(*)
+  Optional(std::nullopt_t) {}                                    // NOLINT(*)
+  Optional(std::optional<T> other) : data_(std::move(other)) {}  // NOLINT(*)
+  Optional(T other) : data_(std::move(other)) {}                 // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_ = std::nullopt;
     return *this;
@@ -121,18 +121,17 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
     : public detail::OptionalOperators<Optional<T>, T> {
  public:
   Optional() = default;
-  Optional(std::nullopt_t) {}  // NOLINT(*)
-  Optional(std::nullptr_t) {}  // NOLINT(*)
+  Optional(std::nullopt_t) {}         // NOLINT(*)
+  Optional(std::nullptr_t) {}         // NOLINT(*)
   Optional(std::optional<T> other) {  // NOLINT(*)
     if (other.has_value()) data_ = Any(*std::move(other));
   }
   Optional(T other) : data_(std::move(other)) {}  // NOLINT(*)
-  template <typename U,
-            typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                        !std::is_same_v<std::decay_t<U>, T> &&
-                                        !std::is_base_of_v<Optional, std::decay_t<U>> &&
-                                        !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
-                                        !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
+  template <typename U, typename = std::enable_if_t<
+                            std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+                            !std::is_base_of_v<Optional, std::decay_t<U>> &&
+                            !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
+                            !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
   Optional(U&& other) : data_(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_.reset();
@@ -184,19 +183,18 @@ class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
 
   Optional() = default;
   explicit Optional(UnsafeInit) {}
-  Optional(std::nullopt_t) {}  // NOLINT(*)
-  Optional(std::nullptr_t) {}  // NOLINT(*)
+  Optional(std::nullopt_t) {}         // NOLINT(*)
+  Optional(std::nullptr_t) {}         // NOLINT(*)
   Optional(std::optional<T> other) {  // NOLINT(*)
     if (other.has_value()) *this = *std::move(other);
   }
   Optional(T other)  // NOLINT(*)
       : data_(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(other))) {}
-  template <typename U,
-            typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                        !std::is_same_v<std::decay_t<U>, T> &&
-                                        !std::is_base_of_v<Optional, std::decay_t<U>> &&
-                                        !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
-                                        !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
+  template <typename U, typename = std::enable_if_t<
+                            std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+                            !std::is_base_of_v<Optional, std::decay_t<U>> &&
+                            !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
+                            !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
   Optional(U&& other) : Optional(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_.reset();
@@ -256,8 +254,8 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
   using Base::use_count;
 
   Optional() = default;
-  Optional(std::nullopt_t) {}  // NOLINT(*)
-  Optional(std::nullptr_t) {}  // NOLINT(*)
+  Optional(std::nullopt_t) {}         // NOLINT(*)
+  Optional(std::nullptr_t) {}         // NOLINT(*)
   Optional(std::optional<T> other) {  // NOLINT(*)
     if (other.has_value()) Base::operator=(*std::move(other));
   }
@@ -299,9 +297,8 @@ inline constexpr bool use_default_type_traits_v<Optional<T>> = false;
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<Optional<T>, Optional<U>> = type_subsumes_v<T, U>;
 template <typename T, typename U>
-inline constexpr bool
-    type_subsumes_v<Optional<T>, U, std::enable_if_t<!is_optional_type_v<U>>> =
-        type_subsumes_v<T, U>;
+inline constexpr bool type_subsumes_v<Optional<T>, U, std::enable_if_t<!is_optional_type_v<U>>> =
+    type_subsumes_v<T, U>;
 
 template <typename T>
 struct TypeTraits<Optional<T>> : TypeTraitsBase {

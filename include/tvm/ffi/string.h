@@ -58,14 +58,23 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void MakeText(int32_t heap_index, const 
                                          : TVMFFIBytesFromByteArray(&bytes, out));
 }
 
+// A std::string that may be taken.  The functions for it are templates, so that only files that
+// use them pay for what they instantiate.
+template <typename S>
+using IfRvalueStdString = std::enable_if_t<std::is_same_v<S, std::string>>;
+
 // The cell of String and Bytes: owns a reference when its index says heap.
 class BytesBaseCell {
  public:
   explicit BytesBaseCell(int32_t small_index) { SetIntPayload(&data_, small_index, 0); }
-  BytesBaseCell(const BytesBaseCell& other) : data_(other.data_) {
+  BytesBaseCell(const BytesBaseCell& other) {
+    CopyPayload(&data_, other.data_);
     if (IsHeap()) IncRef(data_.v_obj);
   }
-  BytesBaseCell(BytesBaseCell&& other) noexcept : data_(other.data_) { other.Clear(); }
+  BytesBaseCell(BytesBaseCell&& other) noexcept {
+    CopyPayload(&data_, other.data_);
+    other.Clear();
+  }
   ~BytesBaseCell() {
     if (IsHeap()) DecRef(data_.v_obj);
   }
@@ -84,9 +93,10 @@ class BytesBaseCell {
                     : TVMFFISmallBytesGetContentByteArray(&data_);
   }
   void swap(BytesBaseCell& other) noexcept {
-    TVMFFIAny data = data_;
-    data_ = other.data_;
-    other.data_ = data;
+    TVMFFIAny data;
+    CopyPayload(&data, data_);
+    CopyPayload(&data_, other.data_);
+    CopyPayload(&other.data_, data);
   }
   // The cell must be empty.
   template <typename HeapObject>
@@ -95,18 +105,18 @@ class BytesBaseCell {
         make_object<BytesObjStdImpl<HeapObject>>(std::move(text)));
     SetPointerPayload(&data_, HeapObject::_type_index, object);
   }
-  void CopyToAnyView(TVMFFIAny* out) const { *out = data_; }
+  void CopyToAnyView(TVMFFIAny* out) const { CopyPayload(out, data_); }
   void MoveToAny(TVMFFIAny* out) {
-    *out = data_;
+    CopyPayload(out, data_);
     Clear();
   }
   // Takes over what `owned` holds and leaves it None.
   void MoveFromAny(TVMFFIAny* owned) {
-    data_ = *owned;
+    CopyPayload(&data_, *owned);
     SetIntPayload(owned, kTVMFFINone, 0);
   }
   void CopyFromAnyView(const TVMFFIAny* view) {
-    data_ = *view;
+    CopyPayload(&data_, *view);
     if (IsHeap()) IncRef(data_.v_obj);
   }
   TVMFFIAny* data() { return &data_; }
@@ -128,9 +138,10 @@ class Bytes {
   Bytes(const char* data, size_t size) : data_(kTVMFFISmallBytes) {
     detail::MakeText(kTVMFFIBytes, data, size, data_.data());
   }
-  Bytes(TVMFFIByteArray bytes) : Bytes(bytes.data, bytes.size) {}             // NOLINT(*)
-  Bytes(const std::string& other) : Bytes(other.data(), other.size()) {}      // NOLINT(*)
-  Bytes(std::string&& other) : data_(kTVMFFISmallBytes) {                     // NOLINT(*)
+  Bytes(TVMFFIByteArray bytes) : Bytes(bytes.data, bytes.size) {}         // NOLINT(*)
+  Bytes(const std::string& other) : Bytes(other.data(), other.size()) {}  // NOLINT(*)
+  template <typename S, typename = detail::IfRvalueStdString<S>>
+  Bytes(S&& other) : data_(kTVMFFISmallBytes) {  // NOLINT(*)
     data_.Adopt<detail::BytesObj>(std::move(other));
   }
   template <typename T>
@@ -175,7 +186,8 @@ class String {
     detail::MakeText(kTVMFFIStr, data, size, data_.data());
   }
   String(const std::string& other) : String(other.data(), other.size()) {}  // NOLINT(*)
-  String(std::string&& other) : data_(kTVMFFISmallStr) {                    // NOLINT(*)
+  template <typename S, typename = detail::IfRvalueStdString<S>>
+  String(S&& other) : data_(kTVMFFISmallStr) {  // NOLINT(*)
     data_.Adopt<detail::StringObj>(std::move(other));
   }
   explicit String(TVMFFIByteArray bytes) : String(bytes.data, bytes.size) {}
@@ -184,7 +196,10 @@ class String {
   String& operator=(const String&) = default;
   String& operator=(String&&) noexcept = default;
   String& operator=(const std::string& other) { return *this = String(other); }
-  String& operator=(std::string&& other) { return *this = String(std::move(other)); }
+  template <typename S, typename = detail::IfRvalueStdString<S>>
+  String& operator=(S&& other) {
+    return *this = String(std::move(other));
+  }
   String& operator=(const char* other) { return *this = String(other); }
 
   static constexpr size_t npos = static_cast<size_t>(-1);
@@ -231,8 +246,9 @@ class String {
     return ends_with(std::string_view(suffix, count));
   }
   // The parts point into this string.
-  std::vector<std::string_view> Split(char delimiter) const {
-    std::vector<std::string_view> parts;
+  template <typename Part = std::string_view>
+  std::vector<Part> Split(char delimiter) const {
+    std::vector<Part> parts;
     std::string_view rest = View();
     for (size_t end = rest.find(delimiter); end != npos; end = rest.find(delimiter)) {
       parts.push_back(rest.substr(0, end));
@@ -260,6 +276,7 @@ class String {
 namespace detail {
 
 inline std::string_view ViewOf(const String& text) { return {text.data(), text.size()}; }
+inline std::string_view ViewOf(std::string_view text) { return text; }
 inline std::string_view ViewOf(const std::string& text) { return text; }
 inline std::string_view ViewOf(const char* text) { return text; }
 
@@ -289,20 +306,20 @@ inline int CompareText(std::string_view lhs, std::string_view rhs) {
   inline Result operator op(Lhs lhs, Rhs rhs) {                  \
     return expression(detail::ViewOf(lhs), detail::ViewOf(rhs)); \
   }
-#define TVM_FFI_STRING_BINARY_MIXES_(Result, op, expression)                         \
-  TVM_FFI_STRING_BINARY_(Result, op, const String&, const String&, expression)       \
-  TVM_FFI_STRING_BINARY_(Result, op, const String&, const std::string&, expression)  \
-  TVM_FFI_STRING_BINARY_(Result, op, const std::string&, const String&, expression)  \
-  TVM_FFI_STRING_BINARY_(Result, op, const String&, const char*, expression)         \
+#define TVM_FFI_STRING_BINARY_MIXES_(Result, op, expression)                        \
+  TVM_FFI_STRING_BINARY_(Result, op, const String&, const String&, expression)      \
+  TVM_FFI_STRING_BINARY_(Result, op, const String&, const std::string&, expression) \
+  TVM_FFI_STRING_BINARY_(Result, op, const std::string&, const String&, expression) \
+  TVM_FFI_STRING_BINARY_(Result, op, const String&, const char*, expression)        \
   TVM_FFI_STRING_BINARY_(Result, op, const char*, const String&, expression)
-#define TVM_FFI_STRING_NO_NULL_(op)                  \
+#define TVM_FFI_STRING_NO_NULL_(op)                         \
   bool operator op(const String&, std::nullptr_t) = delete; \
   bool operator op(std::nullptr_t, const String&) = delete;
 
 TVM_FFI_STRING_BINARY_MIXES_(String, +, detail::Concatenate)
 TVM_FFI_STRING_BINARY_MIXES_(bool, ==, detail::SameText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, !=, !detail::SameText)
-TVM_FFI_STRING_BINARY_MIXES_(bool, <, 0 > detail::CompareText)
+TVM_FFI_STRING_BINARY_MIXES_(bool, <, 0> detail::CompareText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, >, 0 < detail::CompareText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, <=, 0 >= detail::CompareText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, >=, 0 <= detail::CompareText)
@@ -348,23 +365,23 @@ struct TextTraits : TypeTraitsBase {
 
 }  // namespace detail
 
-#define TVM_FFI_TEXT_TRAITS_(T, small_index, heap_index, view_index, name, key)              \
-  template <>                                                                                \
-  struct TypeTraits<T> : detail::TextTraits<T, small_index, heap_index, view_index> {        \
+#define TVM_FFI_TEXT_TRAITS_(T, small_index, heap_index, view_index, name, key)               \
+  template <>                                                                                 \
+  struct TypeTraits<T> : detail::TextTraits<T, small_index, heap_index, view_index> {         \
     static void CopyToAnyView(const T& src, TVMFFIAny* out) { src.data_.CopyToAnyView(out); } \
-    static void MoveToAny(T src, TVMFFIAny* out) { src.data_.MoveToAny(out); }               \
-    static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {                               \
-      detail::BytesBaseCell cell(small_index);                                               \
-      cell.CopyFromAnyView(src);                                                             \
-      return T(std::move(cell));                                                             \
-    }                                                                                        \
-    static T MoveFromAnyAfterCheck(TVMFFIAny* src) {                                         \
-      detail::BytesBaseCell cell(small_index);                                               \
-      cell.MoveFromAny(src);                                                                 \
-      return T(std::move(cell));                                                             \
-    }                                                                                        \
-    static std::string TypeStr() { return name; }                                            \
-    static std::string TypeSchema() { return detail::SchemaOfKey(key); }                     \
+    static void MoveToAny(T src, TVMFFIAny* out) { src.data_.MoveToAny(out); }                \
+    static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {                                \
+      detail::BytesBaseCell cell(small_index);                                                \
+      cell.CopyFromAnyView(src);                                                              \
+      return T(std::move(cell));                                                              \
+    }                                                                                         \
+    static T MoveFromAnyAfterCheck(TVMFFIAny* src) {                                          \
+      detail::BytesBaseCell cell(small_index);                                                \
+      cell.MoveFromAny(src);                                                                  \
+      return T(std::move(cell));                                                              \
+    }                                                                                         \
+    static std::string TypeStr() { return name; }                                             \
+    static std::string TypeSchema() { return detail::SchemaOfKey(key); }                      \
   }
 TVM_FFI_TEXT_TRAITS_(String, kTVMFFISmallStr, kTVMFFIStr, kTVMFFIRawStr, "str", "ffi.String");
 TVM_FFI_TEXT_TRAITS_(Bytes, kTVMFFISmallBytes, kTVMFFIBytes, kTVMFFIByteArrayPtr, "bytes",
@@ -372,22 +389,26 @@ TVM_FFI_TEXT_TRAITS_(Bytes, kTVMFFISmallBytes, kTVMFFIBytes, kTVMFFIByteArrayPtr
 #undef TVM_FFI_TEXT_TRAITS_
 
 // Borrowed C strings: a view points at them, an owned value copies them.
-template <>
-struct TypeTraits<const char*> : TypeTraitsBase {
+namespace detail {
+template <typename T>
+struct RawStrTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static void CopyToAnyView(const char* const& src, TVMFFIAny* result) {
-    detail::SetPointerPayload(result, kTVMFFIRawStr, const_cast<char*>(src));
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIRawStr, const_cast<char*>(src));
   }
-  static void MoveToAny(const char* src, TVMFFIAny* result) {
-    detail::MakeText(kTVMFFIStr, src, std::strlen(src), result);
+  static void MoveToAny(T src, TVMFFIAny* result) {
+    MakeText(kTVMFFIStr, src, std::strlen(src), result);
   }
-  static std::optional<const char*> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (src->type_index == kTVMFFIRawStr) return src->v_c_str;
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFIRawStr) return T(src->v_c_str);
     return std::nullopt;
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIRawStr; }
-  static std::string TypeSchema() { return detail::SchemaOfKey(StaticTypeKey::kTVMFFIRawStr); }
+  static std::string TypeSchema() { return SchemaOfKey(StaticTypeKey::kTVMFFIRawStr); }
 };
+}  // namespace detail
+template <>
+struct TypeTraits<const char*> : detail::RawStrTraits<const char*> {};
 
 template <size_t N>
 struct TypeTraits<char[N]> : TypeTraits<const char*> {
@@ -399,58 +420,64 @@ struct TypeTraits<char[N]> : TypeTraits<const char*> {
   }
 };
 
-template <>
-struct TypeTraits<TVMFFIByteArray*> : TypeTraitsBase {
+namespace detail {
+template <typename T>
+struct ByteArrayTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
   static constexpr int32_t field_static_type_index = kTVMFFIByteArrayPtr;
-  static void CopyToAnyView(TVMFFIByteArray* const& src, TVMFFIAny* result) {
-    detail::SetPointerPayload(result, kTVMFFIByteArrayPtr, src);
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIByteArrayPtr, src);
   }
-  static void MoveToAny(TVMFFIByteArray* src, TVMFFIAny* result) {
-    detail::MakeText(kTVMFFIBytes, src->data, src->size, result);
+  static void MoveToAny(T src, TVMFFIAny* result) {
+    MakeText(kTVMFFIBytes, src->data, src->size, result);
   }
-  static std::optional<TVMFFIByteArray*> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (src->type_index == kTVMFFIByteArrayPtr) return static_cast<TVMFFIByteArray*>(src->v_ptr);
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFIByteArrayPtr) return static_cast<T>(src->v_ptr);
     return std::nullopt;
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIByteArrayPtr; }
-  static std::string TypeSchema() {
-    return detail::SchemaOfKey(StaticTypeKey::kTVMFFIByteArrayPtr);
-  }
+  static std::string TypeSchema() { return SchemaOfKey(StaticTypeKey::kTVMFFIByteArrayPtr); }
 };
-
+}  // namespace detail
 template <>
-struct TypeTraits<std::string> : TypeTraitsBase {
+struct TypeTraits<TVMFFIByteArray*> : detail::ByteArrayTraits<TVMFFIByteArray*> {};
+
+namespace detail {
+template <typename T>
+struct StdStringTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
-  static void CopyToAnyView(const std::string& src, TVMFFIAny* result) {
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
     TypeTraits<const char*>::CopyToAnyView(src.c_str(), result);
   }
-  static void MoveToAny(std::string src, TVMFFIAny* result) {
+  static void MoveToAny(T src, TVMFFIAny* result) {
     TypeTraits<String>::MoveToAny(String(std::move(src)), result);
   }
-  static std::optional<std::string> TryCastFromAnyView(const TVMFFIAny* src) {
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     switch (src->type_index) {
       case kTVMFFIRawStr:
-        return std::string(src->v_c_str);
+        return T(src->v_c_str);
       case kTVMFFIByteArrayPtr: {
         const TVMFFIByteArray* bytes = static_cast<const TVMFFIByteArray*>(src->v_ptr);
-        return std::string(bytes->data, bytes->size);
+        return T(bytes->data, bytes->size);
       }
       case kTVMFFISmallStr:
       case kTVMFFISmallBytes:
-        return std::string(src->v_bytes, src->small_str_len);
+        return T(src->v_bytes, src->small_str_len);
       case kTVMFFIStr:
       case kTVMFFIBytes: {
         const TVMFFIByteArray* bytes = TVMFFIBytesGetByteArrayPtr(src->v_obj);
-        return std::string(bytes->data, bytes->size);
+        return T(bytes->data, bytes->size);
       }
       default:
         return std::nullopt;
     }
   }
   static std::string TypeStr() { return "std::string"; }
-  static std::string TypeSchema() { return detail::SchemaOfKey("std::string"); }
+  static std::string TypeSchema() { return SchemaOfKey("std::string"); }
 };
+}  // namespace detail
+template <>
+struct TypeTraits<std::string> : detail::StdStringTraits<std::string> {};
 
 }  // namespace ffi
 }  // namespace tvm

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Part of string.h: text as JSON and Python literals.
+// Part of string.h: text as JSON and Python literals.  Templates, so that only files that use them
+// pay for their compilation.
 #ifndef TVM_FFI_STRING_ESCAPE_DETAIL_H_
 #define TVM_FFI_STRING_ESCAPE_DETAIL_H_
 
@@ -43,7 +44,9 @@ inline size_t AnsiSequenceLength(std::string_view text) {
 }  // namespace detail
 
 // A JSON string literal; `/` is escaped, other bytes from 0x80 on are left alone.
-TVM_FFI_FAILURE_ inline String EscapeStringJSON(const String& value) {
+template <typename Text = String>
+TVM_FFI_FAILURE_ String EscapeStringJSON(const Text& text) {
+  const String& value = text;
   std::string out = "\"";
   for (char c : detail::ViewOf(value)) {
     constexpr std::string_view kFrom = "\"\\/\b\f\n\r\t";
@@ -63,10 +66,15 @@ TVM_FFI_FAILURE_ inline String EscapeStringJSON(const String& value) {
 }
 
 // The old name.
-inline String EscapeString(const String& value) { return EscapeStringJSON(value); }
+template <typename Text = String>
+String EscapeString(const Text& value) {
+  return EscapeStringJSON(value);
+}
 
 // A Python string literal in ASCII; malformed UTF-8 shows as \xNN.
-TVM_FFI_FAILURE_ inline String EscapedStringPy(const String& value) {
+template <typename Text = String>
+TVM_FFI_FAILURE_ String EscapedStringPy(const Text& text) {
+  const String& value = text;
   std::string out = "\"";
   std::string_view rest = detail::ViewOf(value);
   while (!rest.empty()) {

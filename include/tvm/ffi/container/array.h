@@ -74,11 +74,9 @@ class Array : public detail::SeqRef<Array<T>, T> {
   Array(Array&&) noexcept = default;
   Array& operator=(const Array&) = default;
   Array& operator=(Array&&) noexcept = default;
-  template <typename U,
-            typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
   Array(const Array<U>& other) : Base(other.data_) {}  // NOLINT(*)
-  template <typename U,
-            typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
   Array(Array<U>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
   template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
   Array(Iter first, Iter last) : Base(UnsafeInit{}) {

@@ -57,19 +57,17 @@ class List : public detail::SeqRef<List<T>, T> {
   List(List&&) noexcept = default;
   List& operator=(const List&) = default;
   List& operator=(List&&) noexcept = default;
-  template <typename U,
-            typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
   List(const List<U>& other) : Base(other.data_) {}  // NOLINT(*)
-  template <typename U,
-            typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
   List(List<U>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
   template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
   List(Iter first, Iter last) : List() {
     static_assert(is_valid_iterator_v<T, Iter>, "the range does not hold T");
     for (; first != last; ++first) this->push_back(T(*first));
   }
-  List(std::initializer_list<T> items) : List(items.begin(), items.end()) {}       // NOLINT(*)
-  List(const std::vector<T>& items) : List(items.begin(), items.end()) {}          // NOLINT(*)
+  List(std::initializer_list<T> items) : List(items.begin(), items.end()) {}  // NOLINT(*)
+  List(const std::vector<T>& items) : List(items.begin(), items.end()) {}     // NOLINT(*)
   explicit List(int64_t n, const T& value) : List() {
     if (n < 0) {
       detail::ThrowSequenceError("ValueError", "cannot construct a List of negative size");

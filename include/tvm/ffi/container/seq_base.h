@@ -11,20 +11,28 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexError(const std::string& message) {
-  ThrowError("IndexError", message, "", false);
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexError(const char* message) {
+  ThrowError("IndexError", std::string_view(message));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexBounds(int64_t index, int64_t size) {
-  ThrowIndexError("Index " + std::to_string(index) + " out of bounds " + std::to_string(size));
+  MessageStream text;
+  text << "Index " << index << " out of bounds " << size;
+  ThrowError("IndexError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowInsertBounds(int64_t index, int64_t size) {
+  MessageStream text;
+  text << "Index " << index << " out of bounds [0, " << size << "]";
+  ThrowError("IndexError", text);
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEraseRange(int64_t first, int64_t last,
                                                           int64_t size) {
-  ThrowIndexError("Erase range [" + std::to_string(first) + ", " + std::to_string(last) +
-                  ") out of bounds " + std::to_string(size));
+  MessageStream text;
+  text << "Erase range [" << first << ", " << last << ") out of bounds " << size;
+  ThrowError("IndexError", text);
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowSequenceError(const char* kind,
-                                                             const std::string& message) {
-  ThrowError(kind, message, "", false);
+                                                             std::string_view message) {
+  ThrowError(kind, message);
 }
 
 }  // namespace detail
@@ -141,8 +149,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* OpenGap(int64_t i, int64_t count) {
     int64_t old_size = TVMFFISeqCell::size;
     if (i < 0 || i > old_size) {
-      detail::ThrowIndexError("Index " + std::to_string(i) + " out of bounds [0, " +
-                              std::to_string(old_size) + "]");
+      detail::ThrowInsertBounds(i, old_size);
     }
     for (int64_t k = 0; k < count; ++k) AppendNone();
     Any* items = MutableBegin();

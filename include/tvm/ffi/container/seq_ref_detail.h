@@ -38,7 +38,9 @@ class SeqRef : public ObjectRef {
   T front() const { return ValueConverter::convert(Readable()->front()); }
   T back() const { return ValueConverter::convert(Readable()->back()); }
 
-  void push_back(const T& item) { Write(1, "insert", [&](auto* s) { s->Append(Any(item)); }); }
+  void push_back(const T& item) {
+    Write(1, "insert", [&](auto* s) { s->Append(Any(item)); });
+  }
   template <typename... Args>
   void emplace_back(Args&&... args) {
     push_back(T(std::forward<Args>(args)...));

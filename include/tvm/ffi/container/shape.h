@@ -13,9 +13,9 @@ namespace ffi {
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowShapeIndex(int64_t index, size_t size) {
-  ThrowError("IndexError",
-             "indexing " + std::to_string(index) + " on a Shape of size " + std::to_string(size),
-             "", false);
+  MessageStream text;
+  text << "indexing " << index << " on a Shape of size " << size;
+  ThrowError("IndexError", text);
 }
 
 }  // namespace detail
@@ -61,15 +61,16 @@ class ShapeObj : public Object, public TVMFFIShapeCell {
 
 namespace detail {
 
+template <typename Vector>
 class ShapeObjStdImpl : public ShapeObj {
  public:
-  explicit ShapeObjStdImpl(std::vector<int64_t> extents) : extents_(std::move(extents)) {
+  explicit ShapeObjStdImpl(Vector extents) : extents_(std::move(extents)) {
     data = extents_.data();
     size = extents_.size();
   }
 
  private:
-  std::vector<int64_t> extents_;
+  Vector extents_;
 };
 
 // A shape with room for `size` extents behind it; *extents receives the place to write them.
@@ -114,11 +115,14 @@ class Shape : public ObjectRef {
   Shape() : Shape(ShapeView()) {}
   template <typename Iter, typename = typename std::iterator_traits<Iter>::value_type>
   Shape(Iter begin, Iter end) : Shape(detail::MakeInplaceShape(begin, end)) {}
-  Shape(const Array<int64_t>& extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
-  Shape(std::initializer_list<int64_t> extents)                                    // NOLINT(*)
+  template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
+  Shape(const Array<T>& extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
+  Shape(std::initializer_list<int64_t> extents)                              // NOLINT(*)
       : Shape(extents.begin(), extents.end()) {}
-  Shape(std::vector<int64_t> extents)  // NOLINT(*)
-      : Shape(make_object<detail::ShapeObjStdImpl>(std::move(extents))) {}
+  template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
+  Shape(std::vector<T> extents)  // NOLINT(*)
+      : Shape(ObjectPtr<ShapeObj>(
+            make_object<detail::ShapeObjStdImpl<std::vector<T>>>(std::move(extents)))) {}
   Shape(ShapeView extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Shape, ObjectRef, ShapeObj);
 
@@ -180,7 +184,10 @@ inline constexpr bool use_default_type_traits_v<Shape> = false;
 template <>
 struct TypeTraits<Shape> : ObjectRefWithFallbackTraitsBase<Shape, Array<int64_t>> {
   static constexpr int32_t field_static_type_index = kTVMFFIShape;
-  static Shape ConvertFallbackValue(const Array<int64_t>& extents) { return Shape(extents); }
+  template <typename T>
+  static Shape ConvertFallbackValue(const Array<T>& extents) {
+    return Shape(extents);
+  }
 };
 
 }  // namespace ffi

@@ -72,16 +72,15 @@ class TensorObj : public Object, public DLTensor {
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowDimension(int64_t index, int32_t ndim) {
-  ThrowError("IndexError",
-             "Index " + std::to_string(index) + " out of bounds for tensor with " +
-                 std::to_string(ndim) + " dimensions",
-             "", false);
+  MessageStream text;
+  text << "Index " << index << " out of bounds for tensor with " << ndim << " dimensions";
+  ThrowError("IndexError", text);
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
-  ThrowError("InternalError", "the tensor has no strides", "", false);
+  ThrowError("InternalError", std::string_view("the tensor has no strides"));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
-  ThrowError("ValueError", message, "", false);
+  ThrowError("ValueError", std::string_view(message));
 }
 
 // Position of dimension `index`, which counts from the end when it is negative.
@@ -110,7 +109,7 @@ inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
 
 // `prototype` with another shape; borrows the arrays.
 inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides,
-                          std::optional<int64_t> element_offset) {
+                          int64_t element_offset) {
   if (shape.size() != strides.size()) {
     ThrowTensorValue("shape and strides must have the same size.");
   }
@@ -118,7 +117,7 @@ inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides
   prototype.shape = const_cast<int64_t*>(shape.data());
   prototype.strides = const_cast<int64_t*>(strides.data());
   prototype.ndim = static_cast<int32_t>(shape.size());
-  if (element_offset.has_value()) AddElementOffset(&prototype, *element_offset);
+  AddElementOffset(&prototype, element_offset);
   return prototype;
 }
 
@@ -201,9 +200,11 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   const DLTensor* GetDLTensorPtr() const { return get(); }
 
   // The same memory under another shape; the element offset counts from the present start.
+  template <typename Offset = std::nullopt_t>
   Tensor as_strided(ShapeView shape, ShapeView strides,
-                    std::optional<int64_t> element_offset = std::nullopt) const {
-    DLTensor prototype = detail::Restrided(*get(), shape, strides, element_offset);
+                    Offset element_offset = std::nullopt) const {
+    DLTensor prototype = detail::Restrided(*get(), shape, strides,
+                                           std::optional<int64_t>(element_offset).value_or(0));
     TVMFFIObjectHandle out;
     detail::CheckSafeCall(
         TVMFFITensorCreateUnsafeView(detail::ObjectUnsafe::GetHeader(get()), &prototype, &out));
@@ -273,8 +274,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
             std::forward<ExtraArgs>(extra)...)));
   }
   static Tensor FromOwnedHandle(TVMFFIObjectHandle handle) {
-    return Tensor(detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(
-        static_cast<TVMFFIObject*>(handle)));
+    return Tensor(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(static_cast<TVMFFIObject*>(handle)));
   }
 };
 
@@ -282,14 +283,16 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
 class TensorView : public detail::TensorAccessors<TensorView> {
  public:
   TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
-  TensorView(Tensor&&) = delete;  // the view would outlive it
+  TensorView(Tensor&&) = delete;                                     // the view would outlive it
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
   const DLTensor* GetDLTensorPtr() const { return &tensor_; }
   // Borrows the arrays.
+  template <typename Offset = std::nullopt_t>
   TensorView as_strided(ShapeView shape, ShapeView strides,
-                        std::optional<int64_t> element_offset = std::nullopt) const {
-    DLTensor tensor = detail::Restrided(tensor_, shape, strides, element_offset);
+                        Offset element_offset = std::nullopt) const {
+    DLTensor tensor = detail::Restrided(tensor_, shape, strides,
+                                        std::optional<int64_t>(element_offset).value_or(0));
     return TensorView(&tensor);
   }
 
@@ -321,54 +324,59 @@ inline DLTensor* FindDLTensor(const TVMFFIAny* src) {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorNotOwned() {
   ThrowError("RuntimeError",
-             "DLTensor* cannot be held in Any as it does not retain ownership, use Tensor instead",
-             "", false);
+             std::string_view("DLTensor* cannot be held in Any as it does not retain ownership, "
+                              "use Tensor instead"));
 }
 
 struct DLTensorTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
   static constexpr int32_t field_static_type_index = kTVMFFIDLTensorPtr;
-  static bool CheckAnyStrict(const TVMFFIAny* src) {
-    return src->type_index == kTVMFFIDLTensorPtr;
-  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) { return src->type_index == kTVMFFIDLTensorPtr; }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIDLTensorPtr; }
   static std::string TypeSchema() { return SchemaOfKey(StaticTypeKey::kTVMFFIDLTensorPtr); }
 };
 
 }  // namespace detail
 
-template <>
-struct TypeTraits<DLTensor*> : detail::DLTensorTraits {
-  static void CopyToAnyView(DLTensor* const& src, TVMFFIAny* result) {
-    detail::SetPointerPayload(result, kTVMFFIDLTensorPtr, src);
+namespace detail {
+template <typename T>
+struct DLTensorPtrTraits : DLTensorTraits {
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIDLTensorPtr, src);
   }
-  static void MoveToAny(DLTensor*, TVMFFIAny*) { detail::ThrowTensorNotOwned(); }
+  static void MoveToAny(DLTensor*, TVMFFIAny*) { ThrowTensorNotOwned(); }
   static DLTensor* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<DLTensor*>(src->v_ptr);
   }
-  static std::optional<DLTensor*> TryCastFromAnyView(const TVMFFIAny* src) {
-    DLTensor* tensor = detail::FindDLTensor(src);
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    DLTensor* tensor = FindDLTensor(src);
     if (tensor == nullptr && src->type_index != kTVMFFIDLTensorPtr) return std::nullopt;
-    return tensor;
+    return T(tensor);
   }
 };
-
+}  // namespace detail
 template <>
-struct TypeTraits<TensorView> : detail::DLTensorTraits {
-  static void CopyToAnyView(const TensorView& src, TVMFFIAny* result) {
-    detail::SetPointerPayload(result, kTVMFFIDLTensorPtr,
-                              const_cast<DLTensor*>(src.GetDLTensorPtr()));
+struct TypeTraits<DLTensor*> : detail::DLTensorPtrTraits<DLTensor*> {};
+
+namespace detail {
+template <typename T>
+struct TensorViewTraits : DLTensorTraits {
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIDLTensorPtr, const_cast<DLTensor*>(src.GetDLTensorPtr()));
   }
-  static void MoveToAny(TensorView, TVMFFIAny*) { detail::ThrowTensorNotOwned(); }
+  static void MoveToAny(TensorView, TVMFFIAny*) { ThrowTensorNotOwned(); }
   static TensorView CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return TensorView(static_cast<DLTensor*>(src->v_ptr));
   }
-  static std::optional<TensorView> TryCastFromAnyView(const TVMFFIAny* src) {
-    const DLTensor* tensor = detail::FindDLTensor(src);
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    const DLTensor* tensor = FindDLTensor(src);
     if (tensor == nullptr) return std::nullopt;
     return TensorView(tensor);
   }
 };
+}  // namespace detail
+template <>
+struct TypeTraits<TensorView> : detail::TensorViewTraits<TensorView> {};
 
 namespace detail {
 
