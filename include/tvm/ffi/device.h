@@ -53,7 +53,9 @@ struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_device; }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_device;
-    std::optional<std::string> text = TypeTraits<std::string>::TryCastFromAnyView(src);
+    // Depends on T, so that only files that use it pay for its instantiation.
+    using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
+    std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
     T device;
     if (!ParseDevice(*text, &device)) return std::nullopt;

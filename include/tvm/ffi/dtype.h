@@ -107,7 +107,9 @@ struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
   // Text that names no type throws.
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (Base::CheckAnyStrict(src)) return src->v_dtype;
-    std::optional<std::string> text = TypeTraits<std::string>::TryCastFromAnyView(src);
+    // Depends on T, so that only files that use it pay for its instantiation.
+    using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
+    std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
     if (!text.has_value()) return std::nullopt;
     return StringToDLDataType(*text);
   }

@@ -71,12 +71,12 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   Error(std::string kind, std::string message, std::string backtrace)
       : Error(detail::NewErrorObject(kind, message, backtrace, nullptr, nullptr)) {}
   // cause_chain: std::optional<Error>; extra_context: std::optional<ObjectRef>.
-  template <typename Cause, typename Context>
+  template <typename Cause, typename Context, typename E = Error, typename Ref = ObjectRef>
   Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
         const Context& extra_context)
       : Error(detail::NewErrorObject(kind, message, backtrace,
-                                     HandleOf(std::optional<Error>(cause_chain)),
-                                     HandleOf(std::optional<ObjectRef>(extra_context)))) {}
+                                     HandleOf(std::optional<E>(cause_chain)),
+                                     HandleOf(std::optional<Ref>(extra_context)))) {}
   Error(std::string kind, std::string message, const TVMFFIByteArray* backtrace)
       : Error(detail::NewErrorObject(
             kind, message, std::string_view(backtrace->data, backtrace->size), nullptr, nullptr)) {}
@@ -217,6 +217,10 @@ struct TVM_FFI_HIDDEN ErrorThrower {
 // For code that builds an error step by step; the macros below do without it.
 template <typename Text>
 class TVM_FFI_HIDDEN ErrorBuilderWith {
+  // Depend on Text, so that only files that use this class pay for what it instantiates.
+  using Cause = std::conditional_t<(sizeof(Text) > 0), Error, Text>;
+  using Context = std::conditional_t<(sizeof(Text) > 0), ObjectRef, Text>;
+
  public:
   ErrorBuilderWith(std::string kind, std::string backtrace, bool log_before_throw)
       : kind_(std::move(kind)), backtrace_(std::move(backtrace)), log_(log_before_throw) {}
@@ -224,7 +228,7 @@ class TVM_FFI_HIDDEN ErrorBuilderWith {
       : ErrorBuilderWith(std::move(kind), std::string(backtrace->data, backtrace->size),
                          log_before_throw) {}
   ErrorBuilderWith(Text kind, Text backtrace, bool log_before_throw,
-                   std::optional<Error> cause_chain, std::optional<ObjectRef> extra_context)
+                   std::optional<Cause> cause_chain, std::optional<Context> extra_context)
       : ErrorBuilderWith(std::move(kind), std::move(backtrace), log_before_throw) {
     cause_chain_ = std::move(cause_chain);
     extra_context_ = std::move(extra_context);
@@ -244,8 +248,8 @@ class TVM_FFI_HIDDEN ErrorBuilderWith {
   std::string backtrace_;
   bool log_;
   MessageStream stream_;
-  std::optional<Error> cause_chain_;
-  std::optional<ObjectRef> extra_context_;
+  std::optional<Cause> cause_chain_;
+  std::optional<Context> extra_context_;
 };
 using ErrorBuilder = ErrorBuilderWith<std::string>;
 

@@ -202,9 +202,9 @@ class Function : public ObjectRef {
   }
 
   // The name is a std::string_view, std::string, String or C string.
-  template <typename Name>
-  static std::optional<Function> GetGlobal(const Name& name) {
-    Function function = FindGlobal(detail::ViewOf(name));
+  template <typename Name, typename Result = Function>
+  static std::optional<Result> GetGlobal(const Name& name) {
+    Result function = FindGlobal(detail::ViewOf(name));
     if (!function.defined()) return std::nullopt;
     return function;
   }
@@ -284,15 +284,18 @@ Expected<T> Function::CallExpected(Args&&... args) const {
     return detail::MoveFromSafeCallRaised();
   }
   if constexpr (std::is_void_v<T>) {
-    if (result.type_index() == kTVMFFIError) return std::move(result).template cast<Error>();
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
     return Expected<void>();
   } else if constexpr (std::is_same_v<T, Any>) {
-    if (result.type_index() == kTVMFFIError) return std::move(result).template cast<Error>();
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
     return result;
   } else {
     std::optional<T> value = result.template try_cast<T>();
     if (value.has_value()) return *std::move(value);
-    if (result.type_index() == kTVMFFIError) return std::move(result).template cast<Error>();
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
     return Error("TypeError",
                  "CallExpected: result type mismatch, expected " + detail::Type2Str<T>::v() +
                      ", but got " + result.GetTypeKey(),
@@ -302,8 +305,9 @@ Expected<T> Function::CallExpected(Args&&... args) const {
 
 template <typename Name>
 std::vector<Name> Function::ListGlobalNames() {
-  Function names = GetGlobalRequired("ffi.FunctionListGlobalNamesFunctor")().cast<Function>();
-  int64_t count = names(-1).cast<int64_t>();
+  Function names =
+      GetGlobalRequired(Name("ffi.FunctionListGlobalNamesFunctor"))().template cast<Function>();
+  int64_t count = detail::AnyUnsafe::CopyFromAnyViewAfterCheck<int64_t>(names(-1));
   std::vector<Name> result;
   for (int64_t i = 0; i < count; ++i) result.push_back(names(i).template cast<Name>());
   return result;

@@ -5,7 +5,8 @@
 
 #include <tvm/ffi/any.h>
 
-#include <iterator>
+// Declares the iterator tags, too; <iterator> itself would bring in the whole of <streambuf>.
+#include <vector>
 
 namespace tvm {
 namespace ffi {

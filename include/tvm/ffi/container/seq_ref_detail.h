@@ -53,7 +53,7 @@ class SeqRef : public ObjectRef {
   void insert(iterator position, Iter first, Iter last) {
     int64_t i = position - begin();
     // Taken first, because the range may lie in this very sequence.
-    std::vector<Any> items(first, last);
+    std::vector<Item> items(first, last);
     Write(static_cast<int64_t>(items.size()), "insert",
           [&](auto* s) { s->insert(i, items.begin(), items.end()); });
   }
@@ -92,7 +92,7 @@ class SeqRef : public ObjectRef {
   template <typename Iter>
   void Assign(Iter first, Iter last) {
     // Taken first, because the range may lie in this very sequence.
-    std::vector<Any> items(first, last);
+    std::vector<Item> items(first, last);
     self().Replace(static_cast<int64_t>(items.size()))->InitRange(0, items.begin(), items.end());
   }
 
@@ -106,6 +106,8 @@ class SeqRef : public ObjectRef {
 
  private:
   const SeqBaseObj* seq() const { return static_cast<const Self*>(this)->GetSeq(); }
+  // An Any that depends on T, so that only files that use it pay for its instantiation.
+  using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
   const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
   const SeqBaseObj* Readable() const {

@@ -200,11 +200,11 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   const DLTensor* GetDLTensorPtr() const { return get(); }
 
   // The same memory under another shape; the element offset counts from the present start.
-  template <typename Offset = std::nullopt_t>
+  template <typename Offset = std::nullopt_t, typename Int = int64_t>
   Tensor as_strided(ShapeView shape, ShapeView strides,
                     Offset element_offset = std::nullopt) const {
-    DLTensor prototype = detail::Restrided(*get(), shape, strides,
-                                           std::optional<int64_t>(element_offset).value_or(0));
+    DLTensor prototype =
+        detail::Restrided(*get(), shape, strides, std::optional<Int>(element_offset).value_or(0));
     TVMFFIObjectHandle out;
     detail::CheckSafeCall(
         TVMFFITensorCreateUnsafeView(detail::ObjectUnsafe::GetHeader(get()), &prototype, &out));
@@ -288,11 +288,11 @@ class TensorView : public detail::TensorAccessors<TensorView> {
 
   const DLTensor* GetDLTensorPtr() const { return &tensor_; }
   // Borrows the arrays.
-  template <typename Offset = std::nullopt_t>
+  template <typename Offset = std::nullopt_t, typename Int = int64_t>
   TensorView as_strided(ShapeView shape, ShapeView strides,
                         Offset element_offset = std::nullopt) const {
-    DLTensor tensor = detail::Restrided(tensor_, shape, strides,
-                                        std::optional<int64_t>(element_offset).value_or(0));
+    DLTensor tensor =
+        detail::Restrided(tensor_, shape, strides, std::optional<Int>(element_offset).value_or(0));
     return TensorView(&tensor);
   }
 
