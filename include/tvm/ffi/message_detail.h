@@ -170,7 +170,7 @@ struct MessageStream::OstreamOverText : MessageOstream {
       std::basic_streambuf<typename Ostream::char_type, typename Ostream::traits_type>;
 
   struct TextBuffer : Streambuf {
-    explicit TextBuffer(std::string* text) : text(text) {}
+    explicit TextBuffer(std::string* out) : text(out) {}
     typename Streambuf::int_type overflow(typename Streambuf::int_type c) override {
       if (c != Streambuf::traits_type::eof()) text->push_back(static_cast<char>(c));
       return Streambuf::traits_type::not_eof(c);

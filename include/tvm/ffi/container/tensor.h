@@ -163,19 +163,19 @@ template <typename TNDAlloc>
 class TensorObjFromNDAlloc : public TensorObj {
  public:
   template <typename... ExtraArgs>
-  TensorObjFromNDAlloc(TNDAlloc alloc, ShapeView shape, const int64_t* strides_or_null,
+  TensorObjFromNDAlloc(TNDAlloc alloc, ShapeView extents, const int64_t* strides_or_null,
                        DLDataType tensor_dtype, DLDevice tensor_device, ExtraArgs&&... extra)
       : alloc_(std::move(alloc)) {
     device = tensor_device;
-    ndim = static_cast<int32_t>(shape.size());
+    ndim = static_cast<int32_t>(extents.size());
     dtype = tensor_dtype;
     byte_offset = 0;
     data = nullptr;
-    DLTensor::shape = reinterpret_cast<int64_t*>(this + 1);
-    strides = DLTensor::shape + shape.size();
-    if (strides_or_null == nullptr) FillStridesFromShape(shape, strides);
-    for (size_t i = 0; i < shape.size(); ++i) {
-      DLTensor::shape[i] = shape[i];
+    shape = reinterpret_cast<int64_t*>(this + 1);
+    strides = shape + extents.size();
+    if (strides_or_null == nullptr) FillStridesFromShape(extents, strides);
+    for (size_t i = 0; i < extents.size(); ++i) {
+      shape[i] = extents[i];
       if (strides_or_null != nullptr) strides[i] = strides_or_null[i];
     }
     alloc_.AllocData(static_cast<DLTensor*>(this), std::forward<ExtraArgs>(extra)...);
