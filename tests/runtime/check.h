@@ -29,6 +29,8 @@ std::string Show(const T& value) {
     return std::to_string(value);
   } else if constexpr (std::is_convertible_v<T, std::string_view>) {
     return "\"" + std::string(std::string_view(value)) + "\"";
+  } else if constexpr (std::is_convertible_v<T, std::string>) {
+    return "\"" + static_cast<std::string>(value) + "\"";
   } else if constexpr (std::is_null_pointer_v<T>) {
     return "NULL";
   } else {

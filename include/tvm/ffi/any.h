@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// AnyView and Any: the 16-byte value as a C++ class, borrowed and owned.
+//
+// AnyView travels in registers through hooks and calls and therefore stays trivially copyable.  An
+// Any holds a reference when its index is an object's; it never holds one of the borrowed forms
+// (C string, byte array, rvalue reference).
+#ifndef TVM_FFI_ANY_H_
+#define TVM_FFI_ANY_H_
+
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/string.h>
+
+namespace tvm {
+namespace ffi {
+
+class Any;
+class AnyView;
+
+namespace detail {
+
+struct AnyUnsafe;
+
+template <typename T>
+inline constexpr bool is_any_v = std::is_same_v<T, Any> || std::is_same_v<T, AnyView>;
+
+// What Any and AnyView convert to beyond the traits: object classes give pointers, Any itself.
+template <typename T>
+inline constexpr bool castable_v = TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>;
+
+// Name of a type in messages.
+template <typename T>
+struct Type2Str {
+  static std::string v() {
+    using Value = std::remove_const_t<std::remove_reference_t<T>>;
+    if constexpr (std::is_same_v<Value, Any>) {
+      return "Any";
+    } else if constexpr (std::is_same_v<Value, AnyView>) {
+      return "AnyView";
+    } else if constexpr (std::is_void_v<Value>) {
+      return "void";
+    } else {
+      return TypeTraits<Value>::TypeStr();
+    }
+  }
+};
+
+// *data holds a view on entry and an owned value on return.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
+  TVMFFIAny view;
+  CopyPayload(&view, *data);
+  SetIntPayload(data, kTVMFFINone, 0);
+  CheckSafeCall(TVMFFIAnyViewToOwnedAny(&view, data));
+}
+
+inline void InplaceConvertAnyViewToAny(TVMFFIAny* data) {
+  if (data->type_index >= kTVMFFIStaticObjectBegin) {
+    IncRef(data->v_obj);
+  } else if (data->type_index >= kTVMFFIRawStr && data->type_index <= kTVMFFIObjectRValueRef) {
+    CopyBorrowedForm(data);
+  }
+}
+
+template <typename T>
+[[noreturn]] TVM_FFI_FAILURE_ void ThrowCastFailure(const TVMFFIAny* value) {
+  ThrowCannotConvert(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
+}
+template <typename T>
+[[noreturn]] TVM_FFI_FAILURE_ void ThrowTreatFailure(const TVMFFIAny* value) {
+  ThrowCannotTreat(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
+}
+
+}  // namespace detail
+
+// A borrowed value.
+class AnyView {
+ public:
+  AnyView() { reset(); }
+  AnyView(const AnyView&) = default;
+  AnyView& operator=(const AnyView&) = default;
+  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
+  AnyView(const T& other) {  // NOLINT(*)
+    TypeTraits<T>::CopyToAnyView(other, &data_);
+  }
+  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
+  AnyView& operator=(const T& other) {
+    return *this = AnyView(other);
+  }
+
+  void reset() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }
+  void swap(AnyView& other) noexcept {
+    AnyView value = *this;
+    *this = other;
+    other = value;
+  }
+  int32_t type_index() const { return data_.type_index; }
+  std::string GetTypeKey() const { return TypeIndexToTypeKey(data_.type_index); }
+  bool same_as(const AnyView& other) const {
+    return std::memcmp(&data_, &other.data_, sizeof(data_)) == 0;
+  }
+  bool operator==(std::nullptr_t) const { return data_.type_index == kTVMFFINone; }
+  bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
+
+  // The value if it already is a T, else nothing.
+  template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
+  std::optional<T> as() const;
+  template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
+  const T* as() const {
+    if (!detail::HoldsInstance<T>(&data_)) return nullptr;
+    return detail::ObjectUnsafe::RawObjectPtrFromUnowned<T>(data_.v_obj);
+  }
+  // The same, or a TypeError.
+  template <typename T>
+  T as_or_throw() const {
+    if constexpr (std::is_same_v<T, Any>) {
+      return T(*this);
+    } else {
+      if (!TypeTraits<T>::CheckAnyStrict(&data_)) detail::ThrowTreatFailure<T>(&data_);
+      return TypeTraits<T>::CopyFromAnyViewAfterCheck(&data_);
+    }
+  }
+  // The value converted to T, or a TypeError.
+  template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
+  T cast() const {
+    std::optional<T> result = try_cast<T>();
+    if (TVM_FFI_PREDICT_FALSE(!result.has_value())) {
+      if constexpr (!std::is_same_v<T, Any>) detail::ThrowCastFailure<T>(&data_);
+    }
+    return *std::move(result);
+  }
+  template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
+  std::optional<T> try_cast() const {
+    if constexpr (std::is_same_v<T, Any>) {
+      return T(*this);
+    } else {
+      return TypeTraits<T>::TryCastFromAnyView(&data_);
+    }
+  }
+
+  TVMFFIAny CopyToTVMFFIAny() const { return data_; }
+  static AnyView CopyFromTVMFFIAny(TVMFFIAny data) {
+    AnyView view;
+    view.data_ = data;
+    return view;
+  }
+
+ private:
+  TVMFFIAny data_;
+  friend struct detail::AnyUnsafe;
+  friend class Any;
+};
+
+static_assert(std::is_trivially_copyable_v<AnyView> && std::is_standard_layout_v<AnyView>,
+              "AnyView is passed in registers");
+
+// An owned value.
+class Any {
+ public:
+  Any() { detail::SetIntPayload(&data_, kTVMFFINone, 0); }
+  Any(const Any& other) {
+    detail::CopyPayload(&data_, other.data_);
+    if (HoldsObject()) detail::IncRef(data_.v_obj);
+  }
+  Any(Any&& other) noexcept {
+    detail::CopyPayload(&data_, other.data_);
+    detail::SetIntPayload(&other.data_, kTVMFFINone, 0);
+  }
+  Any(const AnyView& other) {  // NOLINT(*)
+    detail::CopyPayload(&data_, other.data_);
+    detail::InplaceConvertAnyViewToAny(&data_);
+  }
+  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
+  Any(T other) {  // NOLINT(*)
+    TypeTraits<T>::MoveToAny(std::move(other), &data_);
+  }
+  ~Any() { reset(); }
+  Any& operator=(const Any& other) {
+    Any(other).swap(*this);
+    return *this;
+  }
+  Any& operator=(Any&& other) noexcept {
+    Any(std::move(other)).swap(*this);
+    return *this;
+  }
+  Any& operator=(const AnyView& other) {
+    Any(other).swap(*this);
+    return *this;
+  }
+  template <typename T, typename = std::enable_if_t<TypeTraits<T>::convert_enabled>>
+  Any& operator=(T other) {
+    Any(std::move(other)).swap(*this);
+    return *this;
+  }
+
+  void reset() {
+    if (!HoldsObject()) {
+      detail::SetIntPayload(&data_, kTVMFFINone, 0);
+      return;
+    }
+    TVMFFIObject* object = data_.v_obj;
+    detail::SetIntPayload(&data_, kTVMFFINone, 0);
+    detail::DecRef(object);
+  }
+  void swap(Any& other) noexcept {
+    TVMFFIAny data;
+    detail::CopyPayload(&data, data_);
+    detail::CopyPayload(&data_, other.data_);
+    detail::CopyPayload(&other.data_, data);
+  }
+  int32_t type_index() const { return data_.type_index; }
+  std::string GetTypeKey() const { return TypeIndexToTypeKey(data_.type_index); }
+  bool same_as(const Any& other) const {
+    return std::memcmp(&data_, &other.data_, sizeof(data_)) == 0;
+  }
+  bool same_as(const ObjectRef& other) const { return same_as(Any(other)); }
+  bool operator==(std::nullptr_t) const { return data_.type_index == kTVMFFINone; }
+  bool operator!=(std::nullptr_t) const { return data_.type_index != kTVMFFINone; }
+  operator AnyView() const { return AnyView::CopyFromTVMFFIAny(data_); }  // NOLINT(*)
+
+  // As in AnyView; on an rvalue the value is moved out when it already is a T.
+  template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
+  std::optional<T> as() const& {
+    return View().as<T>();
+  }
+  template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
+  std::optional<T> as() && {
+    if (!IsStrictly<T>()) return std::nullopt;
+    return MoveOut<T>();
+  }
+  template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
+  const T* as() const& {
+    return View().as<T>();
+  }
+  template <typename T>
+  T as_or_throw() const& {
+    return View().as_or_throw<T>();
+  }
+  template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
+  T as_or_throw() && {
+    if (!IsStrictly<T>()) detail::ThrowTreatFailure<T>(&data_);
+    return MoveOut<T>();
+  }
+  template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
+  T cast() const& {
+    return View().cast<T>();
+  }
+  template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
+  T cast() && {
+    if (IsStrictly<T>()) return MoveOut<T>();
+    return View().cast<T>();
+  }
+  template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
+  std::optional<T> try_cast() const {
+    return View().try_cast<T>();
+  }
+
+ private:
+  bool HoldsObject() const { return data_.type_index >= kTVMFFIStaticObjectBegin; }
+  AnyView View() const { return AnyView::CopyFromTVMFFIAny(data_); }
+  template <typename T>
+  bool IsStrictly() const {
+    return TypeTraits<T>::CheckAnyStrict(&data_);
+  }
+  template <typename T>
+  T MoveOut() {
+    return TypeTraits<T>::MoveFromAnyAfterCheck(&data_);
+  }
+
+  TVMFFIAny data_;
+  friend struct detail::AnyUnsafe;
+};
+
+template <typename T, std::enable_if_t<detail::castable_v<T>, int>>
+std::optional<T> AnyView::as() const {
+  if constexpr (std::is_same_v<T, Any>) {
+    return T(*this);
+  } else {
+    if (!TypeTraits<T>::CheckAnyStrict(&data_)) return std::nullopt;
+    return TypeTraits<T>::CopyFromAnyViewAfterCheck(&data_);
+  }
+}
+
+template <typename T>
+inline constexpr bool type_subsumes_v<Any, T> = true;
+
+namespace detail {
+
+struct AnyUnsafe : ObjectUnsafe {
+  static TVMFFIAny MoveAnyToTVMFFIAny(Any&& any) {
+    TVMFFIAny data;
+    CopyPayload(&data, any.data_);
+    SetIntPayload(&any.data_, kTVMFFINone, 0);
+    return data;
+  }
+  static Any MoveTVMFFIAnyToAny(TVMFFIAny* data) {
+    Any any;
+    CopyPayload(&any.data_, *data);
+    SetIntPayload(data, kTVMFFINone, 0);
+    return any;
+  }
+  static Any MoveTVMFFIAnyRawToAny(TVMFFIAny data) { return MoveTVMFFIAnyToAny(&data); }
+  template <typename T>
+  static bool CheckAnyStrict(const Any& any) {
+    return CheckStrict<T>(&any.data_);
+  }
+  template <typename T>
+  static bool CheckAnyViewStrict(const AnyView& view) {
+    return CheckStrict<T>(&view.data_);
+  }
+  template <typename T>
+  static T CopyFromAnyViewAfterCheck(const Any& any) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return any;
+    } else {
+      return TypeTraits<T>::CopyFromAnyViewAfterCheck(&any.data_);
+    }
+  }
+  template <typename T>
+  static T CopyFromAnyViewAfterCheck(const AnyView& view) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return T(view);
+    } else {
+      return TypeTraits<T>::CopyFromAnyViewAfterCheck(&view.data_);
+    }
+  }
+  template <typename T>
+  static T MoveFromAnyAfterCheck(Any&& any) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return std::move(any);
+    } else {
+      return TypeTraits<T>::MoveFromAnyAfterCheck(&any.data_);
+    }
+  }
+  template <typename T = Object>
+  static const T* RawObjectPtrFromAnyAfterCheck(const Any& any) {
+    return RawObjectPtrFromUnowned<T>(any.data_.v_obj);
+  }
+  template <typename T = Object>
+  static const T* RawObjectPtrFromAnyViewAfterCheck(const AnyView& view) {
+    return RawObjectPtrFromUnowned<T>(view.data_.v_obj);
+  }
+  static const TVMFFIAny* TVMFFIAnyPtrFromAny(const Any& any) { return &any.data_; }
+  static TVMFFIAny* TVMFFIAnyPtrFromAny(Any& any) { return &any.data_; }
+  template <typename T>
+  static std::string GetMismatchTypeInfo(const Any& any) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return any.GetTypeKey();
+    } else {
+      return TypeTraits<T>::GetMismatchTypeInfo(&any.data_);
+    }
+  }
+
+ private:
+  template <typename T>
+  static bool CheckStrict(const TVMFFIAny* data) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return true;
+    } else {
+      return TypeTraits<T>::CheckAnyStrict(data);
+    }
+  }
+};
+
+TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
+  char text[160];
+  std::snprintf(text, sizeof(text),
+                "Integer value %llu is too large to fit in int64_t. Consider explicitly casting to "
+                "int64_t first if this is intentional.",
+                static_cast<unsigned long long>(value));  // NOLINT(*)
+  ThrowError("OverflowError", std::string_view(text));
+}
+
+}  // namespace detail
+
+// As other integers; a value above INT64_MAX is refused instead of turning negative.
+template <>
+struct TypeTraits<uint64_t> : TypeTraitsIntBase<uint64_t> {
+  static void CopyToAnyView(const uint64_t& src, TVMFFIAny* result) {
+    if (src > static_cast<uint64_t>(INT64_MAX)) detail::ThrowIntTooLarge(src);
+    TypeTraitsIntBase<uint64_t>::CopyToAnyView(src, result);
+  }
+  static void MoveToAny(uint64_t src, TVMFFIAny* result) { CopyToAnyView(src, result); }
+};
+
+}  // namespace ffi
+
+using ffi::Any;
+using ffi::AnyView;
+}  // namespace tvm
+
+#include <tvm/ffi/any_hash_detail.h>
+#endif  // TVM_FFI_ANY_H_

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of any.h: hash and equality of values as keys.  Maps of other libraries contain the result:
+// every bit of it is contract.
+#ifndef TVM_FFI_ANY_HASH_DETAIL_H_
+#define TVM_FFI_ANY_HASH_DETAIL_H_
+
+#include <tvm/ffi/any.h>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// The type's entry in an attribute column, or nullptr.
+inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
+  if (column == nullptr) return nullptr;
+  int32_t offset = type_index - column->begin_index;
+  if (offset < 0 || offset >= column->size) return nullptr;
+  const TVMFFIAny* value = column->data + offset;
+  return value->type_index != kTVMFFINone ? value : nullptr;
+}
+
+inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
+  TVMFFIByteArray bytes{name.data(), name.size()};
+  return TVMFFIGetTypeAttrColumn(&bytes);
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBadHook(const char* name) {
+  MessageStream text;
+  text << "`" << name << "` must be a native function pointer or ffi.Function";
+  ThrowError("TypeError", text);
+}
+
+// Calls a hook that is a Function.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline Any CallHookFunction(TVMFFIObject* function,
+                                                             const AnyView* args, int32_t count) {
+  using FCppCall = void (*)(const void*, const AnyView*, int32_t, Any*);
+  const TVMFFIFunctionCell* cell = TVMFFIFunctionGetCellPtr(function);
+  Any result;
+  if (cell->cpp_call != nullptr) {
+    reinterpret_cast<FCppCall>(cell->cpp_call)(function, args, count, &result);
+  } else {
+    CheckSafeCall(cell->safe_call(function, reinterpret_cast<const TVMFFIAny*>(args), count,
+                                  AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
+  }
+  return result;
+}
+
+// A native hook answers with an Int or Bool, or with an Error to be thrown.
+inline int64_t TakeHookResult(const Any& result) {
+  if (result.type_index() == kTVMFFIError)
+    throw AnyUnsafe::CopyFromAnyViewAfterCheck<Error>(result);
+  return AnyUnsafe::TVMFFIAnyPtrFromAny(result)->v_int64;
+}
+
+inline TVMFFIByteArray TextContent(const TVMFFIAny* value) {
+  return value->type_index < kTVMFFIStaticObjectBegin ? TVMFFISmallBytesGetContentByteArray(value)
+                                                      : *TVMFFIBytesGetByteArrayPtr(value->v_obj);
+}
+
+inline bool TextEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
+  TVMFFIByteArray l = TextContent(lhs);
+  TVMFFIByteArray r = TextContent(rhs);
+  return Bytes::memequal(l.data, r.data, l.size, r.size);
+}
+
+}  // namespace detail
+
+struct AnyHash {
+  uint64_t operator()(const Any& src) const {
+    const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
+    int32_t index = value->type_index;
+    switch (index) {
+      case kTVMFFISmallStr:
+        return detail::StableHashCombine(kTVMFFIStr, detail::StableHashSmallStrBytes(value));
+      case kTVMFFISmallBytes:
+        return detail::StableHashCombine(kTVMFFIBytes, detail::StableHashSmallStrBytes(value));
+      case kTVMFFIStr:
+      case kTVMFFIBytes: {
+        const TVMFFIByteArray* bytes = TVMFFIBytesGetByteArrayPtr(value->v_obj);
+        return detail::StableHashCombine(Key(index),
+                                         detail::StableHashBytes(bytes->data, bytes->size));
+      }
+      default:
+        break;
+    }
+    if (index >= kTVMFFIStaticObjectBegin) {
+      static const TVMFFITypeAttrColumn* const column = detail::FindAttrColumn("__any_hash__");
+      if (const TVMFFIAny* hook = detail::FindAttr(column, index)) {
+        return detail::StableHashCombine(Key(index), CallHook(hook, src));
+      }
+    }
+    return detail::StableHashCombine(Key(index), value->v_uint64);
+  }
+
+ private:
+  static uint64_t Key(int32_t index) { return static_cast<uint64_t>(index); }
+  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static uint64_t CallHook(const TVMFFIAny* hook, const Any& src) {
+    if (hook->type_index == kTVMFFIOpaquePtr) {
+      using FHash = TVMFFIAny (*)(const Any&);
+      return static_cast<uint64_t>(detail::TakeHookResult(
+          detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(reinterpret_cast<FHash>(hook->v_ptr)(src))));
+    }
+    if (hook->type_index != kTVMFFIFunction) detail::ThrowBadHook("__any_hash__");
+    AnyView args[] = {src};
+    return static_cast<uint64_t>(
+        detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 1)));
+  }
+};
+
+struct AnyEqual {
+  bool operator()(const Any& lhs, const Any& rhs) const {
+    const TVMFFIAny* l = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(lhs);
+    const TVMFFIAny* r = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(rhs);
+    if (std::memcmp(l, r, sizeof(TVMFFIAny)) == 0) return true;
+    if (TextKind(l->type_index) != 0) {
+      return TextKind(l->type_index) == TextKind(r->type_index) && detail::TextEqual(l, r);
+    }
+    if (l->type_index != r->type_index || l->type_index < kTVMFFIStaticObjectBegin) return false;
+    static const TVMFFITypeAttrColumn* const column = detail::FindAttrColumn("__any_equal__");
+    const TVMFFIAny* hook = detail::FindAttr(column, l->type_index);
+    return hook != nullptr && CallHook(hook, lhs, rhs);
+  }
+
+ private:
+  // Heap index of the text the index stands for; 0 when it is something else.
+  static int32_t TextKind(int32_t index) {
+    if (index == kTVMFFISmallStr || index == kTVMFFIStr) return kTVMFFIStr;
+    return index == kTVMFFISmallBytes || index == kTVMFFIBytes ? kTVMFFIBytes : 0;
+  }
+  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static bool CallHook(const TVMFFIAny* hook, const Any& lhs,
+                                                        const Any& rhs) {
+    if (hook->type_index == kTVMFFIOpaquePtr) {
+      using FEqual = TVMFFIAny (*)(const Any&, const Any&);
+      return detail::TakeHookResult(detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(
+                 reinterpret_cast<FEqual>(hook->v_ptr)(lhs, rhs))) != 0;
+    }
+    if (hook->type_index != kTVMFFIFunction) detail::ThrowBadHook("__any_equal__");
+    AnyView args[] = {lhs, rhs};
+    return detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 2)) != 0;
+  }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_ANY_HASH_DETAIL_H_

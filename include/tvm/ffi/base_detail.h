@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiler differences, load-time blocks and the stable hash.  Every header here includes this one.
+//
+// Failure paths are cold functions out of line (TVM_FFI_COLD_CODE): what a kernel pays for is the
+// number of instructions that its own checks and arguments expand to.
+#ifndef TVM_FFI_BASE_DETAIL_H_
+#define TVM_FFI_BASE_DETAIL_H_
+
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/endian.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#ifdef _MSC_VER
+#define TVM_FFI_INLINE [[msvc::forceinline]] inline
+#define TVM_FFI_NO_INLINE [[msvc::noinline]]
+#define TVM_FFI_COLD_CODE
+#define TVM_FFI_HIDDEN
+#define TVM_FFI_UNREACHABLE() __assume(false)
+#define TVM_FFI_PREDICT_TRUE(cond) (cond)
+#define TVM_FFI_PREDICT_FALSE(cond) (cond)
+#define TVM_FFI_UNSAFE_ASSUME(cond) __assume(cond)
+#define TVM_FFI_FUNC_SIG __FUNCSIG__
+#else
+#define TVM_FFI_INLINE inline __attribute__((always_inline))
+#define TVM_FFI_NO_INLINE __attribute__((noinline))
+#define TVM_FFI_COLD_CODE __attribute__((cold))
+// For helpers whose meaning belongs to these headers: two libraries built with different headers
+// must never share one copy of them.
+#define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
+#define TVM_FFI_UNREACHABLE() __builtin_unreachable()
+#define TVM_FFI_PREDICT_TRUE(cond) __builtin_expect(static_cast<bool>(cond), 1)
+#define TVM_FFI_PREDICT_FALSE(cond) __builtin_expect(static_cast<bool>(cond), 0)
+#define TVM_FFI_UNSAFE_ASSUME(cond)       \
+  do {                                    \
+    if (!(cond)) __builtin_unreachable(); \
+  } while (false)
+#define TVM_FFI_FUNC_SIG __PRETTY_FUNCTION__
+#endif
+
+// A failure path: never inlined, placed away from hot code, private to the library.
+#define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
+
+#define TVM_FFI_STR_CONCAT_(a, b) a##b
+#define TVM_FFI_STR_CONCAT(a, b) TVM_FFI_STR_CONCAT_(a, b)
+
+// Heads a brace block that runs when the library is loaded, possibly before the file's dynamic
+// initializers.  Several may stand in one file.
+#ifdef _MSC_VER
+#define TVM_FFI_STATIC_INIT_BLOCK_(Name)                                          \
+  static void Name();                                                             \
+  [[maybe_unused]] static const int TVM_FFI_STR_CONCAT(Name, Done) = (Name(), 0); \
+  static void Name()
+#else
+#define TVM_FFI_STATIC_INIT_BLOCK_(Name)           \
+  __attribute__((constructor)) static void Name(); \
+  static void Name()
+#endif
+#define TVM_FFI_STATIC_INIT_BLOCK() \
+  TVM_FFI_STATIC_INIT_BLOCK_(TVM_FFI_STR_CONCAT(TVMFFIStaticInitBlock, __COUNTER__))
+
+#define TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName) \
+  TypeName(const TypeName& other) = default;                  \
+  TypeName(TypeName&& other) noexcept = default;              \
+  TypeName& operator=(const TypeName& other) = default;       \
+  TypeName& operator=(TypeName&& other) noexcept = default
+
+// Bracket code that runs where an exception could only end the process: says why it ended.
+#define TVM_FFI_LOG_EXCEPTION_CALL_BEGIN() \
+  try {                                    \
+  (void)0
+#define TVM_FFI_LOG_EXCEPTION_CALL_END(Name)                            \
+  }                                                                     \
+  catch (const ::std::exception& err) {                                 \
+    ::std::fprintf(stderr, "Exception in " #Name ": %s\n", err.what()); \
+    ::std::exit(-1);                                                    \
+  }
+
+// Values compare as 16 bytes: a pointer narrower than the payload must leave zeros behind it.
+#define TVM_FFI_CLEAR_PTR_PADDING_IN_FFI_ANY(anyptr) \
+  do {                                               \
+    if (sizeof(void*) < 8) (anyptr)->v_int64 = 0;    \
+  } while (false)
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// Calls f(0, first), f(1, second), ... in order.
+template <typename F, typename... Args>
+void for_each(const F& f, Args&&... args) {
+  [[maybe_unused]] size_t i = 0;
+  (f(i++, std::forward<Args>(args)), ...);
+}
+
+template <typename T>
+uint64_t StableHashCombine(uint64_t key, const T& value) {
+  return key ^ (static_cast<uint64_t>(value) + 0x9e3779b9 + (key << 6) + (key >> 2));
+}
+
+// Hashes stored in files and tables of other libraries depend on every step.
+inline uint64_t StableHashBytes(const void* data, size_t size) {
+  constexpr uint64_t kMultiplier = 1099511628211ULL;
+  constexpr uint64_t kModulus = 2147483647ULL;
+  const char* bytes = static_cast<const char*>(data);
+  uint64_t hash = 0;
+  while (size > 0) {
+    uint64_t word = 0;
+    size_t count = size < 8 ? size : 8;
+    std::memcpy(&word, bytes, count);
+    if (!TVM_FFI_LITTLE_ENDIAN) ByteSwap(&word, sizeof(word), 1);
+    hash = (hash * kMultiplier + word) % kModulus;
+    bytes += count;
+    size -= count;
+  }
+  return hash;
+}
+
+// The same for the content of a SmallStr or SmallBytes, which is zero behind its end.
+inline uint64_t StableHashSmallStrBytes(const TVMFFIAny* value) {
+  uint64_t word = value->v_uint64;
+  if (!TVM_FFI_LITTLE_ENDIAN) ByteSwap(&word, sizeof(word), 1);
+  return word % 2147483647ULL;
+}
+
+// JSON text of a type; function_detail.h defines it.
+template <typename T>
+struct TypeSchemaImpl;
+
+template <typename T>
+using TypeSchema = TypeSchemaImpl<std::remove_const_t<std::remove_reference_t<T>>>;
+
+}  // namespace detail
+
+// Sources written for earlier releases use the old name.
+namespace details = detail;
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_BASE_DETAIL_H_

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Array<T>: an immutable row of values with copy-on-write; the elements follow the object.
+#ifndef TVM_FFI_CONTAINER_ARRAY_H_
+#define TVM_FFI_CONTAINER_ARRAY_H_
+
+#include <tvm/ffi/container/seq_ref_detail.h>
+
+#include <initializer_list>
+
+namespace tvm {
+namespace ffi {
+
+class ArrayObj : public SeqBaseObj {
+ public:
+  static constexpr int32_t _type_index = kTVMFFIArray;
+  static constexpr bool _type_final = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIArray, ArrayObj, Object)
+
+  static ObjectPtr<ArrayObj> CopyFrom(int64_t cap, const ArrayObj* from) {
+    ObjectPtr<ArrayObj> array = Empty(cap);
+    array->InitRange(0, from->begin(), from->end());
+    return array;
+  }
+  static ObjectPtr<ArrayObj> MoveFrom(int64_t cap, ArrayObj* from) {
+    ObjectPtr<ArrayObj> array = Empty(cap);
+    array->TVMFFISeqCell::size = from->TVMFFISeqCell::size;
+    // Writes over elements of `array` that were never constructed.
+    from->MoveElementsTo(array->MutableBegin());
+    return array;
+  }
+  static ObjectPtr<ArrayObj> CreateRepeated(int64_t n, const Any& value) {
+    ObjectPtr<ArrayObj> array = Empty(n);
+    for (int64_t i = 0; i < n; ++i) array->Append(value);
+    return array;
+  }
+
+ private:
+  static constexpr int64_t kInitialCapacity = 4;
+
+  static ObjectPtr<ArrayObj> Empty(int64_t n = kInitialCapacity) {
+    ObjectPtr<ArrayObj> array =
+        detail::SimpleObjAllocator().make_inplace_array<ArrayObj, Any>(static_cast<size_t>(n));
+    array->data = array.get() + 1;
+    array->TVMFFISeqCell::capacity = n;
+    return array;
+  }
+
+  template <typename>
+  friend class Array;
+  template <typename, typename>
+  friend class detail::SeqRef;
+  friend ObjectPtr<ArrayObj> make_object<>();
+};
+
+template <>
+inline ObjectPtr<ArrayObj> make_object<ArrayObj>() {
+  return ArrayObj::Empty();
+}
+
+template <typename T>
+class Array : public detail::SeqRef<Array<T>, T> {
+  using Base = detail::SeqRef<Array<T>, T>;
+  static_assert(detail::storage_enabled_v<T>, "Array holds what an Any can hold");
+
+ public:
+  using ContainerType = ArrayObj;
+  static constexpr bool _type_container_is_exact = false;
+  static constexpr bool _type_is_nullable = false;
+
+  Array() : Base(ObjectPtr<Object>(ArrayObj::Empty())) {}
+  explicit Array(UnsafeInit tag) : Base(tag) {}
+  explicit Array(ObjectPtr<Object> array) : Base(std::move(array)) {}
+  Array(const Array&) = default;
+  Array(Array&&) noexcept = default;
+  Array& operator=(const Array&) = default;
+  Array& operator=(Array&&) noexcept = default;
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  Array(const Array<U>& other) : Base(other.data_) {}  // NOLINT(*)
+  template <typename U, typename = std::enable_if_t<type_subsumes_v<T, U> && !std::is_same_v<T, U>>>
+  Array(Array<U>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
+  template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
+  Array(Iter first, Iter last) : Base(UnsafeInit{}) {
+    static_assert(is_valid_iterator_v<T, Iter>, "the range does not hold T");
+    std::vector<T> items(first, last);
+    FillFrom(items.begin(), items.end(), static_cast<int64_t>(items.size()));
+  }
+  Array(std::initializer_list<T> items) : Base(UnsafeInit{}) {  // NOLINT(*)
+    FillFrom(items.begin(), items.end(), static_cast<int64_t>(items.size()));
+  }
+  Array(const std::vector<T>& items) : Base(UnsafeInit{}) {  // NOLINT(*)
+    FillFrom(items.begin(), items.end(), static_cast<int64_t>(items.size()));
+  }
+  explicit Array(int64_t n, const T& value) : Base(UnsafeInit{}) {
+    if (n < 0) {
+      detail::ThrowSequenceError("ValueError", "cannot construct an Array of negative size");
+    }
+    this->data_ = ArrayObj::CreateRepeated(n, Any(value));
+  }
+
+  ArrayObj* GetArrayObj() const { return static_cast<ArrayObj*>(this->data_.get()); }
+  const ArrayObj* get() const { return GetArrayObj(); }
+  const ArrayObj* operator->() const { return GetArrayObj(); }
+  // An unshared object to write to.
+  ArrayObj* CopyOnWrite() { return Writable(0); }
+
+  // The array of f(element); the same object when every result is its element.
+  template <typename F, typename U = std::invoke_result_t<F, T>>
+  Array<U> Map(F f) const {
+    Array<U> result;
+    bool changed = !std::is_same_v<T, U>;
+    result.reserve(static_cast<int64_t>(this->size()));
+    for (const T& item : *this) {
+      U mapped = f(item);
+      changed = changed || !Any(mapped).same_as(Any(item));
+      result.push_back(std::move(mapped));
+    }
+    if constexpr (std::is_same_v<T, U>) {
+      if (!changed) return *this;
+    }
+    return result;
+  }
+  template <typename F, typename = std::enable_if_t<std::is_same_v<T, std::invoke_result_t<F, T>>>>
+  void MutateByApply(F f) {
+    *this = this->Map(std::move(f));
+  }
+
+  // All arguments in one array: values of T, and ranges of them.  The spelling is contract.
+  template <typename... Args>
+  static size_t CalcCapacity(const Args&... args) {
+    return (CountOf(args) + ... + 0);
+  }
+  template <typename... Args>
+  static Array Agregate(Args... args) {
+    Array result;
+    result.reserve(static_cast<int64_t>(CalcCapacity(args...)));
+    (AddTo(&result, args), ...);
+    return result;
+  }
+
+  static constexpr const char* kName = "array";
+  static constexpr const char* kArticle = "an Array";
+
+ private:
+  const SeqBaseObj* GetSeq() const { return GetArrayObj(); }
+  template <typename Iter>
+  void FillFrom(Iter first, Iter last, int64_t count) {
+    ObjectPtr<ArrayObj> array = ArrayObj::Empty(count);
+    array->InitRange(0, first, last);
+    this->data_ = std::move(array);
+  }
+  ArrayObj* Writable(int64_t extra) {
+    ArrayObj* array = GetArrayObj();
+    int64_t need = static_cast<int64_t>(array->size()) + extra;
+    int64_t capacity = static_cast<int64_t>(array->capacity());
+    if (need > capacity) {
+      capacity = capacity * 2 > need ? capacity * 2 : need;
+      this->data_ = array->unique() ? ArrayObj::MoveFrom(capacity, array)
+                                    : ArrayObj::CopyFrom(capacity, array);
+    } else if (!array->unique()) {
+      this->data_ = ArrayObj::CopyFrom(capacity, array);
+    }
+    return GetArrayObj();
+  }
+  ArrayObj* Replace(int64_t n) {
+    ArrayObj* array = GetArrayObj();
+    if (array != nullptr && array->unique() && static_cast<int64_t>(array->capacity()) >= n) {
+      array->clear();
+    } else {
+      this->data_ = ArrayObj::Empty(n);
+    }
+    return GetArrayObj();
+  }
+  template <typename U>
+  static size_t CountOf(const U& arg) {
+    if constexpr (std::is_convertible_v<U, T>) {
+      return 1;
+    } else {
+      return static_cast<size_t>(arg.size());
+    }
+  }
+  template <typename U>
+  static void AddTo(Array* result, const U& arg) {
+    if constexpr (std::is_convertible_v<U, T>) {
+      result->push_back(arg);
+    } else {
+      for (const auto& item : arg) result->push_back(item);
+    }
+  }
+
+  template <typename>
+  friend class Array;
+  template <typename, typename>
+  friend class detail::SeqRef;
+};
+
+template <typename T>
+Array<T> Concat(Array<T> lhs, const Array<T>& rhs) {
+  for (const T& item : Array<T>(rhs)) lhs.push_back(item);
+  return lhs;
+}
+
+template <typename T, typename U>
+inline constexpr bool type_subsumes_v<Array<T>, Array<U>> = type_subsumes_v<T, U>;
+template <typename T>
+inline constexpr bool use_default_type_traits_v<Array<T>> = false;
+
+template <typename T>
+struct TypeTraits<Array<T>> : SeqTypeTraitsBase<Array<T>, T, kTVMFFIArray, kTVMFFIList> {
+  static std::string TypeStr() { return detail::ContainerTypeStr<T>("Array"); }
+  static std::string TypeSchema() { return detail::ContainerTypeSchema<T>("ffi.Array"); }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_ARRAY_H_

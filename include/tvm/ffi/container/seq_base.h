@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// SeqBaseObj: the row of Any that Array and List are; knows nothing about element types.
+//
+// Nothing here grows the buffer: callers reserve first.
+#ifndef TVM_FFI_CONTAINER_SEQ_BASE_H_
+#define TVM_FFI_CONTAINER_SEQ_BASE_H_
+
+#include <tvm/ffi/container/container_detail.h>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexError(const char* message) {
+  ThrowError("IndexError", std::string_view(message));
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexBounds(int64_t index, int64_t size) {
+  MessageStream text;
+  text << "Index " << index << " out of bounds " << size;
+  ThrowError("IndexError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowInsertBounds(int64_t index, int64_t size) {
+  MessageStream text;
+  text << "Index " << index << " out of bounds [0, " << size << "]";
+  ThrowError("IndexError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEraseRange(int64_t first, int64_t last,
+                                                          int64_t size) {
+  MessageStream text;
+  text << "Erase range [" << first << ", " << last << ") out of bounds " << size;
+  ThrowError("IndexError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowSequenceError(const char* kind,
+                                                             std::string_view message) {
+  ThrowError(kind, message);
+}
+
+}  // namespace detail
+
+class SeqBaseObj : public Object, protected TVMFFISeqCell {
+ public:
+  SeqBaseObj() : TVMFFISeqCell{} {}
+  SeqBaseObj(const SeqBaseObj&) = delete;
+  SeqBaseObj& operator=(const SeqBaseObj&) = delete;
+  ~SeqBaseObj() {
+    clear();
+    if (data_deleter != nullptr) data_deleter(data);
+  }
+
+  size_t size() const { return static_cast<size_t>(TVMFFISeqCell::size); }
+  size_t capacity() const { return static_cast<size_t>(TVMFFISeqCell::capacity); }
+  bool empty() const { return TVMFFISeqCell::size == 0; }
+  const Any* begin() const { return static_cast<const Any*>(data); }
+  const Any* end() const { return begin() + TVMFFISeqCell::size; }
+  const Any& at(int64_t i) const { return (*this)[i]; }
+  const Any& operator[](int64_t i) const {
+    CheckIndex(i);
+    return begin()[i];
+  }
+  const Any& front() const {
+    if (empty()) detail::ThrowIndexError("front() on empty sequence");
+    return *begin();
+  }
+  const Any& back() const {
+    if (empty()) detail::ThrowIndexError("back() on empty sequence");
+    return *(end() - 1);
+  }
+
+  void clear() {
+    while (!empty()) DropLast();
+  }
+  void pop_back() {
+    if (empty()) detail::ThrowIndexError("pop_back on empty sequence");
+    DropLast();
+  }
+  void SetItem(int64_t i, Any value) {
+    CheckIndex(i);
+    MutableBegin()[i] = std::move(value);
+  }
+  void SetItemAfterCheck(int64_t i, Any value) { MutableBegin()[i] = std::move(value); }
+  // Appends [first, last) at position `start`, which is the end.
+  template <typename Iter>
+  void InitRange(int64_t start, Iter first, Iter last) {
+    for (Any* slot = MutableBegin() + start; first != last; ++first) {
+      new (slot++) Any(*first);
+      ++TVMFFISeqCell::size;
+    }
+  }
+  void erase(int64_t i) {
+    CheckIndex(i);
+    erase(i, i + 1);
+  }
+  void erase(int64_t first, int64_t last) {
+    if (first < 0 || last < first || last > TVMFFISeqCell::size) {
+      detail::ThrowEraseRange(first, last, TVMFFISeqCell::size);
+    }
+    Any* items = MutableBegin();
+    for (int64_t from = last; from < TVMFFISeqCell::size; ++from) {
+      items[from - last + first] = std::move(items[from]);
+    }
+    for (int64_t count = last - first; count > 0; --count) DropLast();
+  }
+  void insert(int64_t i, Any value) { *OpenGap(i, 1) = std::move(value); }
+  template <typename Iter>
+  void insert(int64_t i, Iter first, Iter last) {
+    int64_t count = 0;
+    for (Iter it = first; it != last; ++it) ++count;
+    for (Any* slot = OpenGap(i, count); first != last; ++first) *slot++ = Any(*first);
+  }
+  void Reverse() {
+    if (empty()) return;
+    for (Any *low = MutableBegin(), *high = low + size() - 1; low < high; ++low, --high) {
+      low->swap(*high);
+    }
+  }
+  void resize(int64_t new_size) {
+    if (new_size < 0) detail::ThrowSequenceError("ValueError", "Cannot resize to negative size");
+    while (TVMFFISeqCell::size > new_size) DropLast();
+    while (TVMFFISeqCell::size < new_size) AppendNone();
+  }
+
+ protected:
+  Any* MutableBegin() const { return static_cast<Any*>(data); }
+  Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
+  void CheckIndex(int64_t i) const {
+    if (TVM_FFI_PREDICT_FALSE(i < 0 || i >= TVMFFISeqCell::size)) {
+      detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
+    }
+  }
+  void Append(Any value) {
+    new (MutableEnd()) Any(std::move(value));
+    ++TVMFFISeqCell::size;
+  }
+  // Elements are moved bit by bit into memory of at least the same capacity.
+  void MoveElementsTo(Any* target) {
+    for (Any* item = MutableBegin(); item != MutableEnd(); ++item) {
+      new (target++) Any(std::move(*item));
+    }
+    clear();
+  }
+
+ private:
+  void AppendNone() { Append(Any()); }
+  void DropLast() {
+    --TVMFFISeqCell::size;
+    MutableEnd()->~Any();
+  }
+  // Makes room for `count` elements in front of position i.
+  Any* OpenGap(int64_t i, int64_t count) {
+    int64_t old_size = TVMFFISeqCell::size;
+    if (i < 0 || i > old_size) {
+      detail::ThrowInsertBounds(i, old_size);
+    }
+    for (int64_t k = 0; k < count; ++k) AppendNone();
+    Any* items = MutableBegin();
+    for (int64_t from = old_size; from > i; --from) {
+      items[from - 1 + count] = std::move(items[from - 1]);
+    }
+    return items + i;
+  }
+};
+
+// Conversion of Seq<T>: shared when every element is a T, else copied with converted elements; the
+// other kind of sequence (other_index) is always copied.
+template <typename Seq, typename T, int32_t seq_index, int32_t other_index>
+struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
+  using Base = ObjectRefTypeTraitsBase<Seq>;
+  static constexpr int32_t field_static_type_index = seq_index;
+
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    return src->type_index == seq_index && FindMisfit(src, /*strict=*/true) < 0;
+  }
+  static std::optional<Seq> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != seq_index && src->type_index != other_index) return std::nullopt;
+    if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
+    Seq result;
+    if constexpr (std::is_same_v<T, Any>) {
+      for (int64_t i = 0; i < Size(src); ++i) result.push_back(Item(src, i));
+    } else {
+      result.reserve(Size(src));
+      for (int64_t i = 0; i < Size(src); ++i) {
+        std::optional<T> value = Item(src, i).template try_cast<T>();
+        if (!value.has_value()) return std::nullopt;
+        result.push_back(*std::move(value));
+      }
+    }
+    return result;
+  }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    if (src->type_index == seq_index || src->type_index == other_index) {
+      int64_t index = FindMisfit(src, /*strict=*/false);
+      if (index >= 0) {
+        return (src->type_index == kTVMFFIArray ? "Array[index " : "List[index ") +
+               std::to_string(index) + ": " +
+               detail::AnyUnsafe::GetMismatchTypeInfo<T>(Item(src, index)) + "]";
+      }
+    }
+    return TypeTraitsBase::GetMismatchTypeInfo(src);
+  }
+
+ private:
+  static const TVMFFISeqCell* Cell(const TVMFFIAny* src) {
+    return reinterpret_cast<const TVMFFISeqCell*>(src->v_obj + 1);
+  }
+  static int64_t Size(const TVMFFIAny* src) { return Cell(src)->size; }
+  static const Any& Item(const TVMFFIAny* src, int64_t i) {
+    return static_cast<const Any*>(Cell(src)->data)[i];
+  }
+  // Index of the first element that is not a T, or cannot become one; -1 if there is none.
+  static int64_t FindMisfit([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] bool strict) {
+    if constexpr (!std::is_same_v<T, Any>) {
+      for (int64_t i = 0; i < Size(src); ++i) {
+        const TVMFFIAny* item = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(Item(src, i));
+        if (TypeTraits<T>::CheckAnyStrict(item)) continue;
+        if (strict || !TypeTraits<T>::TryCastFromAnyView(item).has_value()) return i;
+      }
+    }
+    return -1;
+  }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_SEQ_BASE_H_

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The part of their interface that Array and List have in common.
+#ifndef TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_
+#define TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_
+
+#include <tvm/ffi/container/seq_base.h>
+
+#include <vector>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// Self supplies, privately for SeqRef:
+//   GetSeq()              the object, or nullptr
+//   Writable(extra)       the object, ready to be changed and to take `extra` more elements
+//   Replace(n)            an own, empty object with room for n elements
+template <typename Self, typename T>
+class SeqRef : public ObjectRef {
+ public:
+  using value_type = T;
+  struct ValueConverter {
+    using ResultType = T;
+    static T convert(const Any& item) { return AnyUnsafe::CopyFromAnyViewAfterCheck<T>(item); }
+  };
+  using iterator = IterAdapter<ValueConverter, const Any*>;
+  using reverse_iterator = ReverseIterAdapter<ValueConverter, const Any*>;
+
+  iterator begin() const { return iterator(First()); }
+  iterator end() const { return iterator(First() + size()); }
+  reverse_iterator rbegin() const { return reverse_iterator(First() + size() - 1); }
+  reverse_iterator rend() const { return reverse_iterator(First() - 1); }
+  size_t size() const { return seq() != nullptr ? seq()->size() : 0; }
+  size_t capacity() const { return seq() != nullptr ? seq()->capacity() : 0; }
+  bool empty() const { return size() == 0; }
+  T operator[](int64_t i) const { return ValueConverter::convert((*Readable())[i]); }
+  T at(int64_t i) const { return (*this)[i]; }
+  T front() const { return ValueConverter::convert(Readable()->front()); }
+  T back() const { return ValueConverter::convert(Readable()->back()); }
+
+  void push_back(const T& item) {
+    Write(1, "insert", [&](auto* s) { s->Append(Any(item)); });
+  }
+  template <typename... Args>
+  void emplace_back(Args&&... args) {
+    push_back(T(std::forward<Args>(args)...));
+  }
+  void insert(iterator position, const T& item) {
+    int64_t i = position - begin();
+    Write(1, "insert", [&](auto* s) { s->insert(i, Any(item)); });
+  }
+  template <typename Iter>
+  void insert(iterator position, Iter first, Iter last) {
+    int64_t i = position - begin();
+    // Taken first, because the range may lie in this very sequence.
+    std::vector<Item> items(first, last);
+    Write(static_cast<int64_t>(items.size()), "insert",
+          [&](auto* s) { s->insert(i, items.begin(), items.end()); });
+  }
+  void pop_back() {
+    Write(0, "pop_back", [](auto* s) { s->pop_back(); });
+  }
+  void erase(iterator position) {
+    int64_t i = position - begin();
+    Write(0, "erase", [&](auto* s) { s->erase(i); });
+  }
+  void erase(iterator first, iterator last) {
+    int64_t from = first - begin();
+    int64_t to = last - begin();
+    Write(0, "erase", [&](auto* s) { s->erase(from, to); });
+  }
+  void resize(int64_t size) {
+    if (size < 0) {
+      ThrowSequenceError("ValueError",
+                         std::string("cannot resize ") + Self::kArticle + " to negative size");
+    }
+    int64_t extra = size - static_cast<int64_t>(this->size());
+    Write(extra > 0 ? extra : 0, "resize", [&](auto* s) { s->resize(size); });
+  }
+  void reserve(int64_t capacity) {
+    int64_t extra = capacity - static_cast<int64_t>(size());
+    if (capacity > static_cast<int64_t>(this->capacity())) {
+      Write(extra, "reserve", [](auto*) {});
+    }
+  }
+  void clear() {
+    if (seq() != nullptr) self().Writable(0)->clear();
+  }
+  void Set(int64_t i, T value) {
+    Write(0, "set", [&](auto* s) { s->SetItem(i, Any(std::move(value))); });
+  }
+  template <typename Iter>
+  void Assign(Iter first, Iter last) {
+    // Taken first, because the range may lie in this very sequence.
+    std::vector<Item> items(first, last);
+    self().Replace(static_cast<int64_t>(items.size()))->InitRange(0, items.begin(), items.end());
+  }
+
+ protected:
+  using ObjectRef::ObjectRef;
+  SeqRef() = default;
+
+  [[noreturn]] TVM_FFI_FAILURE_ static void ThrowNull(const char* kind, const char* verb) {
+    ThrowSequenceError(kind, std::string("cannot ") + verb + " a null " + Self::kName);
+  }
+
+ private:
+  const SeqBaseObj* seq() const { return static_cast<const Self*>(this)->GetSeq(); }
+  // An Any that depends on T, so that only files that use it pay for its instantiation.
+  using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
+  Self& self() { return static_cast<Self&>(*this); }
+  const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
+  const SeqBaseObj* Readable() const {
+    if (TVM_FFI_PREDICT_FALSE(seq() == nullptr)) ThrowNull("IndexError", "index");
+    return seq();
+  }
+  template <typename F>
+  void Write(int64_t extra, const char* verb, F&& change) {
+    if (TVM_FFI_PREDICT_FALSE(seq() == nullptr)) ThrowNull("RuntimeError", verb);
+    change(self().Writable(extra));
+  }
+};
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape: an immutable list of extents; ShapeView: extents that someone else owns.
+#ifndef TVM_FFI_CONTAINER_SHAPE_H_
+#define TVM_FFI_CONTAINER_SHAPE_H_
+
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/optional.h>
+
+#include <vector>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowShapeIndex(int64_t index, size_t size) {
+  MessageStream text;
+  text << "indexing " << index << " on a Shape of size " << size;
+  ThrowError("IndexError", text);
+}
+
+}  // namespace detail
+
+class ShapeView {
+ public:
+  ShapeView() = default;
+  ShapeView(const int64_t* data, size_t size) : cell_{data, size} {}
+  // Lives as long as the list: meant for arguments.
+  ShapeView(const std::initializer_list<int64_t>& other) : cell_{other.begin(), other.size()} {}
+
+  const int64_t* data() const { return cell_.data; }
+  size_t size() const { return cell_.size; }
+  bool empty() const { return cell_.size == 0; }
+  const int64_t* begin() const { return cell_.data; }
+  const int64_t* end() const { return cell_.data + cell_.size; }
+  int64_t operator[](size_t i) const { return cell_.data[i]; }
+  int64_t front() const { return at(0); }
+  int64_t back() const { return at(static_cast<int64_t>(size()) - 1); }
+  int64_t at(int64_t i) const {
+    if (i < 0 || static_cast<size_t>(i) >= size()) detail::ThrowShapeIndex(i, size());
+    return cell_.data[i];
+  }
+  // Number of elements; 1 without dimensions.
+  int64_t Product() const {
+    int64_t product = 1;
+    for (int64_t extent : *this) product *= extent;
+    return product;
+  }
+
+ private:
+  TVMFFIShapeCell cell_{nullptr, 0};
+};
+
+class ShapeObj : public Object, public TVMFFIShapeCell {
+ public:
+  using index_type = int64_t;
+  int64_t Product() const { return ShapeView(data, size).Product(); }
+
+  static constexpr int32_t _type_index = kTVMFFIShape;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIShape, ShapeObj, Object)
+};
+
+namespace detail {
+
+template <typename Vector>
+class ShapeObjStdImpl : public ShapeObj {
+ public:
+  explicit ShapeObjStdImpl(Vector extents) : extents_(std::move(extents)) {
+    data = extents_.data();
+    size = extents_.size();
+  }
+
+ private:
+  Vector extents_;
+};
+
+// A shape with room for `size` extents behind it; *extents receives the place to write them.
+inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
+  ObjectPtr<ShapeObj> shape = make_inplace_array_object<ShapeObj, int64_t>(size);
+  *extents = reinterpret_cast<int64_t*>(shape.get() + 1);
+  shape->data = *extents;
+  shape->size = size;
+  return shape;
+}
+
+template <typename Iter>
+ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
+  size_t size = 0;
+  for (Iter it = begin; it != end; ++it) ++size;
+  int64_t* extents;
+  ObjectPtr<ShapeObj> shape = MakeEmptyShape(size, &extents);
+  for (Iter it = begin; it != end; ++it) *extents++ = static_cast<int64_t>(*it);
+  return shape;
+}
+
+// Compact row-major strides, in elements.
+inline void FillStridesFromShape(ShapeView shape, int64_t* out_strides) {
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i > 0; --i) {
+    out_strides[i - 1] = stride;
+    stride *= shape[i - 1];
+  }
+}
+
+inline ObjectPtr<ShapeObj> MakeStridesFromShape(ShapeView shape) {
+  int64_t* strides;
+  ObjectPtr<ShapeObj> result = MakeEmptyShape(shape.size(), &strides);
+  FillStridesFromShape(shape, strides);
+  return result;
+}
+
+}  // namespace detail
+
+class Shape : public ObjectRef {
+ public:
+  Shape() : Shape(ShapeView()) {}
+  template <typename Iter, typename = typename std::iterator_traits<Iter>::value_type>
+  Shape(Iter begin, Iter end) : Shape(detail::MakeInplaceShape(begin, end)) {}
+  template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
+  Shape(const Array<T>& extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
+  Shape(std::initializer_list<int64_t> extents)                              // NOLINT(*)
+      : Shape(extents.begin(), extents.end()) {}
+  template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
+  Shape(std::vector<T> extents)  // NOLINT(*)
+      : Shape(ObjectPtr<ShapeObj>(
+            make_object<detail::ShapeObjStdImpl<std::vector<T>>>(std::move(extents)))) {}
+  Shape(ShapeView extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Shape, ObjectRef, ShapeObj);
+
+  static Shape StridesFromShape(ShapeView shape) {
+    return Shape(detail::MakeStridesFromShape(shape));
+  }
+
+  operator ShapeView() const { return ShapeView(get()->data, get()->size); }  // NOLINT(*)
+  const int64_t* data() const { return get()->data; }
+  size_t size() const { return get()->size; }
+  bool empty() const { return size() == 0; }
+  const int64_t* begin() const { return data(); }
+  const int64_t* end() const { return data() + size(); }
+  int64_t operator[](size_t i) const { return data()[i]; }
+  int64_t at(int64_t i) const { return ShapeView(*this).at(i); }
+  int64_t front() const { return at(0); }
+  int64_t back() const { return ShapeView(*this).back(); }
+  int64_t Product() const { return get()->Product(); }
+
+ private:
+  explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
+};
+
+namespace detail {
+
+template <typename Stream>
+Stream& PrintShape(Stream& out, ShapeView shape) {
+  out << "[";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) out << ", ";
+    out << shape[i];
+  }
+  out << "]";
+  return out;
+}
+inline MessageStream& operator<<(MessageStream& out, const Shape& shape) {
+  return PrintShape(out, shape);
+}
+inline MessageStream& operator<<(MessageStream& out, const ShapeView& shape) {
+  return PrintShape(out, shape);
+}
+
+}  // namespace detail
+
+template <typename Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const Shape& shape) {
+  return detail::PrintShape(out, shape);
+}
+template <typename Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const ShapeView& shape) {
+  return detail::PrintShape(out, shape);
+}
+
+// Also made from an Array or List of integers.
+template <>
+inline constexpr bool use_default_type_traits_v<Shape> = false;
+template <>
+struct TypeTraits<Shape> : ObjectRefWithFallbackTraitsBase<Shape, Array<int64_t>> {
+  static constexpr int32_t field_static_type_index = kTVMFFIShape;
+  template <typename T>
+  static Shape ConvertFallbackValue(const Array<T>& extents) {
+    return Shape(extents);
+  }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_SHAPE_H_

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor owns n-dimensional data through an object; TensorView borrows it for the time of a call.
+//
+// data_ptr() is the start of the allocation; the first element is byte_offset() behind it.  Extents
+// and strides count elements.
+#ifndef TVM_FFI_CONTAINER_TENSOR_H_
+#define TVM_FFI_CONTAINER_TENSOR_H_
+
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/device.h>
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/function_detail.h>
+
+namespace tvm {
+namespace ffi {
+
+// Whether device pointers can be offset on the host.
+inline bool IsDirectAddressDevice(DLDevice device) {
+  return device.device_type <= kDLCUDAHost || device.device_type == kDLCUDAManaged ||
+         device.device_type == kDLROCM || device.device_type == kDLROCMHost;
+}
+
+// Compact row-major; dimensions of extent 1 have no say, and empty tensors always are.
+inline bool IsContiguous(const DLTensor& tensor) {
+  if (tensor.strides == nullptr) return true;
+  int64_t expected = 1;
+  bool compact = true;
+  for (int32_t i = tensor.ndim; i > 0; --i) {
+    int64_t extent = tensor.shape[i - 1];
+    if (extent == 0) return true;
+    if (extent == 1) continue;
+    compact = compact && tensor.strides[i - 1] == expected;
+    expected *= extent;
+  }
+  return compact;
+}
+
+inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
+  size_t address = static_cast<size_t>(tensor.byte_offset);
+  if (IsDirectAddressDevice(tensor.device)) address += reinterpret_cast<size_t>(tensor.data);
+  return address % alignment == 0;
+}
+
+// Bytes of `numel` elements, rounded up.
+inline size_t GetDataSize(size_t numel, DLDataType dtype) {
+  return (numel * dtype.bits * dtype.lanes + 7) / 8;
+}
+inline size_t GetDataSize(const DLTensor& tensor) {
+  int64_t numel = ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)).Product();
+  return GetDataSize(static_cast<size_t>(numel), tensor.dtype);
+}
+
+class TensorObj : public Object, public DLTensor {
+ public:
+  static constexpr int32_t _type_index = kTVMFFITensor;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFITensor, TensorObj, Object)
+
+  // A new managed tensor that retains this object; the caller runs its deleter.
+  DLManagedTensor* ToDLPack() const {
+    DLManagedTensor* out;
+    detail::CheckSafeCall(TVMFFITensorToDLPack(detail::ObjectUnsafe::GetHeader(this), &out));
+    return out;
+  }
+  DLManagedTensorVersioned* ToDLPackVersioned() const {
+    DLManagedTensorVersioned* out;
+    detail::CheckSafeCall(
+        TVMFFITensorToDLPackVersioned(detail::ObjectUnsafe::GetHeader(this), &out));
+    return out;
+  }
+};
+
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowDimension(int64_t index, int32_t ndim) {
+  MessageStream text;
+  text << "Index " << index << " out of bounds for tensor with " << ndim << " dimensions";
+  ThrowError("IndexError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
+  ThrowError("InternalError", std::string_view("the tensor has no strides"));
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorValue(const char* message) {
+  ThrowError("ValueError", std::string_view(message));
+}
+
+// Position of dimension `index`, which counts from the end when it is negative.
+inline int64_t CheckDimension(int64_t index, int32_t ndim) {
+  int64_t position = index < 0 ? index + ndim : index;
+  if (TVM_FFI_PREDICT_FALSE(position < 0 || position >= ndim)) ThrowDimension(index, ndim);
+  return position;
+}
+
+TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t position) {
+  int64_t stride = 1;
+  for (int64_t i = position + 1; i < tensor.ndim; ++i) stride *= tensor.shape[i];
+  return stride;
+}
+
+// Moves the start of `tensor` by a number of elements.
+inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
+  int64_t bits = elements * tensor->dtype.bits * tensor->dtype.lanes;
+  if (bits % 8 != 0) ThrowTensorValue("the element offset must be a whole number of bytes");
+  if (IsDirectAddressDevice(tensor->device)) {
+    tensor->data = static_cast<char*>(tensor->data) + bits / 8;
+  } else {
+    tensor->byte_offset += static_cast<uint64_t>(bits / 8);
+  }
+}
+
+// `prototype` with another shape; borrows the arrays.
+inline DLTensor Restrided(DLTensor prototype, ShapeView shape, ShapeView strides,
+                          int64_t element_offset) {
+  if (shape.size() != strides.size()) {
+    ThrowTensorValue("shape and strides must have the same size.");
+  }
+  if (shape.size() > static_cast<size_t>(INT32_MAX)) ThrowTensorValue("too many dimensions");
+  prototype.shape = const_cast<int64_t*>(shape.data());
+  prototype.strides = const_cast<int64_t*>(strides.data());
+  prototype.ndim = static_cast<int32_t>(shape.size());
+  AddElementOffset(&prototype, element_offset);
+  return prototype;
+}
+
+// What Tensor and TensorView can be asked; Self::dl_tensor() returns the DLTensor.
+template <typename Self>
+class TensorAccessors {
+ public:
+  void* data_ptr() const { return dl().data; }
+  DLDevice device() const { return dl().device; }
+  int32_t ndim() const { return dl().ndim; }
+  int32_t dim() const { return dl().ndim; }
+  DLDataType dtype() const { return dl().dtype; }
+  uint64_t byte_offset() const { return dl().byte_offset; }
+  ShapeView shape() const { return ShapeView(dl().shape, static_cast<size_t>(dl().ndim)); }
+  ShapeView sizes() const { return shape(); }
+  ShapeView strides() const {
+    const DLTensor& tensor = dl();
+    if (tensor.strides == nullptr && tensor.ndim > 0) ThrowNoStrides();
+    return ShapeView(tensor.strides, static_cast<size_t>(tensor.ndim));
+  }
+  int64_t size(int64_t index) const {
+    const DLTensor& tensor = dl();
+    return tensor.shape[CheckDimension(index, tensor.ndim)];
+  }
+  // Of a tensor without strides: those of a compact one.
+  int64_t stride(int64_t index) const {
+    const DLTensor& tensor = dl();
+    int64_t position = CheckDimension(index, tensor.ndim);
+    if (TVM_FFI_PREDICT_FALSE(tensor.strides == nullptr)) return CompactStride(tensor, position);
+    return tensor.strides[position];
+  }
+  int64_t numel() const { return shape().Product(); }
+  bool IsContiguous() const { return ffi::IsContiguous(dl()); }
+  bool is_contiguous() const { return IsContiguous(); }
+  bool IsAligned(size_t alignment) const { return ffi::IsAligned(dl(), alignment); }
+
+ private:
+  const DLTensor& dl() const { return *static_cast<const Self*>(this)->GetDLTensorPtr(); }
+};
+
+// A tensor whose allocator, then shape and strides, follow the object.
+template <typename TNDAlloc>
+class TensorObjFromNDAlloc : public TensorObj {
+ public:
+  template <typename... ExtraArgs>
+  TensorObjFromNDAlloc(TNDAlloc alloc, ShapeView extents, const int64_t* strides_or_null,
+                       DLDataType tensor_dtype, DLDevice tensor_device, ExtraArgs&&... extra)
+      : alloc_(std::move(alloc)) {
+    device = tensor_device;
+    ndim = static_cast<int32_t>(extents.size());
+    dtype = tensor_dtype;
+    byte_offset = 0;
+    data = nullptr;
+    shape = reinterpret_cast<int64_t*>(this + 1);
+    strides = shape + extents.size();
+    if (strides_or_null == nullptr) FillStridesFromShape(extents, strides);
+    for (size_t i = 0; i < extents.size(); ++i) {
+      shape[i] = extents[i];
+      if (strides_or_null != nullptr) strides[i] = strides_or_null[i];
+    }
+    alloc_.AllocData(static_cast<DLTensor*>(this), std::forward<ExtraArgs>(extra)...);
+  }
+  ~TensorObjFromNDAlloc() { alloc_.FreeData(static_cast<DLTensor*>(this)); }
+
+ private:
+  TNDAlloc alloc_;
+};
+
+}  // namespace detail
+
+class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
+ public:
+  Tensor() = default;
+  explicit Tensor(ObjectPtr<TensorObj> tensor) : ObjectRef(ObjectPtr<Object>(std::move(tensor))) {}
+  explicit Tensor(UnsafeInit tag) : ObjectRef(tag) {}
+  TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(Tensor);
+  using ContainerType = TensorObj;
+  static constexpr bool _type_is_nullable = true;
+
+  const DLTensor* GetDLTensorPtr() const { return get(); }
+
+  // The same memory under another shape; the element offset counts from the present start.
+  template <typename Offset = std::nullopt_t, typename Int = int64_t>
+  Tensor as_strided(ShapeView shape, ShapeView strides,
+                    Offset element_offset = std::nullopt) const {
+    DLTensor prototype =
+        detail::Restrided(*get(), shape, strides, std::optional<Int>(element_offset).value_or(0));
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(
+        TVMFFITensorCreateUnsafeView(detail::ObjectUnsafe::GetHeader(get()), &prototype, &out));
+    return FromOwnedHandle(out);
+  }
+
+  // Memory from alloc.AllocData(DLTensor*, extra...), released by alloc.FreeData(DLTensor*).
+  template <typename TNDAlloc, typename... ExtraArgs>
+  static Tensor FromNDAlloc(TNDAlloc alloc, ShapeView shape, DLDataType dtype, DLDevice device,
+                            ExtraArgs&&... extra) {
+    return NewFromNDAlloc(std::move(alloc), shape, nullptr, dtype, device,
+                          std::forward<ExtraArgs>(extra)...);
+  }
+  template <typename TNDAlloc, typename... ExtraArgs>
+  static Tensor FromNDAllocStrided(TNDAlloc alloc, ShapeView shape, ShapeView strides,
+                                   DLDataType dtype, DLDevice device, ExtraArgs&&... extra) {
+    if (shape.size() != strides.size()) {
+      detail::ThrowTensorValue("shape and strides must have the same size.");
+    }
+    return NewFromNDAlloc(std::move(alloc), shape, strides.data(), dtype, device,
+                          std::forward<ExtraArgs>(extra)...);
+  }
+  // Memory from the environment, normally with env_alloc = TVMFFIEnvTensorAlloc.
+  static Tensor FromEnvAlloc(int (*env_alloc)(DLTensor*, TVMFFIObjectHandle*), ShapeView shape,
+                             DLDataType dtype, DLDevice device) {
+    DLTensor prototype{};
+    prototype.device = device;
+    prototype.dtype = dtype;
+    prototype.shape = const_cast<int64_t*>(shape.data());
+    prototype.ndim = static_cast<int32_t>(shape.size());
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(env_alloc(&prototype, &out));
+    return FromOwnedHandle(out);
+  }
+  // Takes ownership unless it throws.
+  static Tensor FromDLPack(DLManagedTensor* tensor, size_t require_alignment = 0,
+                           bool require_contiguous = false) {
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(TVMFFITensorFromDLPack(tensor, static_cast<int32_t>(require_alignment),
+                                                 require_contiguous, &out));
+    return FromOwnedHandle(out);
+  }
+  static Tensor FromDLPackVersioned(DLManagedTensorVersioned* tensor, size_t require_alignment = 0,
+                                    bool require_contiguous = false) {
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(TVMFFITensorFromDLPackVersioned(
+        tensor, static_cast<int32_t>(require_alignment), require_contiguous, &out));
+    return FromOwnedHandle(out);
+  }
+  DLManagedTensor* ToDLPack() const { return get()->ToDLPack(); }
+  DLManagedTensorVersioned* ToDLPackVersioned() const { return get()->ToDLPackVersioned(); }
+
+ protected:
+  const TensorObj* get() const { return static_cast<const TensorObj*>(data_.get()); }
+  const TensorObj* operator->() const { return get(); }
+
+ private:
+  template <typename TNDAlloc, typename... ExtraArgs>
+  static Tensor NewFromNDAlloc(TNDAlloc alloc, ShapeView shape, const int64_t* strides,
+                               DLDataType dtype, DLDevice device, ExtraArgs&&... extra) {
+    if (shape.size() > static_cast<size_t>(INT32_MAX)) {
+      detail::ThrowTensorValue("too many dimensions");
+    }
+    return Tensor(ObjectPtr<TensorObj>(
+        make_inplace_array_object<detail::TensorObjFromNDAlloc<TNDAlloc>, int64_t>(
+            2 * shape.size(), std::move(alloc), shape, strides, dtype, device,
+            std::forward<ExtraArgs>(extra)...)));
+  }
+  static Tensor FromOwnedHandle(TVMFFIObjectHandle handle) {
+    return Tensor(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<TensorObj>(static_cast<TVMFFIObject*>(handle)));
+  }
+};
+
+// A copy of a DLTensor: valid while the tensor it was made from lives.
+class TensorView : public detail::TensorAccessors<TensorView> {
+ public:
+  TensorView(const Tensor& tensor) : TensorView(tensor.GetDLTensorPtr()) {}  // NOLINT(*)
+  TensorView(Tensor&&) = delete;                                     // the view would outlive it
+  TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
+
+  const DLTensor* GetDLTensorPtr() const { return &tensor_; }
+  // Borrows the arrays.
+  template <typename Offset = std::nullopt_t, typename Int = int64_t>
+  TensorView as_strided(ShapeView shape, ShapeView strides,
+                        Offset element_offset = std::nullopt) const {
+    DLTensor tensor =
+        detail::Restrided(tensor_, shape, strides, std::optional<Int>(element_offset).value_or(0));
+    return TensorView(&tensor);
+  }
+
+ private:
+  static const DLTensor* NotNull(const DLTensor* tensor) {
+    if (TVM_FFI_PREDICT_FALSE(tensor == nullptr)) {
+      detail::ThrowNullReference(StaticTypeKey::kTVMFFIDLTensorPtr);
+    }
+    return tensor;
+  }
+  DLTensor tensor_;
+};
+
+inline size_t GetDataSize(const Tensor& tensor) { return GetDataSize(*tensor.GetDLTensorPtr()); }
+inline size_t GetDataSize(const TensorView& tensor) {
+  return GetDataSize(*tensor.GetDLTensorPtr());
+}
+
+// ---- Conversion traits ------------------------------------------------------------------------
+
+namespace detail {
+
+// The DLTensor that a view or a Tensor object refers to, else nullptr.
+inline DLTensor* FindDLTensor(const TVMFFIAny* src) {
+  if (src->type_index == kTVMFFIDLTensorPtr) return static_cast<DLTensor*>(src->v_ptr);
+  if (src->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(src->v_obj);
+  return nullptr;
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTensorNotOwned() {
+  ThrowError("RuntimeError",
+             std::string_view("DLTensor* cannot be held in Any as it does not retain ownership, "
+                              "use Tensor instead"));
+}
+
+struct DLTensorTraits : TypeTraitsBase {
+  static constexpr bool storage_enabled = false;
+  static constexpr int32_t field_static_type_index = kTVMFFIDLTensorPtr;
+  static bool CheckAnyStrict(const TVMFFIAny* src) { return src->type_index == kTVMFFIDLTensorPtr; }
+  static std::string TypeStr() { return StaticTypeKey::kTVMFFIDLTensorPtr; }
+  static std::string TypeSchema() { return SchemaOfKey(StaticTypeKey::kTVMFFIDLTensorPtr); }
+};
+
+}  // namespace detail
+
+namespace detail {
+template <typename T>
+struct DLTensorPtrTraits : DLTensorTraits {
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIDLTensorPtr, src);
+  }
+  static void MoveToAny(DLTensor*, TVMFFIAny*) { ThrowTensorNotOwned(); }
+  static DLTensor* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    return static_cast<DLTensor*>(src->v_ptr);
+  }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    DLTensor* tensor = FindDLTensor(src);
+    if (tensor == nullptr && src->type_index != kTVMFFIDLTensorPtr) return std::nullopt;
+    return T(tensor);
+  }
+};
+}  // namespace detail
+template <>
+struct TypeTraits<DLTensor*> : detail::DLTensorPtrTraits<DLTensor*> {};
+
+namespace detail {
+template <typename T>
+struct TensorViewTraits : DLTensorTraits {
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetPointerPayload(result, kTVMFFIDLTensorPtr, const_cast<DLTensor*>(src.GetDLTensorPtr()));
+  }
+  static void MoveToAny(TensorView, TVMFFIAny*) { ThrowTensorNotOwned(); }
+  static TensorView CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    return TensorView(static_cast<DLTensor*>(src->v_ptr));
+  }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    const DLTensor* tensor = FindDLTensor(src);
+    if (tensor == nullptr) return std::nullopt;
+    return TensorView(tensor);
+  }
+};
+}  // namespace detail
+template <>
+struct TypeTraits<TensorView> : detail::TensorViewTraits<TensorView> {};
+
+namespace detail {
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const CallFrame& frame,
+                                                                   int index) {
+  const DLTensor* tensor = FindDLTensor(frame.args + index);
+  if (TVM_FFI_PREDICT_FALSE(tensor == nullptr)) {
+    ThrowArgumentMismatch(frame, index, &TypeTraitsBase::GetMismatchTypeInfo);
+  }
+  return tensor;
+}
+
+// The most frequent parameter: copied straight into the parameter, without an optional.
+template <>
+struct ArgumentReader<TensorView> {
+  static TensorView Read(const CallFrame& frame, int index) { return ReadTensor(frame, index); }
+};
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_TENSOR_H_

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// DLDevice as a value and as text: `cuda:1`.
+#ifndef TVM_FFI_DEVICE_H_
+#define TVM_FFI_DEVICE_H_
+
+#include <tvm/ffi/any.h>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// Parses `name[:index]`, and returns whether that worked; what follows a space is not looked at.
+inline bool ParseDevice(std::string_view text, DLDevice* out) {
+  struct Name {
+    std::string_view text;
+    DLDeviceType type;
+  };
+  constexpr Name kNames[] = {{"cpu", kDLCPU},         {"cuda", kDLCUDA},   {"opencl", kDLOpenCL},
+                             {"vulkan", kDLVulkan},   {"metal", kDLMetal}, {"mps", kDLMetal},
+                             {"vpi", kDLVPI},         {"rocm", kDLROCM},   {"ext_dev", kDLExtDev},
+                             {"hexagon", kDLHexagon}, {"wgpu", kDLWebGPU}, {"webgpu", kDLWebGPU},
+                             {"maia", kDLMAIA},       {"trn", kDLTrn}};
+  text = text.substr(0, text.find(' '));
+  size_t colon = text.find(':');
+  int32_t index = 0;
+  if (colon != std::string_view::npos) {
+    std::string_view digits = text.substr(colon + 1);
+    if (digits.empty() || digits.size() > 9) return false;
+    for (char c : digits) {
+      if (c < '0' || c > '9') return false;
+      index = index * 10 + (c - '0');
+    }
+  }
+  for (const Name& name : kNames) {
+    if (name.text != text.substr(0, colon)) continue;
+    *out = DLDevice{name.type, index};
+    return true;
+  }
+  return false;
+}
+
+}  // namespace detail
+
+namespace detail {
+template <typename T>
+struct DeviceTraits : PlainValueTraits<DeviceTraits<T>, T> {
+  using Base = PlainValueTraits<DeviceTraits<T>, T>;
+  static constexpr int32_t field_static_type_index = kTVMFFIDevice;
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetIntPayload(result, kTVMFFIDevice, 0);
+    result->v_device = src;
+  }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_device; }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (Base::CheckAnyStrict(src)) return src->v_device;
+    // Depends on T, so that only files that use it pay for its instantiation.
+    using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
+    std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
+    if (!text.has_value()) return std::nullopt;
+    T device;
+    if (!ParseDevice(*text, &device)) return std::nullopt;
+    return device;
+  }
+  static std::string TypeStr() { return StaticTypeKey::kTVMFFIDevice; }
+};
+}  // namespace detail
+template <>
+struct TypeTraits<DLDevice> : detail::DeviceTraits<DLDevice> {};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_DEVICE_H_

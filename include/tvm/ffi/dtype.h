@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// DLDataType: names, comparison, printing, conversion.
+#ifndef TVM_FFI_DTYPE_H_
+#define TVM_FFI_DTYPE_H_
+
+#include <tvm/ffi/any.h>
+
+inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {
+  return lhs.code == rhs.code && lhs.bits == rhs.bits && lhs.lanes == rhs.lanes;
+}
+inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(lhs == rhs); }
+
+namespace tvm {
+namespace ffi {
+
+// Codes from here on belong to the program.
+enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
+
+inline DLDataType StringToDLDataType(const String& str) {
+  TVMFFIByteArray text{str.data(), str.size()};
+  DLDataType dtype;
+  detail::CheckSafeCall(TVMFFIDataTypeFromString(&text, &dtype));
+  return dtype;
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dtype) {
+  TVMFFIAny text;
+  detail::CheckSafeCall(TVMFFIDataTypeToString(&dtype, &text));
+  return TypeTraits<String>::MoveFromAnyAfterCheck(&text);
+}
+
+inline bool DTypeIsFloat(DLDataType dtype) {
+  return dtype.code == kDLFloat || dtype.code == kDLBfloat ||
+         (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
+}
+inline bool DTypeIsInt(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
+inline bool DTypeIsBool(DLDataType dtype) { return dtype.code == kDLBool; }
+
+namespace detail {
+
+inline MessageStream& operator<<(MessageStream& out, DLDataType dtype) {
+  return out << DLDataTypeToString(dtype);
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowUnknownTypeCode(int code) {
+  MessageStream text;
+  text << "DLDataType contains unknown type_code=" << code;
+  ThrowError("ValueError", text);
+}
+
+// ORDER dtype-code
+TVM_FFI_COLD_CODE inline const char* DLDataTypeCodeAsCStr(uint8_t code) {
+  constexpr const char* kNames[] = {"int",
+                                    "uint",
+                                    "float",
+                                    "handle",
+                                    "bfloat",
+                                    "complex",
+                                    "bool",
+                                    "float8_e3m4",
+                                    "float8_e4m3",
+                                    "float8_e4m3b11fnuz",
+                                    "float8_e4m3fn",
+                                    "float8_e4m3fnuz",
+                                    "float8_e5m2",
+                                    "float8_e5m2fnuz",
+                                    "float8_e8m0fnu",
+                                    "float6_e2m3fn",
+                                    "float6_e3m2fn",
+                                    "float4_e2m1fn"};
+  if (code >= sizeof(kNames) / sizeof(kNames[0])) ThrowUnknownTypeCode(code);
+  return kNames[code];
+}
+
+}  // namespace detail
+
+// Short names for generated identifiers: i32, u8, f16x4, bf16, bool, f8_e4m3fn, void, handle.
+template <typename Text = std::string>
+TVM_FFI_FAILURE_ Text DTypeAbbrev(DLDataType dtype) {
+  int lanes = static_cast<int16_t>(dtype.lanes);
+  if (dtype.code == kDLOpaqueHandle && dtype.bits == 0 && lanes == 0) return "void";
+  std::string name = detail::DLDataTypeCodeAsCStr(dtype.code);
+  if (dtype.code == kDLInt || dtype.code == kDLUInt || dtype.code == kDLFloat) {
+    name = name[0] + std::to_string(dtype.bits);
+  } else if (dtype.code == kDLBfloat) {
+    name = "bf" + std::to_string(dtype.bits);
+  } else if (dtype.code == kDLComplex) {
+    name = "c" + std::to_string(dtype.bits);
+  } else if (name.compare(0, 5, "float") == 0) {
+    name = "f" + name.substr(5);
+  }
+  if (dtype.code == kDLOpaqueHandle || lanes == 1) return name;
+  return lanes < 0 ? name + "xvscalex" + std::to_string(-lanes)
+                   : name + "x" + std::to_string(lanes);
+}
+
+namespace detail {
+template <typename T>
+struct DataTypeTraits : PlainValueTraits<DataTypeTraits<T>, T> {
+  using Base = PlainValueTraits<DataTypeTraits<T>, T>;
+  static constexpr int32_t field_static_type_index = kTVMFFIDataType;
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) {
+    SetIntPayload(result, kTVMFFIDataType, 0);
+    result->v_dtype = src;
+  }
+  static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_dtype; }
+  // Text that names no type throws.
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (Base::CheckAnyStrict(src)) return src->v_dtype;
+    // Depends on T, so that only files that use it pay for its instantiation.
+    using Text = std::enable_if_t<(sizeof(T) > 0), std::string>;
+    std::optional<Text> text = TypeTraits<Text>::TryCastFromAnyView(src);
+    if (!text.has_value()) return std::nullopt;
+    return StringToDLDataType(*text);
+  }
+  static std::string TypeStr() { return StaticTypeKey::kTVMFFIDataType; }
+};
+}  // namespace detail
+template <>
+struct TypeTraits<DLDataType> : detail::DataTypeTraits<DLDataType> {};
+
+}  // namespace ffi
+}  // namespace tvm
+
+// A template, so that <ostream> is needed by its callers alone.
+template <typename Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const DLDataType& dtype) {
+  return out << ::tvm::ffi::DLDataTypeToString(dtype);
+}
+
+#endif  // TVM_FFI_DTYPE_H_

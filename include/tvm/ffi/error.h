@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// Error, and the macros that throw it.
+//
+// An Error is thrown in one library and caught in another that was built elsewhere: its name, the
+// order of its bases and its virtual functions are binary contract.  The objects are made by the
+// runtime, and everything a check does after it failed is out of line.
+#ifndef TVM_FFI_ERROR_H_
+#define TVM_FFI_ERROR_H_
+
+#include <tvm/ffi/memory.h>
+#include <tvm/ffi/message_detail.h>
+
+#include <vector>
+
+#ifdef __GLIBCXX__
+#include <bits/cxxabi_forced.h>
+#endif
+
+// Kept for programs that test them: the runtime decides how backtraces are made.
+#ifndef TVM_FFI_USE_LIBBACKTRACE
+#define TVM_FFI_USE_LIBBACKTRACE 1
+#endif
+#ifndef TVM_FFI_BACKTRACE_ON_SEGFAULT
+#define TVM_FFI_BACKTRACE_ON_SEGFAULT 1
+#endif
+// Nonzero: TVM_FFI_THROW prints the error before it throws, as TVM_FFI_LOG_AND_THROW always does.
+#ifndef TVM_FFI_ALWAYS_LOG_BEFORE_THROW
+#define TVM_FFI_ALWAYS_LOG_BEFORE_THROW 0
+#endif
+
+namespace tvm {
+namespace ffi {
+
+class ErrorObj : public Object, public TVMFFIErrorCell {
+ public:
+  ErrorObj() : TVMFFIErrorCell{} {}
+  ErrorObj(const ErrorObj&) = delete;
+  ErrorObj& operator=(const ErrorObj&) = delete;
+  ~ErrorObj() {
+    detail::ObjectUnsafe::DecRefObjectHandle(cause_chain);
+    detail::ObjectUnsafe::DecRefObjectHandle(extra_context);
+  }
+
+  static constexpr int32_t _type_index = kTVMFFIError;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIError, ErrorObj, Object)
+};
+
+namespace detail {
+
+// Owned handle of a new error; throws std::bad_alloc.
+TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
+                                                     std::string_view message,
+                                                     std::string_view backtrace,
+                                                     TVMFFIObjectHandle cause_chain,
+                                                     TVMFFIObjectHandle extra_context) {
+  TVMFFIByteArray kind_bytes{kind.data(), kind.size()};
+  TVMFFIByteArray message_bytes{message.data(), message.size()};
+  TVMFFIByteArray backtrace_bytes{backtrace.data(), backtrace.size()};
+  TVMFFIObjectHandle out = nullptr;
+  if (TVMFFIErrorCreateWithCauseAndExtraContext(&kind_bytes, &message_bytes, &backtrace_bytes,
+                                                cause_chain, extra_context, &out) != 0) {
+    throw std::bad_alloc();
+  }
+  return static_cast<TVMFFIObject*>(out);
+}
+
+}  // namespace detail
+
+class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
+ public:
+  Error(std::string kind, std::string message, std::string backtrace)
+      : Error(detail::NewErrorObject(kind, message, backtrace, nullptr, nullptr)) {}
+  // cause_chain: std::optional<Error>; extra_context: std::optional<ObjectRef>.
+  template <typename Cause, typename Context, typename E = Error, typename Ref = ObjectRef>
+  Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
+        const Context& extra_context)
+      : Error(detail::NewErrorObject(kind, message, backtrace,
+                                     HandleOf(std::optional<E>(cause_chain)),
+                                     HandleOf(std::optional<Ref>(extra_context)))) {}
+  Error(std::string kind, std::string message, const TVMFFIByteArray* backtrace)
+      : Error(detail::NewErrorObject(
+            kind, message, std::string_view(backtrace->data, backtrace->size), nullptr, nullptr)) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Error, ObjectRef, ErrorObj);
+
+  std::string kind() const { return std::string(ViewOf(get()->kind)); }
+  std::string message() const { return std::string(ViewOf(get()->message)); }
+  // Most recent call first.
+  std::string backtrace() const { return std::string(ViewOf(get()->backtrace)); }
+  // Some members are templates so that only files that use them pay for their compilation.
+  template <typename T = Error>
+  std::optional<T> cause_chain() const {
+    return Retained<T>(get()->cause_chain);
+  }
+  template <typename T = ObjectRef>
+  std::optional<T> extra_context() const {
+    return Retained<T>(get()->extra_context);
+  }
+  // update_mode is a TVMFFIBacktraceUpdateMode.
+  void UpdateBacktrace(const TVMFFIByteArray* backtrace, int32_t update_mode) {
+    ErrorObj* error = static_cast<ErrorObj*>(get_mutable());
+    error->update_backtrace(detail::ObjectUnsafe::GetHeader(error), backtrace, update_mode);
+  }
+  // The lines of the backtrace in Python's order: oldest call first.
+  template <typename Text = std::string>
+  Text TracebackMostRecentCallLast() const {
+    std::string_view text = ViewOf(get()->backtrace);
+    Text reversed;
+    size_t end = text.rfind('\n');
+    while (end != std::string_view::npos) {
+      size_t before = end == 0 ? std::string_view::npos : text.rfind('\n', end - 1);
+      size_t begin = before == std::string_view::npos ? 0 : before + 1;
+      if (begin < end) reversed.append(text.data() + begin, end - begin + 1);
+      end = before;
+    }
+    return reversed;
+  }
+  template <typename Text = std::string>
+  Text FullMessage() const {
+    return "Traceback (most recent call last):\n" + TracebackMostRecentCallLast() + kind() + ": " +
+           message() + "\n";
+  }
+  const char* what() const noexcept override { return get()->message.data; }
+
+ private:
+  explicit Error(TVMFFIObject* owned) : ObjectRef(UnsafeInit{}) {
+    data_ = detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(owned);
+  }
+  static std::string_view ViewOf(const TVMFFIByteArray& bytes) {
+    return std::string_view(bytes.data, bytes.size);
+  }
+  template <typename T>
+  static TVMFFIObjectHandle HandleOf(const std::optional<T>& ref) {
+    return ref ? detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*ref) : nullptr;
+  }
+  template <typename T>
+  static std::optional<T> Retained(TVMFFIObjectHandle handle) {
+    if (handle == nullptr) return std::nullopt;
+    return detail::ObjectUnsafe::ObjectRefFromObjectPtr<T>(
+        detail::ObjectUnsafe::ObjectPtrFromUnowned<Object>(static_cast<TVMFFIObject*>(handle)));
+  }
+};
+
+// Throw it when the host language, Python for one, has an exception pending already.
+inline Error EnvErrorAlreadySet() { return Error("EnvErrorAlreadySet", "", std::string()); }
+
+namespace detail {
+
+// Takes the thread's pending error.  A failed call without one left its exception with the host
+// language.
+inline Error MoveFromSafeCallRaised() {
+  TVMFFIObjectHandle raised = nullptr;
+  TVMFFIErrorMoveFromRaised(&raised);
+  if (raised == nullptr) return EnvErrorAlreadySet();
+  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(
+      ObjectUnsafe::ObjectPtrFromOwned<Object>(static_cast<TVMFFIObject*>(raised)));
+}
+
+inline void SetSafeCallRaised(const Error& error) {
+  TVMFFIErrorSetRaised(ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error));
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowRaised() { throw MoveFromSafeCallRaised(); }
+
+// For calls of the C ABI: nonzero means that an error is pending.
+inline void CheckSafeCall(int code) {
+  if (TVM_FFI_PREDICT_FALSE(code != 0)) ThrowRaised();
+}
+
+// Called inside a handler: makes whatever was thrown the thread's pending error.
+TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    SetSafeCallRaised(error);
+  } catch (const std::exception& error) {
+    TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
+#ifdef __GLIBCXX__
+  } catch (const __cxxabiv1::__forced_unwind&) {
+    throw;  // the thread is being cancelled: glibc insists on finishing that
+#endif
+  } catch (...) {
+    TVMFFIErrorSetRaisedFromCStr("InternalError", "C++ exception of unknown type");
+  }
+  return -1;
+}
+
+TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view message,
+                                        std::string_view backtrace) {
+  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(ObjectUnsafe::ObjectPtrFromOwned<Object>(
+      NewErrorObject(kind, message, backtrace, nullptr, nullptr)));
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(std::string_view kind,
+                                                     std::string_view message) {
+  throw MakeError(kind, message, std::string_view());
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(const char* kind,
+                                                     const MessageStream& message) {
+  throw MakeError(kind, message.str(), std::string_view());
+}
+
+// The left side of `thrower <<= message`: C++ evaluates the message first, and the backtrace,
+// which lives in a buffer of the thread, after it.
+template <bool log>
+struct TVM_FFI_HIDDEN ErrorThrower {
+  const char* kind;
+  const TVMFFIByteArray* backtrace;
+
+  [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void operator<<=(const MessageStream& message) {
+    Error error =
+        MakeError(kind, message.str(), std::string_view(backtrace->data, backtrace->size));
+    if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
+    throw error;
+  }
+};
+
+// For code that builds an error step by step; the macros below do without it.
+template <typename Text>
+class TVM_FFI_HIDDEN ErrorBuilderWith {
+  // Depend on Text, so that only files that use this class pay for what it instantiates.
+  using Cause = std::conditional_t<(sizeof(Text) > 0), Error, Text>;
+  using Context = std::conditional_t<(sizeof(Text) > 0), ObjectRef, Text>;
+
+ public:
+  ErrorBuilderWith(std::string kind, std::string backtrace, bool log_before_throw)
+      : kind_(std::move(kind)), backtrace_(std::move(backtrace)), log_(log_before_throw) {}
+  ErrorBuilderWith(Text kind, const TVMFFIByteArray* backtrace, bool log_before_throw)
+      : ErrorBuilderWith(std::move(kind), std::string(backtrace->data, backtrace->size),
+                         log_before_throw) {}
+  ErrorBuilderWith(Text kind, Text backtrace, bool log_before_throw,
+                   std::optional<Cause> cause_chain, std::optional<Context> extra_context)
+      : ErrorBuilderWith(std::move(kind), std::move(backtrace), log_before_throw) {
+    cause_chain_ = std::move(cause_chain);
+    extra_context_ = std::move(extra_context);
+  }
+  ErrorBuilderWith(const ErrorBuilderWith&) = delete;
+  ErrorBuilderWith& operator=(const ErrorBuilderWith&) = delete;
+  [[noreturn]] ~ErrorBuilderWith() noexcept(false) {
+    Error error(std::move(kind_), stream_.str(), std::move(backtrace_), std::move(cause_chain_),
+                std::move(extra_context_));
+    if (log_) std::fprintf(stderr, "%s", error.FullMessage().c_str());
+    throw error;
+  }
+  MessageStream& stream() { return stream_; }
+
+ private:
+  std::string kind_;
+  std::string backtrace_;
+  bool log_;
+  MessageStream stream_;
+  std::optional<Cause> cause_chain_;
+  std::optional<Context> extra_context_;
+};
+using ErrorBuilder = ErrorBuilderWith<std::string>;
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeError(const std::string& message) {
+  ThrowError("TypeError", message);
+}
+[[noreturn]] inline void ThrowCannotTreat(const std::string& from, const std::string& to) {
+  MessageStream text;
+  text << "Cannot treat type `" << from << "` as type `" << to << "`";
+  ThrowError("TypeError", text);
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCannotConvert(const std::string& from,
+                                                             const std::string& to) {
+  MessageStream text;
+  text << "Cannot convert from type `" << from << "` to `" << to << "`";
+  ThrowError("TypeError", text);
+}
+[[noreturn]] inline void ThrowNullReference(const char* type_key) {
+  MessageStream text;
+  text << "null reference where a `" << type_key << "` is needed";
+  ThrowError("InternalError", text);
+}
+
+// ---- Comparisons of the check macros ----------------------------------------------------------
+
+// The operands of a comparison that did not hold, or nothing.
+struct CheckFailure {
+  std::string* operands;  // "(1 vs. 2) "; owned, freed by operator<<
+  explicit operator bool() const { return TVM_FFI_PREDICT_FALSE(operands != nullptr); }
+};
+
+TVM_FFI_FAILURE_ inline MessageStream& operator<<(MessageStream& out, const CheckFailure& failure) {
+  out << *failure.operands;
+  delete failure.operands;
+  return out;
+}
+
+template <typename X, typename Y>
+TVM_FFI_FAILURE_ CheckFailure DescribeOperands(const X& x, const Y& y) {
+  MessageStream out;
+  out << "(" << x << " vs. " << y << ") ";
+  return {new std::string(out.str())};
+}
+
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-compare"
+#endif
+#define TVM_FFI_DEFINE_LOG_CHECK_(name, op)                    \
+  template <typename X, typename Y>                            \
+  inline CheckFailure LogCheck##name(const X& x, const Y& y) { \
+    if (TVM_FFI_PREDICT_TRUE(x op y)) return {nullptr};        \
+    return DescribeOperands(x, y);                             \
+  }
+TVM_FFI_DEFINE_LOG_CHECK_(_LT, <)
+TVM_FFI_DEFINE_LOG_CHECK_(_GT, >)
+TVM_FFI_DEFINE_LOG_CHECK_(_LE, <=)
+TVM_FFI_DEFINE_LOG_CHECK_(_GE, >=)
+TVM_FFI_DEFINE_LOG_CHECK_(_EQ, ==)
+TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
+#undef TVM_FFI_DEFINE_LOG_CHECK_
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+
+// ---- Throwing ---------------------------------------------------------------------------------
+
+#define TVM_FFI_THROW_(ErrorKind, log)                                            \
+  ::tvm::ffi::detail::ErrorThrower<(log)>{                                        \
+      #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)} <<= \
+      ::tvm::ffi::detail::MessageStream().stream()
+
+// TVM_FFI_THROW(ValueError) << "text" << value;  the kind is free text.
+#define TVM_FFI_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, TVM_FFI_ALWAYS_LOG_BEFORE_THROW != 0)
+// The same, printed to stderr first: for code whose exceptions nobody may catch.
+#define TVM_FFI_LOG_AND_THROW(ErrorKind) TVM_FFI_THROW_(ErrorKind, true)
+
+// ---- Checks -----------------------------------------------------------------------------------
+// Statements that are safe wherever a statement is, also before an `else`.  The expansion ends in
+// a string literal: callers write a literal right behind it, or << more.
+
+#define TVM_FFI_CHECK(cond, ErrorKind) \
+  TVM_FFI_PREDICT_TRUE(cond)           \
+  ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
+
+#define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                                    \
+  while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                       \
+             ::tvm::ffi::detail::LogCheck##name(x, y))                                        \
+  TVM_FFI_THROW(ErrorKind) << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure \
+                           << ": "
+
+#define TVM_FFI_CHECK_LT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)
+#define TVM_FFI_CHECK_GT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GT, >, x, y, ErrorKind)
+#define TVM_FFI_CHECK_LE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LE, <=, x, y, ErrorKind)
+#define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
+#define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
+#define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
+// An expression: x, which is evaluated twice.
+#define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
+  ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
+   (x))
+
+#define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
+#define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)
+#define TVM_FFI_ICHECK_GT(x, y) TVM_FFI_CHECK_GT(x, y, InternalError)
+#define TVM_FFI_ICHECK_LE(x, y) TVM_FFI_CHECK_LE(x, y, InternalError)
+#define TVM_FFI_ICHECK_GE(x, y) TVM_FFI_CHECK_GE(x, y, InternalError)
+#define TVM_FFI_ICHECK_EQ(x, y) TVM_FFI_CHECK_EQ(x, y, InternalError)
+#define TVM_FFI_ICHECK_NE(x, y) TVM_FFI_CHECK_NE(x, y, InternalError)
+#define TVM_FFI_ICHECK_NOTNULL(x) TVM_FFI_CHECK_NOTNULL(x, InternalError)
+
+// Checks of debug builds; with NDEBUG they compile but are not evaluated.
+#ifdef NDEBUG
+#define TVM_FFI_DCHECK(x) \
+  while (false) TVM_FFI_ICHECK(x)
+#define TVM_FFI_DCHECK_LT(x, y) \
+  while (false) TVM_FFI_ICHECK_LT(x, y)
+#define TVM_FFI_DCHECK_GT(x, y) \
+  while (false) TVM_FFI_ICHECK_GT(x, y)
+#define TVM_FFI_DCHECK_LE(x, y) \
+  while (false) TVM_FFI_ICHECK_LE(x, y)
+#define TVM_FFI_DCHECK_GE(x, y) \
+  while (false) TVM_FFI_ICHECK_GE(x, y)
+#define TVM_FFI_DCHECK_EQ(x, y) \
+  while (false) TVM_FFI_ICHECK_EQ(x, y)
+#define TVM_FFI_DCHECK_NE(x, y) \
+  while (false) TVM_FFI_ICHECK_NE(x, y)
+#define TVM_FFI_DCHECK_NOTNULL(x) (x)
+#else
+#define TVM_FFI_DCHECK(x) TVM_FFI_ICHECK(x)
+#define TVM_FFI_DCHECK_LT(x, y) TVM_FFI_ICHECK_LT(x, y)
+#define TVM_FFI_DCHECK_GT(x, y) TVM_FFI_ICHECK_GT(x, y)
+#define TVM_FFI_DCHECK_LE(x, y) TVM_FFI_ICHECK_LE(x, y)
+#define TVM_FFI_DCHECK_GE(x, y) TVM_FFI_ICHECK_GE(x, y)
+#define TVM_FFI_DCHECK_EQ(x, y) TVM_FFI_ICHECK_EQ(x, y)
+#define TVM_FFI_DCHECK_NE(x, y) TVM_FFI_ICHECK_NE(x, y)
+#define TVM_FFI_DCHECK_NOTNULL(x) TVM_FFI_ICHECK_NOTNULL(x)
+#endif
+
+#endif  // TVM_FFI_ERROR_H_

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+// Function: a callable that any language made and any language calls.
+//
+// A FunctionObj has a C entry, which every caller may use, and perhaps a C++ entry, through which
+// exceptions pass.  Both get the function object itself as their first argument.
+#ifndef TVM_FFI_FUNCTION_H_
+#define TVM_FFI_FUNCTION_H_
+
+#include <tvm/ffi/function_detail.h>
+#include <tvm/ffi/optional.h>
+
+// Bracket the body of a function with the C calling convention: 0 at the end, -1 and the thread's
+// pending error when anything is thrown.
+#define TVM_FFI_SAFE_CALL_BEGIN() \
+  try {                           \
+  (void)0
+
+#define TVM_FFI_SAFE_CALL_END()                         \
+  return 0;                                             \
+  }                                                     \
+  catch (...) {                                         \
+    return ::tvm::ffi::detail::RaiseCurrentException(); \
+  }                                                     \
+  TVM_FFI_UNREACHABLE()
+
+// Throws the pending error when a C function did not return 0.
+#define TVM_FFI_CHECK_SAFE_CALL(expr)          \
+  {                                            \
+    ::tvm::ffi::detail::CheckSafeCall((expr)); \
+  }
+
+// Nonzero: exports also carry their signature and documentation.
+#ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
+#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 0
+#endif
+
+namespace tvm {
+namespace ffi {
+
+class FunctionObj : public Object, public TVMFFIFunctionCell {
+ public:
+  using FCall = void (*)(const FunctionObj*, const AnyView*, int32_t, Any*);
+
+  static constexpr int32_t _type_index = kTVMFFIFunction;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIFunction, FunctionObj, Object)
+
+  // *result holds no reference on entry.
+  void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
+    if (TVM_FFI_PREDICT_TRUE(cpp_call != nullptr)) {
+      reinterpret_cast<FCall>(cpp_call)(this, args, num_args, result);
+    } else {
+      detail::CheckSafeCall(CallSafely(args, num_args, result));
+    }
+  }
+  // The status of the C entry; errors stay pending.
+  int CallSafely(const AnyView* args, int32_t num_args, Any* result) const {
+    return safe_call(detail::ObjectUnsafe::GetHeader(this),
+                     reinterpret_cast<const TVMFFIAny*>(args), num_args,
+                     detail::AnyUnsafe::TVMFFIAnyPtrFromAny(*result));
+  }
+
+ protected:
+  FunctionObj() : TVMFFIFunctionCell{} {}
+};
+
+// The arguments of a call, borrowed.
+class PackedArgs {
+ public:
+  PackedArgs(const AnyView* data, int32_t size) : data_(data), size_(size) {}
+  int size() const { return size_; }
+  const AnyView* data() const { return data_; }
+  AnyView operator[](int i) const { return data_[i]; }
+  PackedArgs Slice(int begin, int end = -1) const {
+    return PackedArgs(data_ + begin, (end == -1 ? size_ : end) - begin);
+  }
+  // `args` must outlive the views.
+  template <typename... Args>
+  static void Fill(AnyView* data, Args&&... args) {
+    [[maybe_unused]] size_t i = 0;
+    ((data[i++] = AnyView(std::forward<Args>(args))), ...);
+  }
+
+ private:
+  const AnyView* data_;
+  int32_t size_;
+};
+
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
+  ThrowError("InternalError",
+             std::string_view("the result slot of a call must not hold an object on entry"));
+}
+
+// A FunctionObj that holds a packed callable.
+template <typename TCallable>
+class FunctionObjImpl : public FunctionObj {
+ public:
+  template <typename... Args>
+  explicit FunctionObjImpl(std::in_place_t, Args&&... args)
+      : callable_(std::forward<Args>(args)...) {
+    safe_call = SafeCall;
+    cpp_call = reinterpret_cast<void*>(CppCall);
+  }
+  TCallable* callable() { return &callable_; }
+
+ private:
+  static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* rv) {
+    const TCallable& callable = static_cast<const FunctionObjImpl*>(self)->callable_;
+    if constexpr (std::is_invocable_v<const TCallable&, PackedArgs, Any*>) {
+      callable(PackedArgs(args, num_args), rv);
+    } else {
+      callable(args, num_args, rv);
+    }
+  }
+  static int SafeCall(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+    try {
+      if (result->type_index >= kTVMFFIStaticObjectBegin) ThrowResultInUse();
+      Any rv;
+      CppCall(ObjectUnsafe::RawObjectPtrFromUnowned<FunctionObjImpl>(
+                  static_cast<TVMFFIObject*>(handle)),
+              reinterpret_cast<const AnyView*>(args), num_args, &rv);
+      *result = AnyUnsafe::MoveAnyToTVMFFIAny(std::move(rv));
+      return 0;
+    } catch (...) {
+      return RaiseCurrentException();
+    }
+  }
+
+  mutable TCallable callable_;
+};
+
+// A typed callable as a packed one.
+template <typename F>
+struct TypedCallable {
+  F callable;
+  std::string name;
+
+  void operator()(PackedArgs args, Any* rv) const {
+    TVMFFIAny result;
+    SetIntPayload(&result, kTVMFFINone, 0);
+    CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()), args.size(),
+              &result);
+    if constexpr (!std::is_void_v<typename FunctionInfo<F>::RetType>) {
+      *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
+    }
+  }
+};
+
+template <typename F>
+inline constexpr bool is_packed_callable_v =
+    std::is_invocable_v<const F&, PackedArgs, Any*> ||
+    std::is_invocable_v<const F&, const AnyView*, int32_t, Any*>;
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowFunctionNotFound(std::string_view name) {
+  MessageStream text;
+  text << "Function " << name << " not found";
+  ThrowError("ValueError", text);
+}
+
+}  // namespace detail
+
+class Function : public ObjectRef {
+ public:
+  class Registry;
+
+  Function(std::nullptr_t) {}  // NOLINT(*)
+  template <typename F,
+            typename = std::enable_if_t<!std::is_base_of_v<ObjectRef, std::decay_t<F>> &&
+                                        detail::is_packed_callable_v<std::decay_t<F>>>>
+  explicit Function(F&& packed_call) : Function(FromPacked(std::forward<F>(packed_call))) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Function, ObjectRef, FunctionObj);
+
+  // From a callable that takes (PackedArgs, Any*) or (const AnyView*, int32_t, Any*).
+  template <typename F>
+  static Function FromPacked(F&& packed_call) {
+    using Callable = std::decay_t<F>;
+    static_assert(detail::is_packed_callable_v<Callable>,
+                  "a packed callable takes (PackedArgs, Any*) or (const AnyView*, int32_t, Any*)");
+    return Function(ObjectPtr<FunctionObj>(make_object<detail::FunctionObjImpl<Callable>>(
+        std::in_place, std::forward<F>(packed_call))));
+  }
+  // Also returns the callable, which lives inside the function.
+  template <typename Callable, typename... Args>
+  static auto FromPackedInplace(Args&&... args) {
+    auto object =
+        make_object<detail::FunctionObjImpl<Callable>>(std::in_place, std::forward<Args>(args)...);
+    Callable* callable = object->callable();
+    return std::make_tuple(Function(ObjectPtr<FunctionObj>(std::move(object))), callable);
+  }
+  // From a callable with convertible parameters; the name appears in messages.
+  template <typename F>
+  static Function FromTyped(F&& callable, std::string name = std::string()) {
+    using Callable = detail::TypedCallable<std::decay_t<F>>;
+    return FromPacked(Callable{std::forward<F>(callable), std::move(name)});
+  }
+  // Takes ownership of `self`.
+  static Function FromExternC(void* self, TVMFFISafeCallType safe_call, void (*deleter)(void*)) {
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(TVMFFIFunctionCreate(self, safe_call, deleter, &out));
+    return FromOwnedHandle(out);
+  }
+
+  // The name is a std::string_view, std::string, String or C string.
+  template <typename Name, typename Result = Function>
+  static std::optional<Result> GetGlobal(const Name& name) {
+    Result function = FindGlobal(detail::ViewOf(name));
+    if (!function.defined()) return std::nullopt;
+    return function;
+  }
+  template <typename Name>
+  static Function GetGlobalRequired(const Name& name) {
+    Function function = FindGlobal(detail::ViewOf(name));
+    if (!function.defined()) detail::ThrowFunctionNotFound(detail::ViewOf(name));
+    return function;
+  }
+  static void SetGlobal(std::string_view name, Function function, bool override = false) {
+    TVMFFIByteArray bytes{name.data(), name.size()};
+    detail::CheckSafeCall(TVMFFIFunctionSetGlobal(
+        &bytes, detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function), override));
+  }
+  template <typename Name = String>
+  static std::vector<Name> ListGlobalNames();
+  template <typename Name>
+  static void RemoveGlobal(const Name& name) {
+    GetGlobalRequired("ffi.FunctionRemoveGlobal")(name);
+  }
+
+  // Calls a C symbol without making a Function of it.
+  template <typename... Args>
+  static Any InvokeExternC(void* handle, TVMFFISafeCallType safe_call, Args&&... args) {
+    AnyView packed[sizeof...(Args) + 1];
+    PackedArgs::Fill(packed, std::forward<Args>(args)...);
+    Any result;
+    detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
+                                    static_cast<int32_t>(sizeof...(Args)),
+                                    detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
+    return result;
+  }
+
+  template <typename... Args>
+  Any operator()(Args&&... args) const {
+    AnyView packed[sizeof...(Args) + 1];
+    PackedArgs::Fill(packed, std::forward<Args>(args)...);
+    Any result;
+    CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
+    return result;
+  }
+  void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
+    get()->CallPacked(args, num_args, result);
+  }
+  void CallPacked(PackedArgs args, Any* result) const {
+    get()->CallPacked(args.data(), args.size(), result);
+  }
+  // Errors, also those of the conversion to T, become part of the result.
+  template <typename T = Any, typename... Args>
+  Expected<T> CallExpected(Args&&... args) const;
+
+  bool operator==(std::nullptr_t) const { return !defined(); }
+  bool operator!=(std::nullptr_t) const { return defined(); }
+  using ObjectRef::operator==;
+  using ObjectRef::operator!=;
+
+ private:
+  // Null when there is none.
+  static Function FindGlobal(std::string_view name) {
+    TVMFFIByteArray bytes{name.data(), name.size()};
+    TVMFFIObjectHandle out;
+    detail::CheckSafeCall(TVMFFIFunctionGetGlobal(&bytes, &out));
+    return FromOwnedHandle(out);
+  }
+  static Function FromOwnedHandle(TVMFFIObjectHandle handle) {
+    return Function(
+        detail::ObjectUnsafe::ObjectPtrFromOwned<FunctionObj>(static_cast<TVMFFIObject*>(handle)));
+  }
+};
+
+template <typename T, typename... Args>
+Expected<T> Function::CallExpected(Args&&... args) const {
+  AnyView packed[sizeof...(Args) + 1];
+  PackedArgs::Fill(packed, std::forward<Args>(args)...);
+  Any result;
+  if (get()->CallSafely(packed, static_cast<int32_t>(sizeof...(Args)), &result) != 0) {
+    return detail::MoveFromSafeCallRaised();
+  }
+  if constexpr (std::is_void_v<T>) {
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
+    return Expected<void>();
+  } else if constexpr (std::is_same_v<T, Any>) {
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
+    return result;
+  } else {
+    std::optional<T> value = result.template try_cast<T>();
+    if (value.has_value()) return *std::move(value);
+    if (result.type_index() == kTVMFFIError)
+      return detail::AnyUnsafe::MoveFromAnyAfterCheck<Error>(std::move(result));
+    return Error("TypeError",
+                 "CallExpected: result type mismatch, expected " + detail::Type2Str<T>::v() +
+                     ", but got " + result.GetTypeKey(),
+                 std::string());
+  }
+}
+
+template <typename Name>
+std::vector<Name> Function::ListGlobalNames() {
+  Function names =
+      GetGlobalRequired(Name("ffi.FunctionListGlobalNamesFunctor"))().template cast<Function>();
+  int64_t count = detail::AnyUnsafe::CopyFromAnyViewAfterCheck<int64_t>(names(-1));
+  std::vector<Name> result;
+  for (int64_t i = 0; i < count; ++i) result.push_back(names(i).template cast<Name>());
+  return result;
+}
+
+inline int32_t TypeKeyToIndex(std::string_view type_key) {
+  TVMFFIByteArray bytes{type_key.data(), type_key.size()};
+  int32_t index;
+  detail::CheckSafeCall(TVMFFITypeKeyToIndex(&bytes, &index));
+  return index;
+}
+
+// A Function with a C++ signature; one that came from elsewhere is not checked against it.
+template <typename R, typename... Args>
+class TypedFunction<R(Args...)> {
+  template <typename F>
+  using IfCallable =
+      std::enable_if_t<std::is_invocable_r_v<R, F&, Args...> && !std::is_base_of_v<ObjectRef, F> &&
+                       !std::is_same_v<F, TypedFunction>>;
+  // Gives the callable exactly this signature.
+  template <typename F>
+  struct Adapter {
+    mutable F callable;
+    R operator()(Args... args) const { return callable(std::forward<Args>(args)...); }
+  };
+
+ public:
+  using TSelf = TypedFunction<R(Args...)>;
+
+  TypedFunction() = default;
+  TypedFunction(std::nullptr_t) {}                                // NOLINT(*)
+  TypedFunction(Function packed) : packed_(std::move(packed)) {}  // NOLINT(*)
+  template <typename F, typename = IfCallable<F>>
+  TypedFunction(F callable)  // NOLINT(*)
+      : packed_(Function::FromTyped(Adapter<F>{std::move(callable)})) {}
+  template <typename F, typename = IfCallable<F>>
+  TypedFunction(F callable, std::string name)
+      : packed_(Function::FromTyped(Adapter<F>{std::move(callable)}, std::move(name))) {}
+  template <typename F, typename = IfCallable<F>>
+  TSelf& operator=(F callable) {
+    return *this = TSelf(std::move(callable));
+  }
+  TSelf& operator=(Function packed) {
+    packed_ = std::move(packed);
+    return *this;
+  }
+
+  R operator()(Args... args) const {
+    if constexpr (std::is_void_v<R>) {
+      packed_(std::forward<Args>(args)...);
+    } else if constexpr (std::is_same_v<R, Any>) {
+      return packed_(std::forward<Args>(args)...);
+    } else {
+      return packed_(std::forward<Args>(args)...).template cast<R>();
+    }
+  }
+  operator Function() const { return packed_; }  // NOLINT(*)
+  const Function& packed() const& { return packed_; }
+  Function&& packed() && { return std::move(packed_); }
+  bool operator==(std::nullptr_t) const { return packed_ == nullptr; }
+  bool operator!=(std::nullptr_t) const { return packed_ != nullptr; }
+  static std::string TypeSchema() { return detail::FunctionInfo<R(Args...)>::TypeSchema(); }
+
+ private:
+  Function packed_;
+};
+
+template <typename F>
+inline constexpr bool use_default_type_traits_v<TypedFunction<F>> = false;
+
+template <typename F>
+struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
+  static constexpr int32_t field_static_type_index = kTVMFFIFunction;
+  static void CopyToAnyView(const TypedFunction<F>& src, TVMFFIAny* result) {
+    TypeTraits<Function>::CopyToAnyView(src.packed(), result);
+  }
+  static void MoveToAny(TypedFunction<F> src, TVMFFIAny* result) {
+    TypeTraits<Function>::MoveToAny(std::move(src).packed(), result);
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) { return src->type_index == kTVMFFIFunction; }
+  static TypedFunction<F> CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    return TypeTraits<Function>::CopyFromAnyViewAfterCheck(src);
+  }
+  static TypedFunction<F> MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    return TypeTraits<Function>::MoveFromAnyAfterCheck(src);
+  }
+  static std::optional<TypedFunction<F>> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFINone && !CheckAnyStrict(src)) return std::nullopt;
+    return std::optional<TypedFunction<F>>(CopyFromAnyViewAfterCheck(src));
+  }
+  static std::string TypeStr() { return detail::FunctionInfo<F>::Sig(); }
+  static std::string TypeSchema() { return TypedFunction<F>::TypeSchema(); }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+
+// ---- Exports ----------------------------------------------------------------------------------
+
+#define TVM_FFI_EXPORT_SYMBOL_(Symbol, statement)                                       \
+  extern "C" {                                                                          \
+  TVM_FFI_DLL_EXPORT int Symbol([[maybe_unused]] void* self,                            \
+                                [[maybe_unused]] const TVMFFIAny* args,                 \
+                                [[maybe_unused]] int32_t num_args, TVMFFIAny* result) { \
+    try {                                                                               \
+      statement;                                                                        \
+      return 0;                                                                         \
+    } catch (...) {                                                                     \
+      return ::tvm::ffi::detail::RaiseCurrentException();                               \
+    }                                                                                   \
+  }                                                                                     \
+  }
+
+#define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                     \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName,                                           \
+                         (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(Function)>>( \
+                             Function, #ExportName, args, num_args, result)))
+
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
+#if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)            \
+  TVM_FFI_EXPORT_SYMBOL_(                                   \
+      __tvm_ffi__metadata_##ExportName,                     \
+      ::tvm::ffi::detail::ReturnMetadata<std::decay_t<decltype(Function)>>(result))
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString) \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,            \
+                         ::tvm::ffi::detail::ReturnText(DocString, result))
+#else
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)
+#endif
+
+#endif  // TVM_FFI_FUNCTION_H_

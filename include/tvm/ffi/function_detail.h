@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+// From packed arguments to a C++ call and back.
+//
+// A typed function costs one conversion routine per argument *type*, shared by all positions and
+// functions, and one static table with the names of its types.  Everything about a failed call is
+// read from that table by cold code that exists once per library.
+#ifndef TVM_FFI_FUNCTION_DETAIL_H_
+#define TVM_FFI_FUNCTION_DETAIL_H_
+
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/expected.h>
+
+#include <tuple>
+
+namespace tvm {
+namespace ffi {
+
+class Function;
+template <typename FType>
+class TypedFunction;
+
+namespace detail {
+
+template <typename T>
+struct TypeSchemaImpl {
+  static std::string v() {
+    if constexpr (std::is_void_v<T>) {
+      return SchemaOfKey(StaticTypeKey::kTVMFFINone);
+    } else if constexpr (is_any_v<T>) {
+      return SchemaOfKey(StaticTypeKey::kTVMFFIAny);
+    } else {
+      return TypeTraits<T>::TypeSchema();
+    }
+  }
+};
+
+// ---- Signatures -------------------------------------------------------------------------------
+
+using TypeTextFunction = std::string (*)();
+
+// Names of the parameters' types, then of the result.
+template <typename R, typename... Args>
+inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v..., &Type2Str<R>::v};
+
+// (0: int, 1: Array<int>) -> str
+TVM_FFI_FAILURE_ inline void FormatSignature(const TypeTextFunction* names, int count,
+                                             MessageStream* out) {
+  *out << "(";
+  for (int i = 0; i < count; ++i) *out << (i > 0 ? ", " : "") << i << ": " << names[i]();
+  *out << ") -> " << names[count]();
+}
+
+TVM_FFI_FAILURE_ inline std::string FormatFunctionSchema(const TypeTextFunction* schemas,
+                                                         int count) {
+  MessageStream out;
+  out << "{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[" << schemas[count]()
+      << "],\"params\":[";
+  for (int i = 0; i < count; ++i) out << (i > 0 ? "," : "") << schemas[i]();
+  out << "]}}";
+  return out.str();
+}
+
+// Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
+template <typename T>
+inline constexpr bool is_argument_v =
+    (is_any_v<std::remove_const_t<std::remove_reference_t<T>>> ||
+     TypeTraitsNoCR<T>::convert_enabled) &&
+    (!std::is_lvalue_reference_v<T> || std::is_const_v<std::remove_reference_t<T>>);
+
+template <typename T>
+inline constexpr bool is_result_v = std::is_void_v<T> || std::is_same_v<T, Any> ||
+                                    (TypeTraits<T>::convert_enabled && !std::is_reference_v<T>);
+
+template <typename R, typename... Args>
+struct FunctionInfoOf {
+  using FType = R(Args...);
+  using ArgType = std::tuple<Args...>;
+  using RetType = R;
+  static constexpr size_t num_args = sizeof...(Args);
+  static constexpr bool unpacked_supported = (is_argument_v<Args> && ...) && is_result_v<R>;
+
+  static std::string Sig() {
+    MessageStream out;
+    FormatSignature(kSignatureNames<R, Args...>, static_cast<int>(num_args), &out);
+    return out.str();
+  }
+  static std::string TypeSchema() {
+    constexpr TypeTextFunction kSchemas[] = {&detail::TypeSchema<Args>::v...,
+                                             &detail::TypeSchema<R>::v};
+    return FormatFunctionSchema(kSchemas, static_cast<int>(num_args));
+  }
+};
+
+// The receiver of a method: a pointer for objects, a value for references.
+template <typename Class, typename ConstClass>
+using ReceiverOf = std::conditional_t<std::is_base_of_v<ObjectRef, Class>, Class, ConstClass*>;
+
+template <typename F, typename = void>
+struct FunctionInfo : FunctionInfo<decltype(&F::operator())>::WithoutReceiver {};
+template <typename R, typename... Args>
+struct FunctionInfo<R(Args...)> : FunctionInfoOf<R, Args...> {};
+template <typename R, typename... Args>
+struct FunctionInfo<R(Args...) noexcept> : FunctionInfoOf<R, Args...> {};
+template <typename R, typename... Args>
+struct FunctionInfo<R (*)(Args...)> : FunctionInfoOf<R, Args...> {};
+template <typename R, typename... Args>
+struct FunctionInfo<R (*)(Args...) noexcept> : FunctionInfoOf<R, Args...> {};
+template <typename F>
+struct FunctionInfo<F&> : FunctionInfo<F> {};
+template <typename F>
+struct FunctionInfo<const F, std::enable_if_t<std::is_class_v<F> || std::is_pointer_v<F>>>
+    : FunctionInfo<F> {};
+
+#define TVM_FFI_METHOD_INFO_(qualifiers, ConstClass)                \
+  template <typename Class, typename R, typename... Args>           \
+  struct FunctionInfo<R (Class::*)(Args...) qualifiers>             \
+      : FunctionInfoOf<R, ReceiverOf<Class, ConstClass>, Args...> { \
+    using WithoutReceiver = FunctionInfoOf<R, Args...>;             \
+  }
+TVM_FFI_METHOD_INFO_(, Class);
+TVM_FFI_METHOD_INFO_(const, const Class);
+TVM_FFI_METHOD_INFO_(noexcept, Class);
+TVM_FFI_METHOD_INFO_(const noexcept, const Class);
+#undef TVM_FFI_METHOD_INFO_
+
+// ---- Arguments --------------------------------------------------------------------------------
+
+// A packed call on its way into a typed function.
+struct CallFrame {
+  const TVMFFIAny* args;
+  const char* function_name;      // "" when it has none
+  const TypeTextFunction* names;  // kSignatureNames of the function
+  int32_t num_parameters;
+};
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCountMismatch(const CallFrame& frame,
+                                                             int32_t num_args) {
+  MessageStream text;
+  text << "Mismatched number of arguments when calling: `" << frame.function_name;
+  FormatSignature(frame.names, frame.num_parameters, &text);
+  text << "`. Expected " << frame.num_parameters << " but got " << num_args << " arguments";
+  ThrowError("TypeError", text);
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowArgumentMismatch(
+    const CallFrame& frame, int index, std::string (*describe)(const TVMFFIAny*)) {
+  MessageStream text;
+  text << "Mismatched type on argument #" << index << " when calling: `" << frame.function_name;
+  FormatSignature(frame.names, frame.num_parameters, &text);
+  text << "`. Expected `" << frame.names[index]() << "` but got `" << describe(frame.args + index)
+       << "`";
+  ThrowError("TypeError", text);
+}
+
+// The conversion of one argument; one instance per type.
+template <typename T>
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ConvertArgument(const CallFrame& frame, int index) {
+  std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(frame.args + index);
+  if (TVM_FFI_PREDICT_FALSE(!value.has_value())) {
+    ThrowArgumentMismatch(frame, index, &TypeTraits<T>::GetMismatchTypeInfo);
+  }
+  return *std::move(value);
+}
+
+// How a parameter of type T gets its value.  Scalars of the exact type are read in line.
+template <typename T, typename Enable = void>
+struct ArgumentReader {
+  static T Read(const CallFrame& frame, int index) {
+    const TVMFFIAny* arg = frame.args + index;
+    if constexpr (is_any_v<T>) {
+      return AnyView::CopyFromTVMFFIAny(*arg);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIFloat)) {
+        return static_cast<T>(arg->v_float64);
+      }
+      return ConvertArgument<T>(frame, index);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIBool)) return arg->v_int64 != 0;
+      return ConvertArgument<T>(frame, index);
+    } else if constexpr (std::is_integral_v<T>) {
+      if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIInt)) return static_cast<T>(arg->v_int64);
+      return ConvertArgument<T>(frame, index);
+    } else {
+      return ConvertArgument<T>(frame, index);
+    }
+  }
+};
+
+// For code that calls with packed arguments itself: converts when the parameter is initialized.
+template <typename T>
+class ArgValueWithContext {
+ public:
+  ArgValueWithContext(const CallFrame& frame, int index) : frame_(frame), index_(index) {}
+  operator T() { return ArgumentReader<T>::Read(frame_, index_); }  // NOLINT(*)
+
+ private:
+  const CallFrame& frame_;
+  int index_;
+};
+
+// ---- Calls ------------------------------------------------------------------------------------
+
+template <typename Info>
+struct SignatureNamesOf;
+template <typename R, typename... Args>
+struct SignatureNamesOf<R(Args...)> {
+  static constexpr const TypeTextFunction* value = kSignatureNames<R, Args...>;
+};
+
+template <typename T>
+using ArgumentReaderOf = ArgumentReader<std::remove_const_t<std::remove_reference_t<T>>>;
+
+// Calls f and writes the result over *result, which holds no reference; a void function leaves it
+// alone.
+template <typename R, typename... Args, size_t... I, typename F>
+void CallWithFrame(R (*)(Args...), std::index_sequence<I...>, const F& f,
+                   [[maybe_unused]] const CallFrame& frame, [[maybe_unused]] TVMFFIAny* result) {
+  if constexpr (std::is_void_v<R>) {
+    f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...);
+  } else if constexpr (std::is_same_v<R, Any>) {
+    *result = AnyUnsafe::MoveAnyToTVMFFIAny(
+        f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...));
+  } else {
+    TypeTraits<R>::MoveToAny(f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...),
+                             result);
+  }
+}
+
+template <typename F>
+void CallTyped(const F& f, const char* name, const TVMFFIAny* args, int32_t num_args,
+               TVMFFIAny* result) {
+  using Info = FunctionInfo<F>;
+  static_assert(Info::unpacked_supported,
+                "a parameter or the result has no conversion, or is a non-const reference");
+  constexpr int32_t kNumArgs = static_cast<int32_t>(Info::num_args);
+  CallFrame frame{args, name, SignatureNamesOf<typename Info::FType>::value, kNumArgs};
+  if (TVM_FFI_PREDICT_FALSE(num_args != kNumArgs)) ThrowCountMismatch(frame, num_args);
+  CallWithFrame(static_cast<typename Info::FType*>(nullptr),
+                std::make_index_sequence<Info::num_args>(), f, frame, result);
+}
+
+// Calls f with `num_args` packed arguments; *rv receives the result, unless R is void.
+template <typename R, size_t... I, typename F>
+void unpack_call(std::index_sequence<I...>, const std::string* optional_name, const F& f,
+                 const AnyView* args, int32_t num_args, Any* rv) {
+  static_assert(std::is_same_v<R, typename FunctionInfo<F>::RetType>, "R is the result type of f");
+  static_assert(sizeof...(I) == FunctionInfo<F>::num_args, "one index per parameter");
+  TVMFFIAny result;
+  CallTyped(f, optional_name != nullptr ? optional_name->c_str() : "",
+            reinterpret_cast<const TVMFFIAny*>(args), num_args, &result);
+  if constexpr (!std::is_void_v<R>) *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
+}
+
+// Fills `out` with the text of an exported function's metadata or documentation.  The string
+// belongs to libtvm_ffi, so that it survives the library that returned it.
+TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
+  MakeText(kTVMFFIStr, text.data(), text.size(), out);
+}
+
+template <typename F>
+TVM_FFI_FAILURE_ void ReturnMetadata(TVMFFIAny* out) {
+  String schema = EscapeStringJSON(FunctionInfo<F>::TypeSchema());
+  ReturnText("{\"type_schema\":" + std::string(schema) + "}", out);
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_FUNCTION_DETAIL_H_

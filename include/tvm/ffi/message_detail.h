@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// MessageStream: what the throw and check macros stream into.
+//
+// It prints like a std::ostream but needs none: numbers, text, pointers and enums are printed
+// here.  Anything else that has an operator<<(std::ostream&, X), manipulators included, gets a real
+// std::ostream that writes into the same text.  That code is a template, so <ostream> must be
+// complete only in a file that streams such a value, and there its author included it.
+#ifndef TVM_FFI_MESSAGE_DETAIL_H_
+#define TVM_FFI_MESSAGE_DETAIL_H_
+
+#include <tvm/ffi/base_detail.h>
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// A std::ostream under the message; numbers go through it, too, once a manipulator may have changed
+// how they look.
+struct MessageOstream {
+  void (*destroy)(MessageOstream* self);
+  void (*put_int)(MessageOstream* self, long long value);
+  void (*put_uint)(MessageOstream* self, unsigned long long value);
+  void (*put_float)(MessageOstream* self, double value);
+  void (*put_text)(MessageOstream* self, const char* data, size_t size);
+};
+
+class TVM_FFI_HIDDEN MessageStream {
+ public:
+  MessageStream() = default;
+  MessageStream(const MessageStream&) = delete;
+  MessageStream& operator=(const MessageStream&) = delete;
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE ~MessageStream() {
+    if (ostream_ != nullptr) ostream_->destroy(ostream_);
+  }
+
+  const std::string& str() const { return text_; }
+  // The temporary of the throw macros as an lvalue, to which free operators bind.
+  MessageStream& stream() { return *this; }
+
+  MessageStream& operator<<(const char* text) {
+    return text != nullptr ? PutText(text, std::strlen(text)) : PutText("(null)", 6);
+  }
+  MessageStream& operator<<(const std::string& text) { return PutText(text.data(), text.size()); }
+  MessageStream& operator<<(std::string_view text) { return PutText(text.data(), text.size()); }
+  MessageStream& operator<<(char value) { return PutText(&value, 1); }
+  MessageStream& operator<<(signed char value) { return *this << static_cast<char>(value); }
+  MessageStream& operator<<(unsigned char value) { return *this << static_cast<char>(value); }
+  MessageStream& operator<<(bool value) { return PutInt(value); }
+  MessageStream& operator<<(short value) { return PutInt(value); }            // NOLINT(*)
+  MessageStream& operator<<(unsigned short value) { return PutUint(value); }  // NOLINT(*)
+  MessageStream& operator<<(int value) { return PutInt(value); }
+  MessageStream& operator<<(unsigned value) { return PutUint(value); }
+  MessageStream& operator<<(long value) { return PutInt(value); }                 // NOLINT(*)
+  MessageStream& operator<<(unsigned long value) { return PutUint(value); }       // NOLINT(*)
+  MessageStream& operator<<(long long value) { return PutInt(value); }            // NOLINT(*)
+  MessageStream& operator<<(unsigned long long value) { return PutUint(value); }  // NOLINT(*)
+  MessageStream& operator<<(float value) { return PutFloat(static_cast<double>(value)); }
+  MessageStream& operator<<(double value) { return PutFloat(value); }
+  MessageStream& operator<<(long double value) { return PutFloat(static_cast<double>(value)); }
+  MessageStream& operator<<(const void* value) { return PutPointer(value); }
+  MessageStream& operator<<(std::nullptr_t) { return PutText("nullptr", 7); }
+
+  // std::endl and its kin, std::hex and its kin.
+  template <typename Ostream = std::ostream>
+  MessageStream& operator<<(std::ostream& (*manipulator)(std::ostream&)) {
+    manipulator(RequireOstream<Ostream>());
+    return *this;
+  }
+  template <typename Ostream = std::ostream>
+  MessageStream& operator<<(std::ios_base& (*manipulator)(std::ios_base&)) {
+    manipulator(RequireOstream<Ostream>());
+    return *this;
+  }
+  // Everything that is not spelled out above.
+  template <typename T>
+  MessageStream& operator<<(const T& value) {
+    if constexpr (std::is_convertible_v<const T&, const char*> && std::is_pointer_v<T>) {
+      return *this << static_cast<const char*>(value);
+    } else if constexpr (std::is_function_v<std::remove_pointer_t<T>>) {
+      return PutInt(1);
+    } else if constexpr (std::is_pointer_v<T>) {
+      return PutPointer(const_cast<const void*>(static_cast<const volatile void*>(value)));
+    } else if constexpr (std::is_enum_v<T> && std::is_convertible_v<T, long long> &&
+                         !HasOwnOperator<T>(0)) {
+      return *this << static_cast<std::underlying_type_t<T>>(value);
+    } else {
+      RequireOstream<std::enable_if_t<sizeof(T) != 0, std::ostream>>() << value;
+      return *this;
+    }
+  }
+
+ private:
+  // Only what argument-dependent lookup finds: the members of std::ostream accept every enum.
+  template <typename T>
+  static constexpr auto HasOwnOperator(int)
+      -> decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T&>()), bool()) {
+    return true;
+  }
+  template <typename T>
+  static constexpr bool HasOwnOperator(...) {
+    return false;
+  }
+
+  template <typename Ostream>
+  struct OstreamOverText;
+  template <typename Ostream>
+  Ostream& RequireOstream() {
+    if (ostream_ == nullptr) ostream_ = new OstreamOverText<Ostream>(&text_);
+    return static_cast<OstreamOverText<Ostream>*>(ostream_)->stream;
+  }
+
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutText(const char* data, size_t size) {
+    if (ostream_ != nullptr) {
+      ostream_->put_text(ostream_, data, size);
+    } else {
+      text_.append(data, size);
+    }
+    return *this;
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutInt(long long value) {  // NOLINT(*)
+    if (ostream_ != nullptr) {
+      ostream_->put_int(ostream_, value);
+      return *this;
+    }
+    char digits[24];
+    return Append(digits, std::snprintf(digits, sizeof(digits), "%lld", value));
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutUint(
+      unsigned long long value) {  // NOLINT(*)
+    if (ostream_ != nullptr) {
+      ostream_->put_uint(ostream_, value);
+      return *this;
+    }
+    char digits[24];
+    return Append(digits, std::snprintf(digits, sizeof(digits), "%llu", value));
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutFloat(double value) {
+    if (ostream_ != nullptr) {
+      ostream_->put_float(ostream_, value);
+      return *this;
+    }
+    char digits[32];
+    return Append(digits, std::snprintf(digits, sizeof(digits), "%g", value));
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutPointer(const void* value) {
+    char digits[24];
+    if (value == nullptr) return PutText("0", 1);
+    int size = std::snprintf(digits, sizeof(digits), "0x%llx",
+                             static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(value)));
+    return PutText(digits, static_cast<size_t>(size));
+  }
+  MessageStream& Append(const char* data, int size) {
+    text_.append(data, static_cast<size_t>(size));
+    return *this;
+  }
+
+  std::string text_;
+  MessageOstream* ostream_{nullptr};
+};
+
+// Depends on the template parameter everywhere, so that nothing needs a complete std::ostream
+// before the first use.
+template <typename Ostream>
+struct MessageStream::OstreamOverText : MessageOstream {
+  using Streambuf =
+      std::basic_streambuf<typename Ostream::char_type, typename Ostream::traits_type>;
+
+  struct TextBuffer : Streambuf {
+    explicit TextBuffer(std::string* out) : text(out) {}
+    typename Streambuf::int_type overflow(typename Streambuf::int_type c) override {
+      if (c != Streambuf::traits_type::eof()) text->push_back(static_cast<char>(c));
+      return Streambuf::traits_type::not_eof(c);
+    }
+    std::streamsize xsputn(const char* data, std::streamsize size) override {
+      text->append(data, static_cast<size_t>(size));
+      return size;
+    }
+    std::string* text;
+  };
+
+  explicit OstreamOverText(std::string* text) : buffer(text), stream(&buffer) {
+    destroy = [](MessageOstream* self) { delete static_cast<OstreamOverText*>(self); };
+    put_int = [](MessageOstream* self, long long value) { Of(self) << value; };            // NOLINT
+    put_uint = [](MessageOstream* self, unsigned long long value) { Of(self) << value; };  // NOLINT
+    put_float = [](MessageOstream* self, double value) { Of(self) << value; };
+    put_text = [](MessageOstream* self, const char* data, size_t size) {
+      Of(self) << std::string_view(data, size);
+    };
+  }
+  static Ostream& Of(MessageOstream* self) { return static_cast<OstreamOverText*>(self)->stream; }
+
+  TextBuffer buffer;
+  Ostream stream;
+};
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_MESSAGE_DETAIL_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes and offsets that libraries built with other headers rely on.  Compiling is the test.
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/expected.h>
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/rvalue_ref.h>
+
+#include "../runtime/check.h"
+
+using namespace tvm::ffi;
+
+static_assert(sizeof(Object) == 24 && alignof(Object) == 8);
+static_assert(sizeof(ObjectPtr<Object>) == 8 && sizeof(Arc<Object>) == 8);
+static_assert(sizeof(WeakObjectPtr<Object>) == 8 && sizeof(ObjectRef) == 8);
+static_assert(sizeof(Function) == 8 && sizeof(TypedFunction<int(int)>) == 8);
+static_assert(sizeof(Tensor) == 8 && sizeof(Shape) == 8);
+static_assert(sizeof(Array<Any>) == 8 && sizeof(List<Any>) == 8);
+static_assert(sizeof(RValueRef<ObjectRef>) == 8);
+
+static_assert(sizeof(Any) == 16 && sizeof(AnyView) == 16);
+static_assert(std::is_standard_layout_v<Any> && std::is_trivially_copyable_v<AnyView>);
+static_assert(sizeof(String) == 16 && sizeof(Bytes) == 16);
+static_assert(sizeof(Expected<int>) == 16 && sizeof(Expected<void>) == 16);
+static_assert(sizeof(std::pair<Any, Any>) == 32);
+
+static_assert(sizeof(Error) == 16);
+static_assert(sizeof(ErrorObj) == 96 && sizeof(FunctionObj) == 40);
+static_assert(sizeof(detail::StringObj) == 40 && sizeof(detail::BytesObj) == 40);
+static_assert(sizeof(detail::BytesObjStdImpl<detail::StringObj>) == 72);
+static_assert(sizeof(SeqBaseObj) == 56 && sizeof(ArrayObj) == 56 && sizeof(ListObj) == 56);
+static_assert(sizeof(ShapeObj) == 40 && sizeof(TensorObj) == 72);
+static_assert(sizeof(TensorView) == 48 && std::is_standard_layout_v<TensorView>);
+static_assert(sizeof(ShapeView) == 16 && sizeof(PackedArgs) == 16);
+
+static_assert(sizeof(Optional<ObjectRef>) == 8 && sizeof(Optional<Array<int>>) == 8);
+static_assert(sizeof(Optional<ObjectPtr<Object>>) == 8 && sizeof(Optional<Arc<Object>>) == 8);
+static_assert(sizeof(Optional<int>) == 16 && sizeof(Optional<String>) == 16);
+static_assert(sizeof(Optional<DLDataType>) == 16 && sizeof(Optional<bool>) == 16);
+static_assert(sizeof(Optional<TensorView>) == 56 && sizeof(Optional<DLTensor*>) == 16);
+
+TEST(CellsFollowTheHeader) {
+  ErrorObj error;
+  const char* base = reinterpret_cast<const char*>(static_cast<Object*>(&error));
+  CHECK_EQ(reinterpret_cast<const char*>(&error.kind) - base, 24);
+  CHECK_EQ(reinterpret_cast<const char*>(&error.update_backtrace) - base, 72);
+  CHECK_EQ(reinterpret_cast<const char*>(&error.extra_context) - base, 88);
+}
+
+TEST(ErrorBasesAreInOrder) {
+  Error error("Kind", "text", "");
+  const char* base = reinterpret_cast<const char*>(&error);
+  CHECK_EQ(reinterpret_cast<const char*>(static_cast<std::exception*>(&error)) - base, 0);
+  CHECK_EQ(reinterpret_cast<const char*>(static_cast<ObjectRef*>(&error)) - base, 8);
+  CHECK_EQ(typeid(Error).name(), std::string("N3tvm3ffi5ErrorE"));
+}

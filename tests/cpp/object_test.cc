@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/function.h>
+
+#include "../runtime/check.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+int live_objects = 0;
+
+class BaseObj : public Object {
+ public:
+  int64_t value = 0;
+  BaseObj() { ++live_objects; }
+  explicit BaseObj(int64_t v) : value(v) { ++live_objects; }
+  BaseObj(const BaseObj&) = delete;
+  ~BaseObj() { --live_objects; }
+  static constexpr bool _type_mutable = true;
+  static constexpr uint32_t _type_child_slots = 1;
+  TVM_FFI_DECLARE_OBJECT_INFO("test.cpp.Base", BaseObj, Object);
+};
+
+class Base : public ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Base, ObjectRef, BaseObj);
+};
+
+class FirstObj : public BaseObj {
+ public:
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.First", FirstObj, BaseObj);
+};
+class SecondObj : public BaseObj {
+ public:
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Second", SecondObj, BaseObj);
+};
+class First : public Base {
+ public:
+  explicit First(int64_t value) : Base(UnsafeInit{}) {
+    auto object = make_object<FirstObj>();
+    object->value = value;
+    data_ = std::move(object);
+  }
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(First, Base, FirstObj);
+};
+
+// Its vtable pointer stands in front of the header.
+class PolymorphicObj : public Object {
+ public:
+  virtual ~PolymorphicObj() { --live_objects; }
+  PolymorphicObj() { ++live_objects; }
+  virtual int answer() const { return 42; }
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Polymorphic", PolymorphicObj, Object);
+};
+
+TEST(ReferencesAreCounted) {
+  {
+    ObjectPtr<BaseObj> a = make_object<BaseObj>(7);
+    CHECK(a.unique());
+    ObjectPtr<Object> b = a;
+    CHECK_EQ(a.use_count(), 2);
+    ObjectPtr<BaseObj> c = std::move(a);
+    CHECK(a == nullptr);
+    CHECK_EQ(c->value, 7);
+    CHECK_EQ(live_objects, 1);
+  }
+  CHECK_EQ(live_objects, 0);
+}
+
+TEST(WeakPointerOutlivesTheObject) {
+  WeakObjectPtr<BaseObj> weak;
+  {
+    ObjectPtr<BaseObj> strong = make_object<BaseObj>();
+    weak = strong;
+    CHECK(!strong.unique());
+    CHECK_EQ(strong.use_count(), 1);
+    CHECK(weak.lock() == strong);
+  }
+  CHECK_EQ(live_objects, 0);
+  CHECK(weak.expired());
+  CHECK(weak.lock() == nullptr);
+}
+
+TEST(InstanceTestsFollowTheHierarchy) {
+  ObjectRef first = First(1);
+  ObjectRef second(make_object<SecondObj>());
+  CHECK(first.as<BaseObj>() != nullptr);
+  CHECK(second.as<BaseObj>() != nullptr);  // outside the one reserved slot
+  CHECK(first.as<FirstObj>() != nullptr);
+  CHECK(first.as<SecondObj>() == nullptr);
+  CHECK(first.as<First>().has_value());
+  CHECK(!second.as<First>().has_value());
+  CHECK_EQ(first.GetTypeKey(), "test.cpp.First");
+  CHECK(detail::RuntimeTypeIndexMatch(first.type_index(), BaseObj::RuntimeTypeIndex()));
+  CHECK(!detail::RuntimeTypeIndexMatch(second.type_index(), FirstObj::RuntimeTypeIndex()));
+  CHECK(detail::RuntimeTypeIndexMatch(kTVMFFISmallStr, kTVMFFIStr));
+}
+
+TEST(WrongDowncastIsATypeError) {
+  ObjectRef first = First(1);
+  try {
+    first.as_or_throw<Function>();
+    CHECK(false);
+  } catch (const Error& error) {
+    CHECK_EQ(error.kind(), "TypeError");
+    CHECK_EQ(error.message(), "Cannot treat type `test.cpp.First` as type `ffi.Function`");
+  }
+}
+
+TEST(HandleOfPolymorphicObjectIsItsHeader) {
+  {
+    ObjectPtr<PolymorphicObj> object = make_object<PolymorphicObj>();
+    TVMFFIObject* header = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr(object);
+    CHECK_EQ(reinterpret_cast<char*>(header) - reinterpret_cast<char*>(object.get()), 8);
+    CHECK_EQ(detail::ObjectUnsafe::GetObjectOffsetToSubclass<PolymorphicObj>(), 8);
+    Any any(object);
+    CHECK_EQ(any.as<PolymorphicObj>()->answer(), 42);
+  }
+  CHECK_EQ(live_objects, 0);
+}
+
+struct ThrowingObj : public Object {
+  ThrowingObj() { throw 1; }
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Throwing", ThrowingObj, Object);
+};
+
+TEST(ThrowingConstructorLeaksNothing) {
+  bool thrown = false;
+  try {
+    make_object<ThrowingObj>();
+  } catch (int) {
+    thrown = true;
+  }
+  CHECK(thrown);
+}
+
+TEST(InplaceArrayRefusesOverflow) {
+  bool thrown = false;
+  try {
+    make_inplace_array_object<BaseObj, int64_t>(~size_t{0} / 8);
+  } catch (const std::bad_alloc&) {
+    thrown = true;
+  }
+  CHECK(thrown);
+}
+
+TEST(GetRefSharesTheObject) {
+  First first(3);
+  Base base = GetRef<Base>(first.get());
+  CHECK(base.same_as(first));
+  CHECK_EQ(base->value, 3);
+  CHECK(!GetRef<Base>(static_cast<const BaseObj*>(nullptr)).defined());
+  bool thrown = false;
+  try {
+    GetRef<First>(static_cast<const FirstObj*>(nullptr));
+  } catch (const Error& error) {
+    thrown = error.kind() == "InternalError";
+  }
+  CHECK(thrown);
+}
+
+TEST(ByteSwapReversesEachElement) {
+  uint16_t values[] = {0x0102, 0x0304};
+  ByteSwap(values, 2, 2);
+  CHECK_EQ(values[0], 0x0201);
+  CHECK_EQ(values[1], 0x0403);
+}
+
+}  // namespace

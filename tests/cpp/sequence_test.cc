@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/function.h>
+
+#include "../runtime/check.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+template <typename F>
+std::string Thrown(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.kind() + ": " + error.message();
+  }
+  return "nothing";
+}
+
+template <typename Seq>
+std::string Text(const Seq& items) {
+  std::string text;
+  for (auto item : items) text += std::to_string(item) + " ";
+  return text;
+}
+
+TEST(ArrayCopiesOnWrite) {
+  Array<int> a = {1, 2, 3};
+  Array<int> b = a;
+  b.push_back(4);
+  CHECK_EQ(Text(a), "1 2 3 ");
+  CHECK_EQ(Text(b), "1 2 3 4 ");
+  CHECK_EQ(Array<int>().capacity(), 4u);
+  b.insert(b.begin(), 0);
+  b.insert(b.begin() + 1, b.begin(), b.end());
+  CHECK_EQ(Text(b), "0 0 1 2 3 4 1 2 3 4 ");
+  b.erase(b.begin() + 1, b.begin() + 6);
+  CHECK_EQ(Text(b), "0 1 2 3 4 ");
+  b.Set(0, 9);
+  b.pop_back();
+  b.resize(3);
+  CHECK_EQ(Text(b), "9 1 2 ");
+  CHECK_EQ(Text(Array<int>(b.rbegin(), b.rend())), "2 1 9 ");
+}
+
+TEST(MapKeepsTheObjectWhenNothingChanges) {
+  Array<int> a = {1, 2};
+  CHECK(a.Map([](int x) { return x; }).same_as(a));
+  CHECK_EQ(Text(a.Map([](int x) { return x + 1; })), "2 3 ");
+  CHECK_EQ(Text(Concat(a, a)), "1 2 1 2 ");
+}
+
+TEST(ListIsSharedAndGrows) {
+  List<int> a;
+  CHECK_EQ(a.capacity(), 0u);
+  List<int> b = a;
+  for (int i = 0; i < 5; ++i) b.push_back(i);
+  CHECK_EQ(Text(a), "0 1 2 3 4 ");
+  CHECK_EQ(a.capacity(), 8u);
+  a.Assign(a.rbegin(), a.rend());
+  CHECK_EQ(Text(b), "4 3 2 1 0 ");
+  b.clear();
+  CHECK(a.empty());
+}
+
+TEST(BadAccessIsAnError) {
+  Array<int> a = {1};
+  CHECK_EQ(Thrown([&] { a[1]; }), "IndexError: Index 1 out of bounds 1");
+  CHECK_EQ(Thrown([&] { a[-1]; }), "IndexError: Index -1 out of bounds 1");
+  CHECK_EQ(Thrown([&] { a.erase(a.begin(), a.begin() + 2); }),
+           "IndexError: Erase range [0, 2) out of bounds 1");
+  CHECK_EQ(Thrown([&] { a.resize(-1); }), "ValueError: cannot resize an Array to negative size");
+  CHECK_EQ(Thrown([] { Array<int>(-1, 0); }),
+           "ValueError: cannot construct an Array of negative size");
+  CHECK_EQ(Thrown([] { Array<int>().front(); }), "IndexError: front() on empty sequence");
+  CHECK_EQ(Thrown([] { List<int>().pop_back(); }), "IndexError: pop_back on empty sequence");
+  Array<int> null(UnsafeInit{});
+  CHECK_EQ(Thrown([&] { null[0]; }), "IndexError: cannot index a null array");
+  CHECK_EQ(Thrown([&] { null.push_back(1); }), "RuntimeError: cannot insert a null array");
+}
+
+TEST(ElementsConvert) {
+  Array<Any> mixed = {1, true};
+  Array<int> ints = Any(mixed).cast<Array<int>>();
+  CHECK(!ints.same_as(mixed));
+  CHECK_EQ(Text(ints), "1 1 ");
+  CHECK(Any(Array<Any>{1, 2}).cast<Array<int>>().size() == 2);
+  CHECK_EQ(Text(Any(List<int>{1, 2}).cast<Array<double>>()), "1.000000 2.000000 ");
+  CHECK_EQ(Thrown([] { Any(Array<Any>{1, "x"}).cast<Array<int>>(); }),
+           "TypeError: Cannot convert from type `Array[index 1: ffi.SmallStr]` to `Array<int>`");
+  Array<Any> widened = ints;
+  CHECK(widened.same_as(ints));
+  CHECK_EQ(TypeTraits<Array<Array<String>>>::TypeStr(), "Array<Array<str>>");
+  CHECK_EQ(TypeTraits<List<Any>>::TypeSchema(), R"({"type":"ffi.List","args":[{"type":"Any"}]})");
+}
+
+TEST(ShapeIsMadeFromEverything) {
+  Shape shape = {2, 3, 4};
+  CHECK_EQ(shape.Product(), 24);
+  CHECK_EQ(Text(Shape::StridesFromShape(shape)), "12 4 1 ");
+  CHECK_EQ(Text(Shape(std::vector<int64_t>{5, 6})), "5 6 ");
+  CHECK_EQ(Text(Shape(Array<int64_t>{7})), "7 ");
+  CHECK_EQ(Text(Any(Array<int>{8, 9}).cast<Shape>()), "8 9 ");
+  CHECK_EQ(Shape().Product(), 1);
+  CHECK_EQ(Thrown([&] { shape.at(3); }), "IndexError: indexing 3 on a Shape of size 3");
+  CHECK_EQ(Thrown([&] { TVM_FFI_THROW(E) << shape; }), "E: [2, 3, 4]");
+}
+
+}  // namespace

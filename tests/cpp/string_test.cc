@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/any.h>
+
+#include <sstream>
+
+#include "../runtime/check.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+int32_t IndexOf(const String& text) { return Any(text).type_index(); }
+
+TEST(ShortTextIsInTheValue) {
+  CHECK_EQ(IndexOf(String("1234567")), kTVMFFISmallStr);
+  CHECK_EQ(IndexOf(String("12345678")), kTVMFFIStr);
+  CHECK_EQ(String("12345678").c_str()[8], 0);
+}
+
+TEST(AdoptedTextIsOnTheHeapAndStillEqual) {
+  String adopted(std::string("abc"));
+  CHECK_EQ(IndexOf(adopted), kTVMFFIStr);
+  CHECK(adopted == String("abc"));
+  CHECK(AnyEqual()(Any(adopted), Any(String("abc"))));
+  CHECK_EQ(AnyHash()(Any(adopted)), AnyHash()(Any(String("abc"))));
+  CHECK_EQ(std::hash<String>()(adopted), std::hash<String>()(String("abc")));
+}
+
+TEST(ComparisonsMixTextTypes) {
+  String text = "hello";
+  CHECK(text == "hello" && "hello" == text && text == std::string("hello"));
+  CHECK(text != "hell" && text > "hell" && "help" > text && text <= text);
+  CHECK_EQ(text + " world", "hello world");
+  CHECK_EQ("say " + text, std::string("say hello"));
+  CHECK_EQ(text.compare("hellp"), -1);
+}
+
+TEST(SearchAndSplit) {
+  String text = "a,b,,c";
+  CHECK_EQ(text.find("b"), 2u);
+  CHECK_EQ(text.find("z"), String::npos);
+  CHECK_EQ(text.substr(2, 1), "b");
+  CHECK(text.starts_with("a,") && text.ends_with(String("c")) && !text.ends_with("a,b,,,c"));
+  std::vector<std::string_view> parts = text.Split(',');
+  CHECK_EQ(parts.size(), 4u);
+  CHECK_EQ(parts[2], "");
+  CHECK_EQ(parts[3], "c");
+  bool thrown = false;
+  try {
+    text.at(6);
+  } catch (const std::out_of_range& error) {
+    thrown = std::string(error.what()) == "tvm::String index out of bounds";
+  }
+  CHECK(thrown);
+}
+
+TEST(EscapedForms) {
+  CHECK_EQ(EscapeStringJSON(String("a\"/\n\x01")), "\"a\\\"\\/\\n\\u0001\"");
+  CHECK_EQ(EscapedStringPy(String("a\t\"\x1b[1m\xff")), "\"a\\t\\\"\\x1b[1m\\xff\"");
+  CHECK_EQ(EscapedStringPy(String("\xc3\xa9\xf0\x9f\x98\x80")), "\"\\u00e9\\U0001f600\"");
+}
+
+TEST(BytesAreOrderedByContent) {
+  Bytes bytes("a\0b", 3);
+  CHECK_EQ(bytes.size(), 3u);
+  CHECK_EQ(Bytes::memncmp("ab", "abc", 2, 3), -1);
+  CHECK(Bytes::memequal("ab", "ab", 2, 2));
+}
+
+TEST(StreamsAreSupported) {
+  std::ostringstream out;
+  out << String("text");
+  CHECK_EQ(out.str(), "text");
+}
+
+}  // namespace

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+
+#include "../runtime/check.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+template <typename F>
+std::string Thrown(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.kind() + ": " + error.message();
+  }
+  return "nothing";
+}
+
+int live_allocations = 0;
+
+struct Allocator {
+  void AllocData(DLTensor* tensor, int fill) {
+    ++live_allocations;
+    tensor->data = std::malloc(GetDataSize(*tensor));
+    std::memset(tensor->data, fill, GetDataSize(*tensor));
+  }
+  void FreeData(DLTensor* tensor) {
+    --live_allocations;
+    std::free(tensor->data);
+  }
+};
+
+constexpr DLDataType kFloat32{kDLFloat, 32, 1};
+constexpr DLDevice kCPU{kDLCPU, 0};
+
+Tensor NewTensor(ShapeView shape) {
+  return Tensor::FromNDAlloc(Allocator(), shape, kFloat32, kCPU, 0);
+}
+
+TEST(AllocatedTensorIsCompact) {
+  {
+    Tensor tensor = NewTensor({2, 3});
+    CHECK_EQ(tensor.ndim(), 2);
+    CHECK_EQ(tensor.numel(), 6);
+    CHECK_EQ(tensor.size(-1), 3);
+    CHECK_EQ(tensor.stride(0), 3);
+    CHECK_EQ(GetDataSize(tensor), 24u);
+    CHECK(tensor.IsContiguous() && tensor.is_contiguous() && tensor.IsAligned(4));
+    CHECK(tensor.dtype() == kFloat32);
+    CHECK_EQ(live_allocations, 1);
+  }
+  CHECK_EQ(live_allocations, 0);
+}
+
+TEST(StridedViewsShareMemory) {
+  Tensor tensor = NewTensor({2, 3});
+  Tensor transposed = tensor.as_strided({3, 2}, {1, 3});
+  CHECK(!transposed.IsContiguous());
+  CHECK(transposed.data_ptr() == tensor.data_ptr());
+  Tensor column = tensor.as_strided({2}, {3}, 1);
+  CHECK_EQ(static_cast<char*>(column.data_ptr()) - static_cast<char*>(tensor.data_ptr()), 4);
+  TensorView view = tensor;
+  int64_t shape[] = {6};
+  int64_t strides[] = {1};
+  CHECK_EQ(view.as_strided(ShapeView(shape, 1), ShapeView(strides, 1)).numel(), 6);
+  CHECK_EQ(Thrown([&] { Tensor::FromNDAllocStrided(Allocator(), {2}, {1, 1}, kFloat32, kCPU, 0); }),
+           "ValueError: shape and strides must have the same size.");
+  Tensor strided = Tensor::FromNDAllocStrided(Allocator(), {2, 2}, {1, 2}, kFloat32, kCPU, 0);
+  CHECK_EQ(strided.stride(1), 2);
+}
+
+TEST(DimensionsAreChecked) {
+  Tensor tensor = NewTensor({2, 3});
+  CHECK_EQ(Thrown([&] { tensor.size(2); }),
+           "IndexError: Index 2 out of bounds for tensor with 2 dimensions");
+  CHECK_EQ(Thrown([&] { TensorView(tensor).stride(-3); }),
+           "IndexError: Index -3 out of bounds for tensor with 2 dimensions");
+  DLTensor bare = *tensor.GetDLTensorPtr();
+  bare.strides = nullptr;
+  CHECK_EQ(TensorView(&bare).stride(0), 3);
+  CHECK_EQ(Thrown([&] { TensorView(&bare).strides(); }).substr(0, 13), "InternalError");
+  CHECK_EQ(Thrown([] { TensorView view{Tensor().GetDLTensorPtr()}; }).substr(0, 13),
+           "InternalError");
+}
+
+TEST(ContiguityIgnoresUnitExtents) {
+  int64_t shape[] = {1, 3};
+  int64_t strides[] = {77, 1};
+  DLTensor tensor{nullptr, kCPU, 2, kFloat32, shape, strides, 0};
+  CHECK(IsContiguous(tensor));
+  strides[1] = 2;
+  CHECK(!IsContiguous(tensor));
+  shape[0] = 0;
+  CHECK(IsContiguous(tensor));
+  CHECK_EQ(GetDataSize(3, DLDataType{kDLFloat4_e2m1fn, 4, 1}), 2u);
+}
+
+TEST(DLPackRoundTrip) {
+  {
+    Tensor tensor = NewTensor({4});
+    Tensor again = Tensor::FromDLPackVersioned(tensor.ToDLPackVersioned());
+    CHECK(again.data_ptr() == tensor.data_ptr());
+    DLManagedTensor* managed = tensor.as_strided({2}, {2}).ToDLPack();
+    CHECK_EQ(Thrown([&] { Tensor::FromDLPack(managed, 0, true); }),
+             "RuntimeError: FromDLPack: Tensor is not contiguous.");
+    managed->deleter(managed);
+  }
+  CHECK_EQ(live_allocations, 0);
+}
+
+TEST(ParametersTakeViewsAndTensors) {
+  Tensor tensor = NewTensor({2});
+  Function function = Function::FromTyped(
+      [](TensorView a, const TensorView& b, Optional<TensorView> c, Tensor d, DLTensor* e) {
+        TVM_FFI_ICHECK_EQ(a.dtype(), b.dtype());
+        return a.ndim() + c.has_value() * 10 + d.defined() * 100 + (e != nullptr) * 1000;
+      });
+  CHECK_EQ(function(tensor, TensorView(tensor), nullptr, nullptr, tensor).cast<int>(), 1001);
+  CHECK_EQ(function(tensor, tensor, tensor, tensor, tensor).cast<int>(), 1111);
+  CHECK(Thrown([&] {
+          function(nullptr, tensor, nullptr, nullptr, tensor);
+        }).find("Expected `DLTensor*` but got `None`") != std::string::npos);
+}
+
+}  // namespace
