@@ -63,8 +63,10 @@ TEST(CheckTextsAreExact) {
   Error error = Thrown([] { TVM_FFI_ICHECK_EQ(1, 2u) << "t"; });
   CHECK_EQ(error.kind(), "InternalError");
   CHECK_EQ(error.message(), "Check failed: 1 == 2u (1 vs. 2) : t");
-  CHECK_EQ(Thrown([] { TVM_FFI_CHECK_LT(3, 2, IndexError)
-                       "literal"; }).message(),
+  CHECK_EQ(Thrown([] {
+             TVM_FFI_CHECK_LT(3, 2, IndexError)
+             "literal";
+           }).message(),
            "Check failed: 3 < 2 (3 vs. 2) : literal");
   int* pointer = nullptr;
   CHECK_EQ(Thrown([&] { TVM_FFI_ICHECK_NOTNULL(pointer); }).message(), "Check not null: pointer ");

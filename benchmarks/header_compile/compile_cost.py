@@ -100,12 +100,13 @@ def _measure(
 def _compile_ms(compiler: str, source: Source, folders: list[Path], output: Path) -> float:
     """Return the CPU time of one compilation, the compiler's child processes included."""
     include_flags = [f"-I{folder}" for folder in folders]
-    command = [compiler, *FLAGS, *include_flags, "-c", str(HERE / f"{source.name}.cc"), "-o"]
-    process = subprocess.Popen([*command, str(output)])
+    source_path = str(HERE / f"{source.name}.cc")
+    command = [compiler, *FLAGS, *include_flags, "-c", source_path, "-o", str(output)]
+    process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"compilation failed: {shlex.join(process.args)}")
+        sys.exit(f"compilation failed: {shlex.join(command)}")
     return (usage.ru_utime + usage.ru_stime) * 1000
 
 
