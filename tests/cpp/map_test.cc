@@ -2,6 +2,7 @@
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
+#include <tvm/ffi/function.h>
 
 #include <map>
 #include <random>
@@ -292,10 +293,22 @@ TEST(Conversions) {
   CHECK_EQ(ErrorOf([&] { any.cast<Map<String, Array<int64_t>>>(); }),
            "TypeError: Cannot convert from type `Map[K, some value is int]` to "
            "`Map<str, Array<int>>`");
+  // Named after what was wanted.
+  CHECK_EQ(ErrorOf([&] { any.cast<Dict<String, Map<Any, Any>>>(); }),
+           "TypeError: Cannot convert from type `Dict[K, some value is int]` to "
+           "`Dict<str, Map<Any, Any>>`");
   CHECK_EQ(ErrorOf([&] { Any(1).cast<Dict<Any, String>>(); }),
            "TypeError: Cannot convert from type `int` to `Dict<Any, str>`");
   CHECK_EQ(ErrorOf([&] { Any(nullptr).cast<Map<Any, Any>>(); }),
            "TypeError: Cannot convert from type `None` to `Map<Any, Any>`");
+}
+
+TEST(TypeSchemas) {
+  CHECK_EQ((TypeTraits<Map<String, Any>>::TypeSchema()),
+           R"({"type":"ffi.Map","args":[{"type":"ffi.String"},{"type":"Any"}]})");
+  CHECK_EQ((TypeTraits<Dict<int64_t, Array<double>>>::TypeSchema()),
+           R"({"type":"ffi.Dict","args":[{"type":"int"},)"
+           R"({"type":"ffi.Array","args":[{"type":"float"}]}]})");
 }
 
 TEST(ReferencesAsValues) {
@@ -329,6 +342,67 @@ TEST(DestructorsMayComeBack) {
     if (count > 1) dict.Set(1, 0);
     CHECK_EQ(dict[100].cast<int64_t>(), count > 1 ? 1 : 0);
     visited = nullptr;
+  }
+}
+
+// A key with a hash of its own, which fails when it is told to.
+class HashedObj : public Object {
+ public:
+  int64_t id;
+  explicit HashedObj(int64_t id) : id(id) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.MapHashed", HashedObj, Object);
+};
+
+int64_t calls_until_failure = INT64_MAX;
+
+TVMFFIAny IntResult(int64_t value) { return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(value)); }
+TVMFFIAny HashOf(const Any& key) noexcept {
+  if (--calls_until_failure < 0) {
+    return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(Error("ValueError", "hash", "")));
+  }
+  // Few values, so that chains become long.
+  return IntResult(key.as<HashedObj>()->id % 7);
+}
+TVMFFIAny AreEqual(const Any& a, const Any& b) noexcept {
+  return IntResult(a.as<HashedObj>()->id == b.as<HashedObj>()->id ? 1 : 0);
+}
+
+void SetAttr(const char* name, void* hook) {
+  TVMFFIByteArray bytes{name, std::strlen(name)};
+  TVMFFIAny value = AnyView(hook).CopyToTVMFFIAny();
+  detail::CheckSafeCall(
+      TVMFFITypeRegisterAttr(HashedObj::_GetOrAllocRuntimeTypeIndex(), &bytes, &value));
+}
+
+TEST(AFailingHashChangesNothing) {
+  SetAttr("__any_hash__", reinterpret_cast<void*>(HashOf));
+  SetAttr("__any_equal__", reinterpret_cast<void*>(AreEqual));
+  auto make = [](int64_t id) { return ObjectRef(make_object<HashedObj>(id)); };
+  Dict<ObjectRef, int64_t> dict;
+  std::map<int64_t, int64_t> model;
+  std::mt19937_64 random(3);
+  for (int64_t step = 0; step < 1500; ++step) {
+    int64_t id = static_cast<int64_t>(random() % 150);
+    bool is_erase = random() % 3 == 0;
+    calls_until_failure = static_cast<int64_t>(random() % 4) * (step % 16);
+    std::string error = ErrorOf([&] {
+      if (is_erase) {
+        dict.erase(make(id));
+      } else {
+        dict.Set(make(id), step);
+      }
+    });
+    calls_until_failure = INT64_MAX;
+    if (error != "no error") {
+      CHECK_EQ(error, "ValueError: hash");
+    } else if (is_erase) {
+      model.erase(id);
+    } else {
+      model[id] = step;
+    }
+    CHECK_EQ(dict.size(), model.size());
+    if (step % 10 != 0) continue;
+    for (const auto& [key, value] : model) CHECK_EQ(dict.Get(make(key)).value_or(-1), value);
   }
 }
 

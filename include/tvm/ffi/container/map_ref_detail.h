@@ -85,9 +85,10 @@ class MapRef : public ObjectRef {
   void Set(const K& key, const V& value) { self().Put(MapBaseObj::KVType(Any(key), Any(value))); }
   void erase(const K& key) {
     if (table() == nullptr) return;
-    Any wanted(key);
-    // A shared Map is copied only when there is something to erase.
-    if (table()->count(wanted) != 0) self().Writable()->erase(wanted);
+    MapBaseObj::iterator found = table()->find(Any(key));
+    // A shared Map is copied only when there is something to erase; the copy has it in the same
+    // place.
+    if (found != table()->end()) self().Writable()->erase(found);
   }
 
  protected:
@@ -168,14 +169,16 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index == own_index || src->type_index == other_index) {
+      // Named after what was wanted, not after what came.
+      std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
       for (const MapBaseObj::KVType& pair : *Table(src)) {
         if (!pair.first.template try_cast<K>().has_value()) {
-          return "Map[some key is " + detail::AnyUnsafe::GetMismatchTypeInfo<K>(pair.first) +
+          return name + "[some key is " + detail::AnyUnsafe::GetMismatchTypeInfo<K>(pair.first) +
                  ", V]";
         }
         if (!pair.second.template try_cast<V>().has_value()) {
-          return "Map[K, some value is " + detail::AnyUnsafe::GetMismatchTypeInfo<V>(pair.second) +
-                 "]";
+          return name + "[K, some value is " +
+                 detail::AnyUnsafe::GetMismatchTypeInfo<V>(pair.second) + "]";
         }
       }
     }
