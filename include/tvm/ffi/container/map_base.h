@@ -13,7 +13,7 @@ namespace tvm {
 namespace ffi {
 
 namespace detail {
-struct MapUnsafe;
+struct TVM_FFI_HIDDEN MapUnsafe;
 }
 
 class MapBaseObj : public Object {
@@ -121,7 +121,7 @@ class MapBaseObj : public Object {
 
 // Pairs in order, normally behind the object.  The memory always suffices for a DenseMapBaseObj,
 // which a Dict turns its object into when it grows; so the destructor asks what it has become.
-class SmallMapBaseObj : public MapBaseObj {
+class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
  public:
   SmallMapBaseObj() = default;
   ~SmallMapBaseObj() { Release(); }
@@ -141,7 +141,7 @@ class SmallMapBaseObj : public MapBaseObj {
 // A hash table whose chains run through the table itself.  A key's home slot heads the chain of all
 // keys with this home, or belongs to another chain, whose part is moved out when the home is
 // needed. A second, doubly linked list keeps the order of insertion.
-class DenseMapBaseObj : public MapBaseObj {
+class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
  public:
   DenseMapBaseObj() = default;
   ~DenseMapBaseObj() { Release(); }
@@ -222,7 +222,7 @@ namespace detail {
 }
 
 // Makes tables and lets them grow, for Map and Dict.
-struct MapUnsafe {
+struct TVM_FFI_HIDDEN MapUnsafe {
   using KVType = MapBaseObj::KVType;
 
   static ObjectPtr<MapBaseObj> MakeSmall(int32_t type_index, uint64_t capacity);
