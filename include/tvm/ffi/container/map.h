@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Map<K, V>: an immutable table in order of insertion, with copy-on-write.
+#ifndef TVM_FFI_CONTAINER_MAP_H_
+#define TVM_FFI_CONTAINER_MAP_H_
+
+#include <tvm/ffi/container/map_ref_detail.h>
+
+namespace tvm {
+namespace ffi {
+
+class MapObj : public MapBaseObj {
+ public:
+  static constexpr int32_t _type_index = kTVMFFIMap;
+  static constexpr bool _type_final = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIMap, MapObj, Object)
+
+  static ObjectPtr<Object> ShallowCopy(const MapObj* from) {
+    return detail::MapUnsafe::Copy(from, kTVMFFIMap);
+  }
+};
+
+template <>
+inline ObjectPtr<MapObj> make_object<MapObj>() = delete;
+
+template <typename K, typename V>
+class Map : public detail::MapRef<Map<K, V>, K, V> {
+  using Base = detail::MapRef<Map<K, V>, K, V>;
+  template <typename KU, typename VU>
+  static constexpr bool kSubsumes = type_subsumes_v<K, KU> && type_subsumes_v<V, VU> &&
+                                    !(std::is_same_v<K, KU> && std::is_same_v<V, VU>);
+
+ public:
+  using ContainerType = MapObj;
+  using iterator = typename Base::iterator;
+  static constexpr bool _type_container_is_exact = false;
+  static constexpr bool _type_is_nullable = false;
+
+  Map() : Base(Base::MakeEmpty()) {}
+  explicit Map(UnsafeInit tag) : Base(tag) {}
+  explicit Map(ObjectPtr<Object> map) : Base(std::move(map)) {}
+  Map(const Map&) = default;
+  Map(Map&&) noexcept = default;
+  Map& operator=(const Map&) = default;
+  Map& operator=(Map&&) noexcept = default;
+  template <typename KU, typename VU, typename = std::enable_if_t<kSubsumes<KU, VU>>>
+  Map(const Map<KU, VU>& other) : Base(other.data_) {}  // NOLINT(*)
+  template <typename KU, typename VU, typename = std::enable_if_t<kSubsumes<KU, VU>>>
+  Map(Map<KU, VU>&& other) noexcept : Base(std::move(other.data_)) {}  // NOLINT(*)
+  template <typename Iter, typename = typename std::iterator_traits<Iter>::iterator_category>
+  Map(Iter first, Iter last) : Base(Base::MakeFrom(first, last)) {}
+  Map(std::initializer_list<std::pair<K, V>> pairs)  // NOLINT(*)
+      : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
+  // From a std::unordered_map<K, V>.
+  template <typename M, typename = std::enable_if_t<detail::is_hashed_map_v<M, K, V>>>
+  Map(const M& pairs)  // NOLINT(*)
+      : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
+
+  const MapObj* get() const { return GetMapObj(); }
+  const MapObj* operator->() const { return GetMapObj(); }
+  // An unshared object to write to.
+  MapObj* CopyOnWrite() {
+    if (this->data_ == nullptr) {
+      this->data_ = Base::MakeEmpty();
+    } else if (!this->data_.unique()) {
+      this->data_ = MapObj::ShallowCopy(GetMapObj());
+    }
+    return GetMapObj();
+  }
+  void clear() {
+    if (this->data_ != nullptr) this->data_ = Base::MakeEmpty();
+  }
+
+ private:
+  static constexpr int32_t kTypeIndex = kTVMFFIMap;
+  MapObj* GetMapObj() const { return static_cast<MapObj*>(this->data_.get()); }
+  MapObj* Writable() { return CopyOnWrite(); }
+  void Put(MapBaseObj::KVType&& pair) {
+    CopyOnWrite();
+    detail::MapUnsafe::Insert(&this->data_, std::move(pair));
+  }
+
+  template <typename, typename>
+  friend class Map;
+  template <typename, typename, typename>
+  friend class detail::MapRef;
+};
+
+// The pairs of both; those of rhs win.
+template <typename K, typename V>
+Map<K, V> Merge(Map<K, V> lhs, const Map<K, V>& rhs) {
+  // Kept, in case lhs is the same object and nobody else holds it.
+  Map<K, V> source = rhs;
+  for (const auto& [key, value] : source) lhs.Set(key, value);
+  return lhs;
+}
+
+template <typename K, typename V, typename KU, typename VU>
+inline constexpr bool type_subsumes_v<Map<K, V>, Map<KU, VU>> =
+    type_subsumes_v<K, KU> && type_subsumes_v<V, VU>;
+template <typename K, typename V>
+inline constexpr bool use_default_type_traits_v<Map<K, V>> = false;
+
+template <typename K, typename V>
+struct TypeTraits<Map<K, V>> : MapTypeTraitsBase<Map<K, V>, K, V, kTVMFFIMap, kTVMFFIDict> {
+  static std::string TypeStr() { return detail::ContainerTypeStr<K, V>("Map"); }
+  static std::string TypeSchema() { return detail::ContainerTypeSchema<K, V>("ffi.Map"); }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_CONTAINER_MAP_H_

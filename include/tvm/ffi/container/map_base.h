@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// MapBaseObj: the table that Map and Dict are; knows nothing about the types of keys and values.
+//
+// Up to four pairs lie one behind the other (small layout); more are hashed (dense layout).  Every
+// library works in line on tables that others made, so that layout and algorithm are contract.
+// The type index says whose table it is, Map's or Dict's, and nothing about the layout.
+#ifndef TVM_FFI_CONTAINER_MAP_BASE_H_
+#define TVM_FFI_CONTAINER_MAP_BASE_H_
+
+#include <tvm/ffi/container/container_detail.h>
+
+namespace tvm {
+namespace ffi {
+
+namespace detail {
+struct TVM_FFI_HIDDEN MapUnsafe;
+}
+
+class MapBaseObj : public Object {
+ public:
+  using key_type = Any;
+  using mapped_type = Any;
+  using KVType = std::pair<Any, Any>;
+  static_assert(std::is_standard_layout_v<KVType> && sizeof(KVType) == 32,
+                "pairs lie in memory that other libraries read");
+
+  // Ends up behind the last pair; -- on it comes to the last pair.
+  class iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using difference_type = int64_t;
+    using value_type = KVType;
+    using pointer = KVType*;
+    using reference = KVType&;
+
+    iterator() = default;
+    bool operator==(const iterator& other) const {
+      return index == other.index && self == other.self;
+    }
+    bool operator!=(const iterator& other) const { return !(*this == other); }
+    pointer operator->() const { return self->PairAt(index); }
+    reference operator*() const { return *self->PairAt(index); }
+    iterator& operator++() {
+      index = self->IndexAfter(index);
+      return *this;
+    }
+    iterator& operator--() {
+      index = self->IndexBefore(index);
+      return *this;
+    }
+    iterator operator++(int) {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    iterator operator--(int) {
+      iterator before = *this;
+      --*this;
+      return before;
+    }
+
+   private:
+    iterator(uint64_t index, const MapBaseObj* self) : index(index), self(self) {}
+
+    uint64_t index{0};
+    const MapBaseObj* self{nullptr};
+    friend class MapBaseObj;
+  };
+
+  MapBaseObj(const MapBaseObj&) = delete;
+  MapBaseObj& operator=(const MapBaseObj&) = delete;
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  size_t count(const key_type& key) const { return find(key) != end() ? 1 : 0; }
+  iterator begin() const { return iterator(FirstIndex(), this); }
+  iterator end() const { return iterator(EndIndex(), this); }
+  iterator find(const key_type& key) const { return iterator(IndexOf(key), this); }
+  const mapped_type& at(const key_type& key) const { return ValueAt(key); }
+  mapped_type& at(const key_type& key) { return ValueAt(key); }
+  void erase(const iterator& position) {
+    if (position != end()) EraseIndex(position.index);
+  }
+  void erase(const key_type& key) { erase(find(key)); }
+  // Keeps the memory.
+  void clear();
+
+ protected:
+  MapBaseObj() = default;
+  ~MapBaseObj() = default;
+
+  static constexpr uint64_t kSmallTag = uint64_t{1} << 63;
+  static constexpr uint64_t kNoIndex = ~uint64_t{0};
+  static constexpr uint64_t kSmallInitialCapacity = 2;
+  static constexpr uint64_t kSmallMaxCapacity = 4;
+
+  bool IsSmall() const { return (slots_ & kSmallTag) != 0; }
+  // What an index means depends on the layout: a position, or a slot.
+  uint64_t FirstIndex() const;
+  uint64_t EndIndex() const { return IsSmall() ? size_ : kNoIndex; }
+  uint64_t IndexAfter(uint64_t index) const;
+  uint64_t IndexBefore(uint64_t index) const;
+  uint64_t IndexOf(const Any& key) const;
+  KVType* PairAt(uint64_t index) const;
+  void EraseIndex(uint64_t index);
+  // Puts the pair in if there is room for it.
+  bool TryPut(KVType* pair);
+  // Destroys pairs and memory.
+  void Release();
+
+  void* data_{nullptr};
+  uint64_t size_{0};
+  uint64_t slots_{0};
+  void (*data_deleter_)(void*){nullptr};
+
+ private:
+  Any& ValueAt(const Any& key) const;
+
+  friend struct detail::MapUnsafe;
+};
+
+// Pairs in order, normally behind the object.  The memory always suffices for a DenseMapBaseObj,
+// which a Dict turns its object into when it grows; so the destructor asks what it has become.
+class TVM_FFI_HIDDEN SmallMapBaseObj : public MapBaseObj {
+ public:
+  SmallMapBaseObj() = default;
+  ~SmallMapBaseObj() { Release(); }
+
+ private:
+  uint64_t Capacity() const { return slots_ & ~kSmallTag; }
+  KVType* Pairs() const { return static_cast<KVType*>(data_); }
+  uint64_t Find(const Any& key) const;
+  void Erase(uint64_t index);
+  bool Put(KVType* pair);
+  void Clear();
+
+  friend class MapBaseObj;
+  friend struct detail::MapUnsafe;
+};
+
+// A hash table whose chains run through the table itself.  A key's home slot heads the chain of all
+// keys with this home, or belongs to another chain, whose part is moved out when the home is
+// needed. A second, doubly linked list keeps the order of insertion.
+class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
+ public:
+  DenseMapBaseObj() = default;
+  ~DenseMapBaseObj() { Release(); }
+
+ private:
+  static constexpr uint64_t kBlockSlots = 16;
+  static constexpr uint64_t kNoSlot = kNoIndex;
+  // Metadata of a slot: empty, or protected while its content moves, or bit 7 for a slot that does
+  // not head its chain and the jump to the next slot of the chain, 0 at its end.
+  static constexpr uint8_t kEmpty = 0xFF;
+  static constexpr uint8_t kProtected = 0xFE;
+  static constexpr uint8_t kMemberBit = 0x80;
+
+  struct Entry {
+    KVType pair;
+    uint64_t prev;
+    uint64_t next;
+  };
+  static_assert(sizeof(Entry) == 48, "contract");
+  struct Block {
+    uint8_t bytes[kBlockSlots + kBlockSlots * sizeof(Entry)];
+  };
+  static_assert(sizeof(Block) == 784 && alignof(Block) == 1, "contract");
+  // A slot that was free, or that holds the key.
+  struct Place {
+    uint64_t slot;
+    bool is_free;
+  };
+
+  Block* BlockOf(uint64_t slot) const { return static_cast<Block*>(data_) + slot / kBlockSlots; }
+  uint8_t& Meta(uint64_t slot) const { return BlockOf(slot)->bytes[slot % kBlockSlots]; }
+  Entry* At(uint64_t slot) const {
+    return reinterpret_cast<Entry*>(BlockOf(slot)->bytes + kBlockSlots +
+                                    slot % kBlockSlots * sizeof(Entry));
+  }
+  bool IsHead(uint64_t slot) const { return (Meta(slot) & kMemberBit) == 0; }
+  uint64_t HomeOf(const Any& key) const {
+    return (uint64_t{11400714819323198485U} * AnyHash()(key)) >> fib_shift_;
+  }
+  bool IsFull() const {
+    return static_cast<double>(size_ + 1) > static_cast<double>(slots_) * 0.99;
+  }
+
+  uint64_t Step(uint64_t slot, uint8_t meta) const;
+  uint64_t Find(const Any& key) const;
+  void Erase(uint64_t slot);
+  bool Put(KVType* pair);
+  void Clear();
+  Place FindPlace(const Any& key);
+  bool Evict(uint64_t slot);
+  uint64_t PredecessorOf(uint64_t slot) const;
+  Place FreeSlotAfter(uint64_t slot, uint8_t* jump) const;
+  void SetJump(uint64_t slot, uint8_t jump) {
+    Meta(slot) = static_cast<uint8_t>((Meta(slot) & kMemberBit) | jump);
+  }
+  void LinkLast(uint64_t slot);
+  void Unlink(uint64_t slot);
+  void RelinkNeighbours(uint64_t to);
+  static void DeleteBlocks(void* blocks) { delete[] static_cast<Block*>(blocks); }
+  void Allocate(uint64_t slots, uint32_t fib_shift);
+  void SetNoTable();
+
+  uint32_t fib_shift_{63};
+  uint64_t iter_list_head_{kNoSlot};
+  uint64_t iter_list_tail_{kNoSlot};
+
+  friend class MapBaseObj;
+  friend struct detail::MapUnsafe;
+};
+
+template <>
+inline ObjectPtr<MapBaseObj> make_object<MapBaseObj>() = delete;
+
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowKeyMissing() {
+  TVM_FFI_THROW(KeyError) << "key is not in Map";
+}
+
+// Makes tables and lets them grow, for Map and Dict.
+struct TVM_FFI_HIDDEN MapUnsafe {
+  using KVType = MapBaseObj::KVType;
+
+  static ObjectPtr<MapBaseObj> MakeSmall(int32_t type_index, uint64_t capacity);
+  static ObjectPtr<MapBaseObj> MakeDense(int32_t type_index, uint64_t slots, uint32_t fib_shift);
+  // Room for `count` pairs.
+  static ObjectPtr<MapBaseObj> MakeForCount(int32_t type_index, uint64_t count);
+  static ObjectPtr<MapBaseObj> Copy(const MapBaseObj* from, int32_t type_index);
+  // A table with more room that has taken all pairs out of `from`.
+  static ObjectPtr<MapBaseObj> Grow(MapBaseObj* from);
+  // Puts the pair into *map, which nobody else uses; *map may be another object afterwards.
+  static void Insert(ObjectPtr<Object>* map, KVType&& pair);
+  // Puts the pair into this very object, whoever else uses it.
+  static void InsertInPlace(MapBaseObj* map, KVType&& pair);
+
+ private:
+  static void CopyBits(void* to, const KVType* from) { std::memcpy(to, from, sizeof(KVType)); }
+  static ObjectPtr<MapBaseObj> GrowDense(MapBaseObj* from, uint64_t slots, uint32_t fib_shift);
+  static bool RelocateAll(const MapBaseObj* from, DenseMapBaseObj* to);
+  static void MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source);
+  static void ReleaseInlineOwner(void* data);
+};
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+
+#include <tvm/ffi/container/map_table_detail.h>
+#endif  // TVM_FFI_CONTAINER_MAP_BASE_H_

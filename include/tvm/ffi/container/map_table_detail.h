@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of map_base.h: how tables are searched, changed and grown.
+//
+// Pairs move between tables bit by bit, and the old table forgets them only when the new one is
+// complete: what a failing allocation or hash hook leaves behind is the old table as it was.
+// Content is destroyed last, when the table is in order again, because destructors may come back.
+#ifndef TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
+#define TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
+
+#include <tvm/ffi/container/map_base.h>
+
+// Out of line, and private to the library.
+#define TVM_FFI_MAP_TABLE_ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// Distances between the slots of a chain.
+// clang-format off
+TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 21, 28, 36, 45, 55, 66, 78, 91, 105, 120,
+    136, 153, 171, 190, 210, 231, 253, 276, 300, 325, 351, 378, 406, 435, 465, 496, 528, 561, 595,
+    630, 666, 703, 741, 780, 820, 861, 903, 946, 990, 1035, 1081, 1128, 1176, 1225, 1275, 1326,
+    1378, 1431, 1485, 1540, 1596, 1653, 1711, 1770, 1830, 1891, 1953, 2016, 2080, 2145, 2211, 2278,
+    2346, 2415, 2485, 2556, 2628, 8515, 19110, 42778, 96141, 216153, 486591, 1092981, 2458653,
+    5532801, 12442566, 27993903, 62983476, 141717030, 318844378, 717352503, 1614057336,
+    3631522476ULL, 8170957530ULL, 18384510628ULL, 41364789378ULL, 93070452520ULL, 209408356380ULL,
+    471168559170ULL, 1060128894105ULL, 2385289465695ULL, 5366898840628ULL, 12075518705635ULL,
+    27169915244790ULL, 61132312065111ULL, 137547689707000ULL, 309482283181501ULL,
+    696335127828753ULL, 1566753995631385ULL, 3525196511162271ULL, 7931691992677701ULL,
+    17846306936293605ULL, 40154190677507445ULL, 90346928918121501ULL, 203280589587557251ULL,
+    457381325854679626ULL, 1029107982097042876ULL, 2315492959180353330ULL, 5209859154120846435ULL};
+// clang-format on
+
+}  // namespace detail
+
+// ---- Small layout -----------------------------------------------------------------------------
+
+TVM_FFI_MAP_TABLE_ uint64_t SmallMapBaseObj::Find(const Any& key) const {
+  uint64_t index = 0;
+  while (index < size_ && !AnyEqual()(Pairs()[index].first, key)) ++index;
+  return index;
+}
+
+TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Erase(uint64_t index) {
+  KVType erased(std::move(Pairs()[index]));
+  --size_;
+  std::memmove(static_cast<void*>(Pairs() + index), Pairs() + index + 1,
+               (size_ - index) * sizeof(KVType));
+}
+
+TVM_FFI_MAP_TABLE_ bool SmallMapBaseObj::Put(KVType* pair) {
+  // A full table of the largest capacity becomes dense even when the key is in it.
+  if (size_ == kSmallMaxCapacity) return false;
+  uint64_t index = Find(pair->first);
+  if (index < size_) {
+    Pairs()[index].second.swap(pair->second);
+    return true;
+  }
+  if (size_ == Capacity()) return false;
+  new (Pairs() + size_) KVType(std::move(*pair));
+  ++size_;
+  return true;
+}
+
+TVM_FFI_MAP_TABLE_ void SmallMapBaseObj::Clear() {
+  while (size_ > 0) Erase(size_ - 1);
+}
+
+// ---- Dense layout: chains ---------------------------------------------------------------------
+
+inline uint64_t DenseMapBaseObj::Step(uint64_t slot, uint8_t meta) const {
+  uint8_t jump = meta & static_cast<uint8_t>(~kMemberBit);
+  // Only a damaged chain leads to a slot that is empty or protected.
+  if (jump == 0 || jump >= std::size(detail::kMapJumps)) return kNoSlot;
+  return (slot + detail::kMapJumps[jump]) & (slots_ - 1);
+}
+
+TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::Find(const Any& key) const {
+  if (size_ == 0) return kNoSlot;
+  uint64_t slot = HomeOf(key);
+  if (!IsHead(slot)) return kNoSlot;
+  while (slot != kNoSlot && !AnyEqual()(At(slot)->pair.first, key)) slot = Step(slot, Meta(slot));
+  return slot;
+}
+
+// kNoSlot when the chain does not lead to the slot: hash and table disagree.
+TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot) const {
+  uint64_t before = HomeOf(At(slot)->pair.first);
+  if (!IsHead(before)) return kNoSlot;
+  while (before != kNoSlot) {
+    uint64_t next = Step(before, Meta(before));
+    if (next == slot) break;
+    before = next;
+  }
+  return before;
+}
+
+inline DenseMapBaseObj::Place DenseMapBaseObj::FreeSlotAfter(uint64_t slot, uint8_t* jump) const {
+  for (uint8_t i = 1; i < std::size(detail::kMapJumps); ++i) {
+    uint64_t candidate = (slot + detail::kMapJumps[i]) & (slots_ - 1);
+    if (Meta(candidate) == kEmpty) {
+      *jump = i;
+      return {candidate, true};
+    }
+  }
+  return {kNoSlot, false};
+}
+
+// Moves the part of a chain that begins at `slot`, which does not head it, to other slots.
+TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Evict(uint64_t slot) {
+  uint64_t before = PredecessorOf(slot);
+  if (before == kNoSlot) return false;
+  // The slot itself must not be taken again by what moves after it.
+  uint8_t vacated = kProtected;
+  for (uint64_t from = slot; from != kNoSlot;) {
+    uint8_t meta = Meta(from);
+    uint8_t jump = 0;
+    Place to = FreeSlotAfter(before, &jump);
+    // The rest is out of reach now, but still in the order list that the caller rebuilds from.
+    if (!to.is_free) return false;
+    Meta(to.slot) = kMemberBit;
+    std::memcpy(static_cast<void*>(At(to.slot)), At(from), sizeof(Entry));
+    RelinkNeighbours(to.slot);
+    Meta(from) = vacated;
+    vacated = kEmpty;
+    SetJump(before, jump);
+    before = to.slot;
+    from = Step(from, meta);
+  }
+  return true;
+}
+
+// Where the pair of a key goes, unlinked from the order; kNoSlot when the table has to grow.
+TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& key) {
+  if (slots_ == 0) return {kNoSlot, false};
+  uint64_t home = HomeOf(key);
+  if (Meta(home) == kEmpty) {
+    Meta(home) = 0;
+    ++size_;
+    return {home, true};
+  }
+  if (!IsHead(home)) {
+    if (IsFull() || !Evict(home)) return {kNoSlot, false};
+    Meta(home) = 0;
+    ++size_;
+    return {home, true};
+  }
+  uint64_t last = home;
+  for (uint64_t slot = home; slot != kNoSlot; slot = Step(slot, Meta(slot))) {
+    if (AnyEqual()(At(slot)->pair.first, key)) {
+      Unlink(slot);
+      return {slot, false};
+    }
+    last = slot;
+  }
+  uint8_t jump = 0;
+  Place place{kNoSlot, false};
+  if (!IsFull()) place = FreeSlotAfter(last, &jump);
+  if (place.is_free) {
+    Meta(place.slot) = kMemberBit;
+    SetJump(last, jump);
+    ++size_;
+  }
+  return place;
+}
+
+TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Put(KVType* pair) {
+  Place place = FindPlace(pair->first);
+  if (place.slot == kNoSlot) return false;
+  Entry* entry = At(place.slot);
+  if (place.is_free) {
+    new (&entry->pair) KVType(std::move(*pair));
+  } else {
+    entry->pair.second.swap(pair->second);
+  }
+  LinkLast(place.slot);
+  return true;
+}
+
+TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Erase(uint64_t slot) {
+  Entry* entry = At(slot);
+  uint64_t last = slot;
+  uint64_t before = kNoSlot;
+  for (uint64_t next; (next = Step(last, Meta(last))) != kNoSlot; last = next) before = last;
+  if (last == slot && !IsHead(slot)) before = PredecessorOf(slot);
+
+  KVType erased(std::move(entry->pair));
+  Unlink(slot);
+  if (last != slot) {
+    // The chain loses its last slot; what was there moves to the free one.
+    std::memcpy(static_cast<void*>(entry), At(last), sizeof(Entry));
+    RelinkNeighbours(slot);
+  }
+  if (before != kNoSlot) SetJump(before, 0);
+  Meta(last) = kEmpty;
+  --size_;
+}
+
+TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Clear() {
+  while (iter_list_head_ != kNoSlot) {
+    uint64_t slot = iter_list_head_;
+    KVType erased(std::move(At(slot)->pair));
+    Unlink(slot);
+    Meta(slot) = kEmpty;
+    --size_;
+  }
+}
+
+// ---- Dense layout: order and memory -----------------------------------------------------------
+
+inline void DenseMapBaseObj::LinkLast(uint64_t slot) {
+  Entry* entry = At(slot);
+  entry->prev = iter_list_tail_;
+  entry->next = kNoSlot;
+  (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = slot;
+  iter_list_tail_ = slot;
+}
+
+inline void DenseMapBaseObj::Unlink(uint64_t slot) {
+  Entry* entry = At(slot);
+  (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = entry->next;
+  (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = entry->prev;
+}
+
+// Tells the neighbours where an entry, with its links, has been copied to.
+inline void DenseMapBaseObj::RelinkNeighbours(uint64_t to) {
+  Entry* entry = At(to);
+  (entry->prev == kNoSlot ? iter_list_head_ : At(entry->prev)->next) = to;
+  (entry->next == kNoSlot ? iter_list_tail_ : At(entry->next)->prev) = to;
+}
+
+inline void DenseMapBaseObj::SetNoTable() {
+  data_ = nullptr;
+  data_deleter_ = nullptr;
+  size_ = 0;
+  slots_ = 0;
+  fib_shift_ = 63;
+  iter_list_head_ = kNoSlot;
+  iter_list_tail_ = kNoSlot;
+}
+
+// Makes an object without a table an empty table.
+TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_shift) {
+  uint64_t count = (slots + kBlockSlots - 1) / kBlockSlots;
+  Block* blocks = new Block[count];
+  for (uint64_t i = 0; i < count; ++i) std::memset(blocks[i].bytes, kEmpty, kBlockSlots);
+  data_ = blocks;
+  data_deleter_ = DeleteBlocks;
+  slots_ = slots;
+  fib_shift_ = fib_shift;
+}
+
+// ---- Either layout ----------------------------------------------------------------------------
+
+inline uint64_t MapBaseObj::FirstIndex() const {
+  return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->iter_list_head_;
+}
+
+inline uint64_t MapBaseObj::IndexAfter(uint64_t index) const {
+  return IsSmall() ? index + 1 : static_cast<const DenseMapBaseObj*>(this)->At(index)->next;
+}
+
+inline uint64_t MapBaseObj::IndexBefore(uint64_t index) const {
+  if (IsSmall()) return index - 1;
+  const DenseMapBaseObj* dense = static_cast<const DenseMapBaseObj*>(this);
+  return index == kNoIndex ? dense->iter_list_tail_ : dense->At(index)->prev;
+}
+
+inline MapBaseObj::KVType* MapBaseObj::PairAt(uint64_t index) const {
+  if (IsSmall()) return static_cast<KVType*>(data_) + index;
+  return &static_cast<const DenseMapBaseObj*>(this)->At(index)->pair;
+}
+
+inline uint64_t MapBaseObj::IndexOf(const Any& key) const {
+  return IsSmall() ? static_cast<const SmallMapBaseObj*>(this)->Find(key)
+                   : static_cast<const DenseMapBaseObj*>(this)->Find(key);
+}
+
+inline Any& MapBaseObj::ValueAt(const Any& key) const {
+  uint64_t index = IndexOf(key);
+  if (TVM_FFI_PREDICT_FALSE(index == EndIndex())) detail::ThrowKeyMissing();
+  return PairAt(index)->second;
+}
+
+inline void MapBaseObj::EraseIndex(uint64_t index) {
+  if (IsSmall()) {
+    static_cast<SmallMapBaseObj*>(this)->Erase(index);
+  } else {
+    static_cast<DenseMapBaseObj*>(this)->Erase(index);
+  }
+}
+
+inline bool MapBaseObj::TryPut(KVType* pair) {
+  return IsSmall() ? static_cast<SmallMapBaseObj*>(this)->Put(pair)
+                   : static_cast<DenseMapBaseObj*>(this)->Put(pair);
+}
+
+inline void MapBaseObj::clear() {
+  if (IsSmall()) {
+    static_cast<SmallMapBaseObj*>(this)->Clear();
+  } else {
+    static_cast<DenseMapBaseObj*>(this)->Clear();
+  }
+}
+
+TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
+  clear();
+  if (data_deleter_ != nullptr) data_deleter_(data_);
+}
+
+// ---- Making and growing -----------------------------------------------------------------------
+
+namespace detail {
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeSmall(int32_t type_index,
+                                                              uint64_t capacity) {
+  if (capacity < MapBaseObj::kSmallInitialCapacity) capacity = MapBaseObj::kSmallInitialCapacity;
+  ObjectPtr<SmallMapBaseObj> map =
+      SimpleObjAllocator().make_inplace_array<SmallMapBaseObj, KVType>(capacity);
+  ObjectUnsafe::GetHeader(map.get())->type_index = type_index;
+  map->data_ = map.get() + 1;
+  map->slots_ = capacity | MapBaseObj::kSmallTag;
+  return map;
+}
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeDense(int32_t type_index, uint64_t slots,
+                                                              uint32_t fib_shift) {
+  ObjectPtr<DenseMapBaseObj> map = SimpleObjAllocator().make_object<DenseMapBaseObj>();
+  ObjectUnsafe::GetHeader(map.get())->type_index = type_index;
+  map->Allocate(slots, fib_shift);
+  return map;
+}
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::MakeForCount(int32_t type_index,
+                                                                 uint64_t count) {
+  if (count < MapBaseObj::kSmallMaxCapacity) return MakeSmall(type_index, count);
+  uint64_t slots = 1;
+  uint32_t fib_shift = 64;
+  for (; slots <= count; slots *= 2) --fib_shift;
+  if (slots < 2 * count) {
+    slots *= 2;
+    --fib_shift;
+  }
+  return MakeDense(type_index, slots, fib_shift);
+}
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
+                                                         int32_t type_index) {
+  const DenseMapBaseObj* source = static_cast<const DenseMapBaseObj*>(from);
+  // A table that gave its content away has no slots.
+  if (from->IsSmall() || from->slots_ == 0) {
+    ObjectPtr<MapBaseObj> copy = MakeSmall(type_index, from->size_);
+    for (const KVType& pair : *from) {
+      new (copy->PairAt(copy->size_)) KVType(pair);
+      ++copy->size_;
+    }
+    return copy;
+  }
+  ObjectPtr<MapBaseObj> copy = MakeDense(type_index, from->slots_, source->fib_shift_);
+  DenseMapBaseObj* target = static_cast<DenseMapBaseObj*>(copy.get());
+  for (uint64_t slot = 0; slot < from->slots_; ++slot) {
+    uint8_t meta = source->Meta(slot);
+    if (meta == DenseMapBaseObj::kEmpty) continue;
+    DenseMapBaseObj::Entry* entry = source->At(slot);
+    new (target->At(slot)) DenseMapBaseObj::Entry(*entry);
+    target->Meta(slot) = meta;
+  }
+  target->size_ = source->size_;
+  target->iter_list_head_ = source->iter_list_head_;
+  target->iter_list_tail_ = source->iter_list_tail_;
+  return copy;
+}
+
+// False when the table is too small after all.
+TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, DenseMapBaseObj* to) {
+  for (const KVType& pair : *from) {
+    DenseMapBaseObj::Place place = to->FindPlace(pair.first);
+    if (place.slot == DenseMapBaseObj::kNoSlot) return false;
+    CopyBits(&to->At(place.slot)->pair, &pair);
+    to->LinkLast(place.slot);
+  }
+  return true;
+}
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::GrowDense(MapBaseObj* from, uint64_t slots,
+                                                              uint32_t fib_shift) {
+  // Forgets pairs that still belong to `from`.
+  struct Borrowed {
+    ObjectPtr<MapBaseObj> map;
+    ~Borrowed() {
+      if (map == nullptr) return;
+      DenseMapBaseObj* dense = static_cast<DenseMapBaseObj*>(map.get());
+      dense->DeleteBlocks(dense->data_);
+      dense->SetNoTable();
+    }
+  };
+  for (;; slots *= 2, --fib_shift) {
+    Borrowed grown{MakeDense(from->type_index(), slots, fib_shift)};
+    if (!RelocateAll(from, static_cast<DenseMapBaseObj*>(grown.map.get()))) continue;
+    return std::move(grown.map);
+  }
+}
+
+TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Grow(MapBaseObj* from) {
+  if (from->IsSmall()) {
+    SmallMapBaseObj* small = static_cast<SmallMapBaseObj*>(from);
+    ObjectPtr<MapBaseObj> grown;
+    if (small->Capacity() < MapBaseObj::kSmallMaxCapacity) {
+      uint64_t capacity = small->Capacity() * 2;
+      if (capacity < MapBaseObj::kSmallInitialCapacity) {
+        capacity = MapBaseObj::kSmallInitialCapacity;
+      }
+      if (capacity > MapBaseObj::kSmallMaxCapacity) capacity = MapBaseObj::kSmallMaxCapacity;
+      grown = MakeSmall(from->type_index(), capacity);
+      std::memcpy(grown->data_, small->data_, small->size_ * sizeof(KVType));
+      grown->size_ = small->size_;
+    } else {
+      grown = GrowDense(from, 8, 61);
+    }
+    small->size_ = 0;
+    return grown;
+  }
+  DenseMapBaseObj* dense = static_cast<DenseMapBaseObj*>(from);
+  if (dense->slots_ == 0) return MakeDense(from->type_index(), 8, 61);
+  ObjectPtr<MapBaseObj> grown = GrowDense(from, dense->slots_ * 2, dense->fib_shift_ - 1);
+  dense->data_deleter_(dense->data_);
+  dense->SetNoTable();
+  return grown;
+}
+
+TVM_FFI_MAP_TABLE_ void MapUnsafe::Insert(ObjectPtr<Object>* map, KVType&& pair) {
+  while (true) {
+    MapBaseObj* table = static_cast<MapBaseObj*>(map->get());
+    if (table->TryPut(&pair)) return;
+    *map = Grow(table);
+  }
+}
+
+TVM_FFI_MAP_TABLE_ void MapUnsafe::InsertInPlace(MapBaseObj* map, KVType&& pair) {
+  while (!map->TryPut(&pair)) MoveTableTo(map, Grow(map));
+}
+
+// The pairs of a small table that lie in the table's object.
+inline void MapUnsafe::ReleaseInlineOwner(void* data) {
+  DecRef(reinterpret_cast<TVMFFIObject*>(static_cast<char*>(data) - sizeof(SmallMapBaseObj)));
+}
+
+// `target` has lost its pairs to `source`.
+TVM_FFI_MAP_TABLE_ void MapUnsafe::MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source) {
+  if (target->IsSmall() && target->data_deleter_ != nullptr) target->data_deleter_(target->data_);
+  target->data_ = source->data_;
+  target->size_ = source->size_;
+  target->slots_ = source->slots_;
+  target->data_deleter_ = source->data_deleter_;
+  if (!source->IsSmall()) {
+    DenseMapBaseObj* to = static_cast<DenseMapBaseObj*>(target);
+    DenseMapBaseObj* from = static_cast<DenseMapBaseObj*>(source.get());
+    to->fib_shift_ = from->fib_shift_;
+    to->iter_list_head_ = from->iter_list_head_;
+    to->iter_list_tail_ = from->iter_list_tail_;
+    from->SetNoTable();
+    return;
+  }
+  source->size_ = 0;
+  if (source->data_deleter_ != nullptr) {
+    source->data_deleter_ = nullptr;
+  } else {
+    target->data_deleter_ = ReleaseInlineOwner;
+    ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(std::move(source));
+  }
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#undef TVM_FFI_MAP_TABLE_
+#endif  // TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
