@@ -87,6 +87,21 @@ class PackedArgs {
 
 namespace detail {
 
+// Whether a view of a T may be a new object, which somebody has to own while a call lasts: the
+// traits of such types say so in a member kViewIsNewObject.
+template <typename T, typename = void>
+inline constexpr bool view_is_new_object_v = false;
+template <typename T>
+inline constexpr bool
+    view_is_new_object_v<T, std::void_t<decltype(TypeTraitsNoCR<T>::kViewIsNewObject)>> =
+        TypeTraitsNoCR<T>::kViewIsNewObject;
+
+// An argument as it is, or the Any that owns what its view would be.
+template <typename T>
+std::conditional_t<view_is_new_object_v<T>, Any, T&&> OwnArgument(T&& arg) {
+  return static_cast<std::conditional_t<view_is_new_object_v<T>, Any, T&&>>(std::forward<T>(arg));
+}
+
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
   ThrowError("InternalError",
              std::string_view("the result slot of a call must not hold an object on entry"));
@@ -229,22 +244,30 @@ class Function : public ObjectRef {
   // Calls a C symbol without making a Function of it.
   template <typename... Args>
   static Any InvokeExternC(void* handle, TVMFFISafeCallType safe_call, Args&&... args) {
-    AnyView packed[sizeof...(Args) + 1];
-    PackedArgs::Fill(packed, std::forward<Args>(args)...);
-    Any result;
-    detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
-                                    static_cast<int32_t>(sizeof...(Args)),
-                                    detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
-    return result;
+    if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
+      return InvokeExternC(handle, safe_call, detail::OwnArgument(std::forward<Args>(args))...);
+    } else {
+      AnyView packed[sizeof...(Args) + 1];
+      PackedArgs::Fill(packed, std::forward<Args>(args)...);
+      Any result;
+      detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
+                                      static_cast<int32_t>(sizeof...(Args)),
+                                      detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
+      return result;
+    }
   }
 
   template <typename... Args>
   Any operator()(Args&&... args) const {
-    AnyView packed[sizeof...(Args) + 1];
-    PackedArgs::Fill(packed, std::forward<Args>(args)...);
-    Any result;
-    CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
-    return result;
+    if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
+      return (*this)(detail::OwnArgument(std::forward<Args>(args))...);
+    } else {
+      AnyView packed[sizeof...(Args) + 1];
+      PackedArgs::Fill(packed, std::forward<Args>(args)...);
+      Any result;
+      CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
+      return result;
+    }
   }
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
     get()->CallPacked(args, num_args, result);
@@ -277,6 +300,9 @@ class Function : public ObjectRef {
 
 template <typename T, typename... Args>
 Expected<T> Function::CallExpected(Args&&... args) const {
+  if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
+    return CallExpected<T>(detail::OwnArgument(std::forward<Args>(args))...);
+  }
   AnyView packed[sizeof...(Args) + 1];
   PackedArgs::Fill(packed, std::forward<Args>(args)...);
   Any result;

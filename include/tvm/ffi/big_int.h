@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// BigInt: an integer of any size.
+//
+// One TVMFFIAny: an Int whenever the value fits 64 bits, else a BigIntObj without redundant sign
+// words.  Equality and hashing everywhere rely on this form being the only one of a value.
+#ifndef TVM_FFI_BIG_INT_H_
+#define TVM_FFI_BIG_INT_H_
+
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/big_int_detail.h>
+
+#include <limits>
+
+namespace tvm {
+namespace ffi {
+
+class BigInt;
+
+namespace detail {
+
+// The words follow the object, least significant first.
+class BigIntObj : public Object {
+ public:
+  size_t size;
+
+  explicit BigIntObj(size_t size) : size(size) {}
+  int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
+
+  static constexpr int32_t _type_index = kTVMFFIBigInt;
+  static constexpr bool _type_final = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIBigInt, BigIntObj, Object)
+};
+static_assert(sizeof(BigIntObj) == 32, "words start at byte 32");
+
+struct BigIntUnsafe;
+
+}  // namespace detail
+
+class BigInt {
+ public:
+  using ArrayView = detail::BigIntWords;
+
+  BigInt() : BigInt(0) {}
+  template <typename Int,
+            typename = std::enable_if_t<std::is_integral_v<Int> && sizeof(Int) <= 8>>
+  BigInt(Int value) {  // NOLINT(*)
+    if constexpr (std::is_unsigned_v<Int> && sizeof(Int) == 8) {
+      if (static_cast<int64_t>(value) < 0) {
+        SetWide(static_cast<int64_t>(value));
+        return;
+      }
+    }
+    detail::SetIntPayload(&data_, kTVMFFIInt, static_cast<int64_t>(value));
+  }
+  // Drops the fraction; ValueError for NaN, OverflowError for infinity.
+  explicit BigInt(double value);
+  BigInt(const BigInt& other) : data_(other.data_) {
+    if (!IsSmall()) detail::IncRef(data_.v_obj);
+  }
+  BigInt(BigInt&& other) noexcept : data_(other.data_) {
+    detail::SetIntPayload(&other.data_, kTVMFFIInt, 0);
+  }
+  ~BigInt() {
+    if (!IsSmall()) detail::DecRef(data_.v_obj);
+  }
+  BigInt& operator=(const BigInt& other) {
+    BigInt(other).swap(*this);
+    return *this;
+  }
+  BigInt& operator=(BigInt&& other) noexcept {
+    BigInt(std::move(other)).swap(*this);
+    return *this;
+  }
+  void swap(BigInt& other) noexcept {
+    TVMFFIAny data = data_;
+    data_ = other.data_;
+    other.data_ = data;
+  }
+  friend void swap(BigInt& lhs, BigInt& rhs) noexcept { lhs.swap(rhs); }
+
+  explicit operator bool() const { return !IsSmall() || data_.v_int64 != 0; }
+  // OverflowError when it does not fit.
+  explicit operator int64_t() const;
+  // The nearest double; OverflowError when that is not finite.
+  explicit operator double() const;
+  // The value if an Int can hold it.
+  template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
+  std::optional<Int> as() const {
+    ArrayView words = Words();
+    if constexpr (std::is_unsigned_v<Int> && sizeof(Int) == 8) {
+      if (words.size() == 2 && words[1] == 0) return static_cast<Int>(words[0]);
+    }
+    if (words.size() != 1) return std::nullopt;
+    Int value = static_cast<Int>(words[0]);
+    if (static_cast<int64_t>(value) != words[0] || (std::is_unsigned_v<Int> && words[0] < 0)) {
+      return std::nullopt;
+    }
+    return value;
+  }
+  // The hash of its words, which is also how keys of maps are hashed.
+  uint64_t hash() const {
+    ArrayView words = Words();
+    return detail::StableHashBytes(words.data(), words.size() * sizeof(int64_t));
+  }
+
+  BigInt& operator+=(const BigInt& other) { return *this = *this + other; }
+  BigInt& operator-=(const BigInt& other) { return *this = *this - other; }
+  BigInt& operator*=(const BigInt& other) { return *this = *this * other; }
+  BigInt& operator/=(const BigInt& other) { return *this = *this / other; }
+  BigInt& operator%=(const BigInt& other) { return *this = *this % other; }
+  BigInt& operator&=(const BigInt& other) { return *this = *this & other; }
+  BigInt& operator|=(const BigInt& other) { return *this = *this | other; }
+  BigInt& operator^=(const BigInt& other) { return *this = *this ^ other; }
+  BigInt& operator<<=(const BigInt& count) { return *this = *this << count; }
+  BigInt& operator>>=(const BigInt& count) { return *this = *this >> count; }
+  BigInt& operator++() { return *this += 1; }
+  BigInt& operator--() { return *this -= 1; }
+  BigInt operator++(int) {
+    BigInt before = *this;
+    ++*this;
+    return before;
+  }
+  BigInt operator--(int) {
+    BigInt before = *this;
+    --*this;
+    return before;
+  }
+  BigInt operator+() const { return *this; }
+  BigInt operator-() const { return 0 - *this; }
+  BigInt operator~() const { return -1 - *this; }
+
+  // int64_t operands convert; so do all integers of at most 64 bits.
+  friend BigInt operator+(const BigInt& a, const BigInt& b) {
+    int64_t sum;
+    if (a.IsSmall() && b.IsSmall() &&
+        !__builtin_add_overflow(a.data_.v_int64, b.data_.v_int64, &sum)) {
+      return sum;
+    }
+    return AddOrSubtract(a, b, false);
+  }
+  friend BigInt operator-(const BigInt& a, const BigInt& b) {
+    int64_t difference;
+    if (a.IsSmall() && b.IsSmall() &&
+        !__builtin_sub_overflow(a.data_.v_int64, b.data_.v_int64, &difference)) {
+      return difference;
+    }
+    return AddOrSubtract(a, b, true);
+  }
+  friend BigInt operator*(const BigInt& a, const BigInt& b) {
+    int64_t product;
+    if (a.IsSmall() && b.IsSmall() &&
+        !__builtin_mul_overflow(a.data_.v_int64, b.data_.v_int64, &product)) {
+      return product;
+    }
+    return Multiply(a, b);
+  }
+  // Division truncates, as in C.
+  friend BigInt operator/(const BigInt& a, const BigInt& b) { return Divide(a, b, nullptr); }
+  friend BigInt operator%(const BigInt& a, const BigInt& b) {
+    BigInt remainder;
+    Divide(a, b, &remainder);
+    return remainder;
+  }
+  friend BigInt operator&(const BigInt& a, const BigInt& b) {
+    return Bitwise(a, b, [](uint64_t x, uint64_t y) { return x & y; });
+  }
+  friend BigInt operator|(const BigInt& a, const BigInt& b) {
+    return Bitwise(a, b, [](uint64_t x, uint64_t y) { return x | y; });
+  }
+  friend BigInt operator^(const BigInt& a, const BigInt& b) {
+    return Bitwise(a, b, [](uint64_t x, uint64_t y) { return x ^ y; });
+  }
+  // A right shift rounds down.
+  friend BigInt operator<<(const BigInt& a, const BigInt& count) { return ShiftLeft(a, count); }
+  friend BigInt operator>>(const BigInt& a, const BigInt& count) { return ShiftRight(a, count); }
+
+  friend bool operator==(const BigInt& a, const BigInt& b) { return Compare(a, b) == 0; }
+  friend bool operator!=(const BigInt& a, const BigInt& b) { return Compare(a, b) != 0; }
+  friend bool operator<(const BigInt& a, const BigInt& b) { return Compare(a, b) < 0; }
+  friend bool operator>(const BigInt& a, const BigInt& b) { return Compare(a, b) > 0; }
+  friend bool operator<=(const BigInt& a, const BigInt& b) { return Compare(a, b) <= 0; }
+  friend bool operator>=(const BigInt& a, const BigInt& b) { return Compare(a, b) >= 0; }
+
+ private:
+  bool IsSmall() const { return data_.type_index == kTVMFFIInt; }
+  detail::BigIntObj* object() const {
+    return detail::ObjectUnsafe::RawObjectPtrFromUnowned<detail::BigIntObj>(data_.v_obj);
+  }
+  ArrayView Words() const {
+    return IsSmall() ? ArrayView(&data_.v_int64, 1) : ArrayView(object()->words(), object()->size);
+  }
+  static int Compare(const BigInt& a, const BigInt& b) {
+    if (a.IsSmall() && b.IsSmall()) {
+      return a.data_.v_int64 < b.data_.v_int64 ? -1 : a.data_.v_int64 > b.data_.v_int64;
+    }
+    return detail::int_ops::Compare(a.Words(), b.Words());
+  }
+
+  // A wide value of `size` words, to be filled by write(words) and brought into canonical form.
+  template <typename F>
+  static BigInt Build(size_t size, F&& write) {
+    BigInt result;
+    write(result.AllocateWords(size));
+    result.Normalize();
+    return result;
+  }
+  int64_t* AllocateWords(size_t size) {
+    ObjectPtr<detail::BigIntObj> words =
+        make_inplace_array_object<detail::BigIntObj, int64_t>(size, size);
+    detail::SetPointerPayload(
+        &data_, kTVMFFIBigInt,
+        detail::ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(std::move(words)));
+    return object()->words();
+  }
+  void Normalize() {
+    if (IsSmall()) return;
+    ShrinkSize(detail::int_ops::NormalizedSize(object()->words(), object()->size));
+  }
+  void ShrinkSize(size_t size) {
+    if (size == 1) {
+      *this = BigInt(object()->words()[0]);
+    } else {
+      object()->size = size;
+    }
+  }
+  // 2^64 + low, for a `low` that stands for a large unsigned value.
+  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE void SetWide(int64_t low) {
+    int64_t* words = AllocateWords(2);
+    words[0] = low;
+    words[1] = 0;
+  }
+
+  static BigInt AddOrSubtract(const BigInt& a, const BigInt& b, bool subtract);
+  static BigInt Multiply(const BigInt& a, const BigInt& b);
+  // The quotient, rounded towards zero; *remainder, if wanted, has the sign of a.
+  static BigInt Divide(const BigInt& a, const BigInt& b, BigInt* remainder);
+  static BigInt ShiftLeft(const BigInt& a, const BigInt& count);
+  static BigInt ShiftRight(const BigInt& a, const BigInt& count);
+  template <typename F>
+  static BigInt Bitwise(const BigInt& a, const BigInt& b, F f) {
+    ArrayView x = a.Words();
+    ArrayView y = b.Words();
+    size_t size = x.size() > y.size() ? x.size() : y.size();
+    if (size == 1) return static_cast<int64_t>(f(x.Extended(0), y.Extended(0)));
+    return Build(size, [&](int64_t* out) {
+      for (size_t i = 0; i < size; ++i) {
+        out[i] = static_cast<int64_t>(f(x.Extended(i), y.Extended(i)));
+      }
+    });
+  }
+
+  TVMFFIAny data_;
+  friend struct detail::BigIntUnsafe;
+  template <typename, typename>
+  friend struct TypeTraits;
+};
+
+static_assert(sizeof(BigInt) == sizeof(TVMFFIAny), "one cell");
+
+namespace detail {
+
+// Below the value: its words.
+struct BigIntUnsafe {
+  static bool CheckInt64(const BigInt& value) { return value.IsSmall(); }
+  // The value must be one that CheckInt64 accepts.
+  static int64_t GetInt64(const BigInt& value) { return value.data_.v_int64; }
+  static BigInt::ArrayView GetArrayView(const BigInt& value) { return value.Words(); }
+  // Only for a value nobody shares.
+  static int64_t* GetMutableData(BigInt* value) {
+    return value->IsSmall() ? &value->data_.v_int64 : value->object()->words();
+  }
+  static void ShrinkSize(BigInt* value, size_t size) {
+    if (!value->IsSmall()) value->ShrinkSize(size);
+  }
+  static void Normalize(BigInt* value) { value->Normalize(); }
+  // A value of uninitialized words, to be filled and normalized.
+  static BigInt Allocate(size_t size) {
+    BigInt value;
+    value.AllocateWords(size);
+    return value;
+  }
+  static BigInt FromMagnitude(const int_ops::Digits& digits, bool negative) {
+    BigInt value = Allocate(int_ops::WordsFor(digits));
+    int_ops::StoreMagnitude(digits, negative, GetMutableData(&value));
+    value.Normalize();
+    return value;
+  }
+};
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBigIntOverflow(const char* message) {
+  TVM_FFI_THROW(OverflowError) << message;
+  TVM_FFI_UNREACHABLE();
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBigIntValue(const char* message) {
+  TVM_FFI_THROW(ValueError) << message;
+  TVM_FFI_UNREACHABLE();
+}
+
+inline MessageStream& operator<<(MessageStream& out, const BigInt& value) {
+  return out << int_ops::ToDecimal(BigIntUnsafe::GetArrayView(value));
+}
+
+}  // namespace detail
+
+inline BigInt::BigInt(double value) : BigInt(0) {
+  if (value >= -9223372036854775808.0 && value < 9223372036854775808.0) {
+    data_.v_int64 = static_cast<int64_t>(value);
+    return;
+  }
+  if (std::isnan(value)) detail::ThrowBigIntValue("Cannot convert NaN to BigInt");
+  if (std::isinf(value)) detail::ThrowBigIntOverflow("Cannot convert infinity to BigInt");
+  // From 2^63 on a double has no fraction: 53 bits and a power of two.
+  int exponent;
+  double fraction = std::frexp(value, &exponent);
+  *this = BigInt(static_cast<int64_t>(std::ldexp(fraction, 53))) << (exponent - 53);
+}
+
+inline BigInt::operator int64_t() const {
+  if (!IsSmall()) detail::ThrowBigIntOverflow("BigInt does not fit int64_t");
+  return data_.v_int64;
+}
+
+inline BigInt::operator double() const {
+  if (IsSmall()) return static_cast<double>(data_.v_int64);
+  double value = detail::int_ops::ToDouble(Words());
+  if (std::isinf(value)) detail::ThrowBigIntOverflow("BigInt does not fit finite double");
+  return value;
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::AddOrSubtract(const BigInt& a,
+                                                                     const BigInt& b,
+                                                                     bool subtract) {
+  ArrayView x = a.Words();
+  ArrayView y = b.Words();
+  size_t size = (x.size() > y.size() ? x.size() : y.size()) + 1;
+  return Build(size,
+               [&](int64_t* out) { detail::int_ops::AddOrSubtract(x, y, subtract, out, size); });
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Multiply(const BigInt& a, const BigInt& b) {
+  ArrayView x = a.Words();
+  ArrayView y = b.Words();
+  return Build(x.size() + y.size(), [&](int64_t* out) { detail::int_ops::Multiply(x, y, out); });
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::Divide(const BigInt& a, const BigInt& b,
+                                                              BigInt* remainder) {
+  using detail::BigIntUnsafe;
+  if (!b) detail::int_ops::ThrowDivisionByZero();
+  // The quotient of the smallest int64_t and -1 does not fit.
+  if (a.IsSmall() && b.IsSmall() && b.data_.v_int64 != -1) {
+    if (remainder != nullptr) *remainder = a.data_.v_int64 % b.data_.v_int64;
+    return a.data_.v_int64 / b.data_.v_int64;
+  }
+  bool negative = detail::int_ops::IsNegative(a.Words());
+  bool flip = negative != detail::int_ops::IsNegative(b.Words());
+  detail::int_ops::Digits rest = detail::int_ops::MagnitudeOf(a.Words());
+  detail::int_ops::Digits quotient =
+      detail::int_ops::DivRemFallback(&rest, detail::int_ops::MagnitudeOf(b.Words()));
+  if (remainder != nullptr) *remainder = BigIntUnsafe::FromMagnitude(rest, negative);
+  return BigIntUnsafe::FromMagnitude(quotient, flip);
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftLeft(const BigInt& a,
+                                                                 const BigInt& count) {
+  if (count < 0) detail::ThrowBigIntValue("Negative BigInt shift count");
+  if (!a) return 0;
+  if (!count.IsSmall()) detail::ThrowBigIntOverflow("BigInt shift count is too large");
+  uint64_t bits = static_cast<uint64_t>(count.data_.v_int64);
+  if (bits / 64 >= SIZE_MAX / 16) detail::ThrowBigIntOverflow("BigInt shift count is too large");
+  ArrayView words = a.Words();
+  return Build(words.size() + static_cast<size_t>(bits / 64) + 1,
+               [&](int64_t* out) { detail::int_ops::ShiftLeft(words, bits, out); });
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& a,
+                                                                  const BigInt& count) {
+  if (count < 0) detail::ThrowBigIntValue("Negative BigInt shift count");
+  ArrayView words = a.Words();
+  uint64_t bits = static_cast<uint64_t>(count.data_.v_int64);
+  if (!count.IsSmall() || bits / 64 >= words.size()) {
+    return detail::int_ops::IsNegative(words) ? -1 : 0;
+  }
+  return Build(words.size() - static_cast<size_t>(bits / 64),
+               [&](int64_t* out) { detail::int_ops::ShiftRight(words, bits, out); });
+}
+
+inline BigInt truncdiv(const BigInt& a, const BigInt& b) { return a / b; }
+inline BigInt truncmod(const BigInt& a, const BigInt& b) { return a % b; }
+inline BigInt floordiv(const BigInt& a, const BigInt& b) {
+  BigInt quotient = a / b;
+  bool inexact = quotient * b != a;
+  return inexact && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+// Has the sign of b.
+inline BigInt floormod(const BigInt& a, const BigInt& b) {
+  BigInt remainder = a % b;
+  return remainder && (remainder < 0) != (b < 0) ? remainder + b : remainder;
+}
+inline BigInt min(const BigInt& a, const BigInt& b) { return b < a ? b : a; }
+inline BigInt max(const BigInt& a, const BigInt& b) { return a < b ? b : a; }
+
+// Decimal text.  Templates, so that the stream headers are needed by their callers alone.
+template <typename Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const BigInt& value) {
+  return out << detail::int_ops::ToDecimal(detail::BigIntUnsafe::GetArrayView(value));
+}
+// Reads a sign and digits; fails, and leaves the value alone, when there are no digits.
+template <typename Traits>
+std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& in, BigInt& value) {
+  typename std::basic_istream<char, Traits>::sentry ready(in);
+  if (!ready) return in;
+  std::string digits;
+  bool negative = in.peek() == '-';
+  if (negative || in.peek() == '+') in.get();
+  while (in.peek() >= '0' && in.peek() <= '9') digits += static_cast<char>(in.get());
+  if (digits.empty()) {
+    in.setstate(std::basic_istream<char, Traits>::failbit);
+  } else {
+    value = detail::BigIntUnsafe::FromMagnitude(detail::int_ops::MagnitudeFromDecimal(digits),
+                                                negative);
+  }
+  return in;
+}
+
+template <>
+struct TypeTraits<BigInt> : TypeTraitsBase {
+  static void CopyToAnyView(const BigInt& src, TVMFFIAny* result) { *result = src.data_; }
+  static void MoveToAny(BigInt src, TVMFFIAny* result) {
+    *result = src.data_;
+    detail::SetIntPayload(&src.data_, kTVMFFIInt, 0);
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    return src->type_index == kTVMFFIInt || src->type_index == kTVMFFIBigInt;
+  }
+  static BigInt CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    BigInt value;
+    value.data_ = *src;
+    if (!value.IsSmall()) detail::IncRef(value.data_.v_obj);
+    return value;
+  }
+  static BigInt MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    BigInt value;
+    value.data_ = *src;
+    detail::SetIntPayload(src, kTVMFFINone, 0);
+    return value;
+  }
+  static std::optional<BigInt> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (CheckAnyStrict(src)) return CopyFromAnyViewAfterCheck(src);
+    if (src->type_index == kTVMFFIBool) return BigInt(src->v_int64);
+    return std::nullopt;
+  }
+  static std::string TypeStr() { return "BigInt"; }
+  static std::string TypeSchema() { return detail::SchemaOfKey(StaticTypeKey::kTVMFFIBigInt); }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+
+template <>
+struct std::hash<::tvm::ffi::BigInt> {
+  std::size_t operator()(const ::tvm::ffi::BigInt& value) const {
+    return static_cast<std::size_t>(value.hash());
+  }
+};
+#endif  // TVM_FFI_BIG_INT_H_

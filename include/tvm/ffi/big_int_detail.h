@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of big_int.h: arithmetic on rows of words.
+//
+// A row is a two's complement number of any width, least significant word first.  Results go to
+// rows that are wide enough and never overlap the operands; they may have redundant sign words,
+// which NormalizedSize counts off.
+#ifndef TVM_FFI_BIG_INT_DETAIL_H_
+#define TVM_FFI_BIG_INT_DETAIL_H_
+
+#include <tvm/ffi/error.h>
+
+#include <cmath>
+#include <string_view>
+#include <vector>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+// A borrowed row.
+class BigIntWords {
+ public:
+  BigIntWords(const int64_t* data, size_t size) : data_(data), size_(size) {}
+  const int64_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  const int64_t* begin() const { return data_; }
+  const int64_t* end() const { return data_ + size_; }
+  int64_t operator[](size_t i) const { return data_[i]; }
+  // Words behind the end repeat the sign.
+  uint64_t Extended(size_t i) const {
+    return static_cast<uint64_t>(i < size_ ? data_[i] : data_[size_ - 1] >> 63);
+  }
+
+ private:
+  const int64_t* data_;
+  size_t size_;
+};
+
+namespace int_ops {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowDivisionByZero() {
+  TVM_FFI_THROW(ZeroDivisionError) << "Division by zero";
+  TVM_FFI_UNREACHABLE();
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowWorkspaceTooLarge() {
+  TVM_FFI_THROW(OverflowError) << "BigInt division workspace is too large";
+  TVM_FFI_UNREACHABLE();
+}
+
+inline bool IsNegative(BigIntWords a) { return a[a.size() - 1] < 0; }
+inline bool IsNormalizedZero(BigIntWords a) { return a.size() == 1 && a[0] == 0; }
+
+// The size without redundant sign words; at least 1.
+inline size_t NormalizedSize(const int64_t* data, size_t size) {
+  while (size > 1 && data[size - 1] == data[size - 2] >> 63) --size;
+  return size;
+}
+
+// -1, 0 or 1 for rows of normalized size.
+inline int Compare(BigIntWords a, BigIntWords b) {
+  bool negative = IsNegative(a);
+  if (negative != IsNegative(b)) return negative ? -1 : 1;
+  if (a.size() != b.size()) return (a.size() < b.size()) != negative ? -1 : 1;
+  for (size_t i = a.size(); i > 0; --i) {
+    if (a[i - 1] != b[i - 1]) {
+      return static_cast<uint64_t>(a[i - 1]) < static_cast<uint64_t>(b[i - 1]) ? -1 : 1;
+    }
+  }
+  return 0;
+}
+
+// out = a + b, or a + ~b + 1 = a - b.
+inline void AddOrSubtract(BigIntWords a, BigIntWords b, bool subtract, int64_t* out, size_t size) {
+  uint64_t carry = subtract ? 1 : 0;
+  for (size_t i = 0; i < size; ++i) {
+    uint64_t x = a.Extended(i);
+    uint64_t y = subtract ? ~b.Extended(i) : b.Extended(i);
+    uint64_t sum = x + y;
+    uint64_t total = sum + carry;
+    carry = (sum < x ? 1 : 0) | (total < sum ? 1 : 0);
+    out[i] = static_cast<int64_t>(total);
+  }
+}
+
+// high:out = a * b + c + d, which cannot overflow.
+inline uint64_t MultiplyAdd(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t* high) {
+#ifdef __SIZEOF_INT128__
+  __extension__ using Wide = unsigned __int128;
+  Wide total = static_cast<Wide>(a) * b + c + d;
+  *high = static_cast<uint64_t>(total >> 64);
+  return static_cast<uint64_t>(total);
+#else
+  constexpr uint64_t kLow = 0xFFFFFFFF;
+  uint64_t low = (a & kLow) * (b & kLow);
+  uint64_t middle = (a >> 32) * (b & kLow) + (low >> 32);
+  uint64_t cross = (a & kLow) * (b >> 32) + (middle & kLow);
+  uint64_t top = (a >> 32) * (b >> 32) + (middle >> 32) + (cross >> 32);
+  uint64_t result = cross << 32 | (low & kLow);
+  result += c;
+  top += result < c ? 1 : 0;
+  result += d;
+  top += result < d ? 1 : 0;
+  *high = top;
+  return result;
+#endif
+}
+
+// out -= words, from word `start` to the end of out, modulo its width.
+inline void SubtractAt(int64_t* out, size_t size, size_t start, BigIntWords words) {
+  uint64_t borrow = 0;
+  for (size_t i = start; i < size; ++i) {
+    uint64_t x = static_cast<uint64_t>(out[i]);
+    uint64_t y = i - start < words.size() ? static_cast<uint64_t>(words[i - start]) : 0;
+    uint64_t difference = x - y;
+    uint64_t total = difference - borrow;
+    borrow = (x < y ? 1 : 0) | (difference < borrow ? 1 : 0);
+    out[i] = static_cast<int64_t>(total);
+  }
+}
+
+// out has a.size() + b.size() words.
+inline void Multiply(BigIntWords a, BigIntWords b, int64_t* out) {
+  size_t size = a.size() + b.size();
+  for (size_t i = 0; i < size; ++i) out[i] = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    uint64_t carry = 0;
+    for (size_t k = 0; k < b.size(); ++k) {
+      out[i + k] =
+          static_cast<int64_t>(MultiplyAdd(static_cast<uint64_t>(a[i]), static_cast<uint64_t>(b[k]),
+                                           static_cast<uint64_t>(out[i + k]), carry, &carry));
+    }
+    out[i + b.size()] = static_cast<int64_t>(carry);
+  }
+  // The product of the rows read as unsigned counts a negative row as too large by its width.
+  if (IsNegative(a)) SubtractAt(out, size, a.size(), b);
+  if (IsNegative(b)) SubtractAt(out, size, b.size(), a);
+}
+
+// out has a.size() + count / 64 + 1 words.
+inline void ShiftLeft(BigIntWords a, uint64_t count, int64_t* out) {
+  size_t words = static_cast<size_t>(count / 64);
+  unsigned bits = static_cast<unsigned>(count % 64);
+  for (size_t i = 0; i < words; ++i) out[i] = 0;
+  for (size_t i = 0; i <= a.size(); ++i) {
+    uint64_t low = bits == 0 || i == 0 ? 0 : a.Extended(i - 1) >> (64 - bits);
+    out[words + i] = static_cast<int64_t>(a.Extended(i) << bits | low);
+  }
+}
+
+// Rounds down; out has a.size() - count / 64 words, which is at least 1.
+inline void ShiftRight(BigIntWords a, uint64_t count, int64_t* out) {
+  size_t words = static_cast<size_t>(count / 64);
+  unsigned bits = static_cast<unsigned>(count % 64);
+  for (size_t i = words; i < a.size(); ++i) {
+    uint64_t high = bits == 0 ? 0 : a.Extended(i + 1) << (64 - bits);
+    out[i - words] = static_cast<int64_t>(a.Extended(i) >> bits | high);
+  }
+}
+
+// A magnitude in digits of 32 bits, least significant first, without leading zeros.
+using Digits = std::vector<uint32_t>;
+
+inline Digits MagnitudeOf(BigIntWords a) {
+  if (a.size() > SIZE_MAX / 16) ThrowWorkspaceTooLarge();
+  bool negative = IsNegative(a);
+  Digits digits;
+  digits.reserve(a.size() * 2 + 1);
+  uint64_t carry = negative ? 1 : 0;
+  for (int64_t word : a) {
+    uint64_t value =
+        (negative ? ~static_cast<uint64_t>(word) : static_cast<uint64_t>(word)) + carry;
+    carry = carry != 0 && value == 0 ? 1 : 0;
+    digits.push_back(static_cast<uint32_t>(value));
+    digits.push_back(static_cast<uint32_t>(value >> 32));
+  }
+  while (!digits.empty() && digits.back() == 0) digits.pop_back();
+  return digits;
+}
+
+// Words that StoreMagnitude needs.
+inline size_t WordsFor(const Digits& digits) { return digits.size() / 2 + 1; }
+
+inline void StoreMagnitude(const Digits& digits, bool negative, int64_t* out) {
+  uint64_t carry = negative ? 1 : 0;
+  for (size_t i = 0; i < WordsFor(digits); ++i) {
+    uint64_t low = 2 * i < digits.size() ? digits[2 * i] : 0;
+    uint64_t high = 2 * i + 1 < digits.size() ? digits[2 * i + 1] : 0;
+    uint64_t value = high << 32 | low;
+    if (negative) {
+      value = ~value + carry;
+      carry = carry != 0 && value == 0 ? 1 : 0;
+    }
+    out[i] = static_cast<int64_t>(value);
+  }
+}
+
+// Divides in place; returns the remainder.
+inline uint32_t DivideBySmall(Digits* digits, uint32_t divisor) {
+  uint64_t remainder = 0;
+  for (size_t i = digits->size(); i > 0; --i) {
+    uint64_t value = remainder << 32 | (*digits)[i - 1];
+    (*digits)[i - 1] = static_cast<uint32_t>(value / divisor);
+    remainder = value % divisor;
+  }
+  while (!digits->empty() && digits->back() == 0) digits->pop_back();
+  return static_cast<uint32_t>(remainder);
+}
+
+inline void ShiftDigitsLeft(Digits* digits, unsigned bits) {
+  uint32_t carry = 0;
+  for (uint32_t& digit : *digits) {
+    uint64_t value = static_cast<uint64_t>(digit) << bits | carry;
+    digit = static_cast<uint32_t>(value);
+    carry = static_cast<uint32_t>(value >> 32);
+  }
+  digits->push_back(carry);
+}
+
+inline unsigned LeadingZeros(uint32_t digit) {
+  unsigned count = 0;
+  for (; (digit >> 31) == 0; digit <<= 1) ++count;
+  return count;
+}
+
+// Schoolbook division of magnitudes (Knuth, TAOCP 2, 4.3.1 D): *u becomes the remainder; returns
+// the quotient.  v must not be zero.
+inline Digits DivRemFallback(Digits* u, Digits v) {
+  if (u->size() < v.size()) return Digits();
+  if (v.size() == 1) {
+    Digits quotient = std::move(*u);
+    uint32_t remainder = DivideBySmall(&quotient, v[0]);
+    u->clear();
+    if (remainder != 0) u->push_back(remainder);
+    return quotient;
+  }
+  constexpr uint64_t kBase = uint64_t{1} << 32;
+  size_t n = v.size();
+  size_t m = u->size() - n;
+  unsigned bits = LeadingZeros(v.back());
+  ShiftDigitsLeft(&v, bits);
+  v.pop_back();
+  ShiftDigitsLeft(u, bits);
+  Digits quotient(m + 1);
+  for (size_t j = m + 1; j-- > 0;) {
+    uint32_t* window = u->data() + j;
+    uint64_t top = static_cast<uint64_t>(window[n]) << 32 | window[n - 1];
+    uint64_t guess = top / v[n - 1];
+    uint64_t rest = top % v[n - 1];
+    while (guess >= kBase || guess * v[n - 2] > (rest << 32 | window[n - 2])) {
+      --guess;
+      rest += v[n - 1];
+      if (rest >= kBase) break;
+    }
+    uint64_t carry = 0;
+    uint64_t borrow = 0;
+    for (size_t i = 0; i <= n; ++i) {
+      uint64_t product = guess * (i < n ? v[i] : 0) + carry;
+      carry = product >> 32;
+      uint64_t difference = static_cast<uint64_t>(window[i]) - (product & (kBase - 1)) - borrow;
+      window[i] = static_cast<uint32_t>(difference);
+      borrow = difference >> 63;
+    }
+    if (borrow != 0) {  // the guess was one too large
+      --guess;
+      uint64_t sum = 0;
+      for (size_t i = 0; i <= n; ++i) {
+        sum += static_cast<uint64_t>(window[i]) + (i < n ? v[i] : 0);
+        window[i] = static_cast<uint32_t>(sum);
+        sum >>= 32;
+      }
+    }
+    quotient[j] = static_cast<uint32_t>(guess);
+  }
+  while (!quotient.empty() && quotient.back() == 0) quotient.pop_back();
+  // Undo the normalization of the remainder.
+  uint32_t carry = 0;
+  for (size_t i = u->size(); i > 0; --i) {
+    uint64_t value = static_cast<uint64_t>(carry) << 32 | (*u)[i - 1];
+    (*u)[i - 1] = static_cast<uint32_t>(value >> bits);
+    carry = static_cast<uint32_t>(value & ((uint64_t{1} << bits) - 1));
+  }
+  while (!u->empty() && u->back() == 0) u->pop_back();
+  return quotient;
+}
+
+TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
+  constexpr uint32_t kGroup = 1000000000;
+  bool negative = IsNegative(a);
+  Digits digits = MagnitudeOf(a);
+  std::string reversed;
+  while (!digits.empty()) {
+    uint32_t group = DivideBySmall(&digits, kGroup);
+    // Every group but the first has all its zeros.
+    for (int i = 0; i < 9 && (group != 0 || !digits.empty()); ++i, group /= 10) {
+      reversed += static_cast<char>('0' + group % 10);
+    }
+  }
+  if (reversed.empty()) reversed = "0";
+  if (negative) reversed += '-';
+  return std::string(reversed.rbegin(), reversed.rend());
+}
+
+// The magnitude of a text of decimal digits.
+TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
+  Digits digits;
+  for (char c : text) {
+    uint64_t carry = static_cast<uint64_t>(c - '0');
+    for (uint32_t& digit : digits) {
+      carry += static_cast<uint64_t>(digit) * 10;
+      digit = static_cast<uint32_t>(carry);
+      carry >>= 32;
+    }
+    if (carry != 0) digits.push_back(static_cast<uint32_t>(carry));
+  }
+  return digits;
+}
+
+// Nearest double, ties to even; infinite when it is too large.
+TVM_FFI_HIDDEN inline double ToDouble(BigIntWords a) {
+  Digits digits = MagnitudeOf(a);
+  if (digits.empty()) return 0.0;
+  if (digits.size() > 32) return HUGE_VAL;
+  unsigned bits = static_cast<unsigned>(digits.size()) * 32 - LeadingZeros(digits.back());
+  // The 64 highest bits; whether anything follows them goes into the last one, far below what a
+  // double keeps.
+  uint64_t top = 0;
+  bool sticky = false;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    int shift = static_cast<int>(32 * i) - static_cast<int>(bits) + 64;
+    uint64_t digit = digits[i];
+    if (shift >= 0) {
+      top |= digit << shift;
+    } else if (shift > -32) {
+      top |= digit >> -shift;
+      sticky = sticky || (digit & ((uint64_t{1} << -shift) - 1)) != 0;
+    } else {
+      sticky = sticky || digit != 0;
+    }
+  }
+  if (sticky) top |= 1;
+  double magnitude = std::ldexp(static_cast<double>(top), static_cast<int>(bits) - 64);
+  return IsNegative(a) ? -magnitude : magnitude;
+}
+
+}  // namespace int_ops
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_BIG_INT_DETAIL_H_

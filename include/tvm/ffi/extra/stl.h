@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+// Standard containers and std::function as parameters and results.  Conversion always copies: a
+// call makes a new object for such an argument and owns it until it returns.
+#ifndef TVM_FFI_EXTRA_STL_H_
+#define TVM_FFI_EXTRA_STL_H_
+
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/function.h>
+
+#include <array>
+#include <functional>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+template <typename... T>
+inline constexpr bool all_castable_v = (castable_v<T> && ...);
+
+// Elements of an Array or List object.
+struct StlElements {
+  const Any* data;
+  size_t size;
+
+  static StlElements Of(const TVMFFIAny* src) {
+    const TVMFFISeqCell* cell = reinterpret_cast<const TVMFFISeqCell*>(src->v_obj + 1);
+    return {static_cast<const Any*>(cell->data), static_cast<size_t>(cell->size)};
+  }
+};
+
+// False, and *out incomplete, when an element does not convert.
+template <typename T>
+bool CastElements(StlElements elements, std::vector<T>* out) {
+  out->reserve(elements.size);
+  for (size_t i = 0; i < elements.size; ++i) {
+    std::optional<T> value = elements.data[i].template try_cast<T>();
+    if (!value.has_value()) return false;
+    out->push_back(*std::move(value));
+  }
+  return true;
+}
+
+// "a", "b" -> {"type":"<name>","args":[a<separator>b]}
+inline std::string StlSchema(const char* name, std::initializer_list<std::string> args,
+                             const char* separator) {
+  std::string text = std::string("{\"type\":\"") + name + "\",\"args\":[";
+  const char* before = "";
+  for (const std::string& arg : args) {
+    text += before + arg;
+    before = separator;
+  }
+  return text + "]}";
+}
+
+// Traits of a type that becomes a new object: Self supplies MoveToAny.
+template <typename Self, typename T>
+struct StlCopyTraits : TypeTraitsBase {
+  static constexpr bool storage_enabled = false;
+  static constexpr bool kViewIsNewObject = true;  // Function's calls own it, see OwnArgument
+  static void CopyToAnyView(const T& src, TVMFFIAny* result) { Self::MoveToAny(src, result); }
+
+ protected:
+  static void MoveArrayToAny(ObjectPtr<ArrayObj> array, TVMFFIAny* result) {
+    SetObjectPayload(result, ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(std::move(array)));
+  }
+  template <typename Element, typename Range>
+  static void MoveRangeToAny(Range&& range, TVMFFIAny* result) {
+    int64_t i = 0;
+    ObjectPtr<ArrayObj> array = ArrayObj::CreateRepeated(static_cast<int64_t>(range.size()), Any());
+    for (auto&& item : range) array->SetItemAfterCheck(i++, Any(Element(std::move(item))));
+    MoveArrayToAny(std::move(array), result);
+  }
+};
+
+}  // namespace detail
+
+template <typename T>
+struct TypeTraits<std::vector<T>, std::enable_if_t<detail::castable_v<T>>>
+    : detail::StlCopyTraits<TypeTraits<std::vector<T>>, std::vector<T>> {
+  using Self = std::vector<T>;
+  static constexpr int32_t field_static_type_index = kTVMFFIArray;
+
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    TypeTraits::template MoveRangeToAny<T>(std::move(src), result);
+  }
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIArray && src->type_index != kTVMFFIList) return std::nullopt;
+    std::optional<Self> result(std::in_place);
+    if (!detail::CastElements(detail::StlElements::Of(src), &*result)) return std::nullopt;
+    return result;
+  }
+  static std::string TypeStr() { return detail::ContainerTypeStr<T>("std::vector"); }
+  static std::string TypeSchema() { return detail::ContainerTypeSchema<T>("std::vector"); }
+};
+
+template <typename T, size_t N>
+struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
+    : detail::StlCopyTraits<TypeTraits<std::array<T, N>>, std::array<T, N>> {
+  using Self = std::array<T, N>;
+  static constexpr int32_t field_static_type_index = kTVMFFIArray;
+
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    TypeTraits::template MoveRangeToAny<T>(std::move(src), result);
+  }
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIArray) return std::nullopt;
+    detail::StlElements elements = detail::StlElements::Of(src);
+    // In a vector first, because T need not have a default.
+    std::vector<T> items;
+    if (elements.size != N || !detail::CastElements(elements, &items)) return std::nullopt;
+    return Collect(&items, std::make_index_sequence<N>());
+  }
+  static std::string TypeStr() {
+    return "std::array<" + detail::Type2Str<T>::v() + ", " + std::to_string(N) + ">";
+  }
+  static std::string TypeSchema() {
+    return detail::StlSchema("std::array", {detail::TypeSchema<T>::v(), std::to_string(N)}, ",");
+  }
+
+ private:
+  template <size_t... I>
+  static Self Collect([[maybe_unused]] std::vector<T>* items, std::index_sequence<I...>) {
+    return Self{std::move((*items)[I])...};
+  }
+};
+
+template <typename... T>
+struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...>>>
+    : detail::StlCopyTraits<TypeTraits<std::tuple<T...>>, std::tuple<T...>> {
+  using Self = std::tuple<T...>;
+  static constexpr int32_t field_static_type_index = kTVMFFIArray;
+
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    ObjectPtr<ArrayObj> array = ArrayObj::CreateRepeated(sizeof...(T), Any());
+    [[maybe_unused]] int64_t i = 0;
+    std::apply([&](auto&... item) { (array->SetItemAfterCheck(i++, Any(std::move(item))), ...); },
+               src);
+    TypeTraits::MoveArrayToAny(std::move(array), result);
+  }
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIArray) return std::nullopt;
+    detail::StlElements elements = detail::StlElements::Of(src);
+    if (elements.size != sizeof...(T)) return std::nullopt;
+    return Convert(elements, std::index_sequence_for<T...>());
+  }
+  static std::string TypeStr() {
+    if constexpr (sizeof...(T) == 0) {
+      return "std::tuple<>";
+    } else {
+      return detail::ContainerTypeStr<T...>("std::tuple");
+    }
+  }
+  static std::string TypeSchema() {
+    return detail::StlSchema("std::tuple", {detail::TypeSchema<T>::v()...}, ", ");
+  }
+
+ private:
+  template <size_t... I>
+  static std::optional<Self> Convert(detail::StlElements elements, std::index_sequence<I...>) {
+    std::tuple<std::optional<T>...> values;
+    bool all = ((std::get<I>(values) = elements.data[I].template try_cast<T>()).has_value() && ...);
+    if (!all) return std::nullopt;
+    return std::optional<Self>(std::in_place, *std::get<I>(std::move(values))...);
+  }
+};
+
+template <typename T>
+struct TypeTraits<std::optional<T>, std::enable_if_t<detail::castable_v<T>>> : TypeTraitsBase {
+  using Self = std::optional<T>;
+  static constexpr bool storage_enabled = std::is_same_v<T, Any> || TypeTraits<T>::storage_enabled;
+  static constexpr bool kViewIsNewObject = detail::view_is_new_object_v<T>;
+
+  static void CopyToAnyView(const Self& src, TVMFFIAny* result) {
+    if (src.has_value()) {
+      *result = AnyView(*src).CopyToTVMFFIAny();
+    } else {
+      detail::SetIntPayload(result, kTVMFFINone, 0);
+    }
+  }
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    if (src.has_value()) {
+      *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(*std::move(src)));
+    } else {
+      detail::SetIntPayload(result, kTVMFFINone, 0);
+    }
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    return src->type_index == kTVMFFINone ||
+           detail::AnyUnsafe::CheckAnyViewStrict<T>(AnyView::CopyFromTVMFFIAny(*src));
+  }
+  static Self CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFINone) return std::nullopt;
+    return Self(std::in_place,
+                detail::AnyUnsafe::CopyFromAnyViewAfterCheck<T>(AnyView::CopyFromTVMFFIAny(*src)));
+  }
+  static Self MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    if (src->type_index == kTVMFFINone) return std::nullopt;
+    return Self(std::in_place, detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(
+                                   detail::AnyUnsafe::MoveTVMFFIAnyToAny(src)));
+  }
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFINone) return std::optional<Self>(std::in_place);
+    std::optional<T> value = AnyView::CopyFromTVMFFIAny(*src).template try_cast<T>();
+    if (!value.has_value()) return std::nullopt;
+    return std::optional<Self>(std::in_place, std::move(value));
+  }
+  static std::string TypeStr() { return detail::ContainerTypeStr<T>("std::optional"); }
+  static std::string TypeSchema() { return detail::ContainerTypeSchema<T>("std::optional"); }
+};
+
+template <typename... V>
+struct TypeTraits<std::variant<V...>, std::enable_if_t<detail::all_castable_v<V...>>>
+    : TypeTraitsBase {
+  using Self = std::variant<V...>;
+  static constexpr bool storage_enabled =
+      ((std::is_same_v<V, Any> || TypeTraits<V>::storage_enabled) && ...);
+  static constexpr bool kViewIsNewObject = (detail::view_is_new_object_v<V> || ...);
+
+  static void CopyToAnyView(const Self& src, TVMFFIAny* result) {
+    std::visit([&](const auto& value) { *result = AnyView(value).CopyToTVMFFIAny(); }, src);
+  }
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    std::visit(
+        [&](auto& value) {
+          *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(std::move(value)));
+        },
+        src);
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) { return (IsStrictly<V>(src) || ...); }
+  static Self CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return *TryCastFromAnyView(src); }
+  static Self MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    Any owned = detail::AnyUnsafe::MoveTVMFFIAnyToAny(src);
+    return CopyFromAnyViewAfterCheck(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owned));
+  }
+  // As Variant: the alternative that the value is, else the first that it converts to.
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    std::optional<Self> result;
+    if (!Try(src, /*strict=*/true, &result, Indices())) {
+      Try(src, /*strict=*/false, &result, Indices());
+    }
+    return result;
+  }
+  static std::string TypeStr() { return detail::ContainerTypeStr<V...>("std::variant"); }
+  static std::string TypeSchema() {
+    return detail::StlSchema("std::variant", {detail::TypeSchema<V>::v()...}, ", ");
+  }
+
+ private:
+  using Indices = std::index_sequence_for<V...>;
+
+  template <typename T>
+  static bool IsStrictly([[maybe_unused]] const TVMFFIAny* src) {
+    if constexpr (std::is_same_v<T, Any>) {
+      return true;
+    } else if constexpr (TypeTraits<T>::storage_enabled) {
+      return TypeTraits<T>::CheckAnyStrict(src);
+    } else {
+      return false;
+    }
+  }
+  template <size_t... I>
+  static bool Try(const TVMFFIAny* src, bool strict, std::optional<Self>* result,
+                  std::index_sequence<I...>) {
+    return ((!(strict && !IsStrictly<V>(src)) && TryAlternative<I, V>(src, result)) || ...);
+  }
+  template <size_t I, typename T>
+  static bool TryAlternative(const TVMFFIAny* src, std::optional<Self>* result) {
+    std::optional<T> value = AnyView::CopyFromTVMFFIAny(*src).template try_cast<T>();
+    if (value.has_value()) result->emplace(std::in_place_index<I>, *std::move(value));
+    return value.has_value();
+  }
+};
+
+// An empty std::function is None.
+template <typename R, typename... Args>
+struct TypeTraits<std::function<R(Args...)>,
+                  std::enable_if_t<detail::FunctionInfo<R(Args...)>::unpacked_supported>>
+    : detail::StlCopyTraits<TypeTraits<std::function<R(Args...)>>, std::function<R(Args...)>> {
+  using Self = std::function<R(Args...)>;
+  using Info = detail::FunctionInfo<R(Args...)>;
+  static constexpr int32_t field_static_type_index = kTVMFFIFunction;
+
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    Function function(nullptr);
+    if (src) function = Function::FromTyped(std::move(src));
+    TypeTraits<Function>::MoveToAny(std::move(function), result);
+  }
+  static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFINone) return std::optional<Self>(std::in_place);
+    if (src->type_index != kTVMFFIFunction) return std::nullopt;
+    return std::optional<Self>(
+        std::in_place,
+        TypedFunction<R(Args...)>(TypeTraits<Function>::CopyFromAnyViewAfterCheck(src)));
+  }
+  static std::string TypeStr() { return "std::function<" + Info::Sig() + ">"; }
+  static std::string TypeSchema() {
+    // The schema of a Function under another name.
+    constexpr std::string_view kFunction = "ffi.Function";
+    std::string schema = Info::TypeSchema();
+    return schema.replace(schema.find(kFunction), kFunction.size(), "std::function");
+  }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_EXTRA_STL_H_

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/extra/base64.h>
+
+#include "../runtime/check.h"
+#include "thrown.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+struct Vector {
+  std::string bytes;
+  const char* text;
+};
+
+// RFC 4648 section 10, then both digits beyond letters and numbers.
+const Vector kVectors[] = {
+    {"", ""},
+    {"f", "Zg=="},
+    {"fo", "Zm8="},
+    {"foo", "Zm9v"},
+    {"foob", "Zm9vYg=="},
+    {"fooba", "Zm9vYmE="},
+    {"foobar", "Zm9vYmFy"},
+    {"\xfb\xff\xbf", "+/+/"},
+    {std::string("\0\0\0", 3), "AAAA"},
+    {std::string("\0", 1), "AA=="},
+};
+
+TEST(Vectors) {
+  for (const Vector& vector : kVectors) {
+    CHECK(Base64Encode(Bytes(vector.bytes)) == vector.text);
+    CHECK(Base64Encode(TVMFFIByteArray{vector.bytes.data(), vector.bytes.size()}) == vector.text);
+    CHECK_EQ(std::string(Base64Decode(String(vector.text))), vector.bytes);
+    CHECK_EQ(std::string(Base64Decode(TVMFFIByteArray{vector.text, std::strlen(vector.text)})),
+             vector.bytes);
+  }
+}
+
+TEST(EveryByte) {
+  std::string bytes;
+  for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    std::string part = bytes.substr(bytes.size() - size);
+    CHECK_EQ(std::string(Base64Decode(Base64Encode(Bytes(part)))), part);
+  }
+}
+
+TEST(WrongLength) {
+  std::string text = Thrown([] { Base64Decode(String("Zg=")); });
+  CHECK(text.rfind("InternalError: ", 0) == 0);
+  CHECK(text.size() > 23 && text.substr(text.size() - 23) == "invalid base64 encoding");
+}
+
+TEST(NoValidation) { CHECK_EQ(Base64Decode(String("!!!!")).size(), 3); }
+
+}  // namespace
