@@ -190,7 +190,8 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
     if (src->type_index == seq_index || src->type_index == other_index) {
       int64_t index = FindMisfit(src, /*strict=*/false);
       if (index >= 0) {
-        return (src->type_index == kTVMFFIArray ? "Array[index " : "List[index ") +
+        // Named after the target, whichever of the two kinds came.
+        return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") +
                std::to_string(index) + ": " +
                detail::AnyUnsafe::GetMismatchTypeInfo<T>(Item(src, index)) + "]";
       }
