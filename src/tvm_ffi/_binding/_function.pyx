@@ -206,6 +206,22 @@ cdef void _release_after_failure(CallState* state) noexcept:
     PyErr_Restore(cls, error, traceback)
 
 
+cdef PyObject* _call_without_arguments(Function function) noexcept:
+    """The same with nothing to pack and nothing to release: half of the way is not there."""
+    cdef CallState state
+    cdef _abi.TVMFFIAny result
+    cdef int code
+    result.type_index = _abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    code = _invoke(function, NULL, 0, &result)
+    if code != 0:
+        raise_from_native(code)
+        return NULL
+    begin_call(&state, NULL)
+    return _unpack_result(&result, &state)
+
+
 cdef PyObject* _call(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
@@ -216,6 +232,8 @@ cdef PyObject* _call(
     cdef Function function = <Function>callable
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
         return _call_unusual(function, values, num_args, kwnames)
+    if num_args == 0:
+        return _call_without_arguments(function)
     return _call_with_buffers(function, values, <int32_t>num_args, args, temporaries)
 
 
