@@ -12,6 +12,10 @@ from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._loan cimport Loan, LoanPool, return_loan
 
 
+ctypedef struct CallState
+ctypedef struct Packer
+
+
 # What one call collects while its arguments are packed.
 ctypedef struct CallState:
     _abi.TVMFFIObject** temporaries  # released when the call is over; room for 2 per argument
@@ -20,6 +24,7 @@ ctypedef struct CallState:
     int32_t stream_device_id
     void* stream
     const _abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
+    const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
 
 
 # Writes the borrowed form of `value` to `out`, all 16 bytes.  Returns 0, or -1 with a Python
@@ -97,6 +102,7 @@ cdef inline void begin_call(CallState* state, _abi.TVMFFIObject** temporaries) n
     state.num_temporaries = 0
     state.stream_device_type = 0
     state.exchange_api = NULL
+    state.recent_packer = NULL
 
 
 cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:

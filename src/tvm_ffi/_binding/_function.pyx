@@ -79,6 +79,9 @@ cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* 
     cdef PyTypeObject* cls = Py_TYPE(value)
     cdef const Packer* packer
     cdef int overflow = 0
+    packer = state.recent_packer
+    if packer != NULL and packer.type == cls:
+        return packer.pack(value, out, state, packer)
     if cls == &PyLong_Type:
         out.type_index = _abi.kTVMFFIInt
         out.zero_padding = 0
@@ -98,6 +101,7 @@ cdef inline int _pack_argument(PyObject* value, _abi.TVMFFIAny* out, CallState* 
         packer = choose_packer(value)
         if packer == NULL:
             return -1
+    state.recent_packer = packer
     return packer.pack(value, out, state, packer)
 
 
