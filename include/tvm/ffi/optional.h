@@ -33,6 +33,13 @@ inline constexpr bool use_object_ptr_optional_v = is_object_ptr_type_v<T> || is_
 
 namespace detail {
 
+// Whether an Optional<T> is made from a U by way of T, and by no constructor of its own.
+template <typename Self, typename T, typename U>
+inline constexpr bool optional_converts_v =
+    std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+    !std::is_base_of_v<Self, std::decay_t<U>> && !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
+    !std::is_same_v<std::decay_t<U>, std::optional<T>>;
+
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEmptyOptional(const char* message) {
   ThrowError("RuntimeError", std::string_view(message));
 }
@@ -127,11 +134,7 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
     if (other.has_value()) data_ = Any(*std::move(other));
   }
   Optional(T other) : data_(std::move(other)) {}  // NOLINT(*)
-  template <typename U, typename = std::enable_if_t<
-                            std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
-                            !std::is_base_of_v<Optional, std::decay_t<U>> &&
-                            !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
-                            !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
+  template <typename U, typename = std::enable_if_t<detail::optional_converts_v<Optional, T, U>>>
   Optional(U&& other) : data_(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_.reset();
@@ -190,11 +193,7 @@ class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
   }
   Optional(T other)  // NOLINT(*)
       : data_(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(other))) {}
-  template <typename U, typename = std::enable_if_t<
-                            std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
-                            !std::is_base_of_v<Optional, std::decay_t<U>> &&
-                            !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
-                            !std::is_same_v<std::decay_t<U>, std::optional<T>>>>
+  template <typename U, typename = std::enable_if_t<detail::optional_converts_v<Optional, T, U>>>
   Optional(U&& other) : Optional(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_.reset();

@@ -326,9 +326,10 @@ cdef int _set_exception(_abi.TVMFFIObjectHandle handle) except -2:
 
 cdef bint _is_already_set(_abi.TVMFFIObjectHandle handle) noexcept:
     cdef _abi.TVMFFIErrorCell* cell = _abi.TVMFFIErrorGetCellPtr(handle)
+    cdef size_t size = <size_t>len(_ALREADY_SET_KIND)
     return (
-        cell.kind.size == 18
-        and memcmp(cell.kind.data, <const char*>_ALREADY_SET_KIND, 18) == 0
+        cell.kind.size == size
+        and memcmp(cell.kind.data, <const char*>_ALREADY_SET_KIND, size) == 0
     )
 
 
