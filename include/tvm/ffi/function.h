@@ -380,6 +380,7 @@ class TypedFunction<R(Args...)> {
     packed_ = std::move(packed);
     return *this;
   }
+  TSelf& operator=(std::nullptr_t) { return *this = Function(); }
 
   R operator()(Args... args) const {
     if constexpr (std::is_void_v<R>) {

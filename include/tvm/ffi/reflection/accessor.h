@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading what types have registered: fields, methods and attributes.
+//
+// Field addresses are the address of the object's header plus the registered offset.  Pointers to
+// type infos and attribute columns stay valid for the life of the process.
+#ifndef TVM_FFI_REFLECTION_ACCESSOR_H_
+#define TVM_FFI_REFLECTION_ACCESSOR_H_
+
+#include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/native_function.h>
+
+namespace tvm {
+namespace ffi {
+namespace reflection {
+
+constexpr TVMFFIByteArray AsByteArray(const char* text) {
+  return TVMFFIByteArray{text, std::char_traits<char>::length(text)};
+}
+
+// The name of a type attribute and the type of its values.
+template <typename T>
+struct AttrKey {
+  using ValueType = T;
+  const char* name;
+
+  // Nothing when the type lacks the attribute; TypeError when the value is not a T.
+  std::optional<T> ValueFrom(AnyView value) const {
+    if (value == nullptr) return std::nullopt;
+    return value.as_or_throw<T>();
+  }
+};
+
+}  // namespace reflection
+
+// ORDER type-attr
+namespace type_attr {
+inline constexpr reflection::AttrKey<TypedFunction<ObjectRef()>> kNew{"__ffi_new__"};
+inline constexpr reflection::AttrKey<Function> kInit{"__ffi_init__"};
+inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kConvert{"__ffi_convert__"};
+inline constexpr reflection::AttrKey<Any> kConvertTypeSchema{"__ffi_convert_type_schema__"};
+inline constexpr reflection::AttrKey<TypedFunction<ObjectRef(const Object*)>> kShallowCopy{
+    "__ffi_shallow_copy__"};
+inline constexpr reflection::AttrKey<bool> kTypeFinal{"__ffi_type_final__"};
+inline constexpr reflection::AttrKey<reflection::NativeFunctionView<int64_t(const Any&)>> kAnyHash{
+    "__any_hash__"};
+inline constexpr reflection::AttrKey<reflection::NativeFunctionView<bool(const Any&, const Any&)>>
+    kAnyEqual{"__any_equal__"};
+}  // namespace type_attr
+
+namespace reflection {
+
+// Where older sources look for the names.
+namespace type_attr = ::tvm::ffi::type_attr;
+
+namespace detail {
+
+inline std::string_view TextOf(const TVMFFIByteArray& bytes) {
+  return std::string_view(bytes.data, bytes.size);
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoMember(std::string_view text) {
+  ThrowError("RuntimeError", text);
+}
+
+// The entry of this name in the type's own table, or nullptr.
+template <typename Info>
+const Info* FindMember(const Info* infos, int32_t count, std::string_view name) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (TextOf(infos[i].name) == name) return infos + i;
+  }
+  return nullptr;
+}
+
+inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
+  return reinterpret_cast<char*>(ObjectUnsafe::GetHeader(object)) + info->offset;
+}
+
+}  // namespace detail
+
+// A field of the type itself; those of ancestors are not searched.
+inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char* field_name) {
+  const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
+  const TVMFFIFieldInfo* field = detail::FindMember(type->fields, type->num_fields, field_name);
+  if (field == nullptr) {
+    detail::ThrowNoMember("Cannot find field  `" + std::string(field_name) + "` in " +
+                          std::string(type_key));
+  }
+  return field;
+}
+
+// A method of the type itself; those of ancestors are not searched.
+inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const char* method_name) {
+  const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
+  const TVMFFIMethodInfo* method =
+      detail::FindMember(type->methods, type->num_methods, method_name);
+  if (method == nullptr) {
+    detail::ThrowNoMember("Cannot find method " + std::string(method_name) + " in " +
+                          std::string(type_key));
+  }
+  return method;
+}
+
+inline Function GetMethod(std::string_view type_key, const char* method_name) {
+  const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
+  return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
+}
+
+// Stores *value in the field at `address`.  0, or -1 with a pending error.
+inline int CallFieldSetter(const TVMFFIFieldInfo* info, void* address, const TVMFFIAny* value) {
+  if ((info->flags & kTVMFFIFieldFlagBitSetterIsFunctionObj) == 0) {
+    return reinterpret_cast<TVMFFIFieldSetter>(info->setter)(address, value);
+  }
+  TVMFFIAny args[2];
+  detail::SetPointerPayload(args, kTVMFFIOpaquePtr, address);
+  detail::CopyPayload(args + 1, *value);
+  TVMFFIAny result;
+  detail::SetIntPayload(&result, kTVMFFINone, 0);
+  int status = TVMFFIFunctionCall(info->setter, args, 2, &result);
+  if (status == 0) detail::AnyUnsafe::MoveTVMFFIAnyToAny(&result);  // drop what it returned
+  return status;
+}
+
+// The same with the field's default, which must exist.
+inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) {
+  const TVMFFIAny* value = &info->default_value_or_factory;
+  if ((info->flags & kTVMFFIFieldFlagBitMaskDefaultFromFactory) == 0) {
+    return CallFieldSetter(info, address, value);
+  }
+  TVMFFIAny made;
+  detail::SetIntPayload(&made, kTVMFFINone, 0);
+  int status = TVMFFIFunctionCall(value->v_obj, nullptr, 0, &made);
+  if (status != 0) return status;
+  Any owner = detail::AnyUnsafe::MoveTVMFFIAnyToAny(&made);
+  return CallFieldSetter(info, address, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owner));
+}
+
+inline void SetFieldToDefault(const TVMFFIFieldInfo* info, void* address) {
+  detail::CheckSafeCall(CallFieldSetterToDefault(info, address));
+}
+
+// Reads one field of objects.
+class FieldGetter {
+ public:
+  explicit FieldGetter(const TVMFFIFieldInfo* info) : info_(info) {}
+  FieldGetter(std::string_view type_key, const char* field_name)
+      : FieldGetter(GetFieldInfo(type_key, field_name)) {}
+
+  Any operator()(const Object* object) const {
+    Any value;
+    detail::CheckSafeCall(info_->getter(detail::FieldAddress(object, info_),
+                                        detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value)));
+    return value;
+  }
+  Any operator()(const ObjectPtr<Object>& object) const { return operator()(object.get()); }
+  Any operator()(const ObjectRef& object) const { return operator()(object.get()); }
+
+ private:
+  const TVMFFIFieldInfo* info_;
+};
+
+// Writes one field of objects, whether users may write it or not.
+class FieldSetter {
+ public:
+  explicit FieldSetter(const TVMFFIFieldInfo* info) : info_(info) {}
+  FieldSetter(std::string_view type_key, const char* field_name)
+      : FieldSetter(GetFieldInfo(type_key, field_name)) {}
+
+  void operator()(const Object* object, AnyView value) const {
+    TVMFFIAny raw = value.CopyToTVMFFIAny();
+    detail::CheckSafeCall(CallFieldSetter(info_, detail::FieldAddress(object, info_), &raw));
+  }
+  void operator()(const ObjectPtr<Object>& object, AnyView value) const {
+    operator()(object.get(), value);
+  }
+  void operator()(const ObjectRef& object, AnyView value) const { operator()(object.get(), value); }
+
+ private:
+  const TVMFFIFieldInfo* info_;
+};
+
+// One attribute of all types.
+class TypeAttrColumn {
+ public:
+  explicit TypeAttrColumn(std::string_view name) : column_(detail::FindAttrColumn(name)) {
+    if (column_ == nullptr) {
+      detail::ThrowNoMember("Cannot find type attribute " + std::string(name));
+    }
+  }
+  template <typename T>
+  explicit TypeAttrColumn(const AttrKey<T>& key) : TypeAttrColumn(std::string_view(key.name)) {}
+
+  // None when the type lacks the attribute; ancestors are not consulted.
+  AnyView operator[](int32_t type_index) const {
+    const TVMFFIAny* value = detail::FindAttr(column_, type_index);
+    return value != nullptr ? AnyView::CopyFromTVMFFIAny(*value) : AnyView();
+  }
+
+ private:
+  const TVMFFITypeAttrColumn* column_;
+};
+
+// Calls callback(const TVMFFIFieldInfo*) for the fields of all ancestors, farthest first, and then
+// the type's own, until it returns true.  Returns whether it did.
+template <typename Callback>
+bool ForEachFieldInfoWithEarlyStop(const TypeInfo* type, Callback&& callback) {
+  // ffi.Object, at depth 0, has no fields.
+  for (int32_t depth = 1; depth <= type->type_depth; ++depth) {
+    const TypeInfo* owner = depth < type->type_depth ? type->type_ancestors[depth] : type;
+    for (int32_t i = 0; i < owner->num_fields; ++i) {
+      if (callback(owner->fields + i)) return true;
+    }
+  }
+  return false;
+}
+
+template <typename Callback>
+void ForEachFieldInfo(const TypeInfo* type, Callback&& callback) {
+  ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {
+    callback(field);
+    return false;
+  });
+}
+
+}  // namespace reflection
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_REFLECTION_ACCESSOR_H_

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Making objects by reflection: an empty object, then its fields by name.
+#ifndef TVM_FFI_REFLECTION_CREATOR_H_
+#define TVM_FFI_REFLECTION_CREATOR_H_
+
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/reflection/accessor.h>
+
+namespace tvm {
+namespace ffi {
+
+namespace reflection {
+namespace detail {
+
+// The type's "__ffi_new__" function, or nullptr.
+inline const TVMFFIAny* FindNew(int32_t type_index) {
+  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kNew.name);
+  return FindAttr(column, type_index);
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowForType(const char* kind, const TypeInfo* type,
+                                                       std::string_view before,
+                                                       std::string_view after) {
+  MessageStream text;
+  text << before << TextOf(type->type_key) << after;
+  ThrowError(kind, text);
+}
+
+}  // namespace detail
+}  // namespace reflection
+
+// Whether objects of the type can be made without arguments.
+inline bool HasCreator(const TypeInfo* type) {
+  if (type->metadata != nullptr && type->metadata->creator != nullptr) return true;
+  return reflection::detail::FindNew(type->type_index) != nullptr;
+}
+
+// A new object with its fields as the default constructor leaves them; RuntimeError when the type
+// has no such constructor.
+inline ObjectPtr<Object> CreateEmptyObject(const TypeInfo* type) {
+  if (type->metadata != nullptr && type->metadata->creator != nullptr) {
+    TVMFFIObjectHandle handle;
+    detail::CheckSafeCall(type->metadata->creator(&handle));
+    return detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(static_cast<TVMFFIObject*>(handle));
+  }
+  if (const TVMFFIAny* create = reflection::detail::FindNew(type->type_index)) {
+    ObjectRef object =
+        AnyView::CopyFromTVMFFIAny(*create).cast<Function>()().template cast<ObjectRef>();
+    return detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(object));
+  }
+  reflection::detail::ThrowForType(
+      "RuntimeError", type, "Type `",
+      "` does not support reflection creation (no native creator or __ffi_new__ type attr)");
+}
+
+namespace reflection {
+
+// Makes objects of one type from named field values.
+class ObjectCreator {
+ public:
+  explicit ObjectCreator(std::string_view type_key)
+      : ObjectCreator(TVMFFIGetTypeInfo(TypeKeyToIndex(type_key))) {}
+  explicit ObjectCreator(const TypeInfo* type) : type_(type) {
+    if (HasCreator(type)) return;
+    detail::ThrowForType("RuntimeError", type, "Type `",
+                         "` does not support default constructor, as a result cannot be created "
+                         "via reflection");
+  }
+
+  // Fields that are not named get their default; TypeError when one has none, or when a name is
+  // not a field's.
+  Any operator()(const Map<String, Any>& fields) const {
+    ObjectPtr<Object> object = CreateEmptyObject(type_);
+    size_t used = 0;
+    ForEachFieldInfo(type_, [&](const TVMFFIFieldInfo* field) {
+      if (SetField(object.get(), field, fields)) ++used;
+    });
+    if (used < fields.size()) ThrowUnknown(fields);
+    return ObjectRef(std::move(object));
+  }
+
+ private:
+  bool SetField(const Object* object, const TVMFFIFieldInfo* field,
+                const Map<String, Any>& fields) const {
+    void* address = detail::FieldAddress(object, field);
+    auto found = fields.find(String(field->name));
+    if (found != fields.end()) {
+      Any value = (*found).second;
+      detail::CheckSafeCall(
+          CallFieldSetter(field, address, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value)));
+      return true;
+    }
+    if ((field->flags & kTVMFFIFieldFlagBitMaskHasDefault) == 0) {
+      detail::ThrowForType(
+          "TypeError", type_,
+          "Required field `" + std::string(detail::TextOf(field->name)) + "` not set in type `",
+          "`");
+    }
+    SetFieldToDefault(field, address);
+    return false;
+  }
+
+  [[noreturn]] void ThrowUnknown(const Map<String, Any>& fields) const {
+    std::string unknown;
+    for (const auto& entry : fields) {
+      bool is_field = ForEachFieldInfoWithEarlyStop(
+          type_, [&](const TVMFFIFieldInfo* field) { return entry.first == String(field->name); });
+      if (!is_field) unknown = entry.first;
+    }
+    detail::ThrowForType("TypeError", type_, "Type `", "` does not have field `" + unknown + "`");
+  }
+
+  const TypeInfo* type_;
+};
+
+namespace detail {
+
+// The body of "__ffi_convert__".
+template <typename T>
+Any FFIConvertFromAnyViewToObjectRef(AnyView value) {
+  std::optional<T> converted = value.try_cast<T>();
+  if (!converted.has_value()) {
+    ThrowTypeError("Cannot cast from `" + value.GetTypeKey() + "` to `" + Type2Str<T>::v() + "`");
+  }
+  return Any(*std::move(converted));
+}
+
+}  // namespace detail
+}  // namespace reflection
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_REFLECTION_CREATOR_H_

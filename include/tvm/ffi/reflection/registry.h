@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registration of global functions, types with their fields and methods, and type attributes.
+//
+//   TVM_FFI_STATIC_INIT_BLOCK() {
+//     namespace refl = tvm::ffi::reflection;
+//     refl::GlobalDef().def("my.add", [](int a, int b) { return a + b; }, "Adds.");
+//     refl::ObjectDef<PairObj>().def(refl::init<int, int>()).def_ro("first", &PairObj::first);
+//   }
+#ifndef TVM_FFI_REFLECTION_REGISTRY_H_
+#define TVM_FFI_REFLECTION_REGISTRY_H_
+
+#include <tvm/ffi/reflection/registry_detail.h>
+
+namespace tvm {
+namespace ffi {
+namespace reflection {
+
+// Registers global functions; a name that is taken is a RuntimeError.
+class GlobalDef {
+ public:
+  // A callable with convertible parameters.
+  template <typename F, typename... Extra>
+  GlobalDef& def(const char* name, F&& f, Extra&&... extra) {
+    return Register(name, detail::SchemaOf<F>(),
+                    detail::MethodFunction(std::forward<F>(f), std::string(name)), extra...);
+  }
+  // A callable that takes (PackedArgs, Any*).
+  template <typename F, typename... Extra>
+  GlobalDef& def_packed(const char* name, F f, Extra&&... extra) {
+    return Register(name, detail::SchemaOfKey(StaticTypeKey::kTVMFFIFunction),
+                    Function::FromPacked(std::move(f)), extra...);
+  }
+  // A member function, whose first parameter is then the object, or a callable.
+  template <typename F, typename... Extra>
+  GlobalDef& def_method(const char* name, F&& f, Extra&&... extra) {
+    return def(name, std::forward<F>(f), std::forward<Extra>(extra)...);
+  }
+
+ private:
+  template <typename... Extra>
+  GlobalDef& Register(const char* name, const std::string& schema, const Function& function,
+                      const Extra&... extra) {
+    MethodInfoBuilder info = detail::MakeMethodInfo(name, 0, function, extra...);
+    std::string metadata = detail::FinishMetadata(&info, schema);
+    info.metadata = detail::ToByteArray(metadata);
+    detail::CheckSafeCall(TVMFFIFunctionSetGlobalFromMethodInfo(&info, 0));
+    return *this;
+  }
+};
+
+// Creates the column, so that clients may look it up before anybody has a value for it.
+inline void EnsureTypeAttrColumn(std::string_view name) {
+  TVMFFIByteArray bytes{name.data(), name.size()};
+  TVMFFIAny none;
+  detail::SetIntPayload(&none, kTVMFFINone, 0);
+  detail::CheckSafeCall(TVMFFITypeRegisterAttr(kTVMFFINone, &bytes, &none));
+}
+template <typename T>
+void EnsureTypeAttrColumn(const AttrKey<T>& key) {
+  EnsureTypeAttrColumn(std::string_view(key.name));
+}
+
+namespace detail {
+
+inline void RegisterTypeAttr(int32_t type_index, const char* name, AnyView value) {
+  TVMFFIByteArray bytes = AsByteArray(name);
+  TVMFFIAny raw = value.CopyToTVMFFIAny();
+  CheckSafeCall(TVMFFITypeRegisterAttr(type_index, &bytes, &raw));
+}
+
+// A value as it is, a callable as a Function named `full_name`.
+template <typename T>
+Any AttrValue(T&& value, const std::string& full_name) {
+  using Plain = std::decay_t<T>;
+  if constexpr (std::is_same_v<Plain, Any> || TypeTraits<Plain>::convert_enabled) {
+    return Any(std::forward<T>(value));
+  } else {
+    return MethodFunction(std::forward<T>(value), full_name);
+  }
+}
+
+inline std::string MemberName(const char* type_key, const char* name) {
+  return std::string(type_key) + "." + name;
+}
+
+template <typename Class, typename Ref>
+void RegisterConvert(int32_t type_index) {
+  RegisterTypeAttr(type_index, type_attr::kConvert.name,
+                   Function::FromTyped(&FFIConvertFromAnyViewToObjectRef<Ref>,
+                                       MemberName(Class::_type_key, type_attr::kConvert.name)));
+}
+
+}  // namespace detail
+
+// Registers a type: its metadata when constructed, its members with def..., and when the statement
+// ends what follows from the class itself: how objects are made and copied.
+template <typename Class>
+class ObjectDef {
+ public:
+  template <typename... Extra>
+  explicit ObjectDef(const Extra&... extra) : type_index_(Class::_GetOrAllocRuntimeTypeIndex()) {
+    static_assert(std::is_base_of_v<Object, Class>, "ObjectDef registers classes of objects");
+    TVMFFITypeMetadata metadata{};
+    metadata.total_size = static_cast<int32_t>(sizeof(Class));
+    metadata.structural_eq_hash_kind = Class::_type_s_eq_hash_kind;
+    if constexpr (detail::has_creator_v<Class>) {
+      metadata.creator = &detail::CreateDefaultHandle<Class>;
+    }
+    (ApplyTypeExtra(&metadata, extra), ...);
+    detail::CheckSafeCall(TVMFFITypeRegisterMetadata(type_index_, &metadata));
+  }
+  ObjectDef(const ObjectDef&) = delete;
+  ObjectDef& operator=(const ObjectDef&) = delete;
+  // Throws what registration throws, unless a def has thrown already.
+  ~ObjectDef() noexcept(false) {
+    if (std::uncaught_exceptions() == exceptions_before_) RegisterDerivedAttrs();
+  }
+
+  // A field that users read.
+  template <typename T, typename BaseClass, typename... Extra>
+  ObjectDef& def_ro(const char* name, T BaseClass::* member, const Extra&... extra) {
+    RegisterField(name, member, 0, extra...);
+    return *this;
+  }
+  // A field that users read and write.
+  template <typename T, typename BaseClass, typename... Extra>
+  ObjectDef& def_rw(const char* name, T BaseClass::* member, const Extra&... extra) {
+    static_assert(Class::_type_mutable, "only mutable classes have writable fields");
+    RegisterField(name, member, kTVMFFIFieldFlagBitMaskWritable, extra...);
+    return *this;
+  }
+  // A method: a member function, or a callable whose first parameter is the object.
+  template <typename F, typename... Extra>
+  ObjectDef& def(const char* name, F&& f, const Extra&... extra) {
+    RegisterMethod(name, 0, std::forward<F>(f), extra...);
+    return *this;
+  }
+  template <typename F, typename... Extra>
+  ObjectDef& def_static(const char* name, F&& f, const Extra&... extra) {
+    RegisterMethod(name, kTVMFFIFieldFlagBitMaskIsStaticMethod, std::forward<F>(f), extra...);
+    return *this;
+  }
+  // The constructor.
+  template <typename... Args, typename... Extra>
+  ObjectDef& def(init<Args...>, const Extra&... extra) {
+    has_init_ = true;
+    Function function = RegisterMethod(type_attr::kInit.name, kTVMFFIFieldFlagBitMaskIsStaticMethod,
+                                       &init<Args...>::template Execute<Class>, extra...);
+    detail::RegisterTypeAttr(type_index_, type_attr::kInit.name, function);
+    return *this;
+  }
+  // A value or a callable.
+  template <typename T>
+  ObjectDef& def_type_attr(const char* name, T&& value) {
+    detail::RegisterTypeAttr(
+        type_index_, name,
+        detail::AttrValue(std::forward<T>(value), detail::MemberName(Class::_type_key, name)));
+    return *this;
+  }
+  template <typename T, typename Value>
+  ObjectDef& def_type_attr(const AttrKey<T>& key, Value&& value) {
+    return def_type_attr(key.name, std::forward<Value>(value));
+  }
+  // Conversion from other values as Ref's traits do it.
+  template <typename Ref>
+  ObjectDef& def_convert() {
+    detail::RegisterConvert<Class, Ref>(type_index_);
+    return *this;
+  }
+
+ protected:
+  template <typename T, typename BaseClass, typename... Extra>
+  void RegisterField(const char* name, T BaseClass::* member, int64_t flags,
+                     const Extra&... extra) {
+    static_assert(std::is_base_of_v<BaseClass, Class>, "the field belongs to another class");
+    using Value = std::remove_cv_t<T>;
+    FieldInfoBuilder info{};
+    info.name = AsByteArray(name);
+    info.flags = flags;
+    info.size = static_cast<int64_t>(sizeof(T));
+    info.alignment = static_cast<int64_t>(alignof(T));
+    info.offset = GetFieldByteOffsetToObject<Class>(static_cast<T Class::*>(member));
+    info.getter = &detail::GetField<Value>;
+    info.setter = reinterpret_cast<void*>(&detail::SetField<Value>);
+    detail::SetIntPayload(&info.default_value_or_factory, kTVMFFINone, 0);
+    info.field_static_type_index = TypeToFieldStaticTypeIndex<Value>::value;
+    (detail::ApplyExtra(&info, extra), ...);
+    std::string metadata = detail::FinishMetadata(&info, detail::TypeSchema<Value>::v());
+    info.metadata = detail::ToByteArray(metadata);
+    detail::CheckSafeCall(TVMFFITypeRegisterField(type_index_, &info));
+  }
+  template <typename F, typename... Extra>
+  Function RegisterMethod(const char* name, int64_t flags, F&& f, const Extra&... extra) {
+    Function function =
+        detail::MethodFunction(std::forward<F>(f), detail::MemberName(Class::_type_key, name));
+    RegisterMethodFunction(name, flags, function, detail::SchemaOf<F>(), extra...);
+    return function;
+  }
+  template <typename... Extra>
+  void RegisterMethodFunction(const char* name, int64_t flags, const Function& function,
+                              const std::string& schema, const Extra&... extra) {
+    MethodInfoBuilder info = detail::MakeMethodInfo(name, flags, function, extra...);
+    std::string metadata = detail::FinishMetadata(&info, schema);
+    info.metadata = detail::ToByteArray(metadata);
+    detail::CheckSafeCall(TVMFFITypeRegisterMethod(type_index_, &info));
+  }
+
+  int32_t type_index_;
+  bool has_init_ = false;  // or the user declined one
+
+ private:
+  template <typename Extra>
+  void ApplyTypeExtra(TVMFFITypeMetadata* metadata, const Extra& extra) {
+    if constexpr (detail::is_init_v<Extra>) {
+      has_init_ = true;
+    } else if constexpr (!std::is_base_of_v<InfoTrait, Extra>) {
+      metadata->doc = AsByteArray(extra);
+    }
+  }
+  void RegisterDerivedAttrs() {
+    if constexpr (std::is_copy_constructible_v<Class>) {
+      auto copy = [](const Class* self) -> ObjectRef {
+        return ObjectRef(ObjectPtr<Object>(make_object<Class>(*self)));
+      };
+      def_type_attr(type_attr::kShallowCopy, copy);
+    }
+    if constexpr (detail::has_creator_v<Class>) {
+      def_type_attr(type_attr::kNew, [] { return ObjectRef(detail::CreateDefault<Class>()); });
+    }
+    if (!has_init_) {
+      auto register_init = Function::GetGlobal("ffi._RegisterFFIInit");
+      if (register_init.has_value()) (*register_init)(type_index_);
+    }
+    def_type_attr(type_attr::kTypeFinal, Class::_type_final);
+  }
+
+  int exceptions_before_ = std::uncaught_exceptions();
+};
+
+// Registers attributes of a type that is registered elsewhere.
+template <typename Class>
+class TypeAttrDef {
+ public:
+  TypeAttrDef() : type_index_(Class::_GetOrAllocRuntimeTypeIndex()) {}
+
+  // A value or a callable.
+  template <typename T>
+  TypeAttrDef& def(const char* name, T&& value) {
+    detail::RegisterTypeAttr(
+        type_index_, name,
+        detail::AttrValue(std::forward<T>(value), detail::MemberName(Class::_type_key, name)));
+    return *this;
+  }
+  template <typename T, typename Value>
+  TypeAttrDef& def(const AttrKey<T>& key, Value&& value) {
+    return def(key.name, std::forward<Value>(value));
+  }
+  template <typename T>
+  TypeAttrDef& attr(const char* name, const T& value) {
+    detail::RegisterTypeAttr(type_index_, name, AnyView(value));
+    return *this;
+  }
+  template <typename T>
+  TypeAttrDef& attr(const AttrKey<T>& key, const T& value) {
+    return attr(key.name, value);
+  }
+  // A function that callers reach without packing their arguments.
+  template <auto kFunction, typename FType>
+  TypeAttrDef& native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
+    return attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());
+  }
+  template <typename Ref>
+  TypeAttrDef& def_convert() {
+    detail::RegisterConvert<Class, Ref>(type_index_);
+    return *this;
+  }
+
+ private:
+  int32_t type_index_;
+};
+
+}  // namespace reflection
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_REFLECTION_REGISTRY_H_
