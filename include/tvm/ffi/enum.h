@@ -6,14 +6,12 @@
 #ifndef TVM_FFI_ENUM_H_
 #define TVM_FFI_ENUM_H_
 
+#include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
+#include <tvm/ffi/reflection/accessor.h>
 
 namespace tvm {
 namespace ffi {
-
-namespace type_attr {
-inline constexpr const char* kEnumState = "__ffi_enum__";
-}  // namespace type_attr
 
 class Enum;
 
@@ -41,7 +39,7 @@ class EnumObj : public Object {
 
 class Enum : public ObjectRef {
  public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Enum, ObjectRef, EnumObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Enum, ObjectRef, EnumObj);
 };
 
 // The integer index is the value.
@@ -53,7 +51,7 @@ class IntEnumObj : public EnumObj {
 
 class IntEnum : public Enum {
  public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(IntEnum, Enum, IntEnumObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
 };
 
 // The string index is the value.
@@ -65,24 +63,27 @@ class StrEnumObj : public EnumObj {
 
 class StrEnum : public Enum {
  public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(StrEnum, Enum, StrEnumObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
 };
 
 // All instances of one type.
 class EnumStateObj : public Object {
  public:
-  List<Enum> entries;
-  ObjectRef indexes;  // a Dict: entries by integer and by string
-  ObjectRef attrs;    // a Dict: one column for each attribute of the instances
+  List<ObjectRef> entries;                   // in order of definition
+  Dict<Any, ObjectRef> indexes;              // entries by integer and by string
+  Dict<String, Dict<ObjectRef, Any>> attrs;  // for each attribute: its value by entry
 
-  static constexpr bool _type_mutable = true;
-  TVM_FFI_DECLARE_OBJECT_INFO("ffi.EnumState", EnumStateObj, Object);
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.EnumState", EnumStateObj, Object);
 };
 
 class EnumState : public ObjectRef {
  public:
-  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(EnumState, ObjectRef, EnumStateObj);
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(EnumState, ObjectRef, EnumStateObj);
 };
+
+namespace type_attr {
+inline constexpr reflection::AttrKey<EnumState> kEnumState{"__ffi_enum__"};
+}  // namespace type_attr
 
 static_assert(sizeof(EnumObj) == 48 && sizeof(IntEnumObj) == 48 && sizeof(StrEnumObj) == 48 &&
                   sizeof(EnumStateObj) == 48,
@@ -99,21 +100,18 @@ namespace detail {
 
 // The type's state; nullptr when it has no instances yet.
 inline const EnumStateObj* FindEnumState(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kEnumState);
+  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kEnumState.name);
   const TVMFFIAny* state = FindAttr(column, type_index);
   if (state == nullptr || !HoldsInstance<EnumStateObj>(state)) return nullptr;
   return ObjectUnsafe::RawObjectPtrFromUnowned<EnumStateObj>(state->v_obj);
 }
 
-// The first instance that matches, or a null reference.
-template <typename F>
-Enum FindEnumInstance(int32_t type_index, F&& matches) {
-  if (const EnumStateObj* state = FindEnumState(type_index)) {
-    for (const Enum& entry : state->entries) {
-      if (matches(*entry.get())) return entry;
-    }
-  }
-  return Enum();
+// The instance with this index, an int or a string, or a null reference.
+inline ObjectRef FindEnumInstance(int32_t type_index, const Any& index) {
+  const EnumStateObj* state = FindEnumState(type_index);
+  if (state == nullptr) return ObjectRef();
+  auto found = state->indexes.find(index);
+  return found != state->indexes.end() ? (*found).second : ObjectRef();
 }
 
 template <typename Cls, bool = std::is_base_of_v<ObjectRef, Cls>>
@@ -130,17 +128,15 @@ struct EnumClass<Cls, false> {
 }  // namespace detail
 
 inline Enum EnumObj::_GetByIntIndex(int32_t type_index, int64_t index) {
-  Enum entry = detail::FindEnumInstance(
-      type_index, [&](const EnumObj& candidate) { return candidate._int_index == index; });
+  ObjectRef entry = detail::FindEnumInstance(type_index, index);
   if (!entry.defined()) detail::ThrowNoEnumInstance(type_index, std::to_string(index));
-  return entry;
+  return entry.as_or_throw<Enum>();
 }
 
 inline Enum EnumObj::_GetByStrIndex(int32_t type_index, const String& index) {
-  Enum entry = detail::FindEnumInstance(
-      type_index, [&](const EnumObj& candidate) { return candidate._str_index == index; });
+  ObjectRef entry = detail::FindEnumInstance(type_index, index);
   if (!entry.defined()) detail::ThrowNoEnumInstance(type_index, index);
-  return entry;
+  return entry.as_or_throw<Enum>();
 }
 
 template <typename Cls>

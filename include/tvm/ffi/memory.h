@@ -76,6 +76,10 @@ class ObjAllocatorBase {
     TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
     header->combined_ref_count = kCombinedRefCountBothOne;
     header->type_index = T::RuntimeTypeIndex();
+    // The file's static initialization may not have reached the type's index yet.
+    if (TVM_FFI_PREDICT_FALSE(header->type_index == 0)) {
+      header->type_index = T::_GetOrAllocRuntimeTypeIndex();
+    }
     header->__padding = 0;
     header->deleter = deleter;
     return ObjectUnsafe::ObjectPtrFromOwned<T>(header);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// EnumDef: defines one instance of an enumeration and its attributes.
+//
+//   TVM_FFI_STATIC_INIT_BLOCK() {
+//     refl::EnumDef<ColorObj>("RED").set_attr("wavelength_nm", 700);
+//     refl::EnumDef<LevelObj>("HIGH", 3);  // LevelObj derives from IntEnumObj
+//   }
+#ifndef TVM_FFI_REFLECTION_ENUM_DEF_H_
+#define TVM_FFI_REFLECTION_ENUM_DEF_H_
+
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/reflection/registry.h>
+
+namespace tvm {
+namespace ffi {
+namespace reflection {
+namespace detail {
+
+// The state of a type's instances, made and registered on first use.
+inline EnumState GetOrMakeEnumState(int32_t type_index) {
+  AnyView value = TypeAttrColumn(type_attr::kEnumState)[type_index];
+  if (value == nullptr) {
+    auto state = ObjectUnsafe::ObjectRefFromObjectPtr<EnumState>(make_object<EnumStateObj>());
+    RegisterTypeAttr(type_index, type_attr::kEnumState.name, state);
+    return state;
+  }
+  // By its own index, not the class's: static initialization may not have reached that one.
+  if (value.type_index() != EnumStateObj::_GetOrAllocRuntimeTypeIndex()) {
+    TVM_FFI_THROW(TypeError) << "Expected `ffi.EnumState` in enum state column, but got `"
+                             << value.GetTypeKey() << "`";
+  }
+  return ObjectUnsafe::ObjectRefFromObjectPtr<EnumState>(
+      ObjectUnsafe::ObjectPtrFromUnowned<Object>(value.CopyToTVMFFIAny().v_obj));
+}
+
+// Adds an instance under both of its indices.
+inline void AddEnumInstance(int32_t type_index, const EnumState& state, const ObjectRef& entry,
+                            int64_t int_index, const String& str_index) {
+  if (state->indexes.count(int_index) != 0 || state->indexes.count(str_index) != 0) {
+    TVM_FFI_THROW(ValueError) << "Duplicate enum index for type `" << TypeIndexToTypeKey(type_index)
+                              << "`";
+  }
+  List<ObjectRef> entries = state->entries;
+  Dict<Any, ObjectRef> indexes = state->indexes;
+  entries.push_back(entry);
+  indexes.Set(int_index, entry);
+  indexes.Set(str_index, entry);
+}
+
+}  // namespace detail
+
+// EnumCls is the class of the objects, or of references to them.
+template <typename EnumCls>
+class EnumDef {
+  using ObjectClass = typename detail::EnumClass<EnumCls>::Object;
+  static_assert(std::is_base_of_v<EnumObj, ObjectClass>, "EnumDef defines instances of enums");
+
+ public:
+  // The integer index is the number of instances so far.
+  explicit EnumDef(const char* name) : EnumDef(name, State()) {}
+  // The integer index is the value.
+  template <typename Int, typename = std::enable_if_t<std::is_integral_v<Int>>>
+  EnumDef(const char* name, Int value) : EnumDef(name, static_cast<int64_t>(value), State()) {
+    static_assert(std::is_base_of_v<IntEnumObj, ObjectClass>, "only an IntEnum has values");
+  }
+
+  // Replaces what an earlier call has set.
+  template <typename T>
+  EnumDef& set_attr(const char* name, T&& value) {
+    String key(name);
+    Dict<String, Dict<ObjectRef, Any>> attrs = state_->attrs;
+    auto column = attrs.Get(key);
+    if (!column.has_value()) {
+      column = Dict<ObjectRef, Any>();
+      attrs.Set(key, *column);
+    }
+    column->Set(entry_, detail::AttrValue(std::forward<T>(value), name));
+    return *this;
+  }
+  template <typename T, typename Value>
+  EnumDef& set_attr(const AttrKey<T>& key, Value&& value) {
+    return set_attr(key.name, std::forward<Value>(value));
+  }
+  // A function that callers reach without packing their arguments.
+  template <auto kFunction, typename FType>
+  EnumDef& set_native_fn_attr(const AttrKey<NativeFunctionView<FType>>& key) {
+    return set_attr(key.name, NativeFunctionView<FType>::template FromNative<kFunction>());
+  }
+
+  static bool IsDefined(const String& name) { return State()->indexes.count(name) != 0; }
+
+ private:
+  EnumDef(const char* name, const EnumState& state)
+      : EnumDef(name, static_cast<int64_t>(state->entries.size()), state) {}
+  EnumDef(const char* name, int64_t index, EnumState state) : state_(std::move(state)) {
+    ObjectPtr<ObjectClass> entry = make_object<ObjectClass>();
+    entry->_int_index = index;
+    entry->_str_index = String(name);
+    entry_ = ObjectRef(ObjectPtr<Object>(std::move(entry)));
+    detail::AddEnumInstance(TypeIndex(), state_, entry_, index, String(name));
+  }
+  static int32_t TypeIndex() { return ObjectClass::_GetOrAllocRuntimeTypeIndex(); }
+  static EnumState State() { return detail::GetOrMakeEnumState(TypeIndex()); }
+
+  EnumState state_;
+  ObjectRef entry_;
+};
+
+}  // namespace reflection
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_REFLECTION_ENUM_DEF_H_

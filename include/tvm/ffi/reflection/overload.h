@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// OverloadObjectDef: ObjectDef whose methods may have several signatures under one name.
+//
+// The overloads of a name are one Function that tries them in order of registration.  Each keeps
+// its own entry in the type's method table, with its own signature.
+#ifndef TVM_FFI_REFLECTION_OVERLOAD_H_
+#define TVM_FFI_REFLECTION_OVERLOAD_H_
+
+#include <tvm/ffi/reflection/registry.h>
+
+namespace tvm {
+namespace ffi {
+namespace reflection {
+namespace detail {
+
+// A typed callable without its type.  Never leaves the library, so it needs no type index.
+class OverloadBase : public Object {
+ public:
+  // Why arguments do not fit: the first that does not, or their number when there is none.
+  struct Mismatch {
+    int position = 0;
+    std::string (*describe)(const TVMFFIAny*) = nullptr;
+  };
+  using FCall = void (*)(const OverloadBase*, const char* name, const AnyView*, int32_t, Any*);
+  // False, with the reason, when the arguments do not fit; an error that the callable throws
+  // passes. Without a place for the result it only tries to convert.
+  using FTryCall = bool (*)(const OverloadBase*, const AnyView*, int32_t, Any*, Mismatch*);
+
+  FCall call = nullptr;
+  FTryCall try_call = nullptr;
+  const TypeTextFunction* names = nullptr;  // as in CallFrame
+  int32_t num_parameters = 0;
+};
+
+// One converted argument on its way into a call.
+template <typename T>
+class OverloadArgument {
+ public:
+  bool Load(const TVMFFIAny* arg) {
+    value_ = TypeTraits<T>::TryCastFromAnyView(arg);
+    return value_.has_value();
+  }
+  T Take() { return *std::move(value_); }
+  static std::string Describe(const TVMFFIAny* arg) {
+    return TypeTraits<T>::GetMismatchTypeInfo(arg);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <>
+class OverloadArgument<AnyView> {
+ public:
+  bool Load(const TVMFFIAny* arg) {
+    value_ = AnyView::CopyFromTVMFFIAny(*arg);
+    return true;
+  }
+  AnyView Take() const { return value_; }
+  static std::string Describe(const TVMFFIAny*) { return std::string(); }
+
+ private:
+  AnyView value_;
+};
+
+template <typename T>
+using OverloadArgumentOf =
+    OverloadArgument<std::conditional_t<is_any_v<std::remove_const_t<std::remove_reference_t<T>>>,
+                                        AnyView, std::remove_const_t<std::remove_reference_t<T>>>>;
+
+template <typename F>
+class TypedOverload : public OverloadBase {
+  using Info = FunctionInfo<F>;
+
+ public:
+  explicit TypedOverload(F f) : callable_(std::move(f)) {
+    call = Call;
+    try_call = [](const OverloadBase* self, const AnyView* args, int32_t num_args, Any* rv,
+                  Mismatch* why) {
+      return static_cast<const TypedOverload*>(self)->TryCall(
+          static_cast<typename Info::FType*>(nullptr), std::make_index_sequence<Info::num_args>(),
+          args, num_args, rv, why);
+    };
+    names = SignatureNamesOf<typename Info::FType>::value;
+    num_parameters = static_cast<int32_t>(Info::num_args);
+  }
+
+ private:
+  static void Call(const OverloadBase* self, const char* name, const AnyView* args,
+                   int32_t num_args, Any* rv) {
+    TVMFFIAny result;
+    SetIntPayload(&result, kTVMFFINone, 0);
+    CallTyped(static_cast<const TypedOverload*>(self)->callable_, name,
+              reinterpret_cast<const TVMFFIAny*>(args), num_args, &result);
+    *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
+  }
+
+  template <typename R, typename... Args, size_t... I>
+  bool TryCall(R (*)(Args...), std::index_sequence<I...>, const AnyView* packed, int32_t num_args,
+               Any* rv, Mismatch* why) const {
+    if (num_args != num_parameters) return false;
+    [[maybe_unused]] const auto* raw = reinterpret_cast<const TVMFFIAny*>(packed);
+    std::tuple<OverloadArgumentOf<Args>...> args;
+    bool fits = (LoadOrExplain(&std::get<I>(args), raw + I, static_cast<int>(I), why) && ...);
+    if (!fits || rv == nullptr) return fits;
+    if constexpr (std::is_void_v<R>) {
+      callable_(std::get<I>(args).Take()...);
+    } else {
+      *rv = Any(callable_(std::get<I>(args).Take()...));
+    }
+    return true;
+  }
+  template <typename Argument>
+  static bool LoadOrExplain(Argument* argument, const TVMFFIAny* raw, int position, Mismatch* why) {
+    if (argument->Load(raw)) return true;
+    why->position = position;
+    why->describe = &Argument::Describe;
+    return false;
+  }
+
+  F callable_;
+};
+
+template <typename F>
+ObjectPtr<OverloadBase> CreateNewOverload(F&& f) {
+  auto callable = AsCallable(std::forward<F>(f));
+  return make_object<TypedOverload<decltype(callable)>>(std::move(callable));
+}
+
+// The packed callable behind an overloaded name.
+class OverloadedFunction {
+ public:
+  explicit OverloadedFunction(std::string name) : name_(std::move(name)) {}
+
+  void Add(ObjectPtr<OverloadBase> overload) { overloads_.push_back(std::move(overload)); }
+
+  void operator()(PackedArgs args, Any* rv) const {
+    if (overloads_.size() == 1) {
+      const OverloadBase* only = overloads_[0].get();
+      only->call(only, name_.c_str(), args.data(), args.size(), rv);
+      return;
+    }
+    for (const auto& overload : overloads_) {
+      OverloadBase::Mismatch why;
+      if (overload->try_call(overload.get(), args.data(), args.size(), rv, &why)) return;
+    }
+    ThrowNoMatch(args);
+  }
+
+ private:
+  [[noreturn]] TVM_FFI_FAILURE_ void ThrowNoMatch(PackedArgs args) const {
+    MessageStream text;
+    text << "No matching overload found when calling: `" << name_ << "` with " << args.size()
+         << " arguments:";
+    for (size_t i = 0; i < overloads_.size(); ++i) {
+      text << "\nOverload #" << i << ": ";
+      Explain(*overloads_[i], args, &text);
+    }
+    ThrowError("TypeError", text);
+  }
+  void Explain(const OverloadBase& overload, PackedArgs args, MessageStream* text) const {
+    OverloadBase::Mismatch why;
+    overload.try_call(&overload, args.data(), args.size(), nullptr, &why);
+    if (why.describe == nullptr) {
+      ExplainCall("number of arguments", overload, text);
+      *text << overload.num_parameters << " arguments";
+      return;
+    }
+    const auto* arg = reinterpret_cast<const TVMFFIAny*>(args.data()) + why.position;
+    ExplainCall("type on argument #" + std::to_string(why.position), overload, text);
+    *text << "`" << overload.names[why.position]() << "` but got `" << why.describe(arg) << "`";
+  }
+  void ExplainCall(const std::string& what, const OverloadBase& overload,
+                   MessageStream* text) const {
+    *text << "Mismatched " << what << " when calling: `" << name_ << " ";
+    FormatSignature(overload.names, overload.num_parameters, text);
+    *text << "`. Expected ";
+  }
+
+  std::string name_;
+  std::vector<ObjectPtr<OverloadBase>> overloads_;
+};
+
+}  // namespace detail
+
+// As ObjectDef, for methods and constructors that share names.
+template <typename Class>
+class OverloadObjectDef : private ObjectDef<Class> {
+  using Base = ObjectDef<Class>;
+
+ public:
+  template <typename... Extra>
+  explicit OverloadObjectDef(const Extra&... extra) : Base(extra...) {}
+
+  template <typename T, typename BaseClass, typename... Extra>
+  OverloadObjectDef& def_ro(const char* name, T BaseClass::* member, const Extra&... extra) {
+    Base::def_ro(name, member, extra...);
+    return *this;
+  }
+  template <typename T, typename BaseClass, typename... Extra>
+  OverloadObjectDef& def_rw(const char* name, T BaseClass::* member, const Extra&... extra) {
+    Base::def_rw(name, member, extra...);
+    return *this;
+  }
+  template <typename F, typename... Extra>
+  OverloadObjectDef& def(const char* name, F&& f, const Extra&... extra) {
+    AddOverload(name, 0, std::forward<F>(f), extra...);
+    return *this;
+  }
+  template <typename F, typename... Extra>
+  OverloadObjectDef& def_static(const char* name, F&& f, const Extra&... extra) {
+    AddOverload(name, kTVMFFIFieldFlagBitMaskIsStaticMethod, std::forward<F>(f), extra...);
+    return *this;
+  }
+  template <typename... Args, typename... Extra>
+  OverloadObjectDef& def(init<Args...>, const Extra&... extra) {
+    Function function = AddOverload(type_attr::kInit.name, kTVMFFIFieldFlagBitMaskIsStaticMethod,
+                                    &init<Args...>::template Execute<Class>, extra...);
+    if (!this->has_init_) {
+      detail::RegisterTypeAttr(this->type_index_, type_attr::kInit.name, function);
+    }
+    this->has_init_ = true;
+    return *this;
+  }
+  template <typename Name, typename T>
+  OverloadObjectDef& def_type_attr(const Name& name, T&& value) {
+    Base::def_type_attr(name, std::forward<T>(value));
+    return *this;
+  }
+  template <typename Ref>
+  OverloadObjectDef& def_convert() {
+    Base::template def_convert<Ref>();
+    return *this;
+  }
+
+ private:
+  struct Entry {
+    std::string name;
+    Function function;
+    detail::OverloadedFunction* overloads;  // inside the function
+  };
+
+  template <typename F, typename... Extra>
+  Function AddOverload(const char* name, int64_t flags, F&& f, const Extra&... extra) {
+    Entry& entry = FindOrAdd(name);
+    entry.overloads->Add(detail::CreateNewOverload(std::forward<F>(f)));
+    Base::RegisterMethodFunction(name, flags, entry.function, detail::SchemaOf<F>(), extra...);
+    return entry.function;
+  }
+  Entry& FindOrAdd(const char* name) {
+    for (Entry& entry : entries_) {
+      if (entry.name == name) return entry;
+    }
+    auto [function, overloads] = Function::FromPackedInplace<detail::OverloadedFunction>(
+        detail::MemberName(Class::_type_key, name));
+    entries_.push_back(Entry{name, function, overloads});
+    return entries_.back();
+  }
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace reflection
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_REFLECTION_OVERLOAD_H_
