@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static (archive).
-file(GLOB TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/runtime/core/*.cc)
+file(GLOB TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
 
 find_package(Threads REQUIRED)
 

@@ -128,4 +128,10 @@ TEST(UnpackCallIsUsableDirectly) {
   CHECK_EQ(result.cast<int>(), 6);
 }
 
+TEST(PackedCallablesMayChangeThemselves) {
+  Function counter = Function::FromPacked([n = 0](PackedArgs, Any* rv) mutable { *rv = ++n; });
+  counter();
+  CHECK_EQ(counter().cast<int>(), 2);
+}
+
 }  // namespace

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of the C and C++ sources, seen in their include directives.
 
-abi (C headers)  ─>  runtime/core        "is used by"; nothing points back
+abi (C headers)  ─>  runtime/core
+        └─────────>  C++ headers  ─>  runtime/extra        "is used by"; nothing points back
 """
 
 from __future__ import annotations
@@ -54,6 +55,17 @@ def test_runtime_core_knows_only_itself_and_the_c_abi(repository):
                 assert "/" not in name, f"{path.name} includes {name}"
             elif "/" in name or name == "Python.h":
                 assert name in C_HEADERS, f"{path.name} includes {name}"
+
+
+def test_runtime_extra_knows_itself_and_the_public_headers(repository):
+    """It reaches the core as every client does: through C."""
+    for path in c_files(repository, "runtime/extra"):
+        for is_quoted, name in includes(path):
+            if is_quoted:
+                assert (path.parent / name).is_file(), f"{path.name} includes {name}"
+                assert "/" not in name, f"{path.name} includes {name}"
+            else:
+                assert name != "Python.h", path.name
 
 
 def test_examples_and_benchmarks_use_public_headers(repository):

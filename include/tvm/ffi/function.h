@@ -121,8 +121,8 @@ class FunctionObjImpl : public FunctionObj {
 
  private:
   static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* rv) {
-    const TCallable& callable = static_cast<const FunctionObjImpl*>(self)->callable_;
-    if constexpr (std::is_invocable_v<const TCallable&, PackedArgs, Any*>) {
+    TCallable& callable = static_cast<const FunctionObjImpl*>(self)->callable_;
+    if constexpr (std::is_invocable_v<TCallable&, PackedArgs, Any*>) {
       callable(PackedArgs(args, num_args), rv);
     } else {
       callable(args, num_args, rv);
@@ -163,9 +163,8 @@ struct TypedCallable {
 };
 
 template <typename F>
-inline constexpr bool is_packed_callable_v =
-    std::is_invocable_v<const F&, PackedArgs, Any*> ||
-    std::is_invocable_v<const F&, const AnyView*, int32_t, Any*>;
+inline constexpr bool is_packed_callable_v = std::is_invocable_v<F&, PackedArgs, Any*> ||
+                                             std::is_invocable_v<F&, const AnyView*, int32_t, Any*>;
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowFunctionNotFound(std::string_view name) {
   MessageStream text;

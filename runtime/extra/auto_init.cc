@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Automatic constructors: "__ffi_init__" of a type that declares none takes its fields, by position
+// or, behind the KWARGS sentinel, by name.
+#include <tvm/ffi/reflection/creator.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tvm::ffi {
+namespace {
+
+using reflection::CallFieldSetter;
+using reflection::CallFieldSetterToDefault;
+
+class AutoInit {
+ public:
+  explicit AutoInit(const TypeInfo* type) : type_(type) {
+    reflection::ForEachFieldInfo(type, [&](const TVMFFIFieldInfo* field) { Add(*field); });
+    std::stable_partition(positional_.begin(), positional_.end(),
+                          [&](size_t i) { return !HasDefault(fields_[i]); });
+  }
+
+  void operator()(PackedArgs args, Any* rv) const {
+    ObjectPtr<Object> object = CreateEmptyObject(type_);
+    int num_positional = FindKwargs(args);
+    if (static_cast<size_t>(num_positional) > positional_.size()) ThrowTooMany(num_positional);
+    std::vector<bool> is_set(fields_.size());
+    for (int i = 0; i < num_positional; ++i) {
+      size_t field = positional_[static_cast<size_t>(i)];
+      Set(object.get(), field, args[i]);
+      is_set[field] = true;
+    }
+    SetNamed(object.get(), args, num_positional + 1, &is_set);
+    SetDefaults(object.get(), is_set);
+    *rv = ObjectRef(std::move(object));
+  }
+
+ private:
+  static bool HasDefault(const TVMFFIFieldInfo& field) {
+    return (field.flags & kTVMFFIFieldFlagBitMaskHasDefault) != 0;
+  }
+  static bool IsParameter(const TVMFFIFieldInfo& field) {
+    return (field.flags & kTVMFFIFieldFlagBitMaskInitOff) == 0;
+  }
+  static std::string NameOf(const TVMFFIFieldInfo& field) {
+    return std::string(field.name.data, field.name.size);
+  }
+
+  // The texts and the default belong to the type table and stay for ever; its array of infos may
+  // move when more fields are registered.
+  void Add(const TVMFFIFieldInfo& field) {
+    bool is_keyword_only = (field.flags & kTVMFFIFieldFlagBitMaskKwOnly) != 0;
+    if (IsParameter(field) && !is_keyword_only) positional_.push_back(fields_.size());
+    fields_.push_back(field);
+  }
+
+  // The position of the sentinel, or the number of arguments.
+  static int FindKwargs(PackedArgs args) {
+    static const auto* sentinel =
+        new ObjectRef(Function::GetGlobalRequired("ffi.GetKwargsObject")().cast<ObjectRef>());
+    for (int i = 0; i < args.size(); ++i) {
+      TVMFFIAny arg = args[i].CopyToTVMFFIAny();
+      if (arg.type_index == kTVMFFIObject &&
+          arg.v_obj == detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(*sentinel)) {
+        return i;
+      }
+    }
+    return args.size();
+  }
+
+  void SetNamed(const Object* object, PackedArgs args, int first, std::vector<bool>* is_set) const {
+    if (first < args.size() && (args.size() - first) % 2 != 0) {
+      Throw("KWARGS requires an even number of key-value arguments");
+    }
+    for (int i = first; i < args.size(); i += 2) {
+      std::string name = args[i].cast<String>();
+      size_t field = FindParameter(name);
+      if ((*is_set)[field]) Throw("got multiple values for argument '" + name + "'");
+      Set(object, field, args[i + 1]);
+      (*is_set)[field] = true;
+    }
+  }
+  size_t FindParameter(const std::string& name) const {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (IsParameter(fields_[i]) && NameOf(fields_[i]) == name) return i;
+    }
+    Throw("got an unexpected keyword argument '" + name + "'");
+  }
+
+  // Fields that are no parameters and have no default stay as the creator left them.
+  void SetDefaults(const Object* object, const std::vector<bool>& is_set) const {
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (is_set[i]) continue;
+      if (HasDefault(fields_[i])) {
+        Check(i, CallFieldSetterToDefault(&fields_[i], Address(object, i)));
+      } else if (IsParameter(fields_[i])) {
+        ThrowMissing(fields_[i]);
+      }
+    }
+  }
+  void Set(const Object* object, size_t field, AnyView value) const {
+    TVMFFIAny raw = value.CopyToTVMFFIAny();
+    Check(field, CallFieldSetter(&fields_[field], Address(object, field), &raw));
+  }
+  void* Address(const Object* object, size_t field) const {
+    return reinterpret_cast<char*>(detail::ObjectUnsafe::GetHeader(object)) + fields_[field].offset;
+  }
+
+  void Check(size_t field, int status) const {
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field]);
+  }
+  // The setter's error becomes the cause of one of the same kind that names the field.
+  [[noreturn]] TVM_FFI_COLD_CODE void ThrowFromSetter(const TVMFFIFieldInfo& field) const {
+    Error cause = detail::MoveFromSafeCallRaised();
+    std::string message =
+        Prefix() + "field '" + NameOf(field) + "':\n  " + std::string(cause.message());
+    throw Error(cause.kind(), message, cause.backtrace(), cause, std::nullopt);
+  }
+  [[noreturn]] TVM_FFI_COLD_CODE void ThrowMissing(const TVMFFIFieldInfo& field) const {
+    bool is_keyword_only = (field.flags & kTVMFFIFieldFlagBitMaskKwOnly) != 0;
+    Throw(std::string("missing required ") + (is_keyword_only ? "keyword-only " : "") +
+          "argument: '" + NameOf(field) + "'");
+  }
+  [[noreturn]] TVM_FFI_COLD_CODE void ThrowTooMany(int given) const {
+    Throw("takes at most " + std::to_string(positional_.size()) + " positional argument(s), but " +
+          std::to_string(given) + " were given");
+  }
+  [[noreturn]] TVM_FFI_COLD_CODE void Throw(const std::string& text) const {
+    TVM_FFI_THROW(TypeError) << Prefix() << text;
+    TVM_FFI_UNREACHABLE();
+  }
+  std::string Prefix() const {
+    return std::string(type_->type_key.data, type_->type_key.size) + ".__ffi_init__() ";
+  }
+
+  const TypeInfo* type_;
+  std::vector<TVMFFIFieldInfo> fields_;  // the ancestors' first
+  std::vector<size_t> positional_;       // of fields_: those without a default first
+};
+
+// Types whose objects cannot be made empty get no constructor.
+void RegisterInit(int32_t type_index) {
+  const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
+  if (!HasCreator(type)) return;
+  reflection::detail::RegisterTypeAttr(type_index, type_attr::kInit.name,
+                                       Function::FromPacked(AutoInit(type)));
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  reflection::EnsureTypeAttrColumn(type_attr::kNew);
+  reflection::EnsureTypeAttrColumn(type_attr::kInit);
+  reflection::GlobalDef().def("ffi._RegisterFFIInit", &RegisterInit);
+}
+
+}  // namespace
+}  // namespace tvm::ffi

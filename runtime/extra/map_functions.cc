@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global functions over Map and Dict.
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/reflection/registry.h>
+
+namespace tvm::ffi {
+namespace {
+
+template <typename Table>
+void MakeTable(PackedArgs args, Any* rv) {
+  TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
+  Table table;
+  for (int i = 0; i < args.size(); i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
+  *rv = std::move(table);
+}
+
+template <typename TableObj>
+int64_t Size(const TableObj* table) {
+  return static_cast<int64_t>(table->size());
+}
+
+template <typename TableObj>
+int64_t Count(const TableObj* table, const Any& key) {
+  return static_cast<int64_t>(table->count(key));
+}
+
+template <typename TableObj>
+Any GetItem(const TableObj* table, const Any& key) {
+  return table->at(key);
+}
+
+const Any& MissingSentinel() {
+  static const auto* missing = new Any(Function::GetGlobalRequired("ffi.GetInvalidObject")());
+  return *missing;
+}
+
+template <typename TableObj>
+Any GetItemOrMissing(const TableObj* table, const Any& key) {
+  auto found = table->find(key);
+  return found != table->end() ? found->second : MissingSentinel();
+}
+
+// A walk over a table, called with 0 for the key, 1 for the value, else to advance; answers then
+// whether it has come to a pair.  It keeps a copy of the pair it is at and finds its way on from
+// the key, so that a table that changes meanwhile ends in an error.
+class ForwardWalk {
+ public:
+  explicit ForwardWalk(const MapBaseObj* table)
+      : table_(GetObjectPtr<MapBaseObj>(const_cast<MapBaseObj*>(table))) {
+    Visit(table->begin());
+  }
+
+  Any operator()(int64_t request) {
+    if (request == 0 || request == 1) {
+      if (is_at_end_) TVM_FFI_THROW(IndexError) << "the walk over the table is at its end";
+      return request == 0 ? pair_.first : pair_.second;
+    }
+    if (!is_at_end_) Advance();
+    return !is_at_end_;
+  }
+
+ private:
+  void Advance() {
+    auto position = table_->find(pair_.first);
+    if (position == table_->end()) {
+      TVM_FFI_THROW(RuntimeError) << "the table changed during iteration: it lost the current key";
+    }
+    Visit(++position);
+  }
+  void Visit(const MapBaseObj::iterator& position) {
+    is_at_end_ = position == table_->end();
+    pair_ = is_at_end_ ? MapBaseObj::KVType() : *position;
+  }
+
+  ObjectPtr<MapBaseObj> table_;
+  MapBaseObj::KVType pair_;
+  bool is_at_end_ = false;
+};
+
+template <typename TableObj>
+Function NewForwardWalk(const TableObj* table) {
+  return Function::FromPacked([walk = ForwardWalk(table)](PackedArgs args, Any* rv) mutable {
+    *rv = walk(args.size() > 0 ? args[0].cast<int64_t>() : 2);
+  });
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  using AnyDict = Dict<Any, Any>;
+  reflection::GlobalDef()
+      .def_packed("ffi.Map", &MakeTable<Map<Any, Any>>)
+      .def("ffi.MapSize", &Size<MapObj>)
+      .def("ffi.MapCount", &Count<MapObj>)
+      .def("ffi.MapGetItem", &GetItem<MapObj>)
+      .def("ffi.MapGetItemOrMissing", &GetItemOrMissing<MapObj>)
+      .def("ffi.MapForwardIterFunctor", &NewForwardWalk<MapObj>)
+      .def_packed("ffi.Dict", &MakeTable<AnyDict>)
+      .def("ffi.DictSize", &Size<DictObj>)
+      .def("ffi.DictCount", &Count<DictObj>)
+      .def("ffi.DictGetItem", &GetItem<DictObj>)
+      .def("ffi.DictGetItemOrMissing", &GetItemOrMissing<DictObj>)
+      .def("ffi.DictForwardIterFunctor", &NewForwardWalk<DictObj>)
+      .def("ffi.DictSetItem",
+           [](AnyDict dict, const Any& key, const Any& value) { dict.Set(key, value); })
+      .def("ffi.DictErase", [](AnyDict dict, const Any& key) { dict.erase(key); })
+      .def("ffi.DictClear", [](AnyDict dict) { dict.clear(); });
+}
+
+}  // namespace
+}  // namespace tvm::ffi

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types of the reflection headers: enums and access paths.
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/reflection/access_path.h>
+
+namespace tvm::ffi::reflection {
+namespace {
+
+AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
+
+void RegisterEnums() {
+  EnsureTypeAttrColumn(type_attr::kEnumState);
+  // The state is built by definitions, never by field values.
+  ObjectDef<EnumStateObj>()
+      .def(init<>())
+      .def_ro("entries", &EnumStateObj::entries, init(false))
+      .def_ro("indexes", &EnumStateObj::indexes, init(false))
+      .def_ro("attrs", &EnumStateObj::attrs, init(false));
+  ObjectDef<EnumObj>(init(false))
+      .def_ro("_int_index", &EnumObj::_int_index, Ignored(), "Canonical integer index.")
+      .def_ro("_str_index", &EnumObj::_str_index, "Canonical string index.");
+  // The value is the index under another name.
+  ObjectDef<IntEnumObj>(init(false))
+      .def_ro("value", &IntEnumObj::_int_index, init(false), Ignored());
+  ObjectDef<StrEnumObj>(init(false))
+      .def_ro("value", &StrEnumObj::_str_index, init(false), Ignored());
+}
+
+void RegisterAccessPaths() {
+  ObjectDef<AccessStepObj>(init(false))
+      .def_ro("kind", &AccessStepObj::kind)
+      .def_ro("key", &AccessStepObj::key);
+  ObjectDef<AccessPathObj>(init(false))
+      .def_ro("parent", &AccessPathObj::parent)
+      .def_ro("step", &AccessPathObj::step)
+      .def_ro("depth", &AccessPathObj::depth)
+      .def_static("_root", &AccessPath::Root)
+      .def("_extend", &AccessPathObj::Extend)
+      .def("_attr", &AccessPathObj::Attr)
+      .def("_array_item", &AccessPathObj::ArrayItem)
+      .def("_map_item", &AccessPathObj::MapItem)
+      .def("_attr_missing", &AccessPathObj::AttrMissing)
+      .def("_array_item_missing", &AccessPathObj::ArrayItemMissing)
+      .def("_map_item_missing", &AccessPathObj::MapItemMissing)
+      .def("_is_prefix_of", &AccessPathObj::IsPrefixOf)
+      .def("_to_steps", &AccessPathObj::ToSteps)
+      .def("_path_equal", &AccessPathObj::PathEqual);
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  RegisterEnums();
+  RegisterAccessPaths();
+}
+
+}  // namespace
+}  // namespace tvm::ffi::reflection

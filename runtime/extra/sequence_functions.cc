@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global functions over Array and List.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/reflection/registry.h>
+
+namespace tvm::ffi {
+namespace {
+
+template <typename Sequence>
+void MakeSequence(PackedArgs args, Any* rv) {
+  Sequence sequence;
+  sequence.reserve(args.size());
+  for (int i = 0; i < args.size(); ++i) sequence.push_back(Any(args[i]));
+  *rv = std::move(sequence);
+}
+
+template <typename SequenceObj>
+Any GetItem(const SequenceObj* sequence, int64_t i) {
+  return sequence->at(i);
+}
+
+template <typename SequenceObj>
+int64_t Size(const SequenceObj* sequence) {
+  return static_cast<int64_t>(sequence->size());
+}
+
+template <typename SequenceObj>
+bool Contains(const SequenceObj* sequence, const Any& value) {
+  for (const Any& element : *sequence) {
+    if (AnyEqual()(element, value)) return true;
+  }
+  return false;
+}
+
+Any Pop(List<Any> list, int64_t i) {
+  Any element = list.GetListObj()->at(i);
+  list.erase(list.begin() + i);
+  return element;
+}
+
+// `replacement` may be the list itself.
+void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
+  std::vector<Any> elements(replacement.begin(), replacement.end());
+  // Room first, so that nothing is erased when there is no memory for what comes in its place.
+  list.reserve(static_cast<int64_t>(list.size() + elements.size()));
+  list.erase(list.begin() + start, list.begin() + stop);
+  list.insert(list.begin() + start, elements.begin(), elements.end());
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  reflection::GlobalDef()
+      .def_packed("ffi.Array", &MakeSequence<Array<Any>>)
+      .def("ffi.ArrayGetItem", &GetItem<ArrayObj>)
+      .def("ffi.ArraySize", &Size<ArrayObj>)
+      .def("ffi.ArrayContains", &Contains<ArrayObj>)
+      .def_packed("ffi.List", &MakeSequence<List<Any>>)
+      .def("ffi.ListGetItem", &GetItem<ListObj>)
+      .def("ffi.ListSize", &Size<ListObj>)
+      .def("ffi.ListContains", &Contains<ListObj>)
+      .def("ffi.ListSetItem", [](List<Any> list, int64_t i, Any value) { list.Set(i, value); })
+      .def("ffi.ListAppend", [](List<Any> list, const Any& value) { list.push_back(value); })
+      .def("ffi.ListInsert", [](List<Any> list, int64_t i,
+                                const Any& value) { list.insert(list.begin() + i, value); })
+      .def("ffi.ListPop", &Pop)
+      .def("ffi.ListErase", [](List<Any> list, int64_t i) { list.erase(list.begin() + i); })
+      .def("ffi.ListEraseRange",
+           [](List<Any> list, int64_t start, int64_t stop) {
+             list.erase(list.begin() + start, list.begin() + stop);
+           })
+      .def("ffi.ListReplaceSlice", &ReplaceSlice)
+      .def("ffi.ListReverse", [](List<Any> list) { list.GetListObj()->Reverse(); })
+      .def("ffi.ListClear", [](List<Any> list) { list.clear(); })
+      .def("ffi.ListReserve", [](List<Any> list, int64_t n) { list.reserve(n); });
+}
+
+}  // namespace
+}  // namespace tvm::ffi
