@@ -50,6 +50,7 @@ from .registry import (
     get_global_func_metadata,
     init_ffi_api,
     register_global_func,
+    register_object,
     remove_global_func,
 )
 from .stream import StreamContext, get_raw_stream, use_raw_stream, use_torch_stream
@@ -78,6 +79,7 @@ __all__ = [
     "load_module",
     "register_error",
     "register_global_func",
+    "register_object",
     "remove_global_func",
     "use_raw_stream",
     "use_torch_stream",

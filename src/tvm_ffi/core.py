@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Face of the compiled binding: its names under the module path that the contract gives them."""
+"""Face of the binding: its names under the module path that the contract gives them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 # _library first: what is loaded later needs the C ABI's symbols.  The other two are imported for
 # their rows in the tables of conversions.
@@ -19,23 +23,49 @@ from ._binding._function import convert_func as _convert_to_ffi_func
 from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject
 from ._binding._object import opaque_object as _convert_to_opaque_object
 from ._binding._object import type_key_to_index as _object_type_key_to_index
+from ._binding._reflection import FFIProperty, FieldGetter, FieldSetter
+from ._binding._reflection import lookup_type_attr as _lookup_type_attr
+from ._binding._reflection import register_type_attr as _register_type_attr
 from ._binding._tensor import Tensor
 from ._binding._tensor import dlpack_version as __dlpack_version__
 from ._binding._tensor import set_tensor_class as _set_class_tensor
 
+if TYPE_CHECKING:
+    from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
+
 __all__ = [
     "ERROR_NAME_TO_TYPE",
     "ERROR_TYPE_TO_NAME",
+    "KWARGS",
+    "MISSING",
     "CObject",
     "DLDeviceType",
     "DataType",
     "Device",
     "Error",
+    "FFIProperty",
+    "FieldGetter",
+    "FieldSetter",
     "Function",
     "Object",
     "ObjectRValueRef",
     "OpaquePyObject",
     "Tensor",
+    "TypeField",
+    "TypeInfo",
+    "TypeMethod",
     "convert_func",
     "from_dlpack",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what only programs with classes for native types need, when it is first asked for."""
+    names = {"KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod"}
+    if name not in {*names, "_register_object_by_index"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import _type_info
+
+    value = getattr(_type_info, name.removeprefix("_") if name not in names else name)
+    globals()[name] = value
+    return value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process-wide table of named functions."""
+"""The process-wide tables: functions by name, and Python classes by native type."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._binding._function import convert_func, find_global_func, set_global_func
+from ._binding._object import type_key_to_index
 
 if TYPE_CHECKING:
     from .core import Function
@@ -17,6 +18,7 @@ __all__ = [
     "init_ffi_api",
     "list_global_func_names",
     "register_global_func",
+    "register_object",
     "remove_global_func",
 ]
 
@@ -134,6 +136,60 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         function: Any = find_global_func(name)
         function.__name__ = short_name
         setattr(target, short_name, function)
+
+
+# Whether classes for unknown type keys are left as they are instead of refused.
+_SKIP_UNKNOWN_OBJECTS = False
+
+
+def register_object(type_key: str | type | None = None, *, init: bool = True) -> Any:
+    """Let a Python class stand for a native type; used as a decorator.
+
+    Objects of the type then arrive as instances of the class, with the type's fields as attributes
+    and its methods as methods.  Names that the class body defines are left alone.
+
+    Parameters
+    ----------
+    type_key : str, optional
+        Key of the type, such as ``"my_library.Pair"``; default: the name of the class.
+    init : bool
+        Whether a class without an ``__init__`` gets one that calls the type's constructor.
+
+    Raises
+    ------
+    ValueError
+        If no native type has this key.
+    TypeError
+        If the class does not derive from `Object`, or `type_key` is no text.
+
+    Examples
+    --------
+    >>> @tvm_ffi.register_object("ffi.reflection.AccessStep")
+    ... class Step(tvm_ffi.Object):
+    ...     pass
+    >>> step = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")(
+    ...     "ffi.reflection.AccessStep", "kind", 1, "key", 7)
+    >>> step.key
+    7
+    """
+
+    def decorate(cls: type) -> type:
+        key = type_key if isinstance(type_key, str) else cls.__name__
+        index = type_key_to_index(key)
+        if index is None:
+            if _SKIP_UNKNOWN_OBJECTS:
+                return cls
+            raise ValueError(f"Cannot find object type index for {key}")
+        from ._type_info import add_constructor, register_object_by_index
+
+        add_constructor(register_object_by_index(index, cls), init)
+        return cls
+
+    if type_key is None or isinstance(type_key, str):
+        return decorate
+    if isinstance(type_key, type):
+        return decorate(type_key)
+    raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
 
 
 def _call(name: str, *args: Any) -> Any:

@@ -18,6 +18,7 @@ import pytest
 import tvm_ffi
 from tvm_ffi import libinfo
 from tvm_ffi._binding._object import live_object_count
+from tvm_ffi.core import TypeInfo
 
 # A busy machine makes single examples slow.
 hypothesis.settings.register_profile("tests", deadline=None, database=None)
@@ -89,10 +90,17 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
 
 
 def _count_live_objects() -> int:
-    """Return how many wrappers are alive, without the functions that modules remember."""
+    """Return how many wrappers are alive, without the functions that are remembered for ever.
+
+    Modules remember functions, and classes of native types their methods and constructor.
+    """
     gc.collect()
     modules = [x for x in gc.get_objects() if issubclass(type(x), tvm_ffi.Module)]
     remembered = sum(len(vars(module)) for module in modules)
+    classes = [info for info in gc.get_objects() if type(info) is TypeInfo]
+    remembered += sum(
+        len(info.methods) + hasattr(info.type_cls, "__ffi_init__") for info in classes
+    )
     return live_object_count() - remembered
 
 

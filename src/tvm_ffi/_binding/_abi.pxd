@@ -196,11 +196,60 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     ctypedef struct TVMFFIOpaqueObjectCell:
         void* handle
 
+    ctypedef enum TVMFFIFieldFlagBitMask:
+        kTVMFFIFieldFlagBitMaskWritable
+        kTVMFFIFieldFlagBitMaskHasDefault
+        kTVMFFIFieldFlagBitMaskIsStaticMethod
+        kTVMFFIFieldFlagBitMaskDefaultFromFactory
+        kTVMFFIFieldFlagBitMaskReprOff
+        kTVMFFIFieldFlagBitMaskCompareOff
+        kTVMFFIFieldFlagBitMaskHashOff
+        kTVMFFIFieldFlagBitMaskInitOff
+        kTVMFFIFieldFlagBitMaskKwOnly
+        kTVMFFIFieldFlagBitSetterIsFunctionObj
+
+    ctypedef int (*TVMFFIFieldGetter)(void* field, TVMFFIAny* result) noexcept
+    ctypedef int (*TVMFFIFieldSetter)(void* field, const TVMFFIAny* value) noexcept
+
+    ctypedef struct TVMFFIFieldInfo:
+        TVMFFIByteArray name
+        TVMFFIByteArray doc
+        TVMFFIByteArray metadata
+        int64_t flags
+        int64_t size
+        int64_t alignment
+        int64_t offset
+        TVMFFIFieldGetter getter
+        void* setter
+        TVMFFIAny default_value_or_factory
+        int32_t field_static_type_index
+
+    ctypedef struct TVMFFIMethodInfo:
+        TVMFFIByteArray name
+        TVMFFIByteArray doc
+        TVMFFIByteArray metadata
+        int64_t flags
+        TVMFFIAny method
+
+    ctypedef struct TVMFFITypeMetadata:
+        TVMFFIByteArray doc
+        int32_t total_size
+
+    ctypedef struct TVMFFITypeAttrColumn:
+        const TVMFFIAny* data
+        int32_t size
+        int32_t begin_index
+
     ctypedef struct TVMFFITypeInfo:
         int32_t type_index
         int32_t type_depth
         TVMFFIByteArray type_key
         const TVMFFITypeInfo** type_ancestors
+        int32_t num_fields
+        int32_t num_methods
+        const TVMFFIFieldInfo* fields
+        const TVMFFIMethodInfo* methods
+        const TVMFFITypeMetadata* metadata
 
     TVMFFIByteArray* TVMFFIBytesGetByteArrayPtr(TVMFFIObjectHandle obj)
     TVMFFIErrorCell* TVMFFIErrorGetCellPtr(TVMFFIObjectHandle obj)
@@ -245,6 +294,9 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
 
     int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex)
     const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index)
+    int TVMFFITypeRegisterAttr(
+        int32_t type_index, const TVMFFIByteArray* attr_name, const TVMFFIAny* attr_value)
+    const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray* attr_name)
 
     int TVMFFITensorFromDLPack(
         DLManagedTensor* source, int32_t require_alignment, int32_t require_contiguous,

@@ -12,3 +12,7 @@ cdef class Function(CObject):
     cdef Vectorcall vectorcall  # at a fixed offset, which the type announces to the interpreter
     cdef bint releases_gil
     cdef dict __dict__
+
+
+# A method of a native type; a static one does not bind.
+cdef Function new_method(_abi.TVMFFIObjectHandle function, bint is_static)

@@ -49,6 +49,7 @@ cdef extern from "Python.h":
     PyThreadState* PyEval_SaveThread() noexcept
     void PyEval_RestoreThread(PyThreadState* state) noexcept
     object PyVectorcall_Call(object callable, tuple args, PyObject* kwargs)
+    object PyMethod_New(object function, object self)
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
@@ -368,6 +369,20 @@ cdef class Function(CObject):
         return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
 
 
+cdef class Method(Function):
+    """A function that binds to the object it is read from, as Python's own functions do."""
+
+    def __get__(self, obj, owner):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef Function new_method(_abi.TVMFFIObjectHandle function, bint is_static):
+    cdef Function method = Function.__new__(Function if is_static else Method)
+    _abi.TVMFFIObjectIncRef(function)
+    method.chandle = function
+    return method
+
+
 # ---- functions from an address -------------------------------------------------------------
 
 cdef class _ExternFunction:
@@ -465,8 +480,9 @@ def set_global_func(name: str, Function function not None, bint override) -> Non
 def _install():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
-    enable_vectorcall(
-        <PyTypeObject*>Function, <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe))
+    cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
+    enable_vectorcall(<PyTypeObject*>Function, offset)
+    enable_vectorcall(<PyTypeObject*>Method, offset)
     register_class(_abi.kTVMFFIFunction, Function)
 
 

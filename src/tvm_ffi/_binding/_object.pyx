@@ -13,6 +13,8 @@ cdef Py_ssize_t _num_live_objects = 0
 
 # The class of each type index; None where it is not decided yet.
 cdef list _class_by_index = []
+# Indices whose class is that of an ancestor.
+cdef set _inheriting = set()
 
 
 @cython.freelist(32)
@@ -160,9 +162,17 @@ def register_class(int32_t index, type cls):
     """Let `cls` stand for the native type with this index, in place of an earlier class."""
     if not issubclass(cls, CObject):
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
+    for heir in _inheriting:  # the class may be nearer to some than what they have
+        _class_by_index[heir] = None
+    _inheriting.clear()
+    _set_class(index, cls)
+
+
+cdef int _set_class(int32_t index, type cls) except -1:
     while len(_class_by_index) <= index:
         _class_by_index.append(None)
     _class_by_index[index] = cls
+    return 0
 
 
 def type_key_to_index(str key):
@@ -187,7 +197,8 @@ cdef type _class_of(int32_t index):
     for depth in range(info.type_depth - 1, -1, -1):
         ancestor = info.type_ancestors[depth].type_index
         if ancestor < len(_class_by_index) and _class_by_index[ancestor] is not None:
-            register_class(index, _class_by_index[ancestor])
+            _set_class(index, _class_by_index[ancestor])
+            _inheriting.add(index)
             return _class_by_index[ancestor]
     return Object
 

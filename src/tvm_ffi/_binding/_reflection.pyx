@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What native types have registered: fields as descriptors, methods as functions, attributes.
+
+A field lies at a fixed distance from the object's header.  Reading one through an object of another
+type would read foreign memory, so every access checks the type: one comparison for objects of the
+class itself.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport (
+    CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
+)
+from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._function cimport new_method
+from tvm_ffi._binding._loan cimport loan_pool
+from tvm_ffi._binding._object cimport CObject, handle_of, type_key_of
+
+
+cdef str _text(const _abi.TVMFFIByteArray* text):
+    return text.data[: text.size].decode("utf-8") if text.size != 0 else ""
+
+
+cdef object _owned_copy(const _abi.TVMFFIAny* value):
+    """A stored value as a Python object."""
+    cdef _abi.TVMFFIAny owned
+    check(_abi.TVMFFIAnyViewToOwnedAny(value, &owned))
+    return make_object(&owned, NULL)
+
+
+# ---- fields --------------------------------------------------------------------------------
+
+cdef class _Field:
+    """Where a field lies, and in objects of which type."""
+
+    cdef readonly str name
+    cdef int32_t owner_index
+    cdef int32_t owner_depth
+    cdef int64_t offset
+    cdef int64_t size
+    cdef int32_t static_type_index
+
+    cdef void* address_in(self, object obj) except NULL:
+        """The field's address; TypeError for an object of another type, ValueError if empty."""
+        cdef _abi.TVMFFIObject* header
+        if not isinstance(obj, CObject):
+            raise TypeError(
+                f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+                f"got {type(obj).__name__}")
+        header = <_abi.TVMFFIObject*>handle_of(<CObject>obj)
+        if header.type_index != self.owner_index:
+            self._check_descendant(header.type_index)
+        return <char*>header + self.offset
+
+    cdef int _check_descendant(self, int32_t index) except -1:
+        cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
+        if info.type_depth > self.owner_depth and (
+            info.type_ancestors[self.owner_depth].type_index == self.owner_index
+        ):
+            return 0
+        raise TypeError(
+            f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+            f"got an object of type `{type_key_of(index)}`")
+
+
+cdef class FieldGetter(_Field):
+    """Reads one field: ``getter(obj)``."""
+
+    cdef _abi.TVMFFIFieldGetter getter
+
+    cdef object read(self, object obj):
+        cdef void* address = self.address_in(obj)
+        cdef _abi.TVMFFIAny value
+        # What the memory of these holds is known without asking.
+        if self.static_type_index == _abi.kTVMFFIInt and self.size == 8:
+            return (<int64_t*>address)[0]
+        if self.static_type_index == _abi.kTVMFFIFloat and self.size == 8:
+            return (<double*>address)[0]
+        value.type_index = _abi.kTVMFFINone
+        value.zero_padding = 0
+        value.v_int64 = 0
+        check(self.getter(address, &value))
+        return make_object(&value, NULL)
+
+    def __call__(self, obj):
+        return self.read(obj)
+
+
+cdef class FieldSetter(_Field):
+    """Writes one field, also a read-only one: ``setter(obj, value)``."""
+
+    cdef void* setter
+    cdef bint is_function
+
+    cdef int write(self, object obj, object value) except -1:
+        cdef void* address = self.address_in(obj)
+        cdef const Packer* packer = packer_of(<PyObject*>value)
+        cdef _abi.TVMFFIObject* temporaries[2]
+        cdef _abi.TVMFFIAny view
+        cdef CallState state
+        cdef int code
+        if packer == NULL:
+            check(-2)
+        begin_call(&state, temporaries)
+        if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
+            release_temporaries(&state, loan_pool())
+            check(-2)
+        try:
+            if self.is_function:
+                return self._call_setter(address, &view)
+            code = (<_abi.TVMFFIFieldSetter>self.setter)(address, &view)
+            return check(code)
+        finally:
+            release_temporaries(&state, loan_pool())
+
+    cdef int _call_setter(self, void* address, const _abi.TVMFFIAny* value) except -1:
+        cdef _abi.TVMFFIAny args[2]
+        cdef _abi.TVMFFIAny result
+        args[0].type_index = _abi.kTVMFFIOpaquePtr
+        args[0].zero_padding = 0
+        args[0].v_ptr = address
+        args[1] = value[0]
+        result.type_index = _abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        check(_abi.TVMFFIFunctionCall(self.setter, args, 2, &result))
+        make_object(&result, NULL)
+        return 0
+
+    def __call__(self, obj, value):
+        self.write(obj, value)
+
+
+cdef class FFIProperty:
+    """A field of native objects as an attribute.
+
+    Parameters
+    ----------
+    fget : callable
+        ``fget(obj)`` reads the field.
+    fset : callable or None
+        ``fset(obj, value)`` writes it.
+    frozen : bool
+        Whether assignment is refused; `set` writes all the same.
+    """
+
+    cdef readonly object fget
+    cdef readonly object fset
+    cdef readonly object fdel
+    cdef readonly bint frozen
+    cdef public object __doc__
+    cdef str name
+
+    def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
+        self.fget = fget
+        self.fset = fset
+        self.fdel = fdel
+        self.frozen = frozen
+        self.__doc__ = doc
+        self.name = getattr(fget, "name", None)
+
+    def __set_name__(self, owner, str name):
+        self.name = name
+
+    def __get__(self, obj, owner):
+        if obj is None:
+            return self
+        if type(self.fget) is FieldGetter:
+            return (<FieldGetter>self.fget).read(obj)
+        return self.fget(obj)
+
+    def __set__(self, obj, value):
+        if self.frozen or self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        self.set(obj, value)
+
+    def __delete__(self, obj):
+        if self.fdel is None:
+            raise AttributeError(self._refusal(obj, "deleter"))
+        self.fdel(obj)
+
+    def set(self, obj, value):
+        """Write the field of `obj`, whether it is read-only or not."""
+        if type(self.fset) is FieldSetter:
+            (<FieldSetter>self.fset).write(obj, value)
+        elif self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        else:
+            self.fset(obj, value)
+
+    cdef str _refusal(self, object obj, str missing):
+        return f"property {self.name!r} of {type(obj).__name__!r} object has no {missing}"
+
+
+cdef int _locate(
+    _Field field, const _abi.TVMFFITypeInfo* owner, const _abi.TVMFFIFieldInfo* info
+) except -1:
+    field.name = _text(&info.name)
+    field.owner_index = owner.type_index
+    field.owner_depth = owner.type_depth
+    field.offset = info.offset
+    field.size = info.size
+    field.static_type_index = info.field_static_type_index
+    return 0
+
+
+# ---- tables of a type ----------------------------------------------------------------------
+
+cdef dict _field_facts(const _abi.TVMFFITypeInfo* owner, const _abi.TVMFFIFieldInfo* info):
+    cdef FieldGetter getter = FieldGetter.__new__(FieldGetter)
+    cdef FieldSetter setter = None
+    cdef int64_t flags = info.flags
+    _locate(getter, owner, info)
+    getter.getter = info.getter
+    if info.setter != NULL:
+        setter = FieldSetter.__new__(FieldSetter)
+        _locate(setter, owner, info)
+        setter.setter = info.setter
+        setter.is_function = (flags & _abi.kTVMFFIFieldFlagBitSetterIsFunctionObj) != 0
+    has_default = (flags & _abi.kTVMFFIFieldFlagBitMaskHasDefault) != 0
+    return {
+        "name": _text(&info.name),
+        "doc": _text(&info.doc) or None,
+        "metadata": _text(&info.metadata),
+        "size": info.size,
+        "alignment": info.alignment,
+        "offset": info.offset,
+        "field_static_type_index": info.field_static_type_index,
+        "frozen": (flags & _abi.kTVMFFIFieldFlagBitMaskWritable) == 0,
+        "getter": getter,
+        "setter": setter,
+        "c_init": (flags & _abi.kTVMFFIFieldFlagBitMaskInitOff) == 0,
+        "c_kw_only": (flags & _abi.kTVMFFIFieldFlagBitMaskKwOnly) != 0,
+        "c_has_default": has_default,
+        "has_factory": (flags & _abi.kTVMFFIFieldFlagBitMaskDefaultFromFactory) != 0,
+        "default": _owned_copy(&info.default_value_or_factory) if has_default else None,
+        "c_repr": (flags & _abi.kTVMFFIFieldFlagBitMaskReprOff) == 0,
+        "c_compare": (flags & _abi.kTVMFFIFieldFlagBitMaskCompareOff) == 0,
+        "c_hash": (flags & _abi.kTVMFFIFieldFlagBitMaskHashOff) == 0,
+    }
+
+
+cdef dict _method_facts(const _abi.TVMFFIMethodInfo* info):
+    cdef bint is_static = (info.flags & _abi.kTVMFFIFieldFlagBitMaskIsStaticMethod) != 0
+    return {
+        "name": _text(&info.name),
+        "doc": _text(&info.doc) or None,
+        "metadata": _text(&info.metadata),
+        "is_static": is_static,
+        "func": new_method(info.method.v_obj, is_static),
+    }
+
+
+def type_facts(int32_t index) -> dict:
+    """Return what is registered about a type: plain values, to be put into dataclasses.
+
+    `metadata` members are JSON texts, which may be empty.
+    """
+    cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
+    cdef int32_t i
+    return {
+        "type_index": index,
+        "type_key": _text(&info.type_key),
+        "type_ancestors": [info.type_ancestors[i].type_index for i in range(info.type_depth)],
+        "doc": _text(&info.metadata.doc) or None if info.metadata != NULL else None,
+        "total_size": info.metadata.total_size if info.metadata != NULL else 0,
+        "fields": [_field_facts(info, &info.fields[i]) for i in range(info.num_fields)],
+        "methods": [_method_facts(&info.methods[i]) for i in range(info.num_methods)],
+    }
+
+
+# ---- attributes ----------------------------------------------------------------------------
+
+def lookup_type_attr(int32_t index, str name, bint ancestor=False):
+    """Return the value of a type's attribute, or None.
+
+    Parameters
+    ----------
+    index : int
+        Type index.
+    name : str
+        Name of the attribute.
+    ancestor : bool
+        Whether to ask the nearest ancestor that has the attribute when the type has not.
+    """
+    cdef bytes text = name.encode("utf-8")
+    cdef _abi.TVMFFIByteArray view
+    cdef const _abi.TVMFFITypeAttrColumn* column
+    cdef const _abi.TVMFFITypeInfo* info
+    cdef int32_t depth, slot
+    view.data, view.size = text, len(text)
+    column = _abi.TVMFFIGetTypeAttrColumn(&view)
+    if column == NULL:
+        return None
+    info = _abi.TVMFFIGetTypeInfo(index)
+    for depth in range(info.type_depth, -1, -1):
+        slot = index if depth == info.type_depth else info.type_ancestors[depth].type_index
+        slot -= column.begin_index
+        if 0 <= slot < column.size and column.data[slot].type_index != _abi.kTVMFFINone:
+            return _owned_copy(&column.data[slot])
+        if not ancestor:
+            break
+    return None
+
+
+def register_type_attr(int32_t index, str name, value) -> None:
+    """Set an attribute of a type; RuntimeError when it is set already."""
+    cdef bytes text = name.encode("utf-8")
+    cdef _abi.TVMFFIByteArray view
+    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef _abi.TVMFFIObject* temporaries[2]
+    cdef _abi.TVMFFIAny packed
+    cdef CallState state
+    if packer == NULL:
+        check(-2)
+    view.data, view.size = text, len(text)
+    begin_call(&state, temporaries)
+    try:
+        if packer.pack(<PyObject*>value, &packed, &state, packer) != 0:
+            check(-2)
+        check(_abi.TVMFFITypeRegisterAttr(index, &view, &packed))
+    finally:
+        release_temporaries(&state, loan_pool())

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a native type has registered, as dataclasses; and the class that is made to stand for it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from inspect import Parameter, Signature
+from typing import Any, Callable
+
+from ._binding._function import Function, find_global_func
+from ._binding._object import CObject, Object, register_class
+from ._binding._reflection import FFIProperty, lookup_type_attr, type_facts
+
+__all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
+
+
+class _Sentinel(Object):
+    """A native object that is nothing but itself."""
+
+    _name: str
+
+    def __repr__(self) -> str:
+        return f"<{self._name}>"
+
+
+def _sentinel(name: str, global_function: str) -> _Sentinel:
+    make = find_global_func(global_function)
+    assert make is not None
+    sentinel = _Sentinel()
+    sentinel.__move_handle_from__(make())
+    sentinel._name = name
+    return sentinel
+
+
+# A value that is not given, and the mark before named arguments of a native constructor.
+MISSING = _sentinel("MISSING", "ffi.GetInvalidObject")
+KWARGS = _sentinel("KWARGS", "ffi.GetKwargsObject")
+
+
+@dataclass(eq=False)
+class TypeField:
+    """A field of a native type."""
+
+    name: str
+    doc: str | None
+    size: int
+    alignment: int
+    offset: int
+    field_static_type_index: int
+    frozen: bool
+    metadata: dict[str, Any]
+    getter: Callable[[Any], Any]
+    setter: Callable[[Any, Any], None] | None
+    ty: Any = None
+    c_init: bool = True
+    c_kw_only: bool = False
+    c_has_default: bool = False
+    c_default: Any = MISSING
+    c_default_factory: Any = MISSING
+    c_repr: bool = True
+    c_compare: bool = True
+    c_hash: bool = True
+    c_structural_eq: str | None = None
+    dataclass_field: Any = None
+
+    def as_property(self, cls: type) -> FFIProperty:
+        """Return the attribute through which objects of `cls` give access to the field."""
+        property_ = FFIProperty(self.getter, self.setter, self.frozen, None, self.doc)
+        property_.__set_name__(cls, self.name)
+        return property_
+
+
+@dataclass(eq=False)
+class TypeMethod:
+    """A method of a native type."""
+
+    name: str
+    doc: str | None
+    func: Function
+    metadata: dict[str, Any]
+    is_static: bool
+
+    def as_callable(self, cls: type) -> Any:
+        """Return what `cls` needs in its namespace to have the method."""
+        function: Any = self.func
+        function.__name__ = self.name
+        function.__qualname__ = f"{cls.__qualname__}.{self.name}"
+        function.__module__ = cls.__module__
+        function.__doc__ = self.doc
+        return staticmethod(function) if self.is_static else function
+
+
+@dataclass(eq=False)
+class TypeInfo:
+    """A native type: its place in the hierarchy, its own fields and methods."""
+
+    type_cls: type | None
+    type_index: int
+    type_key: str
+    type_ancestors: list[int]  # indices, the root first
+    fields: list[TypeField]
+    methods: list[TypeMethod]
+    parent_type_info: TypeInfo | None
+    total_size: int = 0  # bytes of an object; 0: not registered
+    doc: str | None = None
+
+    def all_fields(self) -> list[TypeField]:
+        """Return the fields of all ancestors, the root's first, and the type's own."""
+        inherited = self.parent_type_info.all_fields() if self.parent_type_info else []
+        return inherited + self.fields
+
+
+def _field_from(facts: dict[str, Any]) -> TypeField:
+    default, has_factory = facts.pop("default"), facts.pop("has_factory")
+    if facts["c_has_default"]:
+        facts["c_default_factory" if has_factory else "c_default"] = default
+    facts["metadata"] = _metadata_from(facts["metadata"])
+    return TypeField(**facts)
+
+
+def _metadata_from(text: str) -> dict[str, Any]:
+    return json.loads(text) if text else {}
+
+
+# The infos of types that have a class; others are read anew each time.
+_info_by_index: dict[int, TypeInfo] = {}
+
+
+def type_info_of(index: int) -> TypeInfo:
+    """Return what is registered about a type now, unless a class stands for it already."""
+    if index in _info_by_index:
+        return _info_by_index[index]
+    facts = type_facts(index)
+    facts["fields"] = [_field_from(entry) for entry in facts["fields"]]
+    for entry in facts["methods"]:
+        entry["metadata"] = _metadata_from(entry["metadata"])
+    facts["methods"] = [TypeMethod(**entry) for entry in facts["methods"]]
+    ancestors = facts["type_ancestors"]
+    parent = type_info_of(ancestors[-1]) if ancestors else None
+    return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
+
+
+# ---- Classes ---------------------------------------------------------------------------------
+
+
+def register_object_by_index(index: int, cls: type) -> TypeInfo:
+    """Let a class stand for a native type: give it fields and methods, and make it known.
+
+    Parameters
+    ----------
+    index : int
+        Type index.
+    cls : type
+        A class that derives from `CObject`.  Names in its body are left alone.
+
+    Raises
+    ------
+    TypeError
+        If `cls` does not derive from `CObject`.
+    ValueError
+        If a class with a smaller native layout stands for the type already.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, CObject)):
+        raise TypeError(f"{cls!r} must be a class that derives from Object")
+    previous = _info_by_index.pop(index, None)
+    info = type_info_of(index)
+    info.type_cls = cls
+    register_class(index, cls)
+    _info_by_index[index] = info
+    cls.__tvm_ffi_type_info__ = info  # type: ignore[attr-defined]
+    if previous is not None:
+        info.parent_type_info = previous.parent_type_info
+    for entry in info.fields:
+        if entry.name not in vars(cls):
+            setattr(cls, entry.name, entry.as_property(cls))
+    for method in info.methods:
+        if not hasattr(cls, method.name):
+            setattr(cls, method.name, method.as_callable(cls))
+    if info.doc and cls.__doc__ is None:
+        cls.__doc__ = info.doc
+    return info
+
+
+def add_constructor(info: TypeInfo, init: bool) -> None:
+    """Give the class of a type ``__ffi_init__`` and, when `init` is true, ``__init__``."""
+    cls: Any = info.type_cls
+    construct = lookup_type_attr(info.type_index, "__ffi_init__")
+    if construct is not None:
+        cls.__ffi_init__ = _native_constructor(info, construct)
+    if not init or "__init__" in vars(cls):
+        return
+    cls.__init__ = _refuse_construction if construct is None else _init_of(info)
+
+
+def _native_constructor(info: TypeInfo, construct: Function) -> Callable[..., None]:
+    def __ffi_init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        if type(self).__tvm_ffi_type_info__ is not info:
+            raise TypeError(
+                f"`{info.type_key}` constructs objects of its own type, not of "
+                f"`{type(self).__tvm_ffi_type_info__.type_key}`"
+            )
+        named: list[Any] = [KWARGS] if kwargs else []
+        for name, value in kwargs.items():
+            if value is not MISSING:
+                named += [name, value]
+        self.__init_handle_by_constructor__(construct, *args, *named)
+
+    return __ffi_init__
+
+
+def _init_of(info: TypeInfo) -> Callable[..., None]:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        self.__ffi_init__(*args, **kwargs)
+
+    cls: Any = info.type_cls
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    __init__.__module__ = cls.__module__
+    declared = [method for method in info.methods if method.name == "__ffi_init__"]
+    if declared:
+        __init__.__doc__ = declared[0].doc
+    else:
+        __init__.__signature__ = _signature(info.all_fields())  # type: ignore[attr-defined]
+    return __init__
+
+
+def _signature(fields: list[TypeField]) -> Signature:
+    """Return the parameters of an automatic constructor: those without a default come first."""
+    parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
+    taking_part = [entry for entry in fields if entry.c_init]
+    for kw_only in (False, True):
+        kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
+        for has_default in (False, True):
+            parameters += [
+                Parameter(entry.name, kind, default=MISSING if has_default else Parameter.empty)
+                for entry in taking_part
+                if entry.c_kw_only == kw_only and entry.c_has_default == has_default
+            ]
+    return Signature(parameters)
+
+
+def _refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:
+    raise TypeError(
+        f"`{type(self).__name__}` cannot be constructed directly. "
+        "Define a custom __init__ or use a factory method."
+    )

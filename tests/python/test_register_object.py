@@ -1,0 +1,326 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python classes that stand for native types."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pickle
+import shlex
+import shutil
+import subprocess
+import weakref
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo, registry
+from tvm_ffi.core import KWARGS, MISSING, FFIProperty
+
+SOURCE = r"""
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/reflection/registry.h>
+
+using namespace tvm::ffi;
+namespace refl = tvm::ffi::reflection;
+
+class PairObj : public Object {
+ public:
+  int64_t first;
+  double second = 0.5;
+  String label;
+  Any extra;
+
+  PairObj(int64_t first, double second) : first(first), second(second) {}
+  double Sum() const { return static_cast<double>(first) + second; }
+  void Scale(int64_t by) { first *= by; }
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO("test.python.Pair", PairObj, Object);
+};
+
+class TripleObj : public PairObj {
+ public:
+  int64_t third = 3;
+  explicit TripleObj(UnsafeInit) : PairObj(1, 2) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Triple", TripleObj, PairObj);
+};
+
+class RecordObj : public Object {
+ public:
+  int64_t a = 0;
+  String b;
+  int32_t c = 0;
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Record", RecordObj, Object);
+};
+
+class SealedObj : public Object {
+ public:
+  explicit SealedObj(int) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Sealed", SealedObj, Object);
+};
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<PairObj>("Two numbers.")
+      .def(refl::init<int64_t, double>(), "Make a pair.")
+      .def_rw("first", &PairObj::first, "The integer.")
+      .def_ro("second", &PairObj::second)
+      .def_rw("label", &PairObj::label)
+      .def_rw("extra", &PairObj::extra)
+      .def("sum", &PairObj::Sum, "Add both.")
+      .def("scale", &PairObj::Scale)
+      .def_static("zero", [] { return 0; });
+  refl::ObjectDef<TripleObj>(refl::init(false)).def_ro("third", &TripleObj::third);
+  refl::ObjectDef<RecordObj>()
+      .def_rw("a", &RecordObj::a, refl::DefaultValue(7))
+      .def_rw("b", &RecordObj::b)
+      .def_rw("c", &RecordObj::c, refl::kw_only(true), refl::DefaultValue(1));
+  refl::ObjectDef<SealedObj>();
+  refl::GlobalDef()
+      .def("test.python.make_triple", [] {
+        return ObjectRef(ObjectPtr<Object>(make_object<TripleObj>(UnsafeInit{})));
+      })
+      .def("test.python.make_sealed", [] {
+        return ObjectRef(ObjectPtr<Object>(make_object<SealedObj>(1)));
+      });
+}
+"""
+
+CXX = shutil.which("c++")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def library(tmp_path_factory):
+    """Load the types above."""
+    if CXX is None:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path_factory.mktemp("types")
+    source, target = folder / "types.cc", folder / "types.so"
+    source.write_text(SOURCE, encoding="utf-8")
+    flags = [f"-I{path}" for path in libinfo.include_paths()]
+    command = [CXX, "-std=c++17", "-O1", "-fPIC", "-shared", *flags, str(source), "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
+    return tvm_ffi.load_module(target)
+
+
+@pytest.fixture(scope="module")
+def pair(library):
+    @tvm_ffi.register_object("test.python.Pair")
+    class Pair(tvm_ffi.Object):
+        def own(self):
+            return "own"
+
+    return Pair
+
+
+@pytest.fixture(scope="module")
+def record(library):
+    @tvm_ffi.register_object("test.python.Record")
+    class Record(tvm_ffi.Object):
+        pass
+
+    return Record
+
+
+def test_fields_are_attributes(pair):
+    obj = pair(3, 1.5)
+    assert (obj.first, obj.second) == (3, 1.5)
+    obj.first = 8
+    obj.label = "a label that is longer than seven bytes"
+    obj.extra = None
+    assert obj.first == 8
+    assert obj.label == "a label that is longer than seven bytes"
+    assert obj.extra is None
+    assert obj.own() == "own"
+
+
+def test_read_only_fields_refuse_assignment(pair):
+    obj = pair(3, 1.5)
+    with pytest.raises(AttributeError, match="property 'second' of 'Pair' object has no setter"):
+        obj.second = 2.0
+    with pytest.raises(AttributeError, match="property 'first' of 'Pair' object has no deleter"):
+        del obj.first
+    assert isinstance(pair.second, FFIProperty)
+    pair.second.set(obj, 2.5)
+    assert obj.second == 2.5
+
+
+def test_assignment_converts_or_refuses(pair):
+    obj = pair(3, 1.5)
+    obj.first = True
+    assert obj.first == 1
+    with pytest.raises(TypeError, match="Cannot convert from type `ffi.SmallStr` to `int`"):
+        obj.first = "text"
+    with pytest.raises(TypeError, match="Cannot convert from type `ffi.BigInt` to `int`"):
+        obj.first = 1 << 70
+    assert obj.first == 1
+
+
+def test_fields_check_the_object(pair, record):
+    other = record(b="x")
+    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
+        pair.first.fget(other)
+    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`, got int"):
+        pair.first.fget(1)
+    with pytest.raises(ValueError, match="empty"):
+        pair.first.fget(pair.__new__(pair))
+    with pytest.raises(TypeError, match="belongs to"):
+        pair.first.set(other, 1)
+
+
+def test_methods(pair):
+    obj = pair(3, 1.5)
+    assert obj.sum() == 4.5
+    obj.scale(2)
+    assert obj.first == 6
+    assert pair.sum(obj) == 7.5
+    assert pair.zero() == 0 == obj.zero()
+    assert pair.sum.__name__ == "sum"
+    assert pair.sum.__qualname__.endswith("Pair.sum")
+    assert pair.sum.__module__ == __name__
+    assert pair.sum.__doc__ == "Add both."
+    with pytest.raises(TypeError, match=r"test\.python\.Pair\.scale.*Expected `int` but got"):
+        obj.scale("x")
+    bound = obj.scale
+    bound(10)
+    assert obj.first == 60
+
+
+def test_documentation_comes_with_the_type(pair):
+    assert pair.__doc__ == "Two numbers."
+    assert pair.first.__doc__ == "The integer."
+    assert pair.__init__.__doc__ == "Make a pair."
+
+
+def test_automatic_constructor(record):
+    assert str(inspect.signature(record)) == "(b, a=<MISSING>, *, c=<MISSING>)"
+    obj = record("text", c=5)
+    assert (obj.a, obj.b, obj.c) == (7, "text", 5)
+    obj = record(b="x", a=MISSING)
+    assert obj.a == 7
+    with pytest.raises(TypeError, match="missing required argument: 'b'"):
+        record()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'z'"):
+        record("b", z=1)
+    with pytest.raises(TypeError, match="field 'a'"):
+        record("b", "not an int")
+
+
+def test_declared_constructor_takes_positions_only(pair):
+    with pytest.raises(TypeError, match="Mismatched number of arguments"):
+        pair(first=1, second=2.0)
+
+
+def test_types_without_constructor(library):
+    @tvm_ffi.register_object("test.python.Sealed")
+    class Sealed(tvm_ffi.Object):
+        pass
+
+    with pytest.raises(TypeError, match="`Sealed` cannot be constructed directly"):
+        Sealed()
+    made = tvm_ffi.get_global_func("test.python.make_sealed")()
+    assert type(made) is Sealed
+
+
+def test_descendants_arrive_as_the_nearest_registered_class(pair):
+    make = tvm_ffi.get_global_func("test.python.make_triple")
+    assert type(make()) is pair
+    assert make().first == 1
+
+    @tvm_ffi.register_object("test.python.Triple")
+    class Triple(pair):
+        pass
+
+    made = make()
+    assert type(made) is Triple
+    assert (made.first, made.third) == (1, 3)
+    assert made.sum() == 3.0
+    with pytest.raises(TypeError, match="constructs objects of its own type"):
+        made.__ffi_init__(1, 2.0)
+
+
+def test_a_second_class_replaces_the_first(library):
+    @tvm_ffi.register_object("test.python.Sealed")
+    class First(tvm_ffi.Object):
+        pass
+
+    @tvm_ffi.register_object("test.python.Sealed", init=False)
+    class Second(tvm_ffi.Object):
+        pass
+
+    assert type(tvm_ffi.get_global_func("test.python.make_sealed")()) is Second
+    assert "__init__" not in vars(Second)
+
+
+def test_names_in_the_class_body_win(library):
+    @tvm_ffi.register_object("test.python.Record")
+    class Record(tvm_ffi.Object):
+        a = "mine"
+
+        def __init__(self, value):
+            self.__ffi_init__(value)
+
+    assert Record("b").a == "mine"
+    assert Record("b").b == "b"
+
+
+def test_refusals():
+    with pytest.raises(ValueError, match=r"Cannot find object type index for no\.such\.type"):
+        tvm_ffi.register_object("no.such.type")(tvm_ffi.Object)
+    with pytest.raises(TypeError, match="must be a str"):
+        tvm_ffi.register_object(3)
+    with pytest.raises(TypeError, match="derives from Object"):
+        tvm_ffi.register_object("test.python.Pair")(int)
+
+
+def test_unknown_types_can_be_skipped(monkeypatch):
+    monkeypatch.setattr(registry, "_SKIP_UNKNOWN_OBJECTS", True)
+
+    class Unknown:
+        pass
+
+    assert tvm_ffi.register_object("no.such.type")(Unknown) is Unknown
+
+
+def test_sentinels_print_their_names():
+    assert repr(MISSING) == "<MISSING>"
+    assert repr(KWARGS) == "<KWARGS>"
+
+
+def test_weak_references_and_pickling(pair):
+    obj = pair(1, 2.0)
+    reference = weakref.ref(obj)
+    with pytest.raises(TypeError, match="cannot pickle 'Pair' object"):
+        pickle.dumps(obj)
+    del obj
+    gc.collect()
+    assert reference() is None
+
+
+def test_type_info(pair):
+    info = pair.__tvm_ffi_type_info__
+    assert info.type_key == "test.python.Pair"
+    assert info.type_cls is pair
+    assert info.total_size == 72
+    assert [field.name for field in info.fields] == ["first", "second", "label", "extra"]
+    assert [field.offset for field in info.fields] == [24, 32, 40, 56]
+    assert info.fields[0].metadata == {"type_schema": '{"type":"int"}'}
+    assert info.parent_type_info.type_key == "ffi.Object"
+    assert [method.name for method in info.methods] == ["__ffi_init__", "sum", "scale", "zero"]
+    assert info.methods[3].is_static
+
+
+def test_type_attributes(pair):
+    from tvm_ffi import core
+
+    index = pair.__tvm_ffi_type_info__.type_index
+    core._register_type_attr(index, "test.python.attribute", 5)
+    assert core._lookup_type_attr(index, "test.python.attribute") == 5
+    child = core._object_type_key_to_index("test.python.Triple")
+    assert core._lookup_type_attr(child, "test.python.attribute") is None
+    assert core._lookup_type_attr(child, "test.python.attribute", ancestor=True) == 5
+    assert core._lookup_type_attr(index, "test.python.no_such_column") is None
+    with pytest.raises(RuntimeError, match="already registered"):
+        core._register_type_attr(index, "test.python.attribute", 6)
