@@ -89,28 +89,10 @@ std::string_view Arguments::Bytes(int32_t i) const {
   }
 }
 
-int64_t Arguments::Int(int32_t i) const {
-  if (args_[i].type_index != kTVMFFIInt && args_[i].type_index != kTVMFFIBool) Mismatch(i, "int");
-  return args_[i].v_int64;
-}
-
-bool Arguments::Bool(int32_t i) const {
-  if (args_[i].type_index != kTVMFFIInt && args_[i].type_index != kTVMFFIBool) Mismatch(i, "bool");
-  return args_[i].v_int64 != 0;
-}
-
 void* Arguments::Pointer(int32_t i) const {
   if (args_[i].type_index == kTVMFFINone) return nullptr;
   if (args_[i].type_index != kTVMFFIOpaquePtr) Mismatch(i, "void*");
   return args_[i].v_ptr;
-}
-
-TVMFFIObject* Arguments::Object(int32_t i, int32_t type_index) const {
-  const TVMFFIAny& arg = args_[i];
-  bool matches = arg.type_index >= kTVMFFIStaticObjectBegin &&
-                 TypeTable::Global().IsInstance(arg.type_index, type_index);
-  if (!matches) Mismatch(i, TypeTable::Global().KeyOf(type_index));
-  return arg.v_obj;
 }
 
 void RegisterBuiltins(const std::vector<Builtin>& builtins) {

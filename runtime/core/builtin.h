@@ -40,10 +40,7 @@ class Arguments {
 
   std::string_view Text(int32_t i) const;
   std::string_view Bytes(int32_t i) const;
-  int64_t Int(int32_t i) const;
-  bool Bool(int32_t i) const;
   void* Pointer(int32_t i) const;  // None counts as null
-  TVMFFIObject* Object(int32_t i, int32_t type_index) const;
 
  private:
   [[noreturn]] void Mismatch(int32_t i, std::string_view expected) const;
@@ -58,7 +55,8 @@ void RegisterBuiltins(const std::vector<Builtin>& builtins);
 
 // The tables, each in a file of its own; called once, as the library is loaded.
 void RegisterRegistryFunctions();
-void RegisterModuleFunctions();
+// What the layers above add; runtime/extra defines it.
+void RegisterExtra();
 
 }  // namespace tvm::ffi::runtime
 

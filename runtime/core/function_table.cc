@@ -15,7 +15,7 @@ namespace {
 // Named here instead of registering themselves, so that a static link does not leave them out.
 __attribute__((constructor)) void RegisterBuiltinFunctions() {
   RegisterRegistryFunctions();
-  RegisterModuleFunctions();
+  RegisterExtra();
 }
 
 }  // namespace

@@ -59,14 +59,6 @@ std::string_view TypeTable::KeyOf(int32_t index) const {
   return info == nullptr ? std::string_view("<unregistered type>") : View(info->type_key);
 }
 
-bool TypeTable::IsInstance(int32_t index, int32_t ancestor_index) const {
-  if (index == ancestor_index) return true;
-  const TVMFFITypeInfo* info = Find(index);
-  const TVMFFITypeInfo* ancestor = Find(ancestor_index);
-  return info != nullptr && ancestor != nullptr && info->type_depth > ancestor->type_depth &&
-         info->type_ancestors[ancestor->type_depth] == ancestor;
-}
-
 std::vector<std::string_view> TypeTable::Keys() const {
   std::lock_guard<std::mutex> lock(mutex_);
   return keys_;

@@ -48,7 +48,6 @@ class TypeTable {
   // The key, or a placeholder for an index that has none.  For messages.
   std::string_view KeyOf(int32_t index) const;
   std::vector<std::string_view> Keys() const;  // in order of registration
-  bool IsInstance(int32_t index, int32_t ancestor_index) const;
 
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
   void RegisterMethod(int32_t index, const TVMFFIMethodInfo& info);

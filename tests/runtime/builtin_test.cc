@@ -39,8 +39,8 @@ TEST(WrongCountNamesTheSignature) {
                "ffi.String) -> bool`. Expected 1 but got 0 arguments");
   CHECK_RAISES(Call("ffi.ModuleGetFunction", {None()}), "TypeError",
                "Mismatched number of arguments when calling: `ffi.ModuleGetFunction(0: "
-               "ffi.Module, 1: ffi.String, 2: bool) -> Optional<ffi.Function>`. Expected 3 but "
-               "got 1 arguments");
+               "ffi.Module, 1: str, 2: bool) -> Optional<ffi.Function>`. Expected 3 but got 1 "
+               "arguments");
   CHECK_RAISES(Call("ffi.GetRegisteredTypeKeys", {Int(1), Int(2)}), "TypeError",
                "Expected 0 but got 2 arguments");
 }

@@ -48,7 +48,8 @@ class ClientModule {
   virtual OwnedAny InspectSource(const TVMFFIAny& format) const {
     return NewText("source as ", format);
   }
-  virtual void ImportModule(ClientModule* const& other) { last_import = other; }
+  // A reference is one pointer, to the header of its object.
+  virtual void ImportModule(TVMFFIObject* const& other) { last_import = other; }
   virtual void ClearImports() { last_import = nullptr; }
 
   TVMFFIObject header;
@@ -56,7 +57,7 @@ class ClientModule {
   TVMFFIObject* lookup_cache = nullptr;
 
   static std::string written;
-  static ClientModule* last_import;
+  static TVMFFIObject* last_import;
 
  private:
   static OwnedAny NewText(const char* prefix, const TVMFFIAny& text) {
@@ -75,7 +76,7 @@ class ClientModule {
   ~ClientModule() = default;
 };
 std::string ClientModule::written;
-ClientModule* ClientModule::last_import;
+TVMFFIObject* ClientModule::last_import;
 
 static_assert(sizeof(ClientModule) == 48, "layout of the contract, section 8");
 
@@ -161,9 +162,7 @@ TEST(RuntimeModuleImportsAndForgetsThroughItsVtable) {
   TVMFFIAny module = LoadKernelLibrary();
   ClientModuleOnStack client;
   TVMFFIObject* client_reference = &client.header;
-  // A Module is one pointer, to the C++ object.
-  void* client_object = reinterpret_cast<char*>(client_reference) - 8;
-  const void* const* argument = &client_object;
+  TVMFFIObject* const* argument = &client_reference;  // a const Module&
   CallSlot<void>(module.v_obj, 96, argument);
   CHECK_EQ(StrongCount(client_reference), 2u);
   TVMFFIAny function = Ask("ffi.ModuleGetFunction", {module, RawStr("seven"), Bool(true)}),
@@ -207,7 +206,7 @@ TEST(ClientModuleIsAskedThroughItsVtable) {
 TEST(ClientModuleImportsAndForgetsThroughItsVtable) {
   ClientModuleOnStack importer, imported;
   Ask("ffi.ModuleImportModule", {importer.View(), imported.View()});
-  CHECK_EQ(ClientModule::last_import, static_cast<ClientModule*>(&imported));
+  CHECK_EQ(ClientModule::last_import, &imported.header);
   Ask("ffi.ModuleClearImports", {importer.View()});
   CHECK(ClientModule::last_import == nullptr);
   CHECK_EQ(StrongCount(&imported.header), 1u);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "library_module.h"
+
+#include <tvm/ffi/cast.h>
+
+#include <string>
+
+#include "context_symbols.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+// A symbol of a library, which it keeps alive through the module.
+class LibraryFunctionObj : public FunctionObj {
+ public:
+  LibraryFunctionObj(Module module, void* symbol)
+      : module_(std::move(module)), symbol_(reinterpret_cast<TVMFFISafeCallType>(symbol)) {
+    safe_call = &CallSymbol;  // cpp_call stays null: the symbol has the C calling convention
+  }
+
+ private:
+  static int CallSymbol(void* function, const TVMFFIAny* args, int32_t num_args,
+                        TVMFFIAny* result) {
+    auto* self = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<LibraryFunctionObj>(
+        static_cast<TVMFFIObject*>(function));
+    return self->symbol_(nullptr, args, num_args, result);
+  }
+
+  Module module_;
+  TVMFFISafeCallType symbol_;
+};
+
+class LibraryModuleObj final : public ModuleObj {
+ public:
+  explicit LibraryModuleObj(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+
+  ~LibraryModuleObj() {
+    // The slot may already belong to a later module over the same library.
+    void* self = Address();
+    if (context_slot_ != nullptr) {
+      __atomic_compare_exchange_n(context_slot_, &self, nullptr, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE);
+    }
+  }
+
+  const char* kind() const override { return "library"; }
+
+  int GetPropertyMask() const override { return Module::kBinarySerializable | Module::kRunnable; }
+
+  using ModuleObj::GetFunction;
+  Optional<Function> GetFunction(const String& name) override {
+    void* symbol = library_->FindFunction(name);
+    if (symbol == nullptr) return std::nullopt;
+    return Function(
+        ObjectPtr<FunctionObj>(make_object<LibraryFunctionObj>(GetRef<Module>(this), symbol)));
+  }
+
+  using ModuleObj::ImplementsFunction;
+  bool ImplementsFunction(const String& name) override {
+    return library_->FindFunction(name) != nullptr;
+  }
+
+  using ModuleObj::GetFunctionDoc;
+  Optional<String> GetFunctionDoc(const String& name) override {
+    return CallText(symbol::tvm_ffi_doc_prefix + std::string(name));
+  }
+
+  using ModuleObj::GetFunctionMetadata;
+  Optional<String> GetFunctionMetadata(const String& name) override {
+    return CallText(symbol::tvm_ffi_metadata_prefix + std::string(name));
+  }
+
+  void BindContext() {
+    for (const auto& [name, address] : ContextSymbols()) {
+      if (void** slot = FindSlot(name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
+    }
+    context_slot_ = FindSlot(symbol::tvm_ffi_library_ctx);
+    if (context_slot_ != nullptr) __atomic_store_n(context_slot_, Address(), __ATOMIC_RELEASE);
+  }
+
+ private:
+  // What the library-context symbol holds: the C++ object, 8 bytes in front of the handle.
+  void* Address() { return static_cast<ModuleObj*>(this); }
+
+  void** FindSlot(const std::string& symbol) const {
+    return static_cast<void**>(library_->Find(symbol));
+  }
+
+  // Calls a text function without arguments; nothing when the library has none.
+  Optional<String> CallText(const std::string& symbol) const {
+    void* function = library_->Find(symbol);
+    if (function == nullptr) return std::nullopt;
+    return Function::InvokeExternC(nullptr, reinterpret_cast<TVMFFISafeCallType>(function))
+        .cast<Optional<String>>();
+  }
+
+  std::unique_ptr<Library> library_;
+  void** context_slot_ = nullptr;
+};
+
+}  // namespace
+
+Module NewLibraryModule(std::unique_ptr<Library> library) {
+  if (library->Find(symbol::tvm_ffi_library_bin) != nullptr) {
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << library->Name()
+                                << ": it embeds serialized modules (" << symbol::tvm_ffi_library_bin
+                                << "), which this version cannot read";
+  }
+  ObjectPtr<LibraryModuleObj> module = make_object<LibraryModuleObj>(std::move(library));
+  module->BindContext();
+  return Module(module);
+}
+
+}  // namespace tvm::ffi::extra

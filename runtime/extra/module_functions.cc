@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global functions over modules.
+#include <tvm/ffi/extra/module.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <map>
+#include <mutex>
+#include <unordered_set>
+
+#include "library_module.h"
+#include "registration.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+Module LoadSharedLibrary(const String& path, const String& /*format*/) {
+  return NewLibraryModule(OpenSharedLibrary(path));
+}
+
+// One module per prefix, for the life of the process.
+Module SystemLibraryModule(const std::string& prefix) {
+  static auto* mutex = new std::mutex();
+  static auto* modules = new std::map<std::string, Module>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  auto found = modules->find(prefix);
+  if (found == modules->end()) {
+    found = modules->emplace(prefix, NewLibraryModule(OpenSystemLibrary(prefix))).first;
+  }
+  return found->second;
+}
+
+void SystemLib(PackedArgs args, Any* result) {
+  if (args.size() > 1) {
+    TVM_FFI_THROW(TypeError) << "ffi.SystemLib takes a prefix of symbols or nothing, but got "
+                             << args.size() << " arguments";
+  }
+  *result = SystemLibraryModule(args.size() == 0 ? "" : args[0].cast<std::string>());
+}
+
+// Modules that stay for the life of the process, or until they are removed.
+struct PinnedModules {
+  std::mutex mutex;
+  std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> modules;
+
+  static PinnedModules& Global() {
+    static auto* pinned = new PinnedModules();
+    return *pinned;
+  }
+};
+
+void Pin(const Module& module) {
+  std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
+  PinnedModules::Global().modules.insert(module);
+}
+
+// The caller's reference is the one that goes last, without the lock: a module's end may run
+// foreign code.
+void Unpin(const Module& module) {
+  std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
+  PinnedModules::Global().modules.erase(module);
+}
+
+}  // namespace
+
+void RegisterModuleFunctions() {
+  namespace refl = ffi::reflection;
+  refl::GlobalDef()
+      .def("ffi.ModuleLoadFromFile", &Module::LoadFromFile)
+      .def("ffi.Module.load_from_file.so", &LoadSharedLibrary)
+      .def_packed("ffi.SystemLib", &SystemLib)
+      .def_method("ffi.ModuleGetFunction",
+                  refl::overload_cast<const String&, bool>(&ModuleObj::GetFunction))
+      .def_method("ffi.ModuleImplementsFunction",
+                  refl::overload_cast<const String&, bool>(&ModuleObj::ImplementsFunction))
+      .def_method("ffi.ModuleGetFunctionMetadata",
+                  refl::overload_cast<const String&, bool>(&ModuleObj::GetFunctionMetadata))
+      .def_method("ffi.ModuleGetFunctionDoc",
+                  refl::overload_cast<const String&, bool>(&ModuleObj::GetFunctionDoc))
+      .def("ffi.ModuleGetKind", [](const Module& module) { return String(module->kind()); })
+      .def_method("ffi.ModuleGetPropertyMask", &ModuleObj::GetPropertyMask)
+      .def_method("ffi.ModuleGetWriteFormats", &ModuleObj::GetWriteFormats)
+      .def_method("ffi.ModuleInspectSource", &ModuleObj::InspectSource)
+      .def_method("ffi.ModuleWriteToFile", &ModuleObj::WriteToFile)
+      .def_method("ffi.ModuleImportModule", &ModuleObj::ImportModule)
+      .def_method("ffi.ModuleClearImports", &ModuleObj::ClearImports)
+      .def("ffi.ModuleGlobalsAdd", &Pin)
+      .def("ffi.ModuleGlobalsRemove", &Unpin);
+}
+
+}  // namespace tvm::ffi::extra
