@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -148,11 +150,12 @@ void RegisterInit(int32_t type_index) {
                                        Function::FromPacked(AutoInit(type)));
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterAutoInit() {
   reflection::EnsureTypeAttrColumn(type_attr::kNew);
   reflection::EnsureTypeAttrColumn(type_attr::kInit);
   reflection::GlobalDef().def("ffi._RegisterFFIInit", &RegisterInit);
 }
 
-}  // namespace
 }  // namespace tvm::ffi

@@ -12,6 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -56,10 +58,11 @@ class DeviceSearch {
   std::unordered_set<const Object*> seen_;
 };
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterContainerDevice() {
   reflection::GlobalDef().def("ffi.ContainerFindFirstNonCPUDevice",
                               [](const Any& value) { return DeviceSearch().Find(value); });
 }
 
-}  // namespace
 }  // namespace tvm::ffi

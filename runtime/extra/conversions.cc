@@ -10,6 +10,8 @@
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -18,7 +20,9 @@ void Convert() {
   reflection::TypeAttrDef<Class>().template def_convert<Ref>();
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterConversions() {
   Convert<Object, ObjectRef>();
   Convert<detail::StringObj, String>();
   Convert<detail::BytesObj, Bytes>();
@@ -34,5 +38,4 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   Convert<StrEnumObj, StrEnum>();
 }
 
-}  // namespace
 }  // namespace tvm::ffi

@@ -8,6 +8,8 @@
 
 #include <cstring>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -90,9 +92,10 @@ void RegisterDescribedType(int32_t type_index, int64_t total_size) {
   Function::GetGlobalRequired("ffi._RegisterFFIInit")(type_index);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterDescribedTypes() {
   reflection::GlobalDef().def("ffi._PyClassRegisterTypeAttrColumns", &RegisterDescribedType);
 }
 
-}  // namespace
 }  // namespace tvm::ffi

@@ -4,6 +4,8 @@
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -60,11 +62,12 @@ Function MakeFieldSetter(int64_t type_index, int64_t converter, int64_t convert)
   });
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterFieldAccess() {
   reflection::GlobalDef()
       .def("ffi.MakeFieldGetter", &MakeFieldGetter)
       .def("ffi.MakeFieldSetter", &MakeFieldSetter);
 }
 
-}  // namespace
 }  // namespace tvm::ffi

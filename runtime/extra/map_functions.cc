@@ -5,6 +5,8 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -86,7 +88,9 @@ Function NewForwardWalk(const TableObj* table) {
   });
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterMapFunctions() {
   using AnyDict = Dict<Any, Any>;
   reflection::GlobalDef()
       .def_packed("ffi.Map", &MakeTable<Map<Any, Any>>)
@@ -107,5 +111,4 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("ffi.DictClear", [](AnyDict dict) { dict.clear(); });
 }
 
-}  // namespace
 }  // namespace tvm::ffi

@@ -3,6 +3,8 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -26,9 +28,10 @@ void MakeObject(PackedArgs args, Any* rv) {
   *rv = reflection::ObjectCreator(type)(fields);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterObjectCreation() {
   reflection::GlobalDef().def_packed("ffi.MakeObjectFromPackedArgs", &MakeObject);
 }
 
-}  // namespace
 }  // namespace tvm::ffi

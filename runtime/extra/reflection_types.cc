@@ -3,6 +3,8 @@
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/reflection/access_path.h>
 
+#include "registration.h"
+
 namespace tvm::ffi::reflection {
 namespace {
 
@@ -47,10 +49,10 @@ void RegisterAccessPaths() {
       .def("_path_equal", &AccessPathObj::PathEqual);
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
-  RegisterEnums();
-  RegisterAccessPaths();
-}
-
 }  // namespace
 }  // namespace tvm::ffi::reflection
+
+void tvm::ffi::extra::RegisterReflectionTypes() {
+  reflection::RegisterEnums();
+  reflection::RegisterAccessPaths();
+}

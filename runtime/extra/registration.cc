@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration.h"
 
+using namespace tvm::ffi::extra;
+
 void tvm::ffi::runtime::RegisterExtra() {
-  extra::RegisterModuleType();
-  extra::RegisterModuleFunctions();
+  RegisterAutoInit();  // first: definitions of types use it
+  // Types
+  RegisterReflectionTypes();
+  RegisterModuleType();
+  RegisterConversions();
+  // Functions
+  RegisterContainerDevice();
+  RegisterDescribedTypes();
+  RegisterFieldAccess();
+  RegisterMapFunctions();
+  RegisterModuleFunctions();
+  RegisterObjectCreation();
+  RegisterSequenceFunctions();
 }

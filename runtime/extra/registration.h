@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this layer adds to the type and function tables; registration.cc lists it.
+// What this layer adds to the tables of functions, types and attributes.
 //
-// Each is called from there, not from a static initialiser of its own file, so that a static link
-// does not leave that file out.
+// All of it is called from registration.cc, in a fixed order, and nothing from static initialisers:
+// their order would be the linker's, and a static link would leave out files that only have those.
 #ifndef TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 #define TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 
 namespace tvm::ffi::extra {
 
-void RegisterModuleType();
+void RegisterAutoInit();
+void RegisterContainerDevice();
+void RegisterConversions();
+void RegisterDescribedTypes();
+void RegisterFieldAccess();
+void RegisterMapFunctions();
 void RegisterModuleFunctions();
+void RegisterModuleType();
+void RegisterObjectCreation();
+void RegisterReflectionTypes();
+void RegisterSequenceFunctions();
 
 }  // namespace tvm::ffi::extra
 

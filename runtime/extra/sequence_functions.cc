@@ -4,6 +4,8 @@
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -48,7 +50,9 @@ void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& 
   list.insert(list.begin() + start, elements.begin(), elements.end());
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterSequenceFunctions() {
   reflection::GlobalDef()
       .def_packed("ffi.Array", &MakeSequence<Array<Any>>)
       .def("ffi.ArrayGetItem", &GetItem<ArrayObj>)
@@ -74,5 +78,4 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("ffi.ListReserve", [](List<Any> list, int64_t n) { list.reserve(n); });
 }
 
-}  // namespace
 }  // namespace tvm::ffi

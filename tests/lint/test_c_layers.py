@@ -68,6 +68,13 @@ def test_runtime_extra_knows_itself_and_the_public_headers(repository):
                 assert name != "Python.h", path.name
 
 
+def test_runtime_extra_registers_in_one_place(repository):
+    """A static link leaves out files that nothing but their own initialisers would call."""
+    for path in c_files(repository, "runtime/extra"):
+        text = path.read_text(encoding="utf-8")
+        assert "TVM_FFI_STATIC_INIT_BLOCK" not in text, f"{path.name}: use registration.cc"
+
+
 def test_examples_and_benchmarks_use_public_headers(repository):
     for folder in ("examples", "benchmarks"):
         for path in c_files(repository, folder):

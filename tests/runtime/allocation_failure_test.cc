@@ -416,7 +416,8 @@ TEST(FailedBacktraceUpdateKeepsTheOldText) {
 
 // They used to register themselves, from files that a static link leaves out.
 TEST(StaticLinkHasTheBuiltInFunctions) {
-  for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile"}) {
+  for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile", "ffi.Array", "ffi.Map",
+                           "ffi.MakeFieldGetter", "ffi._RegisterFFIInit"}) {
     TVMFFIObjectHandle function = GetGlobal(name);
     CHECK(function != nullptr);
     TVMFFIObjectDecRef(function);
