@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What code that calls CUDA needs first: status codes as exceptions, and an extent of a launch that
+// does not depend on the compiler.
+#ifndef TVM_FFI_EXTRA_CUDA_BASE_H_
+#define TVM_FFI_EXTRA_CUDA_BASE_H_
+
+#include <cuda_runtime.h>
+#include <tvm/ffi/error.h>
+
+namespace tvm {
+namespace ffi {
+
+// Threads of a block, or blocks of a grid, along each axis.
+struct dim3 {
+  unsigned int x;
+  unsigned int y;
+  unsigned int z;
+
+  constexpr dim3() : x(1), y(1), z(1) {}
+  constexpr explicit dim3(unsigned int x_) : x(x_), y(1), z(1) {}
+  constexpr explicit dim3(unsigned int x_, unsigned int y_) : x(x_), y(y_), z(1) {}
+  constexpr explicit dim3(unsigned int x_, unsigned int y_, unsigned int z_)
+      : x(x_), y(y_), z(z_) {}
+};
+
+namespace detail {
+
+// RuntimeError "<before><name> (<code>): <text>".
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCudaStatus(const char* before, const char* name,
+                                                          int code, const char* text,
+                                                          const TVMFFIByteArray* backtrace) {
+  MessageStream message;
+  message << before << name << " (" << code << "): " << text;
+  throw MakeError("RuntimeError", message.str(),
+                  std::string_view(backtrace->data, backtrace->size));
+}
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCudaRuntimeError(::cudaError_t status,
+                                                                const TVMFFIByteArray* backtrace) {
+  ThrowCudaStatus("CUDA Runtime Error: ", ::cudaGetErrorName(status), static_cast<int>(status),
+                  ::cudaGetErrorString(status), backtrace);
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+
+// A statement: evaluates a call of the runtime API once, and throws what it reports.
+#define TVM_FFI_CHECK_CUDA_ERROR(stmt)                                                      \
+  do {                                                                                      \
+    ::cudaError_t tvm_ffi_cuda_status = (stmt);                                             \
+    if (TVM_FFI_PREDICT_FALSE(tvm_ffi_cuda_status != ::cudaSuccess)) {                      \
+      ::tvm::ffi::detail::ThrowCudaRuntimeError(                                            \
+          tvm_ffi_cuda_status, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)); \
+    }                                                                                       \
+  } while (false)
+
+#endif  // TVM_FFI_EXTRA_CUDA_BASE_H_
