@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 SOURCES := $(shell find CMakeLists.txt LICENSE README.md pyproject.toml cmake include runtime src \
 	-type f -not -name '*.pyc')
 C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/build' -prune \
-	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.h' \) -print)
+	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-asan test-tsan test-python bench format lint clean

@@ -11,8 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -23,6 +21,7 @@ from tvm_ffi import libinfo
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
 NAMES = ("abi_overview", "quickstart", "stable_c_abi")
+CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -31,7 +30,6 @@ HIDE_TORCH = "import sys\n\nsys.modules['torch'] = None\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
 
 CC = shlex.split(os.environ.get("CC") or "cc")
-# The environment's own programs come first, also when it is not activated.
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 
 needs_cc = pytest.mark.skipif(shutil.which(CC[0]) is None, reason=f"no C compiler {CC[0]}")
@@ -76,53 +74,7 @@ def expected_of_run_py(torch: bool) -> str:
     )
 
 
-# ---- Tools ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def environment(tmp_path_factory) -> dict[str, str]:
-    """Return variables with which `cc` is the chosen compiler and `python` this interpreter."""
-    folder = tmp_path_factory.mktemp("bin")
-    for name, command in {"cc": CC, "python": [sys.executable]}.items():
-        program = shutil.which(command[0]) or command[0]
-        script = folder / name
-        line = shlex.join([program, *command[1:]])
-        script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
-        script.chmod(0o755)
-    return {**os.environ, "PATH": os.pathsep.join([str(folder), SEARCH]), "LC_ALL": "C"}
-
-
-@pytest.fixture
-def run(environment):
-    """Return a function that runs a command and returns its output; status 0 is expected."""
-
-    def run(*command: str | Path, cwd: Path, status: int = 0, **variables: str) -> str:
-        done = subprocess.run(
-            [str(part) for part in command],
-            cwd=cwd,
-            env={**environment, **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}"
-        return done.stdout
-
-    return run
-
-
-@pytest.fixture
-def example(tmp_path):
-    """Return a function that copies an example, without what was built in it."""
-
-    def copy(name: str) -> Path:
-        target = tmp_path / "a copy" / name  # commands that forget to quote a path fail
-        shutil.copytree(EXAMPLES / name, target, ignore=shutil.ignore_patterns("build"))
-        return target
-
-    return copy
+# ---- Tools; the others are in conftest.py --------------------------------------------------------
 
 
 @pytest.fixture
@@ -133,13 +85,6 @@ def without_torch(tmp_path):
     (folder / "sitecustomize.py").write_text(HIDE_TORCH, encoding="utf-8")
     inherited = os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(folder), inherited]))}
-
-
-def readme_blocks(name: str, language: str) -> list[str]:
-    """Return the fenced blocks of one language in the README of an example."""
-    text = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [content for found, content in blocks if found == language]
 
 
 # ---- The READMEs ---------------------------------------------------------------------------------
@@ -154,7 +99,8 @@ README_OUTPUTS = {
 
 def test_every_example_is_tested():
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == set(NAMES) == set(README_OUTPUTS)
+    assert folders == {*NAMES, *CUDA_NAMES}
+    assert set(NAMES) == set(README_OUTPUTS)
 
 
 @needs_cc
@@ -162,7 +108,7 @@ def test_every_example_is_tested():
     ("name", "index"),
     [(name, index) for name, outputs in README_OUTPUTS.items() for index in range(len(outputs))],
 )
-def test_commands_of_the_readme(example, run, name, index):
+def test_commands_of_the_readme(example, run, readme_blocks, name, index):
     """Each block works by itself in a fresh copy."""
     block = readme_blocks(name, "sh")[index]
     if "cmake" in block and shutil.which("cmake", path=SEARCH) is None:
@@ -175,7 +121,7 @@ def test_commands_of_the_readme(example, run, name, index):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_commands_of_the_readme_are_left_out(name):
+def test_no_commands_of_the_readme_are_left_out(readme_blocks, name):
     assert len(readme_blocks(name, "sh")) == len(README_OUTPUTS[name])
 
 
@@ -186,7 +132,7 @@ def test_no_commands_of_the_readme_are_left_out(name):
         ("stable_c_abi", [expected("load"), expected_of_load_py(torch=True)]),
     ],
 )
-def test_the_readme_shows_what_is_printed(name, shown):
+def test_the_readme_shows_what_is_printed(readme_blocks, name, shown):
     assert readme_blocks(name, "") == shown
 
 

@@ -32,6 +32,7 @@ struct State {
   std::vector<Launch> launches;
   std::vector<PlannedFailure> failures;
   std::vector<Device> devices;
+  std::function<void(const Launch&)> on_launch;
   int device = 0;
 };
 
@@ -135,9 +136,12 @@ int SetKernelAttribute(const char* function, const CUkern_st* kernel, int attrib
 
 int AddLaunch(const char* function, Launch launch, const CUkern_st* kernel) {
   launch.kernel = NameOf(kernel);
+  launch.device = TheState().device;
   int status = Record(function, StatusOf(kernel), launch.kernel);
-  if (status == 0) TheState().launches.push_back(launch);
-  return status;
+  if (status != 0) return status;
+  TheState().launches.push_back(launch);
+  if (TheState().on_launch) TheState().on_launch(launch);
+  return CUDA_SUCCESS;
 }
 
 const char* NameOfStatus(int status, const char* success, const char* invalid_value,
@@ -175,6 +179,10 @@ const std::vector<Launch>& Launches() { return TheState().launches; }
 std::vector<Device>& Devices() { return TheState().devices; }
 int CurrentDevice() { return TheState().device; }
 void SetCurrentDevice(int device) { TheState().device = device; }
+
+void OnLaunch(std::function<void(const Launch&)> callback) {
+  TheState().on_launch = std::move(callback);
+}
 
 int LiveLibraries() {
   int count = 0;
@@ -252,6 +260,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_z, unsigned int shared_mem_bytes, CUstream stream,
                         void** args, void** extra) {
   Launch launch{"",
+                0,
                 {grid_x, grid_y, grid_z},
                 {block_x, block_y, block_z},
                 shared_mem_bytes,
@@ -265,6 +274,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** args,
                           void** extra) {
   Launch launch{"",
+                0,
                 {config->gridDimX, config->gridDimY, config->gridDimZ},
                 {config->blockDimX, config->blockDimY, config->blockDimZ},
                 config->sharedMemBytes,
@@ -348,6 +358,7 @@ cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribu
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** args,
                              size_t shared_mem_bytes, cudaStream_t stream) {
   Launch launch{"",
+                0,
                 {grid.x, grid.y, grid.z},
                 {block.x, block.y, block.z},
                 shared_mem_bytes,
@@ -360,6 +371,7 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
                                 void** args) {
   Launch launch{"",
+                0,
                 {config->gridDim.x, config->gridDim.y, config->gridDim.z},
                 {config->blockDim.x, config->blockDim.y, config->blockDim.z},
                 config->dynamicSmemBytes,

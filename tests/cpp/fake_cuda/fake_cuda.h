@@ -7,6 +7,7 @@
 #ifndef TVM_FFI_TESTS_FAKE_CUDA_FAKE_CUDA_H_
 #define TVM_FFI_TESTS_FAKE_CUDA_FAKE_CUDA_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,12 @@ struct Device {
 
 struct Launch {
   std::string kernel;
+  int device;  // the current one
   unsigned grid[3];
   unsigned block[3];
   unsigned long long shared_mem_bytes;
   void* stream;
-  void** args;
+  void** args;          // valid during the launch only
   unsigned cluster[3];  // 0 without that attribute
 };
 
@@ -36,6 +38,8 @@ std::vector<Device>& Devices();
 int CurrentDevice();
 void SetCurrentDevice(int device);  // not recorded
 int LiveLibraries();
+// Called during each launch, while the arguments are alive; until Reset().
+void OnLaunch(std::function<void(const Launch&)> callback);
 
 // The call of `function` after the next `skip` ones answers `status`; the later ones succeed again.
 void FailOnce(const char* function, int status, int skip = 0);

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the tests of the examples copy them, read their READMEs and run commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CC = shlex.split(os.environ.get("CC") or "cc")
+# The environment's own programs come first, also when it is not activated.
+SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory) -> dict[str, str]:
+    """Return variables with which `cc` is the chosen compiler and `python` this interpreter."""
+    folder = tmp_path_factory.mktemp("bin")
+    for name, command in {"cc": CC, "python": [sys.executable]}.items():
+        program = shutil.which(command[0]) or command[0]
+        script = folder / name
+        line = shlex.join([program, *command[1:]])
+        script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
+    return {**os.environ, "PATH": os.pathsep.join([str(folder), SEARCH]), "LC_ALL": "C"}
+
+
+@pytest.fixture
+def run(environment):
+    """Return a function that runs a command and returns its output; status 0 is expected."""
+
+    def run(
+        *command: str | Path, cwd: Path, status: int = 0, timeout_s: float = 60, **variables: str
+    ) -> str:
+        done = subprocess.run(
+            [str(part) for part in command],
+            cwd=cwd,
+            env={**environment, **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        assert done.returncode == status, f"{command} gave {done.returncode}:\n{done.stdout}"
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture
+def example(tmp_path):
+    """Return a function that copies an example, without what was built in it."""
+
+    def copy(name: str) -> Path:
+        target = tmp_path / "a copy" / name  # commands that forget to quote a path fail
+        shutil.copytree(EXAMPLES / name, target, ignore=shutil.ignore_patterns("build"))
+        return target
+
+    return copy
+
+
+@pytest.fixture
+def readme_blocks():
+    """Return a function that returns the fenced blocks of one language in an example's README."""
+
+    def blocks(name: str, language: str) -> list[str]:
+        text = (EXAMPLES / name / "README.md").read_text(encoding="utf-8")
+        found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        return [content for kind, content in found if kind == language]
+
+    return blocks
