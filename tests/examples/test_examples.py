@@ -22,6 +22,8 @@ HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
 NAMES = ("abi_overview", "quickstart", "stable_c_abi")
 CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
+# test_cpp_examples.py
+CPP_NAMES = ("kernel_library", "python_packaging", "quickstart_cpp", "tensor_allocators")
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -99,7 +101,7 @@ README_OUTPUTS = {
 
 def test_every_example_is_tested():
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {*NAMES, *CUDA_NAMES}
+    assert folders == {*NAMES, *CUDA_NAMES, *CPP_NAMES}
     assert set(NAMES) == set(README_OUTPUTS)
 
 

@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and a class from C++."""
+
+from ._library import LIBRARY, mirror
+from .pair import IntPair
+
+__all__ = ["IntPair", "add_one", "mirror"]
+
+add_one = LIBRARY.add_one

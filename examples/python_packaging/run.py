@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Use the installed package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pair_extension
+
+
+def main() -> None:
+    """Call the functions; make, change and pass an object."""
+    y = np.empty(3, dtype=np.float32)
+    pair_extension.add_one(np.array([1, 2, 3], dtype=np.float32), y)
+    print("add_one wrote", y.tolist())
+
+    pair = pair_extension.IntPair(3, 4)
+    pair.name = "lengths"
+    print(pair, "sum =", pair.sum())
+    pair.swap()
+    print("swapped:", pair, " mirrored:", pair_extension.mirror(pair))
+
+    for wrong in (lambda: pair_extension.IntPair("x", 1), lambda: pair_extension.mirror(None)):
+        try:
+            wrong()
+        except (TypeError, ValueError) as error:
+            print(f"{type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C++ examples: built by the commands of their READMEs, and printing what these show."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+import pytest
+
+NAMES = ("kernel_library", "python_packaging", "quickstart_cpp", "tensor_allocators")
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"
+NO_TORCH_LINE = "PyTorch  not installed, skipped\n"
+
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+
+
+@needs_cxx
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_of_the_readme(example, run, readme_blocks, name):
+    if name == "python_packaging" and importlib.util.find_spec("scikit_build_core") is None:
+        pytest.skip("no scikit-build-core")
+    (commands,) = readme_blocks(name, "sh")
+    (shown,) = readme_blocks(name, "")
+    if not HAS_TORCH:
+        shown = shown.replace(TORCH_LINE, NO_TORCH_LINE)
+    output = run("sh", "-euc", commands, cwd=example(name), timeout_s=300)
+    if name == "python_packaging":  # what pip prints comes first
+        assert output.endswith(shown)
+    else:
+        assert output == shown
+
+
+@needs_cxx
+def test_the_quickstart_says_what_is_missing(example, run):
+    """A library without the function, or none at all, ends in an error that names it."""
+    folder = example("quickstart_cpp")
+    flags = run("tvm-ffi-config", "--cxxflags", "--ldflags", "--libs", cwd=folder).split()
+    libdir = run("tvm-ffi-config", "--libdir", cwd=folder).strip()
+    run("c++", "main.cc", *flags, f"-Wl,-rpath,{libdir}", "-o", "main", cwd=folder, timeout_s=120)
+    output = run("./main", "./missing.so", cwd=folder)
+    assert output.startswith("caught   InternalError: Failed to load")
+    assert "missing.so" in output
+    assert "usage: " in run("./main", cwd=folder, status=2)
