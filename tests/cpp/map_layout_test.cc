@@ -184,7 +184,7 @@ TEST(JumpTable) {
 
 TEST(DenseTablesStayConsistent) {
   std::mt19937_64 random(7);
-  for (uint64_t range : {12, 60, 300, 3000}) {
+  for (uint64_t range : {12u, 60u, 300u, 3000u}) {
     Dict<int64_t, int64_t> dict;
     for (uint64_t step = 0; step < 2 * range; ++step) {
       int64_t key = static_cast<int64_t>(random() % range);

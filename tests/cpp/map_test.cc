@@ -178,7 +178,7 @@ String StringKey(uint64_t i) {
 }
 
 TEST(RandomOperations) {
-  for (uint64_t range : {3, 5, 9, 20, 200, 2000}) {
+  for (uint64_t range : {3u, 5u, 9u, 20u, 200u, 2000u}) {
     uint64_t steps = range * 3 + 60;
     CompareWithModel<Map<int64_t, int64_t>, int64_t>(range, steps, IntKey);
     CompareWithModel<Dict<int64_t, int64_t>, int64_t>(range, steps, WideIntKey);

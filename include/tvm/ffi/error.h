@@ -273,6 +273,12 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
   ThrowError("InternalError", text);
 }
 
+// The result of an expression whose type, reference or not, is T.
+template <typename T>
+T Checked(T&& value) {
+  return static_cast<T&&>(value);
+}
+
 // ---- Comparisons of the check macros ----------------------------------------------------------
 
 // The operands of a comparison that did not hold, or nothing.
@@ -351,10 +357,10 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_CHECK_GE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GE, >=, x, y, ErrorKind)
 #define TVM_FFI_CHECK_EQ(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_CHECK_NE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_NE, !=, x, y, ErrorKind)
-// An expression: x, which is evaluated twice.
+// An expression: x, which is evaluated twice.  The call keeps it quiet as a statement.
 #define TVM_FFI_CHECK_NOTNULL(x, ErrorKind)                                                       \
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
-   (x))
+   ::tvm::ffi::detail::Checked<decltype((x))>(x))
 
 #define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)

@@ -392,7 +392,7 @@ int32_t RegisterObjectType(int32_t static_type_index) {
 
 #define TVM_FFI_DECLARE_OBJECT_INFO_FINAL(TypeKey, TypeName, ParentType) \
   static constexpr uint32_t _type_child_slots = 0;                       \
-  static constexpr bool _type_final = true;                              \
+  [[maybe_unused]] static constexpr bool _type_final = true;             \
   TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType)
 
 #define TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName)                                              \

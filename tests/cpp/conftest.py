@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compilers for the tests that only compile: GCC and Clang, in every language level we support."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+INCLUDE = Path(__file__).resolve().parents[2] / "include"
+STANDARDS = {"g++": ("c++17", "c++20"), "clang++": ("c++17", "c++20")}
+BASELINE = {"g++": ("c++17",), "clang++": ("c++17",)}
+C_STANDARDS = {"gcc": ("c11",), "clang": ("c11",)}
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What a compiler said about a source: nothing at all when it is good."""
+
+    accepted: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler at one language level that looks for errors and makes no object."""
+
+    program: str
+    standard: str
+
+    @property
+    def flags(self) -> list[str]:
+        """Return the options that all its runs share."""
+        return [f"-std={self.standard}", f"-I{INCLUDE}"]
+
+    def run(self, *arguments: str, source: str | None = None) -> Diagnosis:
+        """Run with the shared options and `arguments`; `source` goes to standard input."""
+        done = subprocess.run(
+            [self.program, *self.flags, *arguments],
+            check=False,
+            input=source,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "LC_ALL": "C"},  # the tests read English
+        )
+        return Diagnosis(done.returncode == 0, done.stdout + done.stderr)
+
+    def diagnose(self, source: str, *options: str) -> Diagnosis:
+        """Check a source text."""
+        language = "c" if self.standard.startswith("c1") else "c++"
+        return self.run(*options, "-fsyntax-only", "-x", language, "-", source=source)
+
+    def diagnose_all(self, sources: dict[str, str], *options: str) -> dict[str, Diagnosis]:
+        """Check several source texts, as many at once as there are processors."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            done = pool.map(lambda source: self.diagnose(source, *options), sources.values())
+            return dict(zip(sources, done))
+
+
+def _parameters(standards):
+    return [
+        pytest.param(Compiler(program, standard), id=f"{program}-{standard}")
+        for program, levels in standards.items()
+        for standard in levels
+    ]
+
+
+def _available(compiler: Compiler) -> Compiler:
+    if shutil.which(compiler.program) is None:
+        pytest.skip(f"no compiler {compiler.program}")
+    return compiler
+
+
+@pytest.fixture(scope="session", params=_parameters(STANDARDS))
+def compiler(request) -> Compiler:
+    """Return a C++ compiler."""
+    return _available(request.param)
+
+
+@pytest.fixture(scope="session", params=_parameters(BASELINE))
+def baseline_compiler(request) -> Compiler:
+    """Return a C++ compiler at the level that the headers are written for."""
+    return _available(request.param)
+
+
+@pytest.fixture(scope="session", params=_parameters(C_STANDARDS))
+def c_compiler(request) -> Compiler:
+    """Return a C compiler."""
+    return _available(request.param)

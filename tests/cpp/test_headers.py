@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every public header compiles alone, twice, and without a warning of the strict kind.
+
+The table is the directory tree: a new header is tested as soon as it exists.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
+# The headers that C sources include say so themselves.
+C_HEADERS = [
+    name
+    for name in HEADERS
+    if 'extern "C"' in (INCLUDE / name).read_text(encoding="utf-8")
+    and "__cplusplus" in (INCLUDE / name).read_text(encoding="utf-8")
+]
+PROGRAMS = sorted(ROOT.glob("tests/cpp/*_test.cc"))
+
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
+
+
+def rejected(diagnoses):
+    """Return what the compiler said about each source that it did not accept in silence."""
+    return {name: said.text for name, said in diagnoses.items() if said.text or not said.accepted}
+
+
+def include_twice(name):
+    return f"#include <{name}>\n#include <{name}>\n"
+
+
+def test_the_tree_has_the_headers_that_every_kernel_includes():
+    assert {"tvm/ffi/function.h", "tvm/ffi/container/tensor.h", "dlpack/dlpack.h"} <= set(HEADERS)
+    assert {"tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h", "dlpack/dlpack.h"} <= set(C_HEADERS)
+
+
+def test_headers_compile_alone(compiler):
+    sources = {name: include_twice(name) for name in HEADERS}
+    assert rejected(compiler.diagnose_all(sources, *WARNINGS)) == {}
+
+
+def test_c_headers_compile_alone(c_compiler):
+    sources = {name: include_twice(name) for name in C_HEADERS}
+    assert rejected(c_compiler.diagnose_all(sources, *WARNINGS)) == {}
+
+
+def test_templates_and_macros_are_quiet_where_they_are_used(baseline_compiler):
+    """A template shows its warnings when it is instantiated, a macro where it is expanded."""
+    sources = {path.name: f'#include "{path}"\n' for path in PROGRAMS}
+    options = (*WARNINGS, "-Wno-unused-parameter")
+    assert rejected(baseline_compiler.diagnose_all(sources, *options)) == {}
