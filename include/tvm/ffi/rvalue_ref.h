@@ -15,8 +15,6 @@ class RValueRef {
   static_assert(std::is_base_of_v<ObjectRef, RefType>, "RValueRef wraps references to objects");
   explicit RValueRef(RefType&& data)
       : data_(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(data))) {}
-  RValueRef(RValueRef&&) noexcept = default;
-  RValueRef& operator=(RValueRef&&) noexcept = default;
 
   RefType operator*() && {
     return detail::ObjectUnsafe::ObjectRefFromObjectPtr<RefType>(std::move(data_));
@@ -38,6 +36,9 @@ struct TypeTraits<RValueRef<RefType>> : TypeTraitsBase {
 
   static void CopyToAnyView(const RValueRef<RefType>& src, TVMFFIAny* result) {
     detail::SetPointerPayload(result, kTVMFFIObjectRValueRef, &src.data_);
+  }
+  static void MoveToAny(RValueRef<RefType>, TVMFFIAny*) {
+    static_assert(sizeof(RefType) == 0, "an RValueRef is an argument: no Any holds it");
   }
   static std::optional<RValueRef<RefType>> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == kTVMFFIObjectRValueRef) {

@@ -364,7 +364,11 @@ struct TensorViewTraits : DLTensorTraits {
   static void CopyToAnyView(const T& src, TVMFFIAny* result) {
     SetPointerPayload(result, kTVMFFIDLTensorPtr, const_cast<DLTensor*>(src.GetDLTensorPtr()));
   }
-  static void MoveToAny(TensorView, TVMFFIAny*) { ThrowTensorNotOwned(); }
+  static void MoveToAny(T, TVMFFIAny*) {
+    static_assert(sizeof(T) == 0,
+                  "a TensorView does not own its tensor: no Any holds it and no function returns "
+                  "it; use Tensor");
+  }
   static TensorView CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return TensorView(static_cast<DLTensor*>(src->v_ptr));
   }

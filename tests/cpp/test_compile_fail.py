@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that must not compile, each beside one that differs in one thing and must.
+
+The cases are in ``compile_fail/*.cc``::
+
+    // SHARED
+    declarations for all cases of the file
+    // CASE name: regular expression that finds the expected diagnostic
+    declarations for both programs
+    // ACCEPTED
+    the program that compiles
+    // REJECTED
+    the program that does not
+
+``{name}`` in an expression stands for what the compilers call one kind of mistake, see `WORDS`.
+The programs of a compiler share a precompiled header that includes every public header.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+INCLUDE = HERE.parents[1] / "include"
+HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.glob("tvm/**/*.h"))
+
+WORDS = {
+    "deleted": r"(use of|uses|invokes a|call to|selected) deleted|explicitly deleted",
+    "private": r"is private|is inaccessible|is a private member|private constructor",
+    "protected": r"is protected|is a protected member|is inaccessible",
+    "no_conversion": r"(could not|cannot) convert|(invalid )?conversion from|cannot bind"
+    r"|no viable conversion|no known conversion|cannot initialize",
+    "no_match": r"no matching|no match for|no viable overloaded|invalid operands",
+    "no_member": r"has no member|no member named|base operand of|is not a pointer",
+    "qualifiers": r"discards qualifiers|indirection requires pointer operand",
+    "few_arguments": r"too few arguments|no match for call|no matching function",
+    "lvalue": r"lvalue required|is not assignable",
+}
+
+CASE = re.compile(r"^// CASE (\w+): (.*)\n", re.MULTILINE)
+PROGRAM = re.compile(r"^// (?:ACCEPTED|REJECTED)\n", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Two programs, and what the compiler says about the second."""
+
+    name: str
+    expected: str
+    accepted: str
+    rejected: str
+
+
+def parse(path):
+    """Return the cases of a file."""
+    head, *rest = CASE.split(path.read_text(encoding="utf-8"))
+    shared = head.partition("// SHARED\n")[2]
+    for name, words, body in zip(rest[0::3], rest[1::3], rest[2::3]):
+        expected = re.sub(r"\{(\w+)\}", lambda mark: f"(?:{WORDS[mark[1]]})", words)
+        common, accepted, rejected = PROGRAM.split(body)
+        yield Case(
+            name,
+            expected,
+            _program(name, shared + common + accepted),
+            _program(name, shared + common + rejected),
+        )
+
+
+def _program(name, body):
+    return f"namespace {name} {{\nusing namespace tvm::ffi;\n{body}\n}}  // namespace {name}\n"
+
+
+FILES = sorted(HERE.glob("compile_fail/*.cc"))
+
+
+@pytest.fixture(scope="module")
+def headers(compiler, tmp_path_factory):
+    """Return the options that include every public header, which are compiled once."""
+    header = tmp_path_factory.mktemp("headers") / "everything.h"
+    header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
+    is_clang = "clang" in compiler.program
+    output = header.with_suffix(".h.pch" if is_clang else ".h.gch")
+    said = compiler.run("-x", "c++-header", str(header), "-o", str(output))
+    assert said.accepted, said.text
+    return ["-include-pch", str(output)] if is_clang else ["-include", str(header)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_accepted_programs_compile(compiler, headers, path):
+    said = compiler.diagnose("\n".join(case.accepted for case in parse(path)), *headers)
+    assert said.accepted, said.text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_rejected_programs_do_not_compile(compiler, headers, path):
+    cases = {case.name: case for case in parse(path)}
+    assert len(cases) >= 10, "no cases found"
+    said = compiler.diagnose_all({name: case.rejected for name, case in cases.items()}, *headers)
+    compiled = [name for name, diagnosis in said.items() if diagnosis.accepted]
+    assert compiled == []
+    unclear = {
+        name: diagnosis.text
+        for name, diagnosis in said.items()
+        if not re.search(cases[name].expected, diagnosis.text)
+    }
+    assert unclear == {}
