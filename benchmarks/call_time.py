@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cost of a call: all implementations in turn, row by row, round by round.
+"""The cost of calls and operations: all implementations in turn, row by row, round by round.
 
 Interleaving makes drift (clock frequency, other load) hit all implementations alike.
 """
@@ -8,10 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from call.processes import WorkerProcess
-from call.rows import CallRow
 from results import Row, Samples, Unavailable
+
+
+class TimedRow(Protocol):
+    """What is known here of a row: a call from Python, or an operation of the C++ API."""
+
+    @property
+    def name(self) -> str:
+        """Stable key, which the workers know."""
+
+    @property
+    def label(self) -> str:
+        """What the reader sees."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +36,17 @@ class Effort:
 
 
 def measure_calls(
-    rows: Sequence[CallRow],
+    rows: Sequence[TimedRow],
     workers: Mapping[str, WorkerProcess | Unavailable],
     effort: Effort,
     progress: Callable[[str], None],
+    what: str = "calls",
 ) -> list[Row]:
     """Time the rows in all workers; a row that fails once in a worker is not tried again there.
 
     Parameters
     ----------
-    rows : sequence of CallRow
+    rows : sequence of TimedRow
         What to measure.
     workers : mapping from implementation to worker
         Who measures; `Unavailable` fills the column with its reason.
@@ -41,11 +54,13 @@ def measure_calls(
         Number of rounds and length of a burst.
     progress : callable
         Receives one line of text per round.
+    what : str
+        How that line names the rows.
     """
     results = [Row(row.name, row.label, "ns") for row in rows]
     names = list(workers)
     for number in range(effort.rounds):
-        progress(f"calls: round {number + 1} of {effort.rounds}")
+        progress(f"{what}: round {number + 1} of {effort.rounds}")
         first = number % len(names)
         for result in results:
             for name in names[first:] + names[:first]:

@@ -139,7 +139,7 @@ def first_library(interpreters: Sequence[Interpreter]) -> tuple[Interpreter, Pat
 
 def compile_kernels(library: Path) -> Path:
     """Compile the kernels, once for all implementations; return the shared library."""
-    return _compile(BENCHMARKS / "call" / "kernels.c", BUILD / "kernels.so", library, [])
+    return _compile_c(BENCHMARKS / "call" / "kernels.c", BUILD / "kernels.so", library, [])
 
 
 def compile_floor(library: Path) -> Path:
@@ -148,10 +148,39 @@ def compile_floor(library: Path) -> Path:
 
     includes = [sysconfig.get_path("include"), numpy.get_include()]
     output = BUILD / f"floor{sysconfig.get_config_var('EXT_SUFFIX')}"
-    return _compile(BENCHMARKS / "call" / "floor" / "floor.c", output, library, includes)
+    return _compile_c(BENCHMARKS / "call" / "floor" / "floor.c", output, library, includes)
 
 
-def _compile(source: Path, output: Path, library: Path, includes: Sequence[str]) -> Path:
+def compile_cpp_program(interpreter: Interpreter) -> Path:
+    """Compile the C++ benchmark with an implementation's headers and library; return the program.
+
+    Raises
+    ------
+    SetupError
+        If there is no compiler, or the implementation has no headers or library.
+    """
+    includes = interpreter.run("-m", "tvm_ffi.config", "--cxxflags").split()
+    library = library_of(interpreter)
+    link = [f"-L{library.parent}", "-ltvm_ffi", f"-Wl,-rpath,{library.parent}"]
+    return _compile_cpp("api.cc", BUILD / f"cpp_api_{interpreter.name}", includes, link)
+
+
+def compile_cpp_floor() -> Path:
+    """Compile the floor of the C++ benchmark, which needs the C header alone."""
+    return _compile_cpp("floor.cc", BUILD / "cpp_api_floor", [f"-I{ROOT / 'include'}"], [])
+
+
+def _compile_cpp(source: str, output: Path, includes: list[str], link: list[str]) -> Path:
+    """Compile a program as kernels are compiled: C++17, -O2 and position independent."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    flags = ["-std=c++17", "-O2", "-fPIC", *includes]
+    path = BENCHMARKS / "cpp_api" / source
+    _run([*compiler, *flags, str(path), "-o", str(output), *link])
+    return output
+
+
+def _compile_c(source: Path, output: Path, library: Path, includes: Sequence[str]) -> Path:
     """Compile one C file to a shared library that names libtvm_ffi, but no place for it.
 
     The process that loads it has its own libtvm_ffi loaded before.

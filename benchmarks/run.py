@@ -11,9 +11,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fnmatch
+import functools
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Union
 
@@ -21,11 +22,14 @@ from call.processes import WorkerProcess
 from call.rows import CALL_ROWS, EMPTY_FUNCTION
 from call_time import Effort, measure_calls
 from chart import draw_chart
+from cpp_api.rows import CPP_ROWS
 from environment import (
     BENCHMARKS,
     BUILD,
     Interpreter,
     SetupError,
+    compile_cpp_floor,
+    compile_cpp_program,
     compile_floor,
     compile_kernels,
     first_library,
@@ -79,18 +83,38 @@ def create_workers(interpreters: Mapping[str, Interpreter], library: Path) -> Wo
     """Return a worker, not yet started, for each implementation."""
     kernels = ["--kernels", str(compile_kernels(library))]
     workers: Workers = {
-        name: WorkerProcess(interpreter.executable, kernels, interpreter.environment(), BENCHMARKS)
-        for name, interpreter in interpreters.items()
+        name: python_worker(interpreter, kernels) for name, interpreter in interpreters.items()
     }
-    ours = interpreters[OURS]
     try:
         floor = ["--floor", str(compile_floor(library)), "--library", str(library)]
     except (SetupError, ImportError) as error:
         workers[FLOOR] = Unavailable(str(error))
     else:
-        workers[FLOOR] = WorkerProcess(
-            ours.executable, [*kernels, *floor], ours.environment(), BENCHMARKS
-        )
+        workers[FLOOR] = python_worker(interpreters[OURS], [*kernels, *floor])
+    return workers
+
+
+def python_worker(interpreter: Interpreter, arguments: list[str]) -> WorkerProcess:
+    """Return a worker that calls from Python."""
+    command = [str(interpreter.executable), "-m", "call.worker", *arguments]
+    return WorkerProcess(command, interpreter.environment(), BENCHMARKS)
+
+
+def create_cpp_workers(interpreters: Mapping[str, Interpreter]) -> Workers:
+    """Return a compiled program, not yet started, for each implementation."""
+    compilations: dict[str, Callable[[], Path]] = {
+        name: functools.partial(compile_cpp_program, interpreter)
+        for name, interpreter in interpreters.items()
+    }
+    compilations[FLOOR] = compile_cpp_floor
+    environment = interpreters[OURS].environment()
+    workers: Workers = {}
+    for name, compilation in compilations.items():
+        progress(f"compiling the C++ benchmark: {name}")
+        try:
+            workers[name] = WorkerProcess([str(compilation())], environment, BENCHMARKS)
+        except SetupError as error:
+            workers[name] = Unavailable(str(error))
     return workers
 
 
@@ -120,6 +144,19 @@ def run_calls(
     return rows, versions
 
 
+def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
+    """Return the rows about the C++ API."""
+    chosen = [row for row in CPP_ROWS if fnmatch.fnmatch(row.name, pattern)]
+    if not chosen:
+        return []
+    workers = create_cpp_workers(interpreters)
+    with contextlib.ExitStack() as stack:
+        for worker in workers.values():
+            if isinstance(worker, WorkerProcess):
+                stack.enter_context(worker)
+        return measure_calls(chosen, workers, effort, progress, "C++ API")
+
+
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
     """Return the rows about importing and about size."""
     rows: list[Row] = []
@@ -145,6 +182,7 @@ def main() -> int:
     if isinstance(peer, Interpreter):
         interpreters[PEER] = peer
     rows, versions = run_calls(interpreters, options.rows, effort)
+    rows += run_cpp(interpreters, options.rows, effort)
     rows += run_others(interpreters, options.rows, effort)
     if isinstance(peer, Unavailable):
         for row in rows:
@@ -160,10 +198,17 @@ def write_results(rows: list[Row], setting: dict[str, object]) -> None:
     report = format_report(setting, rows, verdicts)
     print(report)
     BUILD.mkdir(parents=True, exist_ok=True)
+    cpp_names = {row.name for row in CPP_ROWS}
     outputs = {
         "results.txt": report + "\n",
         "results.json": json.dumps(to_json(setting, rows, verdicts), indent=1) + "\n",
-        "results.svg": draw_chart(rows, f"{setting['machine']}; {setting['python']}"),
+        "results.svg": draw_chart(
+            [row for row in rows if row.name not in cpp_names],
+            f"{setting['machine']}; {setting['python']}",
+        ),
+        "results_cpp.svg": draw_chart(
+            [row for row in rows if row.name in cpp_names], str(setting["machine"])
+        ),
     }
     for name, text in outputs.items():
         (BUILD / name).write_text(text, encoding="utf-8")

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from call.rows import BUILTIN_FUNCTION, CALL_ROWS, EMPTY_FUNCTION
+from cpp_api.rows import CPP_ROWS
 from results import FLOOR, OURS, PEER, Row
 
 ABSOLUTE = "absolute"
@@ -29,6 +30,20 @@ class Target:
 FLOOR_LIMIT = 1.25  # every call row whose floor does the same job
 WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION)
 
+# The C++ API is never slower than the peer's; two programs that do the same differ by this much.
+CPP_LIMIT = 1.05
+# Rows of a few clock cycles: one cycle more or less depends on where the loop happens to lie.
+CPP_CYCLE_LIMIT = 1.5
+CPP_CYCLE_ROWS = (
+    "cpp_array_iterate",
+    "cpp_array_index",
+    "cpp_list_iterate",
+    "cpp_string_copy_short",
+    "cpp_any_copy_int",
+    "cpp_any_cast_int",
+    "cpp_ref_as",
+)
+
 TARGETS: tuple[Target, ...] = (
     Target("noop", PEER, 0.70),
     Target("noop_ints", PEER, 0.50),
@@ -38,7 +53,12 @@ TARGETS: tuple[Target, ...] = (
     Target("noop_torch", PEER, 0.60),
     Target("noop_gil_kept", EMPTY_FUNCTION, 1.0),
     Target("import", ABSOLUTE, 30.0),
+    Target("cpp_call_3", ABSOLUTE, 10.0),
     *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name not in WITHOUT_FLOOR),
+    *(
+        Target(row.name, PEER, CPP_CYCLE_LIMIT if row.name in CPP_CYCLE_ROWS else CPP_LIMIT)
+        for row in CPP_ROWS
+    ),
 )
 
 

@@ -20,12 +20,13 @@ ANSWER_TIMEOUT_S = 60.0
 
 
 class WorkerProcess:
-    """A worker of one implementation; started on the first request, and again if it died."""
+    """A worker of one implementation; started on the first request, and again if it died.
 
-    def __init__(
-        self, executable: Path, arguments: Sequence[str], environment: Mapping[str, str], cwd: Path
-    ) -> None:
-        self._command = [str(executable), "-m", "call.worker", *arguments]
+    `command` starts a program that speaks the protocol of ``worker.py``.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], cwd: Path) -> None:
+        self._command = list(command)
         self._environment = dict(environment)
         self._cwd = cwd
         self._process: subprocess.Popen[bytes] | None = None
