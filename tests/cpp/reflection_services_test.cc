@@ -89,7 +89,7 @@ TEST(AutomaticConstructorRefuses) {
 TEST(ASettersErrorIsTheCause) {
   try {
     InitOf(RecordObj::RuntimeTypeIndex())("x", 2.5, Kwargs(), "k", 1);
-    CHECK(!"reached");
+    CHECK(false && "reached");
   } catch (const Error& error) {
     CHECK_EQ(error.message(),
              "test.services.Record.__ffi_init__() field 'a':\n"
