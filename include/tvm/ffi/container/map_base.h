@@ -178,6 +178,9 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
                                     slot % kBlockSlots * sizeof(Entry));
   }
   bool IsHead(uint64_t slot) const { return (Meta(slot) & kMemberBit) == 0; }
+  // The ends of the order list.  A table that gave its content away may still name its old ends.
+  uint64_t First() const { return size_ == 0 ? kNoSlot : iter_list_head_; }
+  uint64_t Last() const { return size_ == 0 ? kNoSlot : iter_list_tail_; }
   uint64_t HomeOf(const Any& key) const {
     return (uint64_t{11400714819323198485U} * AnyHash()(key)) >> fib_shift_;
   }

@@ -199,8 +199,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Erase(uint64_t slot) {
 }
 
 TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Clear() {
-  while (iter_list_head_ != kNoSlot) {
-    uint64_t slot = iter_list_head_;
+  for (uint64_t slot; (slot = First()) != kNoSlot;) {
     KVType erased(std::move(At(slot)->pair));
     Unlink(slot);
     Meta(slot) = kEmpty;
@@ -255,7 +254,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Allocate(uint64_t slots, uint32_t fib_s
 // ---- Either layout ----------------------------------------------------------------------------
 
 inline uint64_t MapBaseObj::FirstIndex() const {
-  return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->iter_list_head_;
+  return IsSmall() ? 0 : static_cast<const DenseMapBaseObj*>(this)->First();
 }
 
 inline uint64_t MapBaseObj::IndexAfter(uint64_t index) const {
@@ -265,7 +264,7 @@ inline uint64_t MapBaseObj::IndexAfter(uint64_t index) const {
 inline uint64_t MapBaseObj::IndexBefore(uint64_t index) const {
   if (IsSmall()) return index - 1;
   const DenseMapBaseObj* dense = static_cast<const DenseMapBaseObj*>(this);
-  return index == kNoIndex ? dense->iter_list_tail_ : dense->At(index)->prev;
+  return index == kNoIndex ? dense->Last() : dense->At(index)->prev;
 }
 
 inline MapBaseObj::KVType* MapBaseObj::PairAt(uint64_t index) const {
