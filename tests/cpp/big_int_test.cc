@@ -340,6 +340,16 @@ TEST(MadeByTheRuntime) {
   CHECK_EQ(detail::StableHashCombine(78, Power(100).hash()), 0x9e378d22u);
 }
 
+// The hooks are the runtime's: without them, equal integers were keys of their own.
+TEST(EqualIntegersAreOneKey) {
+  CHECK_EQ(AnyHash()(Any(Power(63))), 0x9e3794fcu);
+  CHECK_EQ(AnyHash()(Any(-Power(63) - 1)), 0x9e3790b0u);
+  CHECK_EQ(AnyHash()(Any(Power(100))), 0x9e378d22u);
+  CHECK(AnyEqual()(Any(Power(100)), Any(Power(100))));
+  CHECK(!AnyEqual()(Any(Power(100)), Any(Power(101))));
+  CHECK(!AnyEqual()(Any(Power(100)), Any(Power(200))));
+}
+
 TEST(Ownership) {
   BigInt a = Power(70);
   BigInt b = a;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Big integers as keys: equal when their words are, like plain integers and unlike other objects.
+#include <tvm/ffi/big_int.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <cstring>
+
+namespace tvm::ffi {
+namespace {
+
+TVMFFIByteArray WordsOf(const Any& value) {
+  return TVMFFIBigIntGetContentByteArray(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value));
+}
+
+int64_t HashBigInt(const Any& value) {
+  TVMFFIByteArray words = WordsOf(value);
+  return static_cast<int64_t>(detail::StableHashBytes(words.data, words.size));
+}
+
+bool EqualBigInts(const Any& left, const Any& right) {
+  TVMFFIByteArray a = WordsOf(left);
+  TVMFFIByteArray b = WordsOf(right);
+  return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  reflection::TypeAttrDef<detail::BigIntObj>()
+      .native_fn_attr<&HashBigInt>(type_attr::kAnyHash)
+      .native_fn_attr<&EqualBigInts>(type_attr::kAnyEqual);
+}
+
+}  // namespace
+}  // namespace tvm::ffi
