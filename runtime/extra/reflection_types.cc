@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of the reflection headers: enums and access paths.
+// The types of the reflection headers: objects, enums and access paths.
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/reflection/access_path.h>
 
@@ -7,6 +7,14 @@
 
 namespace tvm::ffi::reflection {
 namespace {
+
+// The root of all types has a size, and nothing to make or to copy.
+void RegisterObject() {
+  TVMFFITypeMetadata metadata{};
+  metadata.total_size = sizeof(Object);
+  metadata.structural_eq_hash_kind = Object::_type_s_eq_hash_kind;
+  detail::CheckSafeCall(TVMFFITypeRegisterMetadata(kTVMFFIObject, &metadata));
+}
 
 AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
 
@@ -53,6 +61,7 @@ void RegisterAccessPaths() {
 }  // namespace tvm::ffi::reflection
 
 void tvm::ffi::extra::RegisterReflectionTypes() {
+  reflection::RegisterObject();
   reflection::RegisterEnums();
   reflection::RegisterAccessPaths();
 }

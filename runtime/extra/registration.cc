@@ -7,6 +7,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterAutoInit();  // first: definitions of types use it
   // Types
   RegisterReflectionTypes();
+  RegisterBigIntType();
   RegisterModuleType();
   RegisterConversions();
   // Functions

@@ -9,6 +9,7 @@
 namespace tvm::ffi::extra {
 
 void RegisterAutoInit();
+void RegisterBigIntType();
 void RegisterContainerDevice();
 void RegisterConversions();
 void RegisterDescribedTypes();

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
+# Stands in for a CUDA toolkit, which a machine need not have.
+FAKE_CUDA = Path(__file__).resolve().parent / "fake_cuda"
 STANDARDS = {"g++": ("c++17", "c++20"), "clang++": ("c++17", "c++20")}
 BASELINE = {"g++": ("c++17",), "clang++": ("c++17",)}
 C_STANDARDS = {"gcc": ("c11",), "clang": ("c11",)}
@@ -36,7 +38,7 @@ class Compiler:
     @property
     def flags(self) -> list[str]:
         """Return the options that all its runs share."""
-        return [f"-std={self.standard}", f"-I{INCLUDE}"]
+        return [f"-std={self.standard}", f"-I{INCLUDE}", "-isystem", str(FAKE_CUDA)]
 
     def run(self, *arguments: str, source: str | None = None) -> Diagnosis:
         """Run with the shared options and `arguments`; `source` goes to standard input."""

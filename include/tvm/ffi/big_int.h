@@ -24,6 +24,7 @@ class BigIntObj : public Object {
   size_t size;
 
   explicit BigIntObj(size_t size) : size(size) {}
+  BigIntObj(const BigIntObj&) = delete;  // the words behind it would stay
   int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
 
   static constexpr int32_t _type_index = kTVMFFIBigInt;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Big integers as keys: equal when their words are, like plain integers and unlike other objects.
+// ffi.BigInt.  As keys, big integers are equal when their words are, like plain integers and unlike
+// other objects.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <cstring>
+
+#include "registration.h"
 
 namespace tvm::ffi {
 namespace {
@@ -23,11 +26,13 @@ bool EqualBigInts(const Any& left, const Any& right) {
   return a.size == b.size && std::memcmp(a.data, b.data, a.size) == 0;
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterBigIntType() {
+  reflection::ObjectDef<detail::BigIntObj>(reflection::init(false));
   reflection::TypeAttrDef<detail::BigIntObj>()
       .native_fn_attr<&HashBigInt>(type_attr::kAnyHash)
       .native_fn_attr<&EqualBigInts>(type_attr::kAnyEqual);
 }
 
-}  // namespace
 }  // namespace tvm::ffi
