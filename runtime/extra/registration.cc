@@ -8,12 +8,14 @@ void tvm::ffi::runtime::RegisterExtra() {
   // Types
   RegisterReflectionTypes();
   RegisterBigIntType();
+  RegisterBigIntJson();
   RegisterModuleType();
   RegisterConversions();
   // Functions
   RegisterContainerDevice();
   RegisterDescribedTypes();
   RegisterFieldAccess();
+  RegisterJsonFunctions();
   RegisterMapFunctions();
   RegisterModuleFunctions();
   RegisterObjectCreation();

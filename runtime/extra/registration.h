@@ -9,11 +9,13 @@
 namespace tvm::ffi::extra {
 
 void RegisterAutoInit();
+void RegisterBigIntJson();
 void RegisterBigIntType();
 void RegisterContainerDevice();
 void RegisterConversions();
 void RegisterDescribedTypes();
 void RegisterFieldAccess();
+void RegisterJsonFunctions();
 void RegisterMapFunctions();
 void RegisterModuleFunctions();
 void RegisterModuleType();

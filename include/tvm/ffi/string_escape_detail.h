@@ -41,27 +41,38 @@ inline size_t AnsiSequenceLength(std::string_view text) {
   return end != std::string_view::npos && (text[end] == 'm' || text[end] == 'K') ? end + 1 : 0;
 }
 
+// The JSON string literal of `text`.
+template <typename Text>
+TVM_FFI_HIDDEN void AppendEscapedJSON(std::string_view text, Text* out) {
+  *out += '"';
+  size_t written = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    constexpr std::string_view kFrom = "\"\\/\b\f\n\r\t";
+    unsigned char byte = static_cast<unsigned char>(text[i]);
+    if (byte > '\\' && byte != 0x7f) continue;
+    size_t found = kFrom.find(text[i]);
+    if (found == std::string_view::npos && byte >= 0x20 && byte != 0x7f) continue;
+    out->append(text.data() + written, i - written);
+    written = i + 1;
+    if (found != std::string_view::npos) {
+      *out += '\\';
+      *out += "\"\\/bfnrt"[found];
+    } else {
+      AppendHex(out, "\\u", byte, 4);
+    }
+  }
+  out->append(text.data() + written, text.size() - written);
+  *out += '"';
+}
+
 }  // namespace detail
 
 // A JSON string literal; `/` is escaped, other bytes from 0x80 on are left alone.
 template <typename Text = String>
 TVM_FFI_FAILURE_ String EscapeStringJSON(const Text& text) {
   const String& value = text;
-  std::string out = "\"";
-  for (char c : detail::ViewOf(value)) {
-    constexpr std::string_view kFrom = "\"\\/\b\f\n\r\t";
-    size_t found = kFrom.find(c);
-    unsigned char byte = static_cast<unsigned char>(c);
-    if (found != std::string_view::npos) {
-      out += '\\';
-      out += "\"\\/bfnrt"[found];
-    } else if (byte < 0x20 || byte == 0x7f) {
-      detail::AppendHex(&out, "\\u", byte, 4);
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
+  std::string out;
+  detail::AppendEscapedJSON(detail::ViewOf(value), &out);
   return String(out);
 }
 
