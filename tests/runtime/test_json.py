@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""JSON text and JSON graphs of the library agree with Python's json module."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ABI = json.loads(
+    (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
+)
+OBJECT_BEGIN = ABI["type_index"]["kTVMFFIStaticObjectBegin"]
+NONE, INT = ABI["type_index"]["kTVMFFINone"], ABI["type_index"]["kTVMFFIInt"]
+
+relaxed = settings(deadline=None, database=None)
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats()
+    | st.floats(-1e18, 1e18).map(float.__trunc__).map(float)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(), inner, max_size=6),
+    max_leaves=30,
+)
+
+
+class Json:
+    """The library's functions over JSON; values in between never leave it."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+
+    def release(self, value: Any) -> None:
+        """Give up an owned value."""
+        if value.type_index >= OBJECT_BEGIN:
+            self.library.functions.TVMFFIObjectDecRef(ctypes.c_void_p(value.payload))
+
+    @contextlib.contextmanager
+    def call(self, name: str, *arguments: Any):
+        """Lend the result of a global function."""
+        function = ctypes.c_void_p()
+        self.library.check(
+            self.library.functions.TVMFFIFunctionGetGlobal(
+                ctypes.byref(self.library.byte_array(name)), ctypes.byref(function)
+            )
+        )
+        assert function.value is not None, f"no global function {name}"
+        row = (self.library.any_value * len(arguments))(*arguments)
+        result = self.library.any_value()
+        code = self.library.functions.TVMFFIFunctionCall(
+            function, row, len(arguments), ctypes.byref(result)
+        )
+        self.library.functions.TVMFFIObjectDecRef(function)
+        self.library.check(code)
+        try:
+            yield result
+        finally:
+            self.release(result)
+
+    @contextlib.contextmanager
+    def text(self, content: str):
+        """Lend a string, which may contain NUL characters."""
+        value = self.library.any_value()
+        self.library.check(
+            self.library.functions.TVMFFIStringFromByteArray(
+                ctypes.byref(self.library.byte_array(content)), ctypes.byref(value)
+            )
+        )
+        try:
+            yield value
+        finally:
+            self.release(value)
+
+    def content(self, value: Any) -> str:
+        """Return the content of a lent string."""
+        if value.type_index >= OBJECT_BEGIN:
+            self.library.functions.TVMFFIObjectIncRef(ctypes.c_void_p(value.payload))
+        return self.library.take_text(value)
+
+    def apply(self, text: str, *steps: Any) -> str:
+        """Return the text that the functions, one after the other, make of `text`."""
+        with contextlib.ExitStack() as stack:
+            value = stack.enter_context(self.text(text))
+            for name, *more in steps:
+                value = stack.enter_context(self.call(name, value, *more))
+            return self.content(value)
+
+    @property
+    def none(self) -> Any:
+        """The None argument."""
+        return self.library.any_value(NONE, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def ffi(library: Any) -> Json:
+    """Return the functions under test."""
+    return Json(library)
+
+
+def same(first: Any, second: Any) -> bool:
+    """Tell 1, 1.0 and True apart, and 0.0 and -0.0, and see NaN as equal to itself."""
+    return repr(first) == repr(second)
+
+
+@relaxed
+@given(value=VALUES, ascii_only=st.booleans(), indent=st.sampled_from([None, 0, 3]))
+def test_text_of_python_survives_parse_and_stringify(ffi, value, ascii_only, indent):
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    result = ffi.apply(text, ("ffi.json.Parse",), ("ffi.json.Stringify", ffi.none))
+    assert same(json.loads(result), value)
+
+
+@relaxed
+@given(value=VALUES, indent=st.integers(-2, 5))
+def test_indented_text_is_the_same_value(ffi, value, indent):
+    argument = ffi.library.any_value(INT, 0, indent & 0xFFFFFFFFFFFFFFFF)
+    result = ffi.apply(json.dumps(value), ("ffi.json.Parse",), ("ffi.json.Stringify", argument))
+    assert same(json.loads(result), value)
+
+
+def overflows(value: Any) -> bool:
+    """Whether Python has read a number that is too large for a float as infinity."""
+    if isinstance(value, list):
+        return any(map(overflows, value))
+    if isinstance(value, dict):
+        return any(map(overflows, value.values()))
+    return isinstance(value, float) and math.isinf(value)
+
+
+def as_int64_or_float(value: Any) -> Any:
+    """Replace integers beyond 64 bits, which Python keeps exact, by floats."""
+    if isinstance(value, list):
+        return [as_int64_or_float(item) for item in value]
+    if isinstance(value, dict):
+        return {key: as_int64_or_float(item) for key, item in value.items()}
+    is_wide = type(value) is int and not -(2**63) <= value < 2**63
+    return float(value) if is_wide else value
+
+
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+LENIENT_NUMBER = re.compile(r"\+|(?<!\d)\.\d|(?<![\d.eE+-])-?0\d|\d\.(?!\d)")
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+@st.composite
+def damaged_texts(draw):
+    text = json.dumps(draw(VALUES))
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(text)))
+        cut = draw(st.integers(0, 2))
+        text = (
+            text[:at]
+            + draw(st.text('0123456789.+-eE"\\/,:[]{} \n\tuntrfabd\0x', max_size=2))
+            + text[at + cut :]
+        )
+    return text
+
+
+def read_by_python(text: str) -> tuple[Any, bool]:
+    """Return the value and whether there is one."""
+    try:
+        return json.loads(text), True
+    except ValueError:
+        return None, False
+
+
+def read_by_library(ffi: Json, text: str) -> tuple[Any, str]:
+    """Return the value as Python sees it, and the error's text."""
+    try:
+        result = ffi.apply(text, ("ffi.json.Parse",), ("ffi.json.Stringify", ffi.none))
+    except ffi.library.raised_error as error:
+        return None, str(error)
+    return json.loads(result), ""
+
+
+@settings(relaxed, max_examples=500)
+@given(text=damaged_texts())
+def test_accepts_what_python_accepts(ffi, text):
+    expected, is_valid = read_by_python(text)
+    value, error = read_by_library(ffi, text)
+    if error:
+        assert re.fullmatch(r"ValueError: .+: line \d+ column \d+ \(char \d+\)", error)
+        assert not is_valid or SURROGATE.search(text) or overflows(expected)
+    elif is_valid:
+        assert same(value, as_int64_or_float(expected))
+    else:
+        assert LENIENT_NUMBER.search(STRING.sub('""', text))
+
+
+def decode_graph(graph: Any) -> Any:
+    """Read the graph of a JSON value; nodes refer to earlier nodes."""
+    assert list(graph) == ["root_index", "nodes"]
+    values: list[Any] = []
+    for node in graph["nodes"]:
+        data = node.get("data")
+        if node["type"] == "ffi.Array":
+            data = [values[index] for index in data]
+        elif node["type"] == "ffi.Map":
+            keys, items = data[::2], data[1::2]
+            data = {values[key]: values[item] for key, item in zip(keys, items)}
+        else:
+            assert node["type"] in {"None", "bool", "int", "float", "ffi.String"}
+        values.append(data)
+    return values[graph["root_index"]]
+
+
+@relaxed
+@given(value=VALUES)
+def test_graph_of_a_value(ffi, value):
+    text = ffi.apply(json.dumps(value), ("ffi.json.Parse",), ("ffi.ToJSONGraphString", ffi.none))
+    graph = json.loads(text)
+    assert same(decode_graph(graph), value)
+    leaves = [node for node in graph["nodes"] if node["type"] not in {"ffi.Array", "ffi.Map"}]
+    assert len({repr(node) for node in leaves}) == len(leaves), "equal values share a node"
+    back = ffi.apply(text, ("ffi.FromJSONGraphString",), ("ffi.json.Stringify", ffi.none))
+    assert same(json.loads(back), value)
+
+
+@settings(relaxed, max_examples=300)
+@given(data=st.data(), value=VALUES)
+def test_damaged_graphs_are_errors_or_values(ffi, data, value):
+    graph = json.loads(
+        ffi.apply(json.dumps(value), ("ffi.json.Parse",), ("ffi.ToJSONGraphString", ffi.none))
+    )
+    node = data.draw(st.sampled_from(graph["nodes"]))
+    kinds = ["None", "int", "float", "bool", "ffi.String", "ffi.Bytes", "ffi.Array", "ffi.List"]
+    kinds += ["ffi.Map", "ffi.Dict", "ffi.Shape", "Device", "DataType", "ffi.BigInt", "ffi.Enum"]
+    kinds += ["ffi.Object", "ffi.Function", "void*", "ffi.reflection.AccessStep", "", "x"]
+    indices = st.integers(-1, len(graph["nodes"]))
+    damage = st.sampled_from([None, 5, 1.5, "YQ==", {}, [], True]) | st.lists(indices, max_size=3)
+    node[data.draw(st.sampled_from(["type", "data"]))] = data.draw(st.sampled_from(kinds) | damage)
+    with contextlib.suppress(ffi.library.raised_error):
+        text = json.dumps(graph)
+        result = ffi.apply(text, ("ffi.FromJSONGraphString",), ("ffi.ToJSONGraphString", ffi.none))
+        again = ffi.apply(result, ("ffi.FromJSONGraphString",), ("ffi.ToJSONGraphString", ffi.none))
+        assert again == result
