@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A class of modules in a library of its own, seen from outside and from Python."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+SOURCE = Path(__file__).with_name("client_module_library.cc")
+# What the class takes from libtvm_ffi instead of having a copy of its own.
+SHARED_SYMBOLS = {
+    "_ZTIN3tvm3ffi9ModuleObjE",
+    "_ZN3tvm3ffi9ModuleObj12ImportModuleERKNS0_6ModuleE",
+    "_ZN3tvm3ffi9ModuleObj12ClearImportsEv",
+}
+
+
+@pytest.fixture(scope="module")
+def client_library(tmp_path_factory):
+    """Build the library with the flags that users have: default visibility, no optimization."""
+    library = tmp_path_factory.mktemp("client") / "client.so"
+    compiler = shlex.split(os.environ.get("CXX", "c++"))
+    include = [f"-I{path}" for path in libinfo.include_paths()]
+    command = [*compiler, "-std=c++17", "-O0", "-fPIC", "-shared", *include]
+    subprocess.run([*command, str(SOURCE), "-o", str(library)], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def client(client_library):
+    return tvm_ffi.load_module(client_library)
+
+
+def test_class_data_of_modules_is_not_duplicated_in_clients(client_library):
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("nm is not installed")
+    command = [nm, "--dynamic", "--undefined-only", "--portability", str(client_library)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    undefined = {line.split()[0] for line in text.splitlines()}
+    assert undefined >= SHARED_SYMBOLS
+    assert "_ZTVN3tvm3ffi9ModuleObjE" in undefined  # constructors without optimization store it
+
+
+def test_module_of_a_client_class_is_a_module(client):
+    counter = client.make_counter(3, "three")
+    assert isinstance(counter, tvm_ffi.Module)
+    assert counter.kind == "counter"
+    assert counter.is_runnable()
+    assert not counter.is_binary_serializable()
+    assert counter.inspect_source("c") == "three.c"
+    assert [counter["next"]() for _ in range(3)] == [3, 4, 5]
+    assert counter.label() == "three"
+    with pytest.raises(AttributeError, match="Module has no function"):
+        counter.get_function("none")
+    with pytest.raises(ValueError, match="the counter three refuses"):
+        counter.get_function("refuse")
+    with pytest.raises(RuntimeError, match="counter.* does not support WriteToFile"):
+        counter.write_to_file("counter.o")
+
+
+def test_library_imports_a_module_of_its_own_class(client_library):
+    library = tvm_ffi.load_module(client_library, keep_module_alive=False)
+    counter = library.make_counter(7, "seven")
+    library.import_module(counter)
+    assert library.get_function("next", query_imports=True)() == 7
+    assert library.is_counter(counter)
+    assert not library.is_counter(library)
+    with pytest.raises(RuntimeError, match="Cyclic dependency detected during import"):
+        counter.import_module(library)
+    library.clear_imports()
+
+
+def test_modules_die_with_their_last_reference(client):
+    before = client.count_alive()
+    counter = client.make_counter(0, "zero")
+    following = counter["next"]
+    assert client.count_alive() == before + 1
+    del counter
+    assert client.count_alive() == before + 1
+    assert following() == 0
+    del following
+    assert client.count_alive() == before
