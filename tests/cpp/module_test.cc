@@ -41,11 +41,11 @@ class TableModule : public ModuleObj {
   }
   Optional<String> GetFunctionDoc(const String& name) {
     if (numbers_.count(name) == 0) return std::nullopt;
-    return "doc " + std::string(name) + " " + std::to_string(numbers_[name]);
+    return String("doc " + std::string(name) + " " + std::to_string(numbers_[name]));
   }
   Optional<String> GetFunctionMetadata(const String& name) {
     if (numbers_.count(name) == 0) return std::nullopt;
-    return "{\"number\":" + std::to_string(numbers_[name]) + "}";
+    return String("{\"number\":" + std::to_string(numbers_[name]) + "}");
   }
 
   int64_t offset = 0;
