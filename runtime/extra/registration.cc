@@ -19,5 +19,6 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterMapFunctions();
   RegisterModuleFunctions();
   RegisterObjectCreation();
+  RegisterRepr();
   RegisterSequenceFunctions();
 }

@@ -21,6 +21,7 @@ void RegisterModuleFunctions();
 void RegisterModuleType();
 void RegisterObjectCreation();
 void RegisterReflectionTypes();
+void RegisterRepr();
 void RegisterSequenceFunctions();
 
 }  // namespace tvm::ffi::extra

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values nested deeper than a destructor may recurse, and threads with little stack.
+#ifndef TVM_FFI_TESTS_CPP_NESTING_H_
+#define TVM_FFI_TESTS_CPP_NESTING_H_
+
+#include <pthread.h>
+#include <tvm/ffi/container/list.h>
+
+#include <cstdlib>
+#include <functional>
+#include <utility>
+#include <vector>
+
+// wrap(...wrap(wrap(leaf))...); holds every level, and lets go of the outer ones first.
+class Nested {
+ public:
+  template <typename Wrap>
+  Nested(size_t depth, tvm::ffi::Any leaf, Wrap wrap) {
+    levels_.push_back(std::move(leaf));
+    for (size_t i = 0; i < depth; ++i) levels_.push_back(wrap(levels_.back()));
+  }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+  ~Nested() {
+    while (!levels_.empty()) levels_.pop_back();
+  }
+  const tvm::ffi::Any& value() const { return levels_.back(); }
+
+ private:
+  std::vector<tvm::ffi::Any> levels_;
+};
+
+inline tvm::ffi::Any InList(const tvm::ffi::Any& value) {
+  return tvm::ffi::List<tvm::ffi::Any>{value};
+}
+
+// [x, x] of [x, x] of ...: 2^depth paths to the leaf, and `depth` objects.
+inline tvm::ffi::Any Doubled(int depth, tvm::ffi::Any leaf) {
+  for (int i = 0; i < depth; ++i) leaf = tvm::ffi::List<tvm::ffi::Any>{leaf, leaf};
+  return leaf;
+}
+
+// Runs `body` on a thread whose stack has a megabyte.
+inline void OnSmallStack(std::function<void()> body) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 1 << 20);
+  auto run = [](void* argument) -> void* {
+    (*static_cast<std::function<void()>*>(argument))();
+    return nullptr;
+  };
+  pthread_t thread;
+  if (pthread_create(&thread, &attributes, run, &body) != 0) std::abort();
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+#endif  // TVM_FFI_TESTS_CPP_NESTING_H_
