@@ -19,6 +19,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterMapFunctions();
   RegisterModuleFunctions();
   RegisterObjectCreation();
+  RegisterRecursiveCompare();
   RegisterRepr();
   RegisterSequenceFunctions();
 }

@@ -20,6 +20,7 @@ void RegisterMapFunctions();
 void RegisterModuleFunctions();
 void RegisterModuleType();
 void RegisterObjectCreation();
+void RegisterRecursiveCompare();
 void RegisterReflectionTypes();
 void RegisterRepr();
 void RegisterSequenceFunctions();
