@@ -20,6 +20,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterModuleFunctions();
   RegisterObjectCreation();
   RegisterRecursiveCompare();
+  RegisterRecursiveHash();
   RegisterRepr();
   RegisterSequenceFunctions();
 }

@@ -21,6 +21,7 @@ void RegisterModuleFunctions();
 void RegisterModuleType();
 void RegisterObjectCreation();
 void RegisterRecursiveCompare();
+void RegisterRecursiveHash();
 void RegisterReflectionTypes();
 void RegisterRepr();
 void RegisterSequenceFunctions();
