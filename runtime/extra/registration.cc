@@ -13,6 +13,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterConversions();
   // Functions
   RegisterContainerDevice();
+  RegisterDeepCopy();
   RegisterDescribedTypes();
   RegisterFieldAccess();
   RegisterJsonFunctions();

@@ -13,6 +13,7 @@ void RegisterBigIntJson();
 void RegisterBigIntType();
 void RegisterContainerDevice();
 void RegisterConversions();
+void RegisterDeepCopy();
 void RegisterDescribedTypes();
 void RegisterFieldAccess();
 void RegisterJsonFunctions();

@@ -22,7 +22,6 @@ MISSING_CXX_SYMBOLS = {
     "_ZN3tvm3ffi15StructuralEqual16GetFirstMismatchERKNS0_3AnyES4_bb",
     "_ZN3tvm3ffi15StructuralEqual5EqualERKNS0_3AnyES4_bb",
     "_ZN3tvm3ffi17VisitErrorContext15FindAccessPathsERKNS0_9ObjectRefERKS1_b",
-    "_ZN3tvm3ffi8DeepCopyERKNS0_3AnyE",
 }
 # What the incumbent dropped and published binaries still import.
 FORMER_CXX_SYMBOLS = set(ABI["cpp_symbols_imported_but_not_exported_by_this_version"])
