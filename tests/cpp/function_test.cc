@@ -119,6 +119,21 @@ TEST(RvalueArgumentsAreTaken) {
         std::string::npos);
 }
 
+// Whoever calls with packed arguments may reuse a result, and even pass it as an argument.
+TEST(ResultReplacesWhatTheSlotHeld) {
+  Function concatenate = Function::FromTyped([](String a, String b) { return a + b; });
+  Any slot(String("a text on the heap"));
+  AnyView args[] = {slot, AnyView("!")};
+  concatenate.CallPacked(args, 2, &slot);
+  CHECK_EQ(slot.cast<String>(), "a text on the heap!");
+  Function nothing = Function::FromTyped([] {});
+  nothing.CallPacked(args, 0, &slot);
+  CHECK_EQ(slot.cast<String>(), "a text on the heap!");
+  Function fail = Function::FromTyped([]() -> String { TVM_FFI_THROW(ValueError) << "no"; });
+  CHECK_EQ(Thrown([&] { fail.CallPacked(args, 0, &slot); }), "ValueError: no");
+  CHECK_EQ(slot.cast<String>(), "a text on the heap!");
+}
+
 TEST(UnpackCallIsUsableDirectly) {
   AnyView args[] = {1, 2, 3};
   Any result;

@@ -81,6 +81,19 @@ TEST(BadAccessIsAnError) {
   CHECK_EQ(Thrown([&] { null.push_back(1); }), "RuntimeError: cannot insert a null array");
 }
 
+TEST(ElementsOfTheSequenceItselfCanBeAppended) {
+  List<Any> list = {String("a text on the heap")};
+  Array<Any> array = {String("a text on the heap")};
+  for (int i = 0; i < 9; ++i) {  // grows several times
+    list.push_back(list.GetListObj()->front());
+    array.push_back(array.GetArrayObj()->front());
+  }
+  CHECK_EQ(list.size(), 10u);
+  CHECK_EQ(list.back().cast<String>(), "a text on the heap");
+  CHECK_EQ(array.size(), 10u);
+  CHECK_EQ(array.back().cast<String>(), "a text on the heap");
+}
+
 TEST(ElementsConvert) {
   Array<Any> mixed = {1, true};
   Array<int> ints = Any(mixed).cast<Array<int>>();

@@ -17,6 +17,16 @@ TEST(ShortTextIsInTheValue) {
   CHECK_EQ(String("12345678").c_str()[8], 0);
 }
 
+TEST(TextOfAnySizeIsCopied) {
+  char buffer[] = "12345678 and more";
+  String text(buffer, 8);
+  buffer[0] = '!';
+  CHECK_EQ(text, "12345678");
+  CHECK_EQ(std::strlen(text.c_str()), 8u);
+  CHECK_EQ(String(std::string(9, '\0').data(), 9).size(), 9u);
+  CHECK(String(nullptr, 0).empty());
+}
+
 TEST(AdoptedTextIsOnTheHeapAndStillEqual) {
   String adopted(std::string("abc"));
   CHECK_EQ(IndexOf(adopted), kTVMFFIStr);

@@ -172,7 +172,9 @@ class Any {
   Any(T other) {  // NOLINT(*)
     TypeTraits<T>::MoveToAny(std::move(other), &data_);
   }
-  ~Any() { reset(); }
+  ~Any() {
+    if (HoldsObject()) detail::DecRef(data_.v_obj);
+  }
   Any& operator=(const Any& other) {
     Any(other).swap(*this);
     return *this;

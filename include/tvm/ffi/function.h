@@ -102,9 +102,24 @@ std::conditional_t<view_is_new_object_v<T>, Any, T&&> OwnArgument(T&& arg) {
   return static_cast<std::conditional_t<view_is_new_object_v<T>, Any, T&&>>(std::forward<T>(arg));
 }
 
+// An array has at least one element.
+constexpr size_t ArraySize(size_t count) { return count > 0 ? count : 1; }
+
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowResultInUse() {
   ThrowError("InternalError",
              std::string_view("the result slot of a call must not hold an object on entry"));
+}
+
+// Whether a callable writes over its result instead of assigning to it.
+template <typename TCallable>
+inline constexpr bool overwrites_result_v = false;
+
+// For a result that still holds an object; an argument may be a view of it.
+TVM_FFI_FAILURE_ inline void CallWithNewResult(FunctionObj::FCall call, const FunctionObj* self,
+                                               const AnyView* args, int32_t num_args, Any* rv) {
+  Any result;
+  call(self, args, num_args, &result);
+  *rv = std::move(result);
 }
 
 // A FunctionObj that holds a packed callable.
@@ -122,6 +137,11 @@ class FunctionObjImpl : public FunctionObj {
  private:
   static void CppCall(const FunctionObj* self, const AnyView* args, int32_t num_args, Any* rv) {
     TCallable& callable = static_cast<const FunctionObjImpl*>(self)->callable_;
+    if constexpr (overwrites_result_v<TCallable>) {
+      if (TVM_FFI_PREDICT_FALSE(rv->type_index() >= kTVMFFIStaticObjectBegin)) {
+        return CallWithNewResult(CppCall, self, args, num_args, rv);
+      }
+    }
     if constexpr (std::is_invocable_v<TCallable&, PackedArgs, Any*>) {
       callable(PackedArgs(args, num_args), rv);
     } else {
@@ -151,16 +171,15 @@ struct TypedCallable {
   F callable;
   std::string name;
 
+  // *rv holds no object.
   void operator()(PackedArgs args, Any* rv) const {
-    TVMFFIAny result;
-    SetIntPayload(&result, kTVMFFINone, 0);
     CallTyped(callable, name.c_str(), reinterpret_cast<const TVMFFIAny*>(args.data()), args.size(),
-              &result);
-    if constexpr (!std::is_void_v<typename FunctionInfo<F>::RetType>) {
-      *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
-    }
+              AnyUnsafe::TVMFFIAnyPtrFromAny(*rv));
   }
 };
+template <typename F>
+inline constexpr bool overwrites_result_v<TypedCallable<F>> =
+    !std::is_void_v<typename FunctionInfo<F>::RetType>;
 
 template <typename F>
 inline constexpr bool is_packed_callable_v = std::is_invocable_v<F&, PackedArgs, Any*> ||
@@ -246,8 +265,7 @@ class Function : public ObjectRef {
     if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
       return InvokeExternC(handle, safe_call, detail::OwnArgument(std::forward<Args>(args))...);
     } else {
-      AnyView packed[sizeof...(Args) + 1];
-      PackedArgs::Fill(packed, std::forward<Args>(args)...);
+      AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
       Any result;
       detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
                                       static_cast<int32_t>(sizeof...(Args)),
@@ -261,8 +279,7 @@ class Function : public ObjectRef {
     if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
       return (*this)(detail::OwnArgument(std::forward<Args>(args))...);
     } else {
-      AnyView packed[sizeof...(Args) + 1];
-      PackedArgs::Fill(packed, std::forward<Args>(args)...);
+      AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
       Any result;
       CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
       return result;
@@ -302,8 +319,7 @@ Expected<T> Function::CallExpected(Args&&... args) const {
   if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
     return CallExpected<T>(detail::OwnArgument(std::forward<Args>(args))...);
   }
-  AnyView packed[sizeof...(Args) + 1];
-  PackedArgs::Fill(packed, std::forward<Args>(args)...);
+  AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
   Any result;
   if (get()->CallSafely(packed, static_cast<int32_t>(sizeof...(Args)), &result) != 0) {
     return detail::MoveFromSafeCallRaised();

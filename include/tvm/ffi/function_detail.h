@@ -38,9 +38,17 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// Names of the parameters' types, then of the result.
+// Names of the parameters' types, then of the result, then a null pointer.
 template <typename R, typename... Args>
-inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v..., &Type2Str<R>::v};
+inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v..., &Type2Str<R>::v,
+                                                       nullptr};
+
+// Number of parameters.
+TVM_FFI_FAILURE_ inline int CountNames(const TypeTextFunction* names) {
+  int count = 0;
+  while (names[count + 1] != nullptr) ++count;
+  return count;
+}
 
 // (0: int, 1: Array<int>) -> str
 TVM_FFI_FAILURE_ inline void FormatSignature(const TypeTextFunction* names, int count,
@@ -125,63 +133,70 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 
 // ---- Arguments --------------------------------------------------------------------------------
 
-// A packed call on its way into a typed function.
-struct CallFrame {
-  const TVMFFIAny* args;
+// The function that arguments are converted for; passed by value, in registers.
+struct CallSite {
   const char* function_name;      // "" when it has none
   const TypeTextFunction* names;  // kSignatureNames of the function
-  int32_t num_parameters;
 };
 
-[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCountMismatch(const CallFrame& frame,
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCountMismatch(CallSite site, int32_t num_parameters,
                                                              int32_t num_args) {
   MessageStream text;
-  text << "Mismatched number of arguments when calling: `" << frame.function_name;
-  FormatSignature(frame.names, frame.num_parameters, &text);
-  text << "`. Expected " << frame.num_parameters << " but got " << num_args << " arguments";
+  text << "Mismatched number of arguments when calling: `" << site.function_name;
+  FormatSignature(site.names, num_parameters, &text);
+  text << "`. Expected " << num_parameters << " but got " << num_args << " arguments";
   ThrowError("TypeError", text);
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowArgumentMismatch(
-    const CallFrame& frame, int index, std::string (*describe)(const TVMFFIAny*)) {
+    const TVMFFIAny* arg, int index, CallSite site, std::string (*describe)(const TVMFFIAny*)) {
   MessageStream text;
-  text << "Mismatched type on argument #" << index << " when calling: `" << frame.function_name;
-  FormatSignature(frame.names, frame.num_parameters, &text);
-  text << "`. Expected `" << frame.names[index]() << "` but got `" << describe(frame.args + index)
-       << "`";
+  text << "Mismatched type on argument #" << index << " when calling: `" << site.function_name;
+  FormatSignature(site.names, CountNames(site.names), &text);
+  text << "`. Expected `" << site.names[index]() << "` but got `" << describe(arg) << "`";
   ThrowError("TypeError", text);
 }
 
 // The conversion of one argument; one instance per type.
 template <typename T>
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ConvertArgument(const CallFrame& frame, int index) {
-  std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(frame.args + index);
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
+  std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(arg);
   if (TVM_FFI_PREDICT_FALSE(!value.has_value())) {
-    ThrowArgumentMismatch(frame, index, &TypeTraits<T>::GetMismatchTypeInfo);
+    ThrowArgumentMismatch(arg, index, site, &TypeTraits<T>::GetMismatchTypeInfo);
   }
   return *std::move(value);
+}
+
+// The same for types whose usual case needs no cast and makes the value in its place.
+template <typename T>
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T ReadArgument(const TVMFFIAny* arg, int index, CallSite site) {
+  if (TVM_FFI_PREDICT_TRUE(TypeTraits<T>::CheckAnyStrict(arg))) {
+    return TypeTraits<T>::CopyFromAnyViewAfterCheck(arg);
+  }
+  return CastArgument<T>(arg, index, site);
 }
 
 // How a parameter of type T gets its value.  Scalars of the exact type are read in line.
 template <typename T, typename Enable = void>
 struct ArgumentReader {
-  static T Read(const CallFrame& frame, int index) {
-    const TVMFFIAny* arg = frame.args + index;
+  static T Read(const TVMFFIAny* arg, int index, CallSite site) {
     if constexpr (is_any_v<T>) {
       return AnyView::CopyFromTVMFFIAny(*arg);
     } else if constexpr (std::is_floating_point_v<T>) {
       if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIFloat)) {
         return static_cast<T>(arg->v_float64);
       }
-      return ConvertArgument<T>(frame, index);
+      return CastArgument<T>(arg, index, site);
     } else if constexpr (std::is_same_v<T, bool>) {
       if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIBool)) return arg->v_int64 != 0;
-      return ConvertArgument<T>(frame, index);
+      return CastArgument<T>(arg, index, site);
     } else if constexpr (std::is_integral_v<T>) {
       if (TVM_FFI_PREDICT_TRUE(arg->type_index == kTVMFFIInt)) return static_cast<T>(arg->v_int64);
-      return ConvertArgument<T>(frame, index);
+      return CastArgument<T>(arg, index, site);
+    } else if constexpr (TypeTraits<T>::storage_enabled) {
+      return ReadArgument<T>(arg, index, site);
     } else {
-      return ConvertArgument<T>(frame, index);
+      return CastArgument<T>(arg, index, site);
     }
   }
 };
@@ -190,12 +205,14 @@ struct ArgumentReader {
 template <typename T>
 class ArgValueWithContext {
  public:
-  ArgValueWithContext(const CallFrame& frame, int index) : frame_(frame), index_(index) {}
-  operator T() { return ArgumentReader<T>::Read(frame_, index_); }  // NOLINT(*)
+  ArgValueWithContext(const TVMFFIAny* arg, int index, CallSite site)
+      : arg_(arg), index_(index), site_(site) {}
+  operator T() { return ArgumentReader<T>::Read(arg_, index_, site_); }  // NOLINT(*)
 
  private:
-  const CallFrame& frame_;
+  const TVMFFIAny* arg_;
   int index_;
+  CallSite site_;
 };
 
 // ---- Calls ------------------------------------------------------------------------------------
@@ -213,16 +230,17 @@ using ArgumentReaderOf = ArgumentReader<std::remove_const_t<std::remove_referenc
 // Calls f and writes the result over *result, which holds no reference; a void function leaves it
 // alone.
 template <typename R, typename... Args, size_t... I, typename F>
-void CallWithFrame(R (*)(Args...), std::index_sequence<I...>, const F& f,
-                   [[maybe_unused]] const CallFrame& frame, [[maybe_unused]] TVMFFIAny* result) {
+void CallWithArguments(R (*)(Args...), std::index_sequence<I...>, const F& f,
+                       [[maybe_unused]] const TVMFFIAny* args, [[maybe_unused]] CallSite site,
+                       [[maybe_unused]] TVMFFIAny* result) {
   if constexpr (std::is_void_v<R>) {
-    f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...);
+    f(ArgumentReaderOf<Args>::Read(args + I, static_cast<int>(I), site)...);
   } else if constexpr (std::is_same_v<R, Any>) {
     *result = AnyUnsafe::MoveAnyToTVMFFIAny(
-        f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...));
+        f(ArgumentReaderOf<Args>::Read(args + I, static_cast<int>(I), site)...));
   } else {
-    TypeTraits<R>::MoveToAny(f(ArgumentReaderOf<Args>::Read(frame, static_cast<int>(I))...),
-                             result);
+    TypeTraits<R>::MoveToAny(
+        f(ArgumentReaderOf<Args>::Read(args + I, static_cast<int>(I), site)...), result);
   }
 }
 
@@ -233,10 +251,10 @@ void CallTyped(const F& f, const char* name, const TVMFFIAny* args, int32_t num_
   static_assert(Info::unpacked_supported,
                 "a parameter or the result has no conversion, or is a non-const reference");
   constexpr int32_t kNumArgs = static_cast<int32_t>(Info::num_args);
-  CallFrame frame{args, name, SignatureNamesOf<typename Info::FType>::value, kNumArgs};
-  if (TVM_FFI_PREDICT_FALSE(num_args != kNumArgs)) ThrowCountMismatch(frame, num_args);
-  CallWithFrame(static_cast<typename Info::FType*>(nullptr),
-                std::make_index_sequence<Info::num_args>(), f, frame, result);
+  CallSite site{name, SignatureNamesOf<typename Info::FType>::value};
+  if (TVM_FFI_PREDICT_FALSE(num_args != kNumArgs)) ThrowCountMismatch(site, kNumArgs, num_args);
+  CallWithArguments(static_cast<typename Info::FType*>(nullptr),
+                    std::make_index_sequence<Info::num_args>(), f, args, site, result);
 }
 
 // Calls f with `num_args` packed arguments; *rv receives the result, unless R is void.
@@ -254,7 +272,7 @@ void unpack_call(std::index_sequence<I...>, const std::string* optional_name, co
 // Fills `out` with the text of an exported function's metadata or documentation.  The string
 // belongs to libtvm_ffi, so that it survives the library that returned it.
 TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
-  MakeText(kTVMFFIStr, text.data(), text.size(), out);
+  MakeRuntimeText(text.data(), text.size(), out);
 }
 
 template <typename F>

@@ -198,7 +198,9 @@ class ObjectPtr {
     static_assert(std::is_base_of_v<T, U>, "only up-casts are implicit");
     other.data_ = nullptr;
   }
-  ~ObjectPtr() { reset(); }
+  ~ObjectPtr() {
+    if (data_ != nullptr) detail::DecRef(Header());
+  }
 
   ObjectPtr& operator=(const ObjectPtr& other) {
     ObjectPtr(other).swap(*this);
@@ -287,7 +289,9 @@ class WeakObjectPtr {
   }
   template <typename U, typename = std::enable_if_t<std::is_base_of_v<T, U>>>
   WeakObjectPtr(const ObjectPtr<U>& other) : WeakObjectPtr(other.data_) {}  // NOLINT(*)
-  ~WeakObjectPtr() { reset(); }
+  ~WeakObjectPtr() {
+    if (data_ != nullptr) detail::DecWeakRef(Header());
+  }
   WeakObjectPtr& operator=(const WeakObjectPtr& other) {
     WeakObjectPtr(other).swap(*this);
     return *this;

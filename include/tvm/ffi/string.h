@@ -20,7 +20,11 @@ inline std::string_view ToStringView(TVMFFIByteArray bytes) {
   return std::string_view(bytes.data, bytes.size);
 }
 
+class String;
+
 namespace detail {
+
+inline std::string_view ViewOf(const String& text);
 
 class BytesObjBase : public Object, public TVMFFIByteArray {};
 
@@ -51,11 +55,45 @@ class BytesObjStdImpl : public Base {
   std::string text_;
 };
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void MakeText(int32_t heap_index, const char* data,
-                                                      size_t size, TVMFFIAny* out) {
+// A text that belongs to libtvm_ffi and so survives the library that asked for it.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void MakeRuntimeText(const char* data, size_t size,
+                                                             TVMFFIAny* out) {
   TVMFFIByteArray bytes{data, size};
-  CheckSafeCall(heap_index == kTVMFFIStr ? TVMFFIStringFromByteArray(&bytes, out)
-                                         : TVMFFIBytesFromByteArray(&bytes, out));
+  CheckSafeCall(TVMFFIStringFromByteArray(&bytes, out));
+}
+
+TVM_FFI_HIDDEN inline void FreeText(void* object, int flags) {
+  if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(object);
+}
+
+// The bytes and a NUL follow the object.
+inline void MakeHeapText(int32_t heap_index, const char* data, size_t size, TVMFFIAny* out) {
+  constexpr size_t kMaxSize = (~size_t{0} >> 1) - sizeof(BytesObjBase) - 1;
+  if (size > kMaxSize) throw std::bad_alloc();
+  void* memory = AlignedAlloc(sizeof(BytesObjBase) + size + 1, alignof(BytesObjBase));
+  TVMFFIObject* object = static_cast<TVMFFIObject*>(memory);
+  object->combined_ref_count = kCombinedRefCountBothOne;
+  object->type_index = heap_index;
+  object->__padding = 0;
+  object->deleter = FreeText;
+  TVMFFIByteArray* bytes = TVMFFIBytesGetByteArrayPtr(object);
+  char* content = reinterpret_cast<char*>(bytes + 1);
+  std::memcpy(content, data, size);
+  content[size] = '\0';
+  bytes->data = content;
+  bytes->size = size;
+  SetPointerPayload(out, heap_index, object);
+}
+
+constexpr size_t kSmallTextSize = 7;  // bytes that fit into the value itself
+
+// Writes over *out, which holds no reference.
+inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, size_t size,
+                     TVMFFIAny* out) {
+  if (size > kSmallTextSize) return MakeHeapText(heap_index, data, size, out);
+  SetIntPayload(out, small_index, 0);
+  out->small_str_len = static_cast<uint32_t>(size);
+  if (size > 0) std::memcpy(out->v_bytes, data, size);
 }
 
 // A std::string that may be taken.  The functions for it are templates, so that only files that
@@ -67,6 +105,8 @@ using IfRvalueStdString = std::enable_if_t<std::is_same_v<S, std::string>>;
 class BytesBaseCell {
  public:
   explicit BytesBaseCell(int32_t small_index) { SetIntPayload(&data_, small_index, 0); }
+  // Takes over the reference.
+  explicit BytesBaseCell(const TVMFFIAny& owned) { CopyPayload(&data_, owned); }
   BytesBaseCell(const BytesBaseCell& other) {
     CopyPayload(&data_, other.data_);
     if (IsHeap()) IncRef(data_.v_obj);
@@ -110,15 +150,6 @@ class BytesBaseCell {
     CopyPayload(out, data_);
     Clear();
   }
-  // Takes over what `owned` holds and leaves it None.
-  void MoveFromAny(TVMFFIAny* owned) {
-    CopyPayload(&data_, *owned);
-    SetIntPayload(owned, kTVMFFINone, 0);
-  }
-  void CopyFromAnyView(const TVMFFIAny* view) {
-    CopyPayload(&data_, *view);
-    if (IsHeap()) IncRef(data_.v_obj);
-  }
   TVMFFIAny* data() { return &data_; }
 
  private:
@@ -136,7 +167,7 @@ class Bytes {
  public:
   Bytes() : data_(kTVMFFISmallBytes) {}
   Bytes(const char* data, size_t size) : data_(kTVMFFISmallBytes) {
-    detail::MakeText(kTVMFFIBytes, data, size, data_.data());
+    detail::MakeText(kTVMFFISmallBytes, kTVMFFIBytes, data, size, data_.data());
   }
   Bytes(TVMFFIByteArray bytes) : Bytes(bytes.data, bytes.size) {}         // NOLINT(*)
   Bytes(const std::string& other) : Bytes(other.data(), other.size()) {}  // NOLINT(*)
@@ -171,7 +202,7 @@ class Bytes {
   }
 
  private:
-  explicit Bytes(detail::BytesBaseCell&& data) : data_(std::move(data)) {}
+  explicit Bytes(const TVMFFIAny& owned) : data_(owned) {}
   detail::BytesBaseCell data_;
   template <typename, typename>
   friend struct TypeTraits;
@@ -183,7 +214,7 @@ class String {
   String() : data_(kTVMFFISmallStr) {}
   String(const char* other) : String(other, std::strlen(other)) {}  // NOLINT(*)
   String(const char* data, size_t size) : data_(kTVMFFISmallStr) {
-    detail::MakeText(kTVMFFIStr, data, size, data_.data());
+    detail::MakeText(kTVMFFISmallStr, kTVMFFIStr, data, size, data_.data());
   }
   String(const std::string& other) : String(other.data(), other.size()) {}  // NOLINT(*)
   template <typename S, typename = detail::IfRvalueStdString<S>>
@@ -259,7 +290,7 @@ class String {
   }
 
  private:
-  explicit String(detail::BytesBaseCell&& data) : data_(std::move(data)) {}
+  explicit String(const TVMFFIAny& owned) : data_(owned) {}
   std::string_view View() const { return ToStringView(data_.Content()); }
   int Compare(std::string_view other) const {
     return Bytes::memncmp(data(), other.data(), size(), other.size());
@@ -271,11 +302,12 @@ class String {
   detail::BytesBaseCell data_;
   template <typename, typename>
   friend struct TypeTraits;
+  friend std::string_view detail::ViewOf(const String& text);
 };
 
 namespace detail {
 
-inline std::string_view ViewOf(const String& text) { return {text.data(), text.size()}; }
+inline std::string_view ViewOf(const String& text) { return text.View(); }
 inline std::string_view ViewOf(std::string_view text) { return text; }
 inline std::string_view ViewOf(const std::string& text) { return text; }
 inline std::string_view ViewOf(const char* text) { return text; }
@@ -371,14 +403,16 @@ struct TextTraits : TypeTraitsBase {
     static void CopyToAnyView(const T& src, TVMFFIAny* out) { src.data_.CopyToAnyView(out); } \
     static void MoveToAny(T src, TVMFFIAny* out) { src.data_.MoveToAny(out); }                \
     static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {                                \
-      detail::BytesBaseCell cell(small_index);                                                \
-      cell.CopyFromAnyView(src);                                                              \
-      return T(std::move(cell));                                                              \
+      TVMFFIAny owned;                                                                        \
+      detail::CopyPayload(&owned, *src);                                                      \
+      if (owned.type_index == heap_index) detail::IncRef(owned.v_obj);                        \
+      return T(owned);                                                                        \
     }                                                                                         \
     static T MoveFromAnyAfterCheck(TVMFFIAny* src) {                                          \
-      detail::BytesBaseCell cell(small_index);                                                \
-      cell.MoveFromAny(src);                                                                  \
-      return T(std::move(cell));                                                              \
+      TVMFFIAny owned;                                                                        \
+      detail::CopyPayload(&owned, *src);                                                      \
+      detail::SetIntPayload(src, kTVMFFINone, 0);                                             \
+      return T(owned);                                                                        \
     }                                                                                         \
     static std::string TypeStr() { return name; }                                             \
     static std::string TypeSchema() { return detail::SchemaOfKey(key); }                      \
@@ -397,7 +431,7 @@ struct RawStrTraits : TypeTraitsBase {
     SetPointerPayload(result, kTVMFFIRawStr, const_cast<char*>(src));
   }
   static void MoveToAny(T src, TVMFFIAny* result) {
-    MakeText(kTVMFFIStr, src, std::strlen(src), result);
+    MakeText(kTVMFFISmallStr, kTVMFFIStr, src, std::strlen(src), result);
   }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == kTVMFFIRawStr) return T(src->v_c_str);
@@ -429,7 +463,7 @@ struct ByteArrayTraits : TypeTraitsBase {
     SetPointerPayload(result, kTVMFFIByteArrayPtr, src);
   }
   static void MoveToAny(T src, TVMFFIAny* result) {
-    MakeText(kTVMFFIBytes, src->data, src->size, result);
+    MakeText(kTVMFFISmallBytes, kTVMFFIBytes, src->data, src->size, result);
   }
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index == kTVMFFIByteArrayPtr) return static_cast<T>(src->v_ptr);

@@ -23,9 +23,9 @@ class ArrayObj : public SeqBaseObj {
   }
   static ObjectPtr<ArrayObj> MoveFrom(int64_t cap, ArrayObj* from) {
     ObjectPtr<ArrayObj> array = Empty(cap);
-    array->TVMFFISeqCell::size = from->TVMFFISeqCell::size;
-    // Writes over elements of `array` that were never constructed.
+    int64_t size = from->TVMFFISeqCell::size;
     from->MoveElementsTo(array->MutableBegin());
+    array->TVMFFISeqCell::size = size;
     return array;
   }
   static ObjectPtr<ArrayObj> CreateRepeated(int64_t n, const Any& value) {
@@ -43,6 +43,20 @@ class ArrayObj : public SeqBaseObj {
     array->data = array.get() + 1;
     array->TVMFFISeqCell::capacity = n;
     return array;
+  }
+
+  // Whether nobody else uses the array and it takes `extra` more elements.
+  bool IsWritable(int64_t extra) const {
+    return TVMFFISeqCell::capacity - TVMFFISeqCell::size >= extra && unique();
+  }
+  // Puts an array for which that holds in the place of *array.
+  TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static void MakeWritable(ObjectPtr<Object>* array,
+                                                            int64_t extra) {
+    ArrayObj* old = static_cast<ArrayObj*>(array->get());
+    int64_t need = old->TVMFFISeqCell::size + extra;
+    int64_t capacity = old->TVMFFISeqCell::capacity;
+    if (need > capacity) capacity = capacity * 2 > need ? capacity * 2 : need;
+    *array = old->unique() ? MoveFrom(capacity, old) : CopyFrom(capacity, old);
   }
 
   template <typename>
@@ -149,15 +163,8 @@ class Array : public detail::SeqRef<Array<T>, T> {
     this->data_ = std::move(array);
   }
   ArrayObj* Writable(int64_t extra) {
-    ArrayObj* array = GetArrayObj();
-    int64_t need = static_cast<int64_t>(array->size()) + extra;
-    int64_t capacity = static_cast<int64_t>(array->capacity());
-    if (need > capacity) {
-      capacity = capacity * 2 > need ? capacity * 2 : need;
-      this->data_ = array->unique() ? ArrayObj::MoveFrom(capacity, array)
-                                    : ArrayObj::CopyFrom(capacity, array);
-    } else if (!array->unique()) {
-      this->data_ = ArrayObj::CopyFrom(capacity, array);
+    if (TVM_FFI_PREDICT_FALSE(!GetArrayObj()->IsWritable(extra))) {
+      ArrayObj::MakeWritable(&this->data_, extra);
     }
     return GetArrayObj();
   }

@@ -127,16 +127,15 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
   }
-  void Append(Any value) {
-    new (MutableEnd()) Any(std::move(value));
+  template <typename T>
+  void Append(T&& value) {
+    new (MutableEnd()) Any(std::forward<T>(value));
     ++TVMFFISeqCell::size;
   }
-  // Elements are moved bit by bit into memory of at least the same capacity.
+  // Elements move bit by bit into memory of at least the same capacity.
   void MoveElementsTo(Any* target) {
-    for (Any* item = MutableBegin(); item != MutableEnd(); ++item) {
-      new (target++) Any(std::move(*item));
-    }
-    clear();
+    if (!empty()) std::memcpy(static_cast<void*>(target), data, size() * sizeof(Any));
+    TVMFFISeqCell::size = 0;
   }
 
  private:

@@ -39,7 +39,9 @@ class SeqRef : public ObjectRef {
   T back() const { return ValueConverter::convert(Readable()->back()); }
 
   void push_back(const T& item) {
-    Write(1, "insert", [&](auto* s) { s->Append(Any(item)); });
+    // Made first: the item may lie in this very sequence.
+    Any value(item);
+    Write(1, "insert", [&](auto* s) { s->Append(std::move(value)); });
   }
   template <typename... Args>
   void emplace_back(Args&&... args) {

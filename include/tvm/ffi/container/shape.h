@@ -73,12 +73,30 @@ class ShapeObjStdImpl : public ShapeObj {
   Vector extents_;
 };
 
-// A shape with room for `size` extents behind it; *extents receives the place to write them.
-inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
+// An owned object with room for `size` extents behind it.
+inline ShapeObj* NewShapeObject(size_t size) {
   ObjectPtr<ShapeObj> shape = make_inplace_array_object<ShapeObj, int64_t>(size);
-  *extents = reinterpret_cast<int64_t*>(shape.get() + 1);
-  shape->data = *extents;
+  shape->data = reinterpret_cast<int64_t*>(shape.get() + 1);
   shape->size = size;
+  ShapeObj* owned = shape.get();
+  ObjectUnsafe::MoveObjectPtrToTVMFFIObjectPtr(std::move(shape));
+  return owned;
+}
+
+// The same; *extents receives the place to write them.
+inline ObjectPtr<ShapeObj> MakeEmptyShape(size_t size, int64_t** extents) {
+  ShapeObj* shape = NewShapeObject(size);
+  *extents = reinterpret_cast<int64_t*>(shape + 1);
+  return ObjectUnsafe::ObjectPtrFromOwned<ShapeObj>(shape);
+}
+
+// Extents have often been written just before.  They are read one by one, which volatile enforces,
+// because a block copy has to wait until such writes are complete.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline ObjectPtr<ShapeObj> CopyShape(ShapeView from) {
+  int64_t* extents;
+  ObjectPtr<ShapeObj> shape = MakeEmptyShape(from.size(), &extents);
+  const volatile int64_t* source = from.data();
+  for (size_t i = 0; i < from.size(); ++i) extents[i] = source[i];
   return shape;
 }
 
@@ -88,7 +106,7 @@ ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
   for (Iter it = begin; it != end; ++it) ++size;
   int64_t* extents;
   ObjectPtr<ShapeObj> shape = MakeEmptyShape(size, &extents);
-  for (Iter it = begin; it != end; ++it) *extents++ = static_cast<int64_t>(*it);
+  for (size_t i = 0; i < size; ++i, ++begin) extents[i] = static_cast<int64_t>(*begin);
   return shape;
 }
 
@@ -116,14 +134,13 @@ class Shape : public ObjectRef {
   template <typename Iter, typename = typename std::iterator_traits<Iter>::value_type>
   Shape(Iter begin, Iter end) : Shape(detail::MakeInplaceShape(begin, end)) {}
   template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
-  Shape(const Array<T>& extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
-  Shape(std::initializer_list<int64_t> extents)                              // NOLINT(*)
-      : Shape(extents.begin(), extents.end()) {}
+  Shape(const Array<T>& extents) : Shape(extents.begin(), extents.end()) {}    // NOLINT(*)
+  Shape(std::initializer_list<int64_t> extents) : Shape(FromList(extents)) {}  // NOLINT(*)
   template <typename T, typename = std::enable_if_t<std::is_same_v<T, int64_t>>>
   Shape(std::vector<T> extents)  // NOLINT(*)
       : Shape(ObjectPtr<ShapeObj>(
             make_object<detail::ShapeObjStdImpl<std::vector<T>>>(std::move(extents)))) {}
-  Shape(ShapeView extents) : Shape(extents.begin(), extents.end()) {}  // NOLINT(*)
+  Shape(ShapeView extents) : Shape(detail::CopyShape(extents)) {}  // NOLINT(*)
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Shape, ObjectRef, ShapeObj);
 
   static Shape StridesFromShape(ShapeView shape) {
@@ -144,6 +161,13 @@ class Shape : public ObjectRef {
 
  private:
   explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
+  // The loop is in line, because the caller knows the number of extents.
+  static ObjectPtr<ShapeObj> FromList(std::initializer_list<int64_t> list) {
+    int64_t* extents;
+    ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);
+    for (int64_t extent : list) *extents++ = extent;
+    return shape;
+  }
 };
 
 namespace detail {

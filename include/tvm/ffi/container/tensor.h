@@ -384,19 +384,24 @@ struct TypeTraits<TensorView> : detail::TensorViewTraits<TensorView> {};
 
 namespace detail {
 
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const CallFrame& frame,
-                                                                   int index) {
-  const DLTensor* tensor = FindDLTensor(frame.args + index);
-  if (TVM_FFI_PREDICT_FALSE(tensor == nullptr)) {
-    ThrowArgumentMismatch(frame, index, &TypeTraitsBase::GetMismatchTypeInfo);
-  }
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoTensor(const TVMFFIAny* arg, int index,
+                                                        CallSite site) {
+  ThrowArgumentMismatch(arg, index, site, &TypeTraitsBase::GetMismatchTypeInfo);
+}
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIAny* arg, int index,
+                                                                   CallSite site) {
+  const DLTensor* tensor = FindDLTensor(arg);
+  if (TVM_FFI_PREDICT_FALSE(tensor == nullptr)) ThrowNoTensor(arg, index, site);
   return tensor;
 }
 
 // The most frequent parameter: copied straight into the parameter, without an optional.
 template <>
 struct ArgumentReader<TensorView> {
-  static TensorView Read(const CallFrame& frame, int index) { return ReadTensor(frame, index); }
+  static TensorView Read(const TVMFFIAny* arg, int index, CallSite site) {
+    return ReadTensor(arg, index, site);
+  }
 };
 
 }  // namespace detail

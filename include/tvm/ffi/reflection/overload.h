@@ -28,7 +28,7 @@ class OverloadBase : public Object {
 
   FCall call = nullptr;
   FTryCall try_call = nullptr;
-  const TypeTextFunction* names = nullptr;  // as in CallFrame
+  const TypeTextFunction* names = nullptr;  // as in CallSite
   int32_t num_parameters = 0;
 };
 
