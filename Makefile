@@ -21,11 +21,13 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-python bench format lint clean
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer bench \
+	format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
 	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint"
+	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
 	@echo "make venv         only $(VENV) with the package in it"
 	@echo "make format       let the formatters rewrite the sources"
@@ -91,6 +93,19 @@ test-tsan: $(STAMPS)/build
 
 test-python: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Kernels that others wrote for the same headers.  The package is unpacked, not installed: it needs
+# no device, and none of what it depends on beyond one header library of CUDA.
+FLASHINFER := $(BUILD)/flashinfer
+
+$(FLASHINFER)/.unpacked: | $(STAMPS)/created
+	$(PIP) install --quiet --no-deps --target $(FLASHINFER) \
+		flashinfer-python==0.7.2 nvidia-curand==10.4.0.35
+	touch $@
+
+test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
+	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
+		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
 
 # ---- Benchmarks, formatters, linters -------------------------------------------------------------
 
