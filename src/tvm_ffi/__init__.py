@@ -42,6 +42,7 @@ from ._dtype import (
 )
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
+from .container import Array, Dict, List, Map
 from .core import Device, DLDeviceType, Function, Object, Tensor, convert_func
 from .error import register_error
 from .module import Module, load_module
@@ -56,9 +57,13 @@ from .registry import (
 from .stream import StreamContext, get_raw_stream, use_raw_stream, use_torch_stream
 
 __all__ = [
+    "Array",
     "DLDeviceType",
     "Device",
+    "Dict",
     "Function",
+    "List",
+    "Map",
     "Module",
     "Object",
     "Shape",

@@ -14,6 +14,7 @@ from ._binding._function import convert_func
 from ._binding._object import CObject, opaque_object
 from ._binding._shape import Shape
 from ._dtype import dtype
+from .container import Array, Map
 
 # Values that are in FFI form already, or that have no other.
 _UNCHANGED = (CObject, numbers.Number, str, bytes, Device, DataType, Shape, type(None))
@@ -35,7 +36,8 @@ def convert(value: Any) -> Any:
     ----------
     value : object
         Numbers, text, and values in FFI form already are returned as they are; arrays become
-        tensors over the same memory, callables functions, exceptions errors, dtypes `dtype`.
+        tensors over the same memory, lists and tuples `Array`, dicts `Map`, callables functions,
+        exceptions errors, dtypes `dtype`.
 
     Returns
     -------
@@ -46,6 +48,10 @@ def convert(value: Any) -> Any:
         return value
     if isinstance(value, bytearray):
         return bytes(value)
+    if isinstance(value, (list, tuple)):
+        return Array(value)
+    if isinstance(value, dict):
+        return Map(value)
     if hasattr(value, "__tvm_ffi_object__"):
         return value.__tvm_ffi_object__()
     if hasattr(value, "__dlpack__"):

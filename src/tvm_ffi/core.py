@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 # _library first: what is loaded later needs the C ABI's symbols.  The other two are imported for
 # their rows in the tables of conversions.
 from ._binding import _library, _numpy, _scalar
+from ._binding._container import CContainerBase
 from ._binding._device import Device, DLDeviceType
 from ._binding._device import get_current_stream as _env_get_current_stream
 from ._binding._device import set_current_stream as _env_set_current_stream
@@ -38,6 +39,7 @@ __all__ = [
     "ERROR_TYPE_TO_NAME",
     "KWARGS",
     "MISSING",
+    "CContainerBase",
     "CObject",
     "DLDeviceType",
     "DataType",

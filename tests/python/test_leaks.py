@@ -85,6 +85,14 @@ VALUES = {
 }
 
 
+class _BadPointer:
+    def __tvm_ffi_opaque_ptr__(self):
+        return 1 << 70
+
+
+BAD_POINTER = _BadPointer()
+
+
 def raise_error():
     raise KeyError("from a callback")
 
@@ -99,6 +107,17 @@ def keep_and_forget(kernels, value):
     kernels.forget()
 
 
+def change_containers():
+    values = tvm_ffi.List([LONG, ARRAY])
+    values.append(values.pop(0))
+    values[:] = [LONG, LONG]
+    table = tvm_ffi.Dict({LONG: ARRAY})
+    for i in range(10):
+        table[LONG + str(i)] = values
+    del table[LONG]
+    table.update({"x": [table[LONG + "1"]]})
+
+
 def register_and_remove():
     tvm_ffi.register_global_func("test.leaks", lambda: 1)
     tvm_ffi.get_global_func("test.leaks")()
@@ -106,6 +125,11 @@ def register_and_remove():
 
 
 WORKS = {
+    "read-containers": lambda k: [
+        [list(k.echo([LONG, [ARRAY], {LONG: 2**90}])[1]) for _ in range(2)],
+        list(k.echo({LONG: ARRAY, "b": [LONG]}).items()),
+    ],
+    "change-containers": lambda k: change_containers(),
     "many-arguments": lambda k: k.count(*range(30), LONG, ARRAY, 2**90),
     "callback": lambda k: k.call(lambda x, y: x, LONG, ARRAY),
     "callback-with-lent-tensor": lambda k: k.call_with_lent(lambda t: t.ndim, ARRAY),
@@ -153,7 +177,7 @@ FAILURES = {
     "borrowed-result": (ValueError, lambda k: k.return_borrowed(8)),
     "bad-utf8": (UnicodeDecodeError, lambda k: k.return_bad_text(True)),
     "lone-surrogate": (UnicodeEncodeError, lambda k: k.count(LONG, ARRAY, "\ud800")),
-    "container": (TypeError, lambda k: k.count(LONG, [1])),
+    "element": (OverflowError, lambda k: k.count(LONG, [LONG, [ARRAY, BAD_POINTER]])),
     "object-array": (TypeError, lambda k: k.count(LONG, np.zeros(1, object))),
     "byte-order": (TypeError, lambda k: k.count(LONG, np.zeros(1, ">f4"))),
     "odd-stride": (ValueError, lambda k: k.count(np.zeros(4, "i1,f4")["f1"])),

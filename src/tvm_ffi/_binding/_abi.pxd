@@ -131,8 +131,12 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         kTVMFFIFunction
         kTVMFFIShape
         kTVMFFITensor
+        kTVMFFIArray
+        kTVMFFIMap
         kTVMFFIModule
         kTVMFFIOpaquePyObject
+        kTVMFFIList
+        kTVMFFIDict
         kTVMFFIBigInt
 
     ctypedef enum TVMFFIObjectDeleterFlagBitMask:

@@ -30,7 +30,7 @@ from tvm_ffi._binding._scalar cimport pack_int
 from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding._text cimport pack_str
 
-from tvm_ffi._binding._object import register_class
+from tvm_ffi._binding._object import register_class, set_printer
 
 cdef extern from "Python.h":
     """
@@ -484,6 +484,7 @@ def _install():
     enable_vectorcall(<PyTypeObject*>Function, offset)
     enable_vectorcall(<PyTypeObject*>Method, offset)
     register_class(_abi.kTVMFFIFunction, Function)
+    set_printer(find_global_func("ffi.ReprPrint"))
 
 
 _install()

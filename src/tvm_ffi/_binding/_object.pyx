@@ -16,6 +16,9 @@ cdef list _class_by_index = []
 # Indices whose class is that of an ancestor.
 cdef set _inheriting = set()
 
+# Turns an object into text; the module of functions sets it.
+cdef object _print_object = None
+
 
 @cython.freelist(32)
 cdef class CObject:
@@ -88,8 +91,10 @@ cdef class CObject:
     def __repr__(self):
         if self.chandle == NULL:
             return f"{type(self).__name__}(chandle=None)"
-        key = type_key_of((<_abi.TVMFFIObject*>self.chandle).type_index)
-        return f"{key}({<uintptr_t>self.chandle:#x})"
+        try:
+            return str(_print_object(self))
+        except Exception:  # a broken printer of one class must not hide the rest
+            return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
     def __reduce__(self):
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
@@ -141,6 +146,12 @@ cdef int new_opaque(object value, _abi.TVMFFIObjectHandle* out) except -1:
     return 0
 
 
+def set_printer(function) -> None:
+    """Let `function` turn objects into text for ``repr``."""
+    global _print_object
+    _print_object = function
+
+
 def live_object_count() -> int:
     """Return how many wrappers of native objects are alive in this process."""
     return _num_live_objects
@@ -158,8 +169,9 @@ cdef str type_key_of(int index):
     return info.type_key.data[: info.type_key.size].decode("utf-8")
 
 
-def register_class(int32_t index, type cls):
+def register_class(int32_t index, cls):
     """Let `cls` stand for the native type with this index, in place of an earlier class."""
+    # Not declared as a type: Cython would refuse classes of other metaclasses, such as ABCMeta.
     if not issubclass(cls, CObject):
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
     for heir in _inheriting:  # the class may be nearer to some than what they have
@@ -168,7 +180,7 @@ def register_class(int32_t index, type cls):
     _set_class(index, cls)
 
 
-cdef int _set_class(int32_t index, type cls) except -1:
+cdef int _set_class(int32_t index, object cls) except -1:
     while len(_class_by_index) <= index:
         _class_by_index.append(None)
     _class_by_index[index] = cls
@@ -190,7 +202,7 @@ def type_key_to_index(str key):
     return None
 
 
-cdef type _class_of(int32_t index):
+cdef object _class_of(int32_t index):
     """The registered class, or that of the nearest ancestor that has one; remembered."""
     cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor

@@ -260,14 +260,6 @@ cdef bint _pointer_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef bint _container_rule(type cls, object value, Packer* packer) except -1:
-    if issubclass(cls, (list, tuple, dict)):
-        raise TypeError(
-            f"cannot pass a {cls.__name__}: this version has no container types; pass the "
-            "elements one by one, or a Shape for a tuple of int")
-    return False
-
-
 cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
     if hasattr(cls, "__tvm_ffi_int__"):
         packer.pack = <PackFunction>_pack_int_protocol
@@ -352,7 +344,6 @@ add_exact_packer(float, _pack_float, NULL)
 add_rule(4, _object_rule)
 add_rule(8, _stream_rule)
 add_rule(12, _number_rule)
-add_rule(22, _container_rule)
 add_rule(25, _pointer_rule)
 add_rule(33, _value_rule)
 add_rule(36, _exception_rule)

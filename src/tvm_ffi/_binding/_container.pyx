@@ -1,0 +1,438 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers: Python sequences and dicts become native ones, and native ones are read in place.
+
+Elements are read from the memory that the C++ headers lay out (seq_base.h, map_base.h), without a
+native call; changes go through the runtime's global functions.
+"""
+
+from cpython.ref cimport PyObject
+from cpython.tuple cimport PyTuple_GET_SIZE
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._convert cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule, begin_call, make_object, pack_object,
+    pack_temporary, packer_of, release_temporaries,
+)
+from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._loan cimport loan_pool
+from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
+
+from tvm_ffi._binding._function import find_global_func
+
+cdef extern from "Python.h":
+    int Py_EnterRecursiveCall(const char* where)  # nonzero with an exception set
+    void Py_LeaveRecursiveCall()
+    Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
+    bint PyIndex_Check(object value)
+    ctypedef struct PyTupleRow "PyTupleObject":
+        PyObject** items "ob_item"
+
+cdef CObject _make_array = find_global_func("ffi.Array")
+cdef CObject _make_list = find_global_func("ffi.List")
+cdef CObject _make_map = find_global_func("ffi.Map")
+cdef CObject _make_dict = find_global_func("ffi.Dict")
+cdef CObject _map_get = find_global_func("ffi.MapGetItemOrMissing")
+cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
+cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
+
+
+# ---- memory --------------------------------------------------------------------------------
+
+# What follows the header of an Array or List.
+ctypedef struct SeqCell:
+    _abi.TVMFFIAny* data
+    int64_t size
+
+# What follows the header of a Map or Dict.
+ctypedef struct MapCell:
+    char* data
+    uint64_t size
+    uint64_t slots      # bit 63: pairs one behind the other; else blocks of a hash table
+    void* data_deleter
+    uint64_t fib_shift  # a hash table's own fields from here on
+    uint64_t first      # slot that begins the order of insertion
+    uint64_t last
+
+ctypedef struct Pair:
+    _abi.TVMFFIAny key
+    _abi.TVMFFIAny value
+
+cdef enum:
+    BLOCK_SLOTS = 16
+    BLOCK_BYTES = 784  # 16 bytes of metadata, then entries
+    ENTRY_BYTES = 48   # a pair, then the slots before and behind it in order
+    NEXT_OFFSET = 40
+    EMPTY_SLOT = 0xFF
+
+cdef uint64_t SMALL_TAG = <uint64_t>1 << 63
+cdef uint64_t NO_SLOT = ~<uint64_t>0
+
+
+cdef inline SeqCell* _seq_cell(_abi.TVMFFIObjectHandle handle) noexcept:
+    return <SeqCell*>(<_abi.TVMFFIObject*>handle + 1)
+
+
+cdef inline MapCell* _map_cell(_abi.TVMFFIObjectHandle handle) noexcept:
+    return <MapCell*>(<_abi.TVMFFIObject*>handle + 1)
+
+
+cdef inline object _to_python(const _abi.TVMFFIAny* cell, CContainerBase owner):
+    """An element as a Python object."""
+    cdef _abi.TVMFFIAny owned = cell[0]
+    cdef CallState state
+    if owned.type_index == _abi.kTVMFFIInt:
+        return owned.v_int64
+    if owned.type_index >= _abi.kTVMFFIStaticObjectBegin:
+        _abi.TVMFFIObjectIncRef(owned.v_obj)
+    if owner.exchange_api == NULL:
+        return make_object(&owned, NULL)
+    begin_call(&state, NULL)
+    state.exchange_api = owner.exchange_api
+    return make_object(&owned, &state)
+
+
+# ---- Python to native ----------------------------------------------------------------------
+
+cdef int _build(
+    CObject make, PyObject** items, Py_ssize_t count, CallState* outer, _abi.TVMFFIAny* result
+) except -1:
+    """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
+    cdef _abi.TVMFFIAny* args = <_abi.TVMFFIAny*>malloc(count * sizeof(_abi.TVMFFIAny) + 1)
+    cdef _abi.TVMFFIObject** temporaries = (
+        <_abi.TVMFFIObject**>malloc(2 * count * sizeof(void*) + 1))
+    cdef CallState state
+    cdef const Packer* packer
+    cdef Py_ssize_t i
+    begin_call(&state, temporaries)
+    try:
+        if args == NULL or temporaries == NULL or count > 0x7FFFFFFF:
+            raise MemoryError()
+        if Py_EnterRecursiveCall(b" while converting a container") != 0:
+            check(-2)
+        try:
+            for i in range(count):
+                packer = packer_of(items[i])
+                if packer == NULL or packer.pack(items[i], &args[i], &state, packer) != 0:
+                    check(-2)
+        finally:
+            Py_LeaveRecursiveCall()
+        result.type_index = _abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        check(_abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result))
+        if outer != NULL:
+            _inherit(outer, &state)
+    finally:
+        release_temporaries(&state, loan_pool())
+        free(temporaries)
+        free(args)
+    return 0
+
+
+cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
+    if outer.exchange_api == NULL:
+        outer.exchange_api = inner.exchange_api
+    if outer.stream_device_type == 0:
+        outer.stream_device_type = inner.stream_device_type
+        outer.stream_device_id = inner.stream_device_id
+        outer.stream = inner.stream
+
+
+cdef int _build_sequence(
+    CObject make, object items, CallState* outer, _abi.TVMFFIAny* result
+) except -1:
+    # A copy: converting an item may run code that changes the list.
+    cdef tuple row = tuple(items)
+    return _build(make, &(<PyTupleRow*>row).items[0], PyTuple_GET_SIZE(row), outer, result)
+
+
+cdef int _build_mapping(
+    CObject make, object pairs, CallState* outer, _abi.TVMFFIAny* result
+) except -1:
+    cdef list row = []
+    for key, value in pairs:
+        row.append(key)
+        row.append(value)
+    return _build_sequence(make, row, outer, result)
+
+
+cdef int _pack_sequence(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIAny result
+    _build_sequence(_make_array, <object>value, state, &result)
+    return pack_temporary(state, out, _abi.kTVMFFIArray, result.v_obj)
+
+
+cdef int _pack_mapping(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef _abi.TVMFFIAny result
+    _build_mapping(_make_map, list((<object>value).items()), state, &result)
+    return pack_temporary(state, out, _abi.kTVMFFIMap, result.v_obj)
+
+
+cdef int _pack_container(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef CContainerBase container = <CContainerBase>value
+    cdef _abi.TVMFFIObjectHandle handle = handle_of(container)
+    if state.exchange_api == NULL:
+        state.exchange_api = container.exchange_api
+    return pack_object(out, (<_abi.TVMFFIObject*>handle).type_index, handle)
+
+
+cdef bint _native_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, CContainerBase):
+        return False
+    packer.pack = <PackFunction>_pack_container
+    return True
+
+
+cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, (tuple, list)):
+        packer.pack = <PackFunction>_pack_sequence
+    elif issubclass(cls, dict):
+        packer.pack = <PackFunction>_pack_mapping
+    else:
+        return False
+    return True
+
+
+# ---- the classes ---------------------------------------------------------------------------
+
+cdef class CContainerBase(CObject):
+    """Base of the containers."""
+
+    cdef int _take(self, _abi.TVMFFIAny* made, const CallState* state) except -1:
+        cdef _abi.TVMFFIObjectHandle previous = self.chandle
+        self.chandle = made.v_obj
+        self.exchange_api = state.exchange_api
+        if previous != NULL:
+            _abi.TVMFFIObjectDecRef(previous)
+        return 0
+
+
+cdef class SequenceBase(CContainerBase):
+    """Reading of Array and List."""
+
+    def __init_from__(self, items, bint is_mutable):
+        """Hold a new container of these items."""
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_sequence(_make_list if is_mutable else _make_array, items, &state, &made)
+        self._take(&made, &state)
+
+    def __len__(self):
+        return _seq_cell(handle_of(self)).size
+
+    def __getitem__(self, index):
+        cdef SeqCell* cell = _seq_cell(handle_of(self))
+        cdef Py_ssize_t i
+        if not PyIndex_Check(index):
+            if isinstance(index, slice):
+                return [self[i] for i in range(*index.indices(cell.size))]
+            raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
+        i = PyNumber_AsSsize_t(index, IndexError)
+        if i < 0:
+            i += cell.size
+        if not 0 <= i < cell.size:
+            raise IndexError(f"Index out of range. size: {cell.size}, got index {index}")
+        return _to_python(&cell.data[i], self)
+
+    def __iter__(self):
+        handle_of(self)
+        return _SequenceIterator(self)
+
+
+cdef class _SequenceIterator:
+    """Walks a sequence as Python's list iterator does: items that are appended are visited."""
+
+    cdef SequenceBase sequence
+    cdef int64_t position
+
+    def __init__(self, SequenceBase sequence):
+        self.sequence = sequence
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef SeqCell* cell
+        if self.sequence is None:
+            raise StopIteration
+        cell = _seq_cell(handle_of(self.sequence))
+        if self.position >= cell.size:
+            self.sequence = None
+            raise StopIteration
+        self.position += 1
+        return _to_python(&cell.data[self.position - 1], self.sequence)
+
+    def __length_hint__(self):
+        if self.sequence is None:
+            return 0
+        return max(_seq_cell(handle_of(self.sequence)).size - self.position, 0)
+
+
+cdef class MappingBase(CContainerBase):
+    """Reading of Map and Dict."""
+
+    def __init_from__(self, pairs, bint is_mutable):
+        """Hold a new container of these pairs."""
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_mapping(_make_dict if is_mutable else _make_map, pairs, &state, &made)
+        self._take(&made, &state)
+
+    def __len__(self):
+        return _map_cell(handle_of(self)).size
+
+    cdef bint find(self, object key, _abi.TVMFFIAny* value) except -1:
+        """Take the value of the key, owned; False when there is none."""
+        cdef _abi.TVMFFIObjectHandle handle = handle_of(self)
+        cdef int32_t index = (<_abi.TVMFFIObject*>handle).type_index
+        cdef CObject get = _map_get if index == _abi.kTVMFFIMap else _dict_get
+        cdef const Packer* packer = packer_of(<PyObject*>key)
+        cdef _abi.TVMFFIObject* temporaries[2]
+        cdef _abi.TVMFFIAny args[2]
+        cdef CallState state
+        if packer == NULL:
+            check(-2)
+        begin_call(&state, temporaries)
+        pack_object(&args[0], index, handle)
+        try:
+            if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
+                check(-2)
+            value.type_index = _abi.kTVMFFINone
+            value.zero_padding = 0
+            value.v_int64 = 0
+            check(_abi.TVMFFIFunctionCall(get.chandle, args, 2, value))
+        finally:
+            release_temporaries(&state, loan_pool())
+        if value.type_index == _abi.kTVMFFIObject and value.v_obj == _missing.chandle:
+            _abi.TVMFFIObjectDecRef(value.v_obj)
+            return False
+        return True
+
+    def __getitem__(self, key):
+        cdef _abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            raise KeyError(key)
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __contains__(self, key):
+        cdef _abi.TVMFFIAny value
+        if not self.find(key, &value):
+            return False
+        if value.type_index >= _abi.kTVMFFIStaticObjectBegin:
+            _abi.TVMFFIObjectDecRef(value.v_obj)
+        return True
+
+    def get(self, key, default=None):
+        """Return the value of a key, or `default`."""
+        cdef _abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            return default
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __iter__(self):
+        return MappingIterator(self, 0)
+
+
+cdef class MappingIterator:
+    """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
+
+    Parameters
+    ----------
+    mapping : MappingBase
+        The table.
+    part : int
+        What to give: 0 for keys, 1 for values, 2 for both.
+    """
+
+    cdef MappingBase mapping
+    cdef int part
+    cdef uint64_t index      # position or slot of the next pair
+    cdef uint64_t remaining
+    cdef uint64_t size       # the table as it was at the start
+    cdef char* data
+
+    def __init__(self, MappingBase mapping, int part):
+        cdef MapCell* cell = _map_cell(handle_of(mapping))
+        self.mapping = mapping
+        self.part = part
+        self.remaining = self.size = cell.size
+        self.data = cell.data
+        self.index = 0 if cell.slots & SMALL_TAG else cell.first if cell.size else NO_SLOT
+
+    def __iter__(self):
+        return self
+
+    def __length_hint__(self):
+        return self.remaining
+
+    cdef Pair* _advance(self) except NULL:
+        """The next pair of an unchanged table."""
+        cdef MapCell* cell = _map_cell(handle_of(self.mapping))
+        cdef char* block
+        cdef char* entry
+        if cell.size != self.size or cell.data != self.data:
+            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
+        if cell.slots & SMALL_TAG:
+            self.index += 1
+            return <Pair*>cell.data + (self.index - 1)
+        block = cell.data + self.index // BLOCK_SLOTS * BLOCK_BYTES
+        # With a pair removed and another one added, the slot may have been emptied.
+        if self.index >= cell.slots or (<uint8_t*>block)[self.index % BLOCK_SLOTS] == EMPTY_SLOT:
+            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
+        entry = block + BLOCK_SLOTS + self.index % BLOCK_SLOTS * ENTRY_BYTES
+        self.index = (<uint64_t*>(entry + NEXT_OFFSET))[0]
+        return <Pair*>entry
+
+    def __next__(self):
+        cdef Pair* pair
+        if self.remaining == 0:
+            raise StopIteration
+        pair = self._advance()
+        self.remaining -= 1
+        if self.part == 0:
+            return _to_python(&pair.key, self.mapping)
+        if self.part == 1:
+            return _to_python(&pair.value, self.mapping)
+        return self._both(pair)
+
+    cdef tuple _both(self, Pair* pair):
+        # Making the key may run code that changes the table: the value is taken first.
+        cdef _abi.TVMFFIAny value = pair.value
+        cdef CObject holder = None
+        if value.type_index >= _abi.kTVMFFIStaticObjectBegin:
+            holder = CObject.__new__(CObject)
+            _abi.TVMFFIObjectIncRef(value.v_obj)
+            holder.chandle = value.v_obj
+        key = _to_python(&pair.key, self.mapping)
+        return key, _to_python(&value, self.mapping)
+
+
+cdef object _make_container(_abi.TVMFFIAny* owned, CallState* state):
+    container = wrap_object(owned.v_obj)
+    if state != NULL and state.exchange_api != NULL and isinstance(container, CContainerBase):
+        (<CContainerBase>container).exchange_api = state.exchange_api
+    return container
+
+
+add_rule(3, _native_rule)
+add_rule(22, _python_rule)
+add_maker(_abi.kTVMFFIArray, _make_container)
+add_maker(_abi.kTVMFFIList, _make_container)
+add_maker(_abi.kTVMFFIMap, _make_container)
+add_maker(_abi.kTVMFFIDict, _make_container)

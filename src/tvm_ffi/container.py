@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers that every language of the ABI shares: Array, List, Map and Dict.
+
+Array and Map are immutable; List and Dict are shared by reference, so that a change made in any
+language is seen in all.  Elements are read as Python values; nested lists come back as containers.
+Keys and elements compare by type and value: 1, 1.0 and True are three different keys.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import (
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+    ValuesView,
+)
+from typing import Any
+
+from . import _ffi_api
+from ._binding._container import MappingBase, MappingIterator, SequenceBase
+from ._binding._object import register_class, type_key_to_index
+
+__all__ = ["Array", "Dict", "List", "Map"]
+
+
+# ---- Sequences -------------------------------------------------------------------------------
+
+
+class _SequenceMethods(SequenceBase):  # noqa: PLW1641  (hashes are for the immutable ones)
+    """What Array and List have in common."""
+
+    __slots__ = ()
+
+    def __contains__(self, value: object) -> bool:
+        return any(_is_same(value, element) for element in self)
+
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        if isinstance(other, (str, bytes)) or not isinstance(other, Sequence):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        return all(_is_same(a, b) for a, b in zip(self, other))
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __add__(self, other: Iterable[Any]) -> Any:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        return type(self)([*self, *other])  # type: ignore[call-arg]
+
+    def __radd__(self, other: Iterable[Any]) -> Any:
+        if not isinstance(other, Iterable):
+            return NotImplemented
+        return type(self)([*other, *self])  # type: ignore[call-arg]
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two elements are equal as the native side compares them: by type and value."""
+    if a is b:
+        return True
+    if type(a) is not type(b) and (isinstance(a, _NUMBERS) or isinstance(b, _NUMBERS)):
+        return False
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return bool(a == b)
+
+
+_NUMBERS = (bool, int, float)
+
+
+class Array(_SequenceMethods, Sequence[Any]):
+    """An immutable sequence.
+
+    Parameters
+    ----------
+    input_list : iterable
+        The elements; each may be anything that can be passed to a function.
+
+    Examples
+    --------
+    >>> a = tvm_ffi.Array([1, "two", [3, 4]])
+    >>> a[1], len(a), a[-1][0]
+    ('two', 3, 3)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, input_list: Iterable[Any]) -> None:
+        self.__init_from__(input_list, False)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))  # an equal tuple hashes the same
+
+    def __reduce__(self) -> Any:
+        return type(self), (list(self),)
+
+
+class List(_SequenceMethods, MutableSequence[Any]):
+    """A mutable sequence, shared by reference.
+
+    Parameters
+    ----------
+    input_list : iterable, optional
+        The elements it starts with.
+
+    Examples
+    --------
+    >>> a = tvm_ffi.List([1, 2])
+    >>> a.append("three")
+    >>> a[1:] = [4]
+    >>> list(a)
+    [1, 4]
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, input_list: Iterable[Any] = ()) -> None:
+        self.__init_from__(input_list, True)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if isinstance(index, slice):
+            self._set_slice(index, value)
+        else:
+            _ffi_api.ListSetItem(self, self._position(index), value)
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            self._set_slice(index, ())
+        else:
+            _ffi_api.ListErase(self, self._position(index))
+
+    def insert(self, index: int, value: Any) -> None:
+        """Insert before a position; one that is out of range counts as the nearest end."""
+        length = len(self)
+        position = max(index + length, 0) if index < 0 else min(index, length)
+        _ffi_api.ListInsert(self, position, value)
+
+    def append(self, value: Any) -> None:
+        """Add an element at the end."""
+        _ffi_api.ListAppend(self, value)
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Add elements at the end; the list itself may be given."""
+        end = len(self)
+        _ffi_api.ListReplaceSlice(self, end, end, List(values))
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove and return an element; IndexError when there is none."""
+        if len(self) == 0:
+            raise IndexError("pop from empty list")
+        return _ffi_api.ListPop(self, self._position(index))
+
+    def clear(self) -> None:
+        """Remove all elements."""
+        _ffi_api.ListClear(self)
+
+    def reverse(self) -> None:
+        """Reverse the order in place."""
+        _ffi_api.ListReverse(self)
+
+    def _position(self, index: Any) -> int:
+        length, position = len(self), operator.index(index)
+        if not -length <= position < length:
+            raise IndexError(f"Index out of range. size: {length}, got index {index}")
+        return position % length
+
+    def _set_slice(self, index: slice, values: Iterable[Any]) -> None:
+        start, stop, step = index.indices(len(self))
+        if step == 1:
+            _ffi_api.ListReplaceSlice(self, start, max(start, stop), List(values))
+            return
+        elements = list(self)
+        if values == ():
+            del elements[index]
+        else:
+            elements[index] = list(values)  # ValueError when the lengths differ
+        _ffi_api.ListReplaceSlice(self, 0, len(self), List(elements))
+
+    def __reduce__(self) -> Any:
+        return type(self), (list(self),)
+
+
+# ---- Mappings --------------------------------------------------------------------------------
+
+
+class _Keys(KeysView[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return MappingIterator(self._mapping, 0)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"{type(self._mapping).__name__}.keys({list(self)})"  # type: ignore[attr-defined]
+
+
+class _Values(ValuesView[Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return MappingIterator(self._mapping, 1)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"{type(self._mapping).__name__}.values({list(self)})"  # type: ignore[attr-defined]
+
+
+class _Items(ItemsView[Any, Any]):
+    def __iter__(self) -> Iterator[Any]:
+        return MappingIterator(self._mapping, 2)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        return f"{type(self._mapping).__name__}.items({list(self)})"  # type: ignore[attr-defined]
+
+
+class _MappingMethods(MappingBase):  # noqa: PLW1641  (hashes are for the immutable ones)
+    """What Map and Dict have in common."""
+
+    __slots__ = ()
+
+    def keys(self) -> KeysView[Any]:
+        """Return a view of the keys, in order of insertion."""
+        return _Keys(self)
+
+    def values(self) -> ValuesView[Any]:
+        """Return a view of the values."""
+        return _Values(self)
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Return a view of pairs of key and value."""
+        return _Items(self)
+
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        if not isinstance(other, type(self)):
+            return NotImplemented
+        return len(self) == len(other) and all(
+            key in other and _is_same(value, other[key]) for key, value in self.items()
+        )
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+
+def _mapping_from(cls: Any, pairs: list[tuple[Any, Any]], is_mutable: bool) -> Any:
+    """Make a Map or Dict from pairs, whose keys need not be hashable."""
+    made = cls.__new__(cls)
+    made.__init_from__(pairs, is_mutable)
+    return made
+
+
+class Map(_MappingMethods, Mapping[Any, Any]):
+    """An immutable mapping in order of insertion.
+
+    Parameters
+    ----------
+    input_dict : mapping
+        The pairs.  Keys that are objects are compared by identity.
+
+    Examples
+    --------
+    >>> m = tvm_ffi.Map({"a": 1, 2: "b"})
+    >>> m["a"], 2 in m, 2.0 in m, list(m)
+    (1, True, False, ['a', 2])
+    """
+
+    __slots__ = ()
+
+    def __init__(self, input_dict: Mapping[Any, Any]) -> None:
+        self.__init_from__(list(input_dict.items()), False)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> Any:
+        return _mapping_from, (type(self), list(self.items()), False)
+
+
+class Dict(_MappingMethods, MutableMapping[Any, Any]):
+    """A mutable mapping in order of insertion, shared by reference.
+
+    Parameters
+    ----------
+    input_dict : mapping, optional
+        The pairs it starts with.
+
+    Examples
+    --------
+    >>> d = tvm_ffi.Dict({"a": 1})
+    >>> d["b"] = [2, 3]
+    >>> d.pop("a"), list(d)
+    (1, ['b'])
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, input_dict: Mapping[Any, Any] | None = None) -> None:
+        self.__init_from__([] if input_dict is None else list(input_dict.items()), True)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        _ffi_api.DictSetItem(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise KeyError(key)
+        _ffi_api.DictErase(self, key)
+
+    def clear(self) -> None:
+        """Remove all pairs."""
+        _ffi_api.DictClear(self)
+
+    def __reduce__(self) -> Any:
+        return _mapping_from, (type(self), list(self.items()), True)
+
+
+for _key, _class in {
+    "ffi.Array": Array,
+    "ffi.List": List,
+    "ffi.Map": Map,
+    "ffi.Dict": Dict,
+}.items():
+    _index = type_key_to_index(_key)
+    assert _index is not None  # one of the built-in types
+    register_class(_index, _class)
