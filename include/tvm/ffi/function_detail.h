@@ -38,10 +38,11 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// Names of the parameters' types, then of the result, then a null pointer.
+// Names of the parameters' types, then of the result, then a null pointer.  Private to the library:
+// otherwise all libraries in a process would share the table of the one that was loaded first.
 template <typename R, typename... Args>
-inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v..., &Type2Str<R>::v,
-                                                       nullptr};
+TVM_FFI_HIDDEN inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v...,
+                                                                      &Type2Str<R>::v, nullptr};
 
 // Number of parameters.
 TVM_FFI_FAILURE_ inline int CountNames(const TypeTextFunction* names) {
