@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import shlex
-import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -22,12 +21,16 @@ BENCHMARKS = Path(__file__).resolve().parent
 ROOT = BENCHMARKS.parent
 BUILD = ROOT / "build" / "bench"
 
-PEER_REQUIREMENT = "apache-tvm-ffi==0.1.15.post2"
+sys.path.append(str(ROOT / "tools"))
+from scratch_environment import (  # noqa: E402  (found from here on)
+    PEER_REQUIREMENT,
+    SetupError,
+    make_environment,
+    run_program,
+    without_search_paths,
+)
+
 COMPANIONS = ("numpy", "torch")  # the peer gets the versions that ours runs with
-
-
-class SetupError(Exception):
-    """Something that a measurement needs could not be made; the message says what."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,7 @@ class Interpreter:
 
     def environment(self) -> dict[str, str]:
         """Return the variables for its processes: no search path leads to the other package."""
-        hidden = {"PYTHONPATH", "LD_LIBRARY_PATH"} if self.name == PEER else set()
-        return {key: value for key, value in os.environ.items() if key not in hidden}
+        return without_search_paths() if self.name == PEER else dict(os.environ)
 
     def run(self, *arguments: str) -> str:
         """Run the interpreter and return what it printed.
@@ -50,25 +52,7 @@ class Interpreter:
         SetupError
             If it fails; the message holds the last line of its standard error.
         """
-        return _run([str(self.executable), *arguments], self.environment())
-
-
-def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> str:
-    """Run a command and return its standard output; SetupError when it fails."""
-    try:
-        done = subprocess.run(
-            command, env=environment, cwd=BENCHMARKS, check=True, capture_output=True, text=True
-        )
-    except FileNotFoundError as error:
-        raise SetupError(f"{command[0]}: command not found") from error
-    except subprocess.CalledProcessError as error:
-        raise SetupError(_last_line(error.stderr) or f"{command[0]} failed") from error
-    return done.stdout
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+        return run_program([self.executable, *arguments], self.environment(), BENCHMARKS)
 
 
 # ---- Interpreters ---------------------------------------------------------------------------
@@ -89,17 +73,7 @@ def peer_interpreter(python: Path | None = None) -> Interpreter:
     """
     if python is not None:
         return Interpreter(PEER, python)
-    folder = BUILD / "peer-venv"
-    stamp = folder / "requirements.txt"
-    wanted = "\n".join([f"# Python {sys.version}".replace("\n", " "), *_peer_requirements()])
-    peer = Interpreter(PEER, folder / "bin" / "python")
-    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
-        return peer
-    print("creating the peer's environment (once) ...", file=sys.stderr)
-    _run([sys.executable, "-m", "venv", "--clear", str(folder)])
-    peer.run("-m", "pip", "install", "--quiet", *_peer_requirements())
-    stamp.write_text(wanted, encoding="utf-8")  # last: an interrupted set-up is repeated
-    return peer
+    return Interpreter(PEER, make_environment(BUILD / "peer-venv", _peer_requirements()))
 
 
 def _peer_requirements() -> list[str]:
@@ -176,7 +150,7 @@ def _compile_cpp(source: str, output: Path, includes: list[str], link: list[str]
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     flags = ["-std=c++17", "-O2", "-fPIC", *includes]
     path = BENCHMARKS / "cpp_api" / source
-    _run([*compiler, *flags, str(path), "-o", str(output), *link])
+    run_program([*compiler, *flags, path, "-o", output, *link], folder=BENCHMARKS)
     return output
 
 
@@ -190,5 +164,5 @@ def _compile_c(source: Path, output: Path, library: Path, includes: Sequence[str
     include_flags = [f"-I{folder}" for folder in (ROOT / "include", *includes)]
     link_flags = [f"-L{library.parent}", "-ltvm_ffi"]
     flags = ["-std=gnu11", "-O2", "-shared", "-fPIC", *include_flags]
-    _run([*compiler, *flags, str(source), "-o", str(output), *link_flags])
+    run_program([*compiler, *flags, source, "-o", output, *link_flags], folder=BENCHMARKS)
     return output

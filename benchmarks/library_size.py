@@ -10,8 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from environment import Interpreter, SetupError, library_of
+from environment import Interpreter, library_of
 from results import Cell, Row, Samples, Unavailable
+from scratch_environment import SetupError
 
 # Prints the extension modules of the package: those on its path and those it loaded.
 _LIST_EXTENSIONS = """

@@ -27,7 +27,6 @@ from environment import (
     BENCHMARKS,
     BUILD,
     Interpreter,
-    SetupError,
     compile_cpp_floor,
     compile_cpp_program,
     compile_floor,
@@ -40,6 +39,7 @@ from import_time import measure_import
 from library_size import measure_size
 from report import format_report, to_json
 from results import FLOOR, OURS, PEER, Row, Unavailable
+from scratch_environment import SetupError
 from setting import describe_setting
 from targets import judge
 
