@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failed checks inside an exchange library are thrown: the error crosses to whoever runs the step.
+// Three steps do what no step may do, so that tests can see that it would be noticed.
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+
+#include <cstdlib>
+
+#include "../../runtime/check.h"
+
+namespace check {
+
+void Fail(const char* file, int line, const std::string& text) {
+  std::string place(file);
+  TVM_FFI_THROW(AssertionError) << place.substr(place.rfind('/') + 1) << ":" << line << ": "
+                                << text;
+}
+
+}  // namespace check
+
+namespace exchange {
+
+void FailOnPurpose(tvm::ffi::Any) { CHECK_EQ(1, 2); }
+void LeakOnPurpose(tvm::ffi::Any) {
+  static void* volatile leaked = nullptr;
+  leaked = std::malloc(1000);
+  CHECK(leaked != nullptr);
+}
+void CrashOnPurpose(tvm::ffi::Any) { std::abort(); }
+
+}  // namespace exchange
+
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(fail_on_purpose, exchange::FailOnPurpose)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(leak_on_purpose, exchange::LeakOnPurpose)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(crash_on_purpose, exchange::CrashOnPurpose)

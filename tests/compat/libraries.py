@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exchange libraries: one set of sources, built against our headers and against the peer's.
+
+Each library is linked with the *other* implementation's runtime, and the linker has to find every
+symbol there: so the headers need nothing that the other runtime does not have.  Objects are kept
+and compiled again when sources, headers, compiler or flags change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+SOURCES = sorted((FOLDER / "exchange").glob("*.cc"))
+INCLUDED = [*sorted((FOLDER / "exchange").glob("*.h")), FOLDER.parent / "runtime" / "check.h"]
+FLAGS = ("-std=c++17", "-O2", "-fPIC")
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """Headers to compile with, and the runtime that belongs to them."""
+
+    name: str
+    include_folders: tuple[str, ...]
+    version: str
+    """Changes when the headers do."""
+    library: Path
+
+
+def compiler() -> list[str]:
+    """Return the C++ compiler's command."""
+    return shlex.split(os.environ.get("CXX", "c++"))
+
+
+def digest_of(parts: Iterable[str | bytes]) -> str:
+    """Return a short digest of texts and contents of files."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() if isinstance(part, str) else part)
+        digest.update(b"\0")
+    return digest.hexdigest()[:16]
+
+
+def version_of_headers(folders: Sequence[str]) -> str:
+    """Return a digest of all headers below these folders."""
+    headers = sorted(path for folder in folders for path in Path(folder).rglob("*.h"))
+    return digest_of(part for path in headers for part in (str(path), path.read_bytes()))
+
+
+def build_libraries(
+    folder: Path, ours: Implementation, peer: Implementation
+) -> dict[str, tuple[Path, Path]]:
+    """Return two copies of each library: loaded together, they are libraries of their own."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = {
+            implementation.name: [
+                pool.submit(_compile, folder, source, implementation) for source in SOURCES
+            ]
+            for implementation in (peer, ours)  # what takes longer comes first
+        }
+        other = {ours.name: peer, peer.name: ours}
+        return {
+            name: _link(folder, name, [job.result() for job in jobs], other[name])
+            for name, jobs in objects.items()
+        }
+
+
+def _compile(folder: Path, source: Path, implementation: Implementation) -> Path:
+    includes = [flag for path in implementation.include_folders for flag in ("-isystem", path)]
+    command = [*compiler(), *FLAGS, *includes, "-c", str(source)]
+    texts = [path.read_bytes() for path in (source, *INCLUDED)]
+    key = digest_of([*command, implementation.version, _compiler_version(), *texts])
+    stem = f"{implementation.name}-{source.stem}"
+    target = folder / f"{stem}-{key}.o"
+    if not target.is_file():
+        for outdated in folder.glob(f"{stem}-*.o"):
+            outdated.unlink()
+        _run([*command, "-o", str(target.with_suffix(".part"))])
+        target.with_suffix(".part").rename(target)  # last: an interrupted build is repeated
+    return target
+
+
+def _link(folder: Path, name: str, objects: list[Path], other: Implementation) -> tuple[Path, Path]:
+    first, second = folder / f"{name}.so", folder / f"{name}-2.so"
+    inputs = [str(path) for path in objects]
+    runtime = [f"-L{other.library.parent}", "-ltvm_ffi", "-Wl,-z,defs"]
+    _run([*compiler(), "-shared", *inputs, *runtime, "-o", str(first)])
+    shutil.copyfile(first, second)
+    return first, second
+
+
+def _compiler_version() -> str:
+    return _run([*compiler(), "--version"])
+
+
+def _run(command: list[str]) -> str:
+    """Run a compiler and return its output; AssertionError with its messages when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
+    return done.stdout
