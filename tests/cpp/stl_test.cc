@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tvm/ffi/base_details.h>
 #include <tvm/ffi/container/container_details.h>
+#include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/extra/stl.h>
 #include <tvm/ffi/function_details.h>
@@ -24,6 +25,8 @@ static_assert(!TypeTraits<std::function<int()>>::storage_enabled);
 static_assert(TypeTraits<std::optional<int>>::storage_enabled);
 static_assert(TypeTraits<std::variant<int, String>>::storage_enabled);
 static_assert(TypeTraits<std::vector<int>>::field_static_type_index == 71);
+static_assert(TypeTraits<std::map<int, int>>::field_static_type_index == 72);
+static_assert(!TypeTraits<std::unordered_map<int, int>>::storage_enabled);
 static_assert(TypeTraits<std::function<int()>>::field_static_type_index == 68);
 static_assert(TypeTraits<std::optional<int>>::field_static_type_index == -1);
 static_assert(!TypeTraits<std::vector<std::nullopt_t*>>::convert_enabled);
@@ -88,6 +91,32 @@ TEST(TupleRow) {
            "TypeError: Cannot convert from type `ffi.Array` to `std::tuple<int, std::string>`");
   CHECK_EQ(Failure<Pair>(List<Any>{1, String("x")}),
            "TypeError: Cannot convert from type `ffi.List` to `std::tuple<int, std::string>`");
+}
+
+TEST(MapRow) {
+  using Table = std::map<std::string, std::vector<int>>;
+  Any any = Table{{"evens", {0, 2}}, {"a longer key", {}}};
+  CHECK_EQ(any.GetTypeKey(), "ffi.Map");
+  CHECK_EQ((any.cast<Map<String, Array<int>>>()["evens"][1]), 2);
+  CHECK(any.cast<Table>() == (Table{{"evens", {0, 2}}, {"a longer key", {}}}));
+  using Hashed = std::unordered_map<int64_t, String>;
+  Any hashed = Hashed{{1, "one"}, {2, "two"}};
+  CHECK_EQ(hashed.cast<Hashed>().at(2), "two");
+  CHECK_EQ((hashed.cast<std::map<double, std::string>>().at(1.0)), "one");
+  CHECK(Any(Hashed()).cast<Hashed>().empty());
+  CHECK_EQ((Any(Map<Any, Any>{{1, 2}, {true, 3}}).cast<std::map<int, int>>().at(1)), 3);
+  CHECK_EQ(Failure<Hashed>(Dict<int64_t, String>()),
+           "TypeError: Cannot convert from type `ffi.Dict` to `std::unordered_map<int, str>`");
+  CHECK_EQ(Failure<Table>(Map<Any, Any>{{"a", 1}}),
+           "TypeError: Cannot convert from type `ffi.Map` to "
+           "`std::map<std::string, std::vector<int>>`");
+  CHECK_EQ((TypeTraits<std::map<int, double>>::TypeSchema()),
+           "{\"type\":\"std::map\",\"args\":[{\"type\":\"int\"},{\"type\":\"float\"}]}");
+  CHECK_EQ((TypeTraits<std::unordered_map<int, double>>::TypeSchema()),
+           "{\"type\":\"std::unordered_map\",\"args\":[{\"type\":\"int\"},{\"type\":\"float\"}]}");
+  // The map of an argument is the call's.
+  Function size = Function::FromTyped([](Map<String, Any> map) { return map.size(); });
+  CHECK_EQ(size(Table{{"x", {1}}}).cast<int64_t>(), 1);
 }
 
 TEST(OptionalRow) {

@@ -5,11 +5,14 @@
 #define TVM_FFI_EXTRA_STL_H_
 
 #include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/function.h>
 
 #include <array>
 #include <functional>
+#include <map>
 #include <tuple>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -164,6 +167,52 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
     bool all = ((std::get<I>(values) = elements.data[I].template try_cast<T>()).has_value() && ...);
     if (!all) return std::nullopt;
     return std::optional<Self>(std::in_place, *std::get<I>(std::move(values))...);
+  }
+};
+
+namespace detail {
+
+// A Map in either direction; a Dict is not taken.
+template <typename M>
+struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
+  using K = typename M::key_type;
+  using V = typename M::mapped_type;
+  static constexpr int32_t field_static_type_index = kTVMFFIMap;
+
+  static void MoveToAny(M src, TVMFFIAny* result) {
+    Map<Any, Any> map;
+    for (auto& [key, value] : src) map.Set(Any(key), Any(V(std::move(value))));
+    TypeTraits<Map<Any, Any>>::MoveToAny(std::move(map), result);
+  }
+  static std::optional<M> TryCastFromAnyView(const TVMFFIAny* src) {
+    if (src->type_index != kTVMFFIMap) return std::nullopt;
+    std::optional<M> result(std::in_place);
+    for (const auto& pair : *ObjectUnsafe::RawObjectPtrFromUnowned<MapObj>(src->v_obj)) {
+      std::optional<K> key = pair.first.template try_cast<K>();
+      if (!key.has_value()) return std::nullopt;
+      std::optional<V> value = pair.second.template try_cast<V>();
+      if (!value.has_value()) return std::nullopt;
+      result->insert_or_assign(*std::move(key), *std::move(value));
+    }
+    return result;
+  }
+};
+
+}  // namespace detail
+
+template <typename K, typename V>
+struct TypeTraits<std::map<K, V>, std::enable_if_t<detail::all_castable_v<K, V>>>
+    : detail::StlMapTraits<std::map<K, V>> {
+  static std::string TypeStr() { return detail::ContainerTypeStr<K, V>("std::map"); }
+  static std::string TypeSchema() { return detail::ContainerTypeSchema<K, V>("std::map"); }
+};
+
+template <typename K, typename V>
+struct TypeTraits<std::unordered_map<K, V>, std::enable_if_t<detail::all_castable_v<K, V>>>
+    : detail::StlMapTraits<std::unordered_map<K, V>> {
+  static std::string TypeStr() { return detail::ContainerTypeStr<K, V>("std::unordered_map"); }
+  static std::string TypeSchema() {
+    return detail::ContainerTypeSchema<K, V>("std::unordered_map");
   }
 };
 
