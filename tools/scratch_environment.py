@@ -83,15 +83,30 @@ def unpack_wheels(folder: Path, requirements: Sequence[str]) -> Path:
     SetupError
         If a wheel for this platform cannot be had.
     """
+    return _unpack(folder, requirements, ["--no-deps"])
+
+
+def unpack_with_dependencies(folder: Path, requirements: Sequence[str]) -> Path:
+    """Return a folder that holds these distributions and all that they ask for.
+
+    Raises
+    ------
+    SetupError
+        As `unpack_wheels`.
+    """
+    return _unpack(folder, requirements, [])
+
+
+def _unpack(folder: Path, requirements: Sequence[str], options: Sequence[str]) -> Path:
     if not _is_made(folder, requirements):
         shutil.rmtree(folder, ignore_errors=True)
-        pip = [sys.executable, "-m", "pip", *_INSTALL, "--no-deps", "--only-binary", ":all:"]
+        pip = [sys.executable, "-m", "pip", *_INSTALL, "--only-binary", ":all:", *options]
         run_program([*pip, "--target", folder, *requirements], without_search_paths())
         _mark_as_made(folder, requirements)
     return folder
 
 
-_INSTALL = ("install", "--quiet", "--disable-pip-version-check")
+_INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--retries", "2")
 
 
 def _stamp_text(requirements: Sequence[str]) -> str:

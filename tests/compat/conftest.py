@@ -20,16 +20,18 @@ from scratch_environment import (
     make_environment,
     run_program,
     unpack_wheels,
+    unpack_with_dependencies,
     without_search_paths,
 )
 
 from tvm_ffi import libinfo
 
 from .exchanges import Outcomes, run_rows
-from .libraries import Implementation, build_libraries, version_of_headers
+from .libraries import Implementation, build_client, build_libraries, version_of_headers
 from .rows import ROWS, Row
 
-BUILD = Path(__file__).resolve().parents[2] / "build" / "compat"
+FOLDER = Path(__file__).resolve().parent
+BUILD = FOLDER.parents[1] / "build" / "compat"
 
 
 @pytest.fixture(scope="session")
@@ -90,10 +92,42 @@ def exchange(
 def client() -> Callable[..., Path]:
     """Return a function that unpacks published wheels into a folder, or skips the test."""
 
-    def unpack(*requirements: str) -> Path:
+    @functools.cache
+    def unpack(*requirements: str) -> Path | SetupError:
         try:
             return unpack_wheels(BUILD / "clients" / requirements[0], requirements)
         except SetupError as error:
-            pytest.skip(f"no {' '.join(requirements)}: {error}")
+            return error
 
-    return unpack
+    def unpack_or_skip(*requirements: str) -> Path:
+        folder = unpack(*requirements)
+        if isinstance(folder, SetupError):
+            pytest.skip(f"no {' '.join(requirements)}: {folder}")
+        return folder
+
+    return unpack_or_skip
+
+
+@pytest.fixture(scope="session")
+def pydantic() -> Path:
+    """Return a folder with a package that clients need, and that knows nothing of this one."""
+    try:
+        return unpack_with_dependencies(BUILD / "clients" / "pydantic", ["pydantic"])
+    except SetupError as error:
+        pytest.skip(f"no pydantic: {error}")
+
+
+@pytest.fixture(scope="session")
+def use_client(ours: Implementation) -> Callable[..., str | None]:
+    """Return a function that builds a program of ours and lets it use a published library.
+
+    It runs a row, whose library on the left is the published one, and returns its outcome.
+    """
+
+    def use(source: str, published: Path, steps: Row) -> str | None:
+        program = build_client(BUILD / "programs", FOLDER / "clients" / source, ours)
+        pair = published, program
+        outcomes = run_rows(Path(sys.executable), dict(os.environ), pair, [steps])
+        return outcomes.errors[steps.name]
+
+    return use

@@ -74,6 +74,13 @@ def build_libraries(
         }
 
 
+def build_client(folder: Path, source: Path, ours: Implementation) -> Path:
+    """Return a library of one source and the checks, built with our headers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    objects = [_compile(folder, path, ours) for path in (source, FOLDER / "exchange/failure.cc")]
+    return _link(folder, source.stem, objects, ours)[0]
+
+
 def _compile(folder: Path, source: Path, implementation: Implementation) -> Path:
     includes = [flag for path in implementation.include_folders for flag in ("-isystem", path)]
     command = [*compiler(), *FLAGS, *includes, "-c", str(source)]
@@ -89,11 +96,13 @@ def _compile(folder: Path, source: Path, implementation: Implementation) -> Path
     return target
 
 
-def _link(folder: Path, name: str, objects: list[Path], other: Implementation) -> tuple[Path, Path]:
+def _link(
+    folder: Path, name: str, objects: list[Path], runtime: Implementation
+) -> tuple[Path, Path]:
     first, second = folder / f"{name}.so", folder / f"{name}-2.so"
     inputs = [str(path) for path in objects]
-    runtime = [f"-L{other.library.parent}", "-ltvm_ffi", "-Wl,-z,defs"]
-    _run([*compiler(), "-shared", *inputs, *runtime, "-o", str(first)])
+    libraries = [f"-L{runtime.library.parent}", "-ltvm_ffi", "-Wl,-z,defs"]
+    _run([*compiler(), "-shared", *inputs, *libraries, "-o", str(first)])
     shutil.copyfile(first, second)
     return first, second
 

@@ -213,6 +213,7 @@ SEQUENCE_ROWS = (
         left("check_int_array"),
     ),
     row("tuple", left("make_tuple"), right("change_tuple", moves=True), left("check_tuple")),
+    row("standard containers", left("make_table"), right("check_table")),
 )
 
 TEXT_ROWS = (
@@ -456,6 +457,8 @@ OBJECT_ROWS = (
         left("check_live_nodes", 0),
         right("check_watched"),
     ),
+    row("class of an unnamed namespace", left("make_private"), right("check_private")),
+    row("references from many threads", left("make_holder"), right("hold_from_threads")),
     row("fields", left("make_record"), right("check_record"), left("check_record")),
     row(
         "virtual functions",
@@ -491,6 +494,38 @@ REFLECTION_ROWS = (
     row("access path", left("make_path"), right("check_path")),
 )
 
+MODULE_ROWS = (
+    row(
+        "module",
+        left("make_module", ...),
+        right("call_module", ...),
+        right("use_module", ...),
+        left("check_live_modules", 1),
+        right("forget"),
+        left("check_live_modules", 0),
+        cases=(("short",), ("a name of more than seven bytes",)),
+    ),
+    row(
+        "function of a module",
+        left("make_module", "name"),
+        right("take_counter"),
+        left("check_module_counter"),
+        left("check_live_modules", 0),
+    ),
+    row(
+        "imported module",
+        left("make_module", "name"),
+        right("import_module"),
+        left("check_imports"),
+        left("check_live_modules", 1),
+        right("check_live_modules", 1),
+        right("clear_imports"),
+        right("check_live_modules", 0),
+        left("forget"),
+        left("check_live_modules", 0),
+    ),
+)
+
 ROWS = (
     *MAP_ROWS,
     *SEQUENCE_ROWS,
@@ -502,6 +537,7 @@ ROWS = (
     *FUNCTION_ROWS,
     *OBJECT_ROWS,
     *REFLECTION_ROWS,
+    *MODULE_ROWS,
 )
 
 # They have to go wrong: what they do would be noticed in other rows as well.

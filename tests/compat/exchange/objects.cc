@@ -13,7 +13,10 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/object.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "../../runtime/check.h"
 
@@ -131,6 +134,49 @@ void CheckTakesLeaf(Function takes_leaf) {
   CHECK_EQ(refused.error().message(),
            "Mismatched type on argument #0 when calling: `takes_leaf(0: exchange.Leaf) -> int`. "
            "Expected `exchange.Leaf` but got `exchange.Branch`");
+}
+
+// ---- A class whose statics are private to each library -------------------------------------------
+
+namespace {
+class PrivateObj : public Object {
+ public:
+  int64_t number = 12;
+  TVM_FFI_DECLARE_OBJECT_INFO("exchange.Private", PrivateObj, Object);
+};
+}  // namespace
+
+ObjectRef MakePrivate(Any) { return ObjectRef(make_object<PrivateObj>()); }
+void CheckPrivate(ObjectRef object) {
+  CHECK(object.as<PrivateObj>() != nullptr);
+  CHECK_EQ(object.as<PrivateObj>()->number, 12);
+  CHECK(object.as<NodeObj>() == nullptr);
+}
+
+// ---- Threads ------------------------------------------------------------------------------------
+
+// Takes a second reference for the time of the call, and a weak one.
+Function MakeHolder(Any) {
+  return Function::FromTyped([](Node node) {
+    Node second = node;
+    WeakObjectPtr<NodeObj> weak = GetObjectPtr<NodeObj>(const_cast<NodeObj*>(node.get()));
+    return second->number + weak.lock()->number;
+  });
+}
+void HoldFromThreads(Function hold) {
+  Node node(make_object<NodeObj>(21));
+  std::atomic<int64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&]() {
+      for (int j = 0; j < 2000; ++j) {
+        if (hold(node).cast<int64_t>() != 42) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK_EQ(wrong.load(), 0);
+  CHECK(node.unique());
 }
 
 // ---- Weak references ----------------------------------------------------------------------------
@@ -305,6 +351,10 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_pruned_tree, exchange::CheckPrunedTree)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_live_nodes, exchange::CheckLiveNodes)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_takes_leaf, exchange::MakeTakesLeaf)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_takes_leaf, exchange::CheckTakesLeaf)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_private, exchange::MakePrivate)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_private, exchange::CheckPrivate)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_holder, exchange::MakeHolder)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(hold_from_threads, exchange::HoldFromThreads)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_node, exchange::MakeNode)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(watch, exchange::Watch)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_watched, exchange::CheckWatched)

@@ -5,10 +5,12 @@
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/extra/stl.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -222,6 +224,18 @@ void CheckTuple(Sample tuple) {
   CHECK_EQ(tuple.get<2>().size(), size_t{2});
 }
 
+// ---- Standard containers: arrays and maps on the way ---------------------------------------------
+
+using Table = std::map<std::string, std::vector<int64_t>>;
+
+Table MakeTable(Any) { return {{"evens", {0, 2, 4}}, {"a longer key", {}}}; }
+void CheckTable(Table table) {
+  CHECK_EQ(table.size(), size_t{2});
+  CHECK_EQ(table["evens"].size(), size_t{3});
+  CHECK_EQ(table["evens"][2], 4);
+  CHECK(table["a longer key"].empty());
+}
+
 }  // namespace exchange
 
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_array, exchange::MakeSequence<exchange::AnyArray>)
@@ -247,3 +261,5 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_int_array, exchange::CheckIntArray)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_tuple, exchange::MakeTuple)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(change_tuple, exchange::ChangeTuple)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_tuple, exchange::CheckTuple)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(make_table, exchange::MakeTable)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(check_table, exchange::CheckTable)

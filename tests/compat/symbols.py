@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Symbols of libtvm_ffi that published libraries ask for, and those that are not served yet."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .rows import ABI
+
+ASKED_FOR = {
+    symbol: sorted(client for client, names in ABI["client_imports"].items() if symbol in names)
+    for symbol in sorted(set().union(*ABI["client_imports"].values()))
+}
+
+# What the runtime does not have yet; a line goes when its symbol comes.
+NOT_SERVED_YET = {
+    "_ZN3tvm3ffi4json5ParseERKNS0_6StringEPS2_": "JSON text",
+    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8OptionalIivEE": "JSON text",
+    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "JSON text of clients of 0.1.11",
+    "_ZN3tvm3ffi11ToJSONGraphERKNS0_3AnyES3_": "JSON graphs",
+    "_ZN3tvm3ffi13FromJSONGraphERKNS0_3AnyE": "JSON graphs",
+    "_ZN3tvm3ffi14StructuralHash4HashERKNS0_3AnyEbb": "structural hashes",
+    "_ZN3tvm3ffi15StructuralEqual5EqualERKNS0_3AnyES4_bb": "structural equality",
+    "_ZN3tvm3ffi15StructuralEqual16GetFirstMismatchERKNS0_3AnyES4_bb": "structural equality",
+    "_ZN3tvm3ffi17VisitErrorContext15FindAccessPathsERKNS0_9ObjectRefERKS1_b": "access paths",
+    "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE": "printed representations",
+}
+
+
+def dynamic_symbols(library: Path, *options: str) -> set[str]:
+    """Return the names of a library's dynamic symbols."""
+    nm = shutil.which("nm")
+    if nm is None:
+        pytest.skip("nm is not installed")
+    command = [nm, "--dynamic", "--portability", *options, str(library)]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return {line.split()[0] for line in text.splitlines()}
+
+
+def symbols_asked_for(library: Path) -> set[str]:
+    """Return what a library needs from libtvm_ffi."""
+    names = dynamic_symbols(library, "--undefined-only")
+    return {name for name in names if re.match(r"TVMFFI|_Z\w*3tvm3ffi", name)}

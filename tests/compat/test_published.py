@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries and packages that other people published, as they are, on our runtime.
+
+Wheels are unpacked without what they ask for: ``tvm_ffi`` is ours.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .libraries import compiler
+from .rows import right, row
+from .symbols import NOT_SERVED_YET, dynamic_symbols, symbols_asked_for
+
+CLIENTS = Path(__file__).resolve().parent / "clients"
+
+# What to unpack, oldest release first, and the libraries in it.
+TILELANG = ("tilelang==0.1.15", "z3-solver==4.15.4.0")
+LIBRARIES = [
+    (("xgrammar==0.1.34",), "xgrammar/libxgrammar_bindings.so"),
+    (("xgrammar==0.2.7",), "xgrammar/libxgrammar_bindings.so"),
+    (("xgrammar==0.2.8",), "xgrammar/libxgrammar_bindings.so"),
+    (("jax-tvm-ffi==0.1.0",), "jax_tvm_ffi/jax_tvm_ffi.so"),
+    (("jax-tvm-ffi==0.1.3",), "jax_tvm_ffi/jax_tvm_ffi.so"),
+    (("apache-tvm-ffi-orcjit==0.1.0",), "tvm_ffi_orcjit/lib/libtvm_ffi_orcjit.so"),
+    (("apache-tvm-ffi-orcjit==0.1.3",), "tvm_ffi_orcjit/lib/libtvm_ffi_orcjit.so"),
+    (TILELANG, "tilelang/lib/libtvm_runtime.so"),
+    (TILELANG, "tilelang/lib/libtvm_compiler.so"),
+    (TILELANG, "tilelang/lib/libtilelang.so"),
+]
+ORCJIT = LIBRARIES[6]
+
+needs_symbols = pytest.mark.xfail(reason="symbols that are not served yet, see symbols.py")
+needs_containers = pytest.mark.xfail(reason="lists as arguments: no containers in Python yet")
+
+
+def library_id(value):
+    return f"{value[0][0]}-{Path(value[1]).name}"
+
+
+@pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
+def test_published_library_asks_for_nothing_else(client, ours, published):
+    """What it needs is in the contract's list, and there or known to be missing."""
+    requirements, path = published
+    needed = symbols_asked_for(client(*requirements) / path)
+    served = dynamic_symbols(ours.library, "--defined-only")
+    assert needed
+    assert sorted(needed - served - NOT_SERVED_YET.keys()) == []
+
+
+def run_python(*arguments, search_path=()):
+    """Run this interpreter, which has our package, and return what it printed."""
+    inherited = os.environ.get("PYTHONPATH")
+    folders = [*map(str, search_path), *filter(None, [inherited])]
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, f"status {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+LOAD = """
+import ctypes, os, sys, tvm_ffi
+ctypes.CDLL(sys.argv[1], mode=os.RTLD_NOW)
+print("loaded")
+"""
+
+
+LOADED = [
+    pytest.param(
+        published,
+        marks=[needs_symbols] if published[0] is TILELANG else [],
+        id=library_id(published),
+    )
+    for published in LIBRARIES
+]
+
+
+@pytest.mark.parametrize("published", LOADED)
+def test_published_library_loads(client, published):
+    """All symbols are bound at once, and everything that it registers finds its place."""
+    requirements, path = published
+    assert run_python("-c", LOAD, client(*requirements) / path) == "loaded\n"
+
+
+# ---- xgrammar -----------------------------------------------------------------------------------
+
+# The number of parameters that the constructor of a matcher has.
+XGRAMMAR = {"xgrammar==0.1.34": 4, "xgrammar==0.2.7": 5, "xgrammar==0.2.8": 5}
+
+
+@pytest.mark.parametrize("release", XGRAMMAR)
+def test_xgrammar_masks_tokens(client, use_client, release):
+    library = client(release) / "xgrammar/libxgrammar_bindings.so"
+    steps = row("use", right("use_xgrammar", XGRAMMAR[release]))
+    assert use_client("use_xgrammar.cc", library, steps) is None
+
+
+@needs_containers
+@pytest.mark.parametrize("release", XGRAMMAR)
+def test_xgrammar_masks_tokens_from_python(client, pydantic, release):
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("PyTorch is not installed")
+    search_path = [client(release), pydantic]
+    printed = run_python(CLIENTS / "use_xgrammar.py", search_path=search_path)
+    assert printed == "used xgrammar\n"
+
+
+# ---- ORC-JIT ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def object_file(ours, tmp_path_factory):
+    """Return an object file with one exported function."""
+    target = tmp_path_factory.mktemp("orcjit") / "kernel.o"
+    includes = [f"-I{folder}" for folder in ours.include_folders]
+    source = CLIENTS / "kernel.cc"
+    subprocess.run([*compiler(), "-O2", "-fPIC", *includes, "-c", source, "-o", target], check=True)
+    return target
+
+
+def test_orcjit_links_an_object_file(client, use_client, object_file):
+    requirements, path = ORCJIT
+    steps = row("use", right("use_orcjit", str(object_file)))
+    assert use_client("use_orcjit.cc", client(*requirements) / path, steps) is None
+
+
+@needs_containers
+def test_orcjit_links_an_object_file_from_python(client, object_file):
+    program = [CLIENTS / "use_orcjit.py", object_file]
+    printed = run_python(*program, search_path=[client(*ORCJIT[0])])
+    assert printed == "used orcjit\n"
