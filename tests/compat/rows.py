@@ -526,6 +526,18 @@ MODULE_ROWS = (
     ),
 )
 
+JSON_ROWS = (
+    row("JSON text", left("parse_document"), right("check_document"), left("check_document")),
+    row(
+        "indented JSON text",
+        left("parse_document"),
+        right("write_indented"),
+        left("check_indented"),
+    ),
+    row("malformed JSON text", left("check_parse_errors"), right("check_parse_errors")),
+    row("JSON graph", left("make_graph"), right("check_graph")),
+)
+
 ROWS = (
     *MAP_ROWS,
     *SEQUENCE_ROWS,
@@ -538,6 +550,7 @@ ROWS = (
     *OBJECT_ROWS,
     *REFLECTION_ROWS,
     *MODULE_ROWS,
+    *JSON_ROWS,
 )
 
 # They have to go wrong: what they do would be noticed in other rows as well.

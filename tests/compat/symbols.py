@@ -19,11 +19,6 @@ ASKED_FOR = {
 
 # What the runtime does not have yet; a line goes when its symbol comes.
 NOT_SERVED_YET = {
-    "_ZN3tvm3ffi4json5ParseERKNS0_6StringEPS2_": "JSON text",
-    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8OptionalIivEE": "JSON text",
-    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "JSON text of clients of 0.1.11",
-    "_ZN3tvm3ffi11ToJSONGraphERKNS0_3AnyES3_": "JSON graphs",
-    "_ZN3tvm3ffi13FromJSONGraphERKNS0_3AnyE": "JSON graphs",
     "_ZN3tvm3ffi14StructuralHash4HashERKNS0_3AnyEbb": "structural hashes",
     "_ZN3tvm3ffi15StructuralEqual5EqualERKNS0_3AnyES4_bb": "structural equality",
     "_ZN3tvm3ffi15StructuralEqual16GetFirstMismatchERKNS0_3AnyES4_bb": "structural equality",

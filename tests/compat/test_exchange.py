@@ -16,7 +16,7 @@ import pytest
 from .rows import CONTROL_ROWS, ROWS
 
 PAIRS = [("ours", "peer"), ("peer", "ours"), ("peer", "peer"), ("ours", "ours")]
-all_pairs = pytest.mark.parametrize(("left", "right"), PAIRS, ids="-".join)
+all_pairs = pytest.mark.parametrize(("left", "right"), PAIRS, ids=map("-".join, PAIRS))
 both_runtimes = pytest.mark.parametrize("runtime", ["ours", "peer"])
 
 

@@ -136,7 +136,8 @@ void CheckTakesLeaf(Function takes_leaf) {
            "Expected `exchange.Leaf` but got `exchange.Branch`");
 }
 
-// ---- A class whose statics are private to each library -------------------------------------------
+// ---- A class whose statics are private to each library
+// -------------------------------------------
 
 namespace {
 class PrivateObj : public Object {

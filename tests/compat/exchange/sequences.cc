@@ -224,7 +224,8 @@ void CheckTuple(Sample tuple) {
   CHECK_EQ(tuple.get<2>().size(), size_t{2});
 }
 
-// ---- Standard containers: arrays and maps on the way ---------------------------------------------
+// ---- Standard containers: arrays and maps on the way
+// ---------------------------------------------
 
 using Table = std::map<std::string, std::vector<int64_t>>;
 
