@@ -16,6 +16,10 @@
 #include "../runtime/threads.h"
 #include "thrown.h"
 
+#ifndef CLIENT_MODULE_LIBRARY
+#define CLIENT_MODULE_LIBRARY "client_module_library.so"  // the build knows where it is
+#endif
+
 namespace {
 
 using namespace tvm::ffi;
