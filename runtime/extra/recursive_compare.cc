@@ -2,7 +2,6 @@
 // RecursiveEq and the orders: one walk over two values side by side, up to the first difference.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/dataclass.h>
-#include <tvm/ffi/reflection/creator.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <unordered_map>
