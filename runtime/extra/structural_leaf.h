@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structural hash and equality of values that have no parts, or none that the walks step into:
+// whatever is equal here has the same hash here, except for small and heap Bytes.
+#ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
+#define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
+
+#include <tvm/ffi/any.h>
+
+#include <cstdint>
+
+namespace tvm::ffi::runtime {
+
+// ---- Leaves: plain values, text, integers -------------------------------------------------------
+
+inline bool IsLeaf(int32_t type_index) {
+  return type_index < kTVMFFIStaticObjectBegin || type_index == kTVMFFIStr ||
+         type_index == kTVMFFIBytes || type_index == kTVMFFIBigInt;
+}
+
+inline bool IsNaN(const Any& value) {
+  const TVMFFIAny* data = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value);
+  return data->type_index == kTVMFFIFloat && data->v_float64 != data->v_float64;
+}
+
+// Of a leaf as the key of a map: by its bits.
+inline uint64_t HashOfKey(const Any& leaf) {
+  const TVMFFIAny* data = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(leaf);
+  auto type_index = static_cast<uint64_t>(data->type_index);
+  switch (data->type_index) {
+    case kTVMFFISmallStr:
+    case kTVMFFIStr:
+    case kTVMFFIBytes:
+      return AnyHash()(leaf);
+    case kTVMFFIBigInt: {
+      TVMFFIByteArray words = TVMFFIBigIntGetContentByteArray(data);
+      return detail::StableHashCombine(type_index, detail::StableHashBytes(words.data, words.size));
+    }
+    default:
+      return detail::StableHashCombine(type_index, data->v_uint64);
+  }
+}
+
+// The same elsewhere: all NaN are one.
+inline uint64_t HashOfLeaf(const Any& leaf) {
+  constexpr uint64_t kQuietNaN = 0x7FF8000000000000;
+  return IsNaN(leaf) ? detail::StableHashCombine(kTVMFFIFloat, kQuietNaN) : HashOfKey(leaf);
+}
+
+bool AreBigIntsEqual(const Any& lhs, const Any& rhs);
+
+// One of the two is a leaf, or their types differ.
+inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
+  if (lhs.type_index() == kTVMFFIBigInt && rhs.type_index() == kTVMFFIBigInt) {
+    return AreBigIntsEqual(lhs, rhs);
+  }
+  return AnyEqual()(lhs, rhs) || (IsNaN(lhs) && IsNaN(rhs));
+}
+
+// ---- Shapes and tensors -------------------------------------------------------------------------
+
+uint64_t HashOfShape(const Any& shape);
+bool AreShapesEqual(const Any& lhs, const Any& rhs);
+
+// Fails: InternalError when content counts and a tensor is not compact on the CPU.
+uint64_t HashOfTensor(const Any& tensor, bool skip_content);
+bool AreTensorsEqual(const Any& lhs_value, const Any& rhs_value, bool skip_content);
+
+}  // namespace tvm::ffi::runtime
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
