@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The type ffi.StructuralKey.  Its hooks are raw pointers, which maps of all libraries call.
+#include <tvm/ffi/extra/structural_key.h>
+#include <tvm/ffi/reflection/registry.h>
+
+namespace tvm::ffi {
+namespace {
+
+int64_t HashOf(const Any& key) {
+  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<StructuralKeyObj>(key)->hash_i64;
+}
+
+bool AreEqual(const Any& lhs, const Any& rhs) {
+  return lhs.as_or_throw<StructuralKey>() == rhs.as_or_throw<StructuralKey>();
+}
+
+TVM_FFI_STATIC_INIT_BLOCK() {
+  namespace refl = reflection;
+  refl::ObjectDef<StructuralKeyObj>()
+      .def(refl::init<Any>())
+      .def_ro("key", &StructuralKeyObj::key)
+      .def_ro("hash_i64", &StructuralKeyObj::hash_i64);
+  refl::TypeAttrDef<StructuralKeyObj>()
+      .native_fn_attr<&HashOf>(type_attr::kAnyHash)
+      .native_fn_attr<&AreEqual>(type_attr::kAnyEqual);
+  refl::GlobalDef()
+      .def("ffi.StructuralKey", [](const Any& key) { return StructuralKey(key); })
+      .def("ffi.StructuralKeyEqual", &AreEqual);
+}
+
+}  // namespace
+}  // namespace tvm::ffi
