@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 
@@ -108,6 +110,23 @@ TEST(DLPackRoundTrip) {
     managed->deleter(managed);
   }
   CHECK_EQ(live_allocations, 0);
+}
+
+TEST(ViewsAreMadeFromElements) {
+  using TensorMap = Map<String, Tensor>;
+  Array<Tensor> array{NewTensor({2}), NewTensor({3})};
+  TensorMap map{{"a", NewTensor({4})}};
+  TensorView element = array[1];
+  TensorView first = *array.begin();
+  TensorView mapped = map["a"];
+  TensorView found = map.at("a");
+  CHECK_EQ(element.size(0), 3);
+  CHECK_EQ(first.size(0), 2);
+  CHECK_EQ(mapped.size(0), 4);
+  CHECK(found.data_ptr() == mapped.data_ptr());
+  for (TensorView view : array) CHECK_EQ(view.ndim(), 1);
+  for (const auto& [name, tensor] : map) CHECK_EQ(TensorView(tensor).numel(), 4);
+  static_assert(!std::is_constructible_v<TensorView, Tensor>, "nothing keeps it alive");
 }
 
 TEST(ParametersTakeViewsAndTensors) {

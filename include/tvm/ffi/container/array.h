@@ -111,6 +111,9 @@ class Array : public detail::SeqRef<Array<T>, T> {
     this->data_ = ArrayObj::CreateRepeated(n, Any(value));
   }
 
+  // Const: see ConvertingIterator.
+  const T operator[](int64_t i) const { return Base::operator[](i); }
+
   ArrayObj* GetArrayObj() const { return static_cast<ArrayObj*>(this->data_.get()); }
   const ArrayObj* get() const { return GetArrayObj(); }
   const ArrayObj* operator->() const { return GetArrayObj(); }

@@ -48,7 +48,9 @@ class ConvertingIterator {
   bool operator==(const Self& other) const { return iter_ == other.iter_; }
   bool operator!=(const Self& other) const { return iter_ != other.iter_; }
   bool operator<(const Self& other) const { return *this - other < 0; }
-  value_type operator*() const { return Converter::convert(*iter_); }
+  // Const, as from all containers that keep the element: `TensorView view = *it` takes a const
+  // Tensor, and refuses one that nobody else holds.
+  const value_type operator*() const { return Converter::convert(*iter_); }
   value_type operator[](difference_type offset) const { return *(*this + offset); }
 
  private:

@@ -55,6 +55,10 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
   Map(const M& pairs)  // NOLINT(*)
       : Base(Base::MakeFrom(pairs.begin(), pairs.end())) {}
 
+  // A KeyError when there is no such key.  Const: see ConvertingIterator.
+  const V at(const K& key) const { return Base::at(key); }
+  const V operator[](const K& key) const { return Base::at(key); }
+
   const MapObj* get() const { return GetMapObj(); }
   const MapObj* operator->() const { return GetMapObj(); }
   // An unshared object to write to.

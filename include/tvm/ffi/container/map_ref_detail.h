@@ -27,7 +27,7 @@ class MapRef : public ObjectRef {
   using key_type = K;
   using mapped_type = V;
 
-  // Yields pairs by value.
+  // Yields pairs by value; const as the elements of an Array are.
   class iterator {
    public:
     using iterator_category = std::bidirectional_iterator_tag;
@@ -39,7 +39,7 @@ class MapRef : public ObjectRef {
     iterator() = default;
     bool operator==(const iterator& other) const { return iter_ == other.iter_; }
     bool operator!=(const iterator& other) const { return iter_ != other.iter_; }
-    value_type operator*() const {
+    const value_type operator*() const {
       return value_type(AnyUnsafe::CopyFromAnyViewAfterCheck<K>(iter_->first),
                         AnyUnsafe::CopyFromAnyViewAfterCheck<V>(iter_->second));
     }
