@@ -185,12 +185,21 @@ def register_object_by_index(index: int, cls: type) -> TypeInfo:
 def add_constructor(info: TypeInfo, init: bool) -> None:
     """Give the class of a type ``__ffi_init__`` and, when `init` is true, ``__init__``."""
     cls: Any = info.type_cls
-    construct = lookup_type_attr(info.type_index, "__ffi_init__")
+    construct = _find_constructor(info)
     if construct is not None:
         cls.__ffi_init__ = _native_constructor(info, construct)
     if not init or "__init__" in vars(cls):
         return
     cls.__init__ = _refuse_construction if construct is None else _init_of(info)
+
+
+def _find_constructor(info: TypeInfo) -> Function | None:
+    """Return the attribute or, from libraries built with early headers, the method alone."""
+    construct: Function | None = lookup_type_attr(info.type_index, "__ffi_init__")
+    if construct is None:
+        declared = (method.func for method in info.methods if method.name == "__ffi_init__")
+        construct = next(declared, None)
+    return construct
 
 
 def _native_constructor(info: TypeInfo, construct: Function) -> Callable[..., None]:

@@ -61,6 +61,13 @@ class SealedObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Sealed", SealedObj, Object);
 };
 
+class EarlyObj : public Object {
+ public:
+  int64_t number;
+  explicit EarlyObj(int64_t number) : number(number) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Early", EarlyObj, Object);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<PairObj>("Two numbers.")
       .def(refl::init<int64_t, double>(), "Make a pair.")
@@ -77,6 +84,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def_rw("b", &RecordObj::b)
       .def_rw("c", &RecordObj::c, refl::kw_only(true), refl::DefaultValue(1));
   refl::ObjectDef<SealedObj>();
+  // The constructor is a method and no attribute.
+  refl::ObjectDef<EarlyObj>(refl::init(false))
+      .def_ro("number", &EarlyObj::number)
+      .def_static("__ffi_init__", [](int64_t number) {
+        return ObjectRef(ObjectPtr<Object>(make_object<EarlyObj>(number)));
+      });
   refl::GlobalDef()
       .def("test.python.make_triple", [] {
         return ObjectRef(ObjectPtr<Object>(make_object<TripleObj>(UnsafeInit{})));
@@ -252,6 +265,16 @@ def test_a_second_class_replaces_the_first(library):
 
     assert type(tvm_ffi.get_global_func("test.python.make_sealed")()) is Second
     assert "__init__" not in vars(Second)
+
+
+def test_constructor_of_a_library_built_with_early_headers(library):
+    """Libraries of the 0.1.9 era register a method and not yet the attribute of the same name."""
+
+    @tvm_ffi.register_object("test.python.Early")
+    class Early(tvm_ffi.Object):
+        pass
+
+    assert Early(5).number == 5
 
 
 def test_names_in_the_class_body_win(library):
