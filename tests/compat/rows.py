@@ -538,6 +538,27 @@ JSON_ROWS = (
     row("JSON graph", left("make_graph"), right("check_graph")),
 )
 
+DATACLASS_ROWS = (
+    *(
+        row(
+            f"recursive hash of {vector['input']}",
+            left("make_content", vector["input"]),
+            left("check_recursive_hash", vector["input"], int(vector["recursive_hash"], 16)),
+            right("check_recursive_hash", vector["input"], int(vector["recursive_hash"], 16)),
+        )
+        for vector in ABI["structural_hash_vectors"]
+    ),
+    row("nested values", left("make_nested_value"), right("check_nested_value")),
+    row(
+        "deep copy",
+        left("make_nested_value"),
+        right("copy_deeply"),
+        left("check_nested_value"),
+    ),
+    row("order of values", left("make_ordered"), right("check_ordered")),
+    row("content of an object", left("make_point"), right("check_point"), left("check_point")),
+)
+
 ROWS = (
     *MAP_ROWS,
     *SEQUENCE_ROWS,
@@ -551,6 +572,7 @@ ROWS = (
     *REFLECTION_ROWS,
     *MODULE_ROWS,
     *JSON_ROWS,
+    *DATACLASS_ROWS,
 )
 
 # They have to go wrong: what they do would be noticed in other rows as well.

@@ -23,7 +23,6 @@ NOT_SERVED_YET = {
     "_ZN3tvm3ffi15StructuralEqual5EqualERKNS0_3AnyES4_bb": "structural equality",
     "_ZN3tvm3ffi15StructuralEqual16GetFirstMismatchERKNS0_3AnyES4_bb": "structural equality",
     "_ZN3tvm3ffi17VisitErrorContext15FindAccessPathsERKNS0_9ObjectRefERKS1_b": "access paths",
-    "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE": "printed representations",
 }
 
 

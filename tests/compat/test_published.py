@@ -37,7 +37,6 @@ LIBRARIES = [
 ORCJIT = LIBRARIES[6]
 
 needs_symbols = pytest.mark.xfail(reason="symbols that are not served yet, see symbols.py")
-needs_containers = pytest.mark.xfail(reason="lists as arguments: no containers in Python yet")
 
 
 def library_id(value):
@@ -108,7 +107,6 @@ def test_xgrammar_masks_tokens(client, use_client, release):
     assert use_client("use_xgrammar.cc", library, steps) is None
 
 
-@needs_containers
 @pytest.mark.parametrize("release", XGRAMMAR)
 def test_xgrammar_masks_tokens_from_python(client, pydantic, release):
     if importlib.util.find_spec("torch") is None:
@@ -137,7 +135,6 @@ def test_orcjit_links_an_object_file(client, use_client, object_file):
     assert use_client("use_orcjit.cc", client(*requirements) / path, steps) is None
 
 
-@needs_containers
 def test_orcjit_links_an_object_file_from_python(client, object_file):
     program = [CLIENTS / "use_orcjit.py", object_file]
     printed = run_python(*program, search_path=[client(*ORCJIT[0])])
