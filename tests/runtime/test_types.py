@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types, fields, methods and attributes that the library registers are those of the contract."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ABI = json.loads(
+    (Path(__file__).resolve().parents[1] / "abi" / "abi.json").read_text(encoding="utf-8")
+)
+TYPE_KEYS = ABI["type_keys"]
+# The numbers of dynamic types depend on the order of registration.
+# What structural visits and mutations will bring; a strict failure says when it is there.
+NOT_YET = {
+    "ffi.StructuralVisitor",
+    "ffi.StructuralMutator",
+    "ffi.VisitErrorContext",
+    "ffi.VisitInterrupt",
+    "__s_visit__",
+    "__s_mutate__",
+    "__s_maybe_inplace_mutate__",
+}
+KEY_OF_INDEX = {entry["type_index"]: key for key, entry in TYPE_KEYS.items()}
+
+# ---- The structs of c_api.h ----------------------------------------------------------------------
+
+
+class ByteArray(Structure):
+    _fields_ = (("data", c_char_p), ("size", c_size_t))
+
+    def text(self) -> str:
+        return ctypes.string_at(self.data, self.size).decode() if self.size else ""
+
+
+class AnyValue(Structure):
+    _fields_ = (("type_index", c_int32), ("padding", c_int32), ("payload", c_uint64))
+
+
+class FieldInfo(Structure):
+    _fields_ = (
+        ("name", ByteArray),
+        ("doc", ByteArray),
+        ("metadata", ByteArray),
+        ("flags", c_int64),
+        ("size", c_int64),
+        ("alignment", c_int64),
+        ("offset", c_int64),
+        ("getter", c_void_p),
+        ("setter", c_void_p),
+        ("default", AnyValue),
+        ("field_static_type_index", c_int32),
+    )
+
+
+class MethodInfo(Structure):
+    _fields_ = (
+        ("name", ByteArray),
+        ("doc", ByteArray),
+        ("metadata", ByteArray),
+        ("flags", c_int64),
+        ("method", AnyValue),
+    )
+
+
+class TypeMetadata(Structure):
+    _fields_ = (
+        ("doc", ByteArray),
+        ("creator", c_void_p),
+        ("total_size", c_int32),
+        ("structural_eq_hash_kind", c_int32),
+    )
+
+
+class TypeInfo(Structure):
+    pass
+
+
+TypeInfo._fields_ = (
+    ("type_index", c_int32),
+    ("type_depth", c_int32),
+    ("type_key", ByteArray),
+    ("type_ancestors", POINTER(POINTER(TypeInfo))),
+    ("type_key_hash", c_uint64),
+    ("num_fields", c_int32),
+    ("num_methods", c_int32),
+    ("fields", POINTER(FieldInfo)),
+    ("methods", POINTER(MethodInfo)),
+    ("metadata", POINTER(TypeMetadata)),
+)
+
+
+class AttrColumn(Structure):
+    _fields_ = (("data", POINTER(AnyValue)), ("size", c_int32), ("begin_index", c_int32))
+
+
+# ---- What is registered --------------------------------------------------------------------------
+
+
+def type_info(library: Any, key: str) -> TypeInfo:
+    index = c_int32()
+    library.check(
+        library.functions.TVMFFITypeKeyToIndex(
+            ctypes.byref(library.byte_array(key)), ctypes.byref(index)
+        )
+    )
+    get_info = library.functions.TVMFFIGetTypeInfo
+    get_info.restype = POINTER(TypeInfo)
+    return get_info(index).contents
+
+
+def column(library: Any, name: str) -> AttrColumn | None:
+    get_column = library.functions.TVMFFIGetTypeAttrColumn
+    get_column.restype = POINTER(AttrColumn)
+    found = get_column(ctypes.byref(library.byte_array(name)))
+    return found.contents if found else None
+
+
+def schema_of(metadata: ByteArray) -> Any:
+    return json.loads(json.loads(metadata.text())["type_schema"])
+
+
+def fields_of(info: TypeInfo) -> list[dict[str, Any]]:
+    numbers = ("flags", "size", "alignment", "offset", "field_static_type_index")
+    return [
+        {
+            "name": field.name.text(),
+            **{number: getattr(field, number) for number in numbers},
+            "type_schema": schema_of(field.metadata),
+        }
+        for field in info.fields[: info.num_fields]
+    ]
+
+
+def cases(names, missing=NOT_YET):
+    """Return test parameters, of which the missing ones must fail."""
+    fails = pytest.mark.xfail(strict=True, reason="structural visits are not there yet")
+    return [pytest.param(name, marks=fails if name in missing else ()) for name in names]
+
+
+# Its index is static, so that the type is known before anything is said about it.
+@pytest.mark.parametrize("key", cases(TYPE_KEYS, NOT_YET - {"ffi.VisitInterrupt"}))
+def test_type(library, key):
+    expected, info = TYPE_KEYS[key], type_info(library, key)
+    if expected["allocated"] == "static":
+        assert info.type_index == expected["type_index"]
+    assert info.type_depth == expected["depth"]
+    assert info.type_key_hash == expected["type_key_hash"]
+    ancestors = [info.type_ancestors[i].contents.type_key.text() for i in range(info.type_depth)]
+    assert ancestors[-1:] == ([expected["parent"]] if expected["parent"] else [])
+
+
+@pytest.mark.parametrize("key", cases(TYPE_KEYS))
+def test_fields_and_methods(library, key):
+    expected, info = TYPE_KEYS[key], type_info(library, key)
+    assert fields_of(info) == expected["fields"]
+    methods = info.methods[: info.num_methods]
+    named = [(method.name.text(), method.flags) for method in methods]
+    assert named == [(method["name"], method["flags"]) for method in expected["methods"]]
+
+
+@pytest.mark.parametrize("key", cases(key for key in TYPE_KEYS if "total_size" in TYPE_KEYS[key]))
+def test_metadata(library, key):
+    expected, info = TYPE_KEYS[key], type_info(library, key)
+    assert info.metadata, "no metadata"
+    metadata = info.metadata.contents
+    assert metadata.total_size == expected["total_size"]
+    assert metadata.structural_eq_hash_kind == expected["structural_eq_hash_kind"]
+    assert bool(metadata.creator) == expected["has_creator"]
+
+
+@pytest.mark.parametrize("name", cases(ABI["type_attrs"]))
+def test_attributes(library, name):
+    """Columns exist right after load; clients remember that one was missing."""
+    expected, found = ABI["type_attrs"][name], column(library, name)
+    assert (found is not None) == expected["column_exists_after_load"]
+    if found is None:
+        return
+    assert found.begin_index == 0
+    missing, differing = [], {}
+    for index, kind in expected["set_on"].items():
+        key = KEY_OF_INDEX[int(index)]
+        if key in NOT_YET:
+            continue
+        ours = type_info(library, key).type_index
+        if ours >= found.size or found.data[ours].type_index == 0:
+            missing.append(key)
+        elif found.data[ours].type_index != kind:
+            differing[key] = found.data[ours].type_index
+    assert (missing, differing) == ([], {})
