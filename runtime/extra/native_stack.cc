@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 namespace {
 
 // Addresses, of a stack that grows downwards.
@@ -45,4 +45,4 @@ bool IsNativeStackLow() {
   return here >= range.low && here < range.high && here - range.low < reserve;
 }
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra

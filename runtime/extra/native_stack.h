@@ -4,12 +4,12 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_NATIVE_STACK_H_
 #define TVM_FFI_RUNTIME_EXTRA_NATIVE_STACK_H_
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 // Whether the stack has no room for another hook and the error that it may end in.  Never on a
 // stack that is not the thread's own, such as a coroutine's: nothing is known about its size.
 bool IsNativeStackLow();
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_NATIVE_STACK_H_

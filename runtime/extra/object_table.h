@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 template <typename Value>
 class ObjectTable {
@@ -79,6 +79,6 @@ class ObjectTable {
   size_t size_ = 0;
 };
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_OBJECT_TABLE_H_

@@ -10,6 +10,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterBigIntType();
   RegisterBigIntJson();
   RegisterModuleType();
+  RegisterStructuralKey();
   RegisterConversions();
   // Functions
   RegisterContainerDevice();
@@ -24,4 +25,6 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterRecursiveHash();
   RegisterRepr();
   RegisterSequenceFunctions();
+  RegisterStructuralEqual();
+  RegisterStructuralHash();
 }

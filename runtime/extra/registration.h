@@ -26,6 +26,9 @@ void RegisterRecursiveHash();
 void RegisterReflectionTypes();
 void RegisterRepr();
 void RegisterSequenceFunctions();
+void RegisterStructuralEqual();
+void RegisterStructuralHash();
+void RegisterStructuralKey();
 
 }  // namespace tvm::ffi::extra
 

@@ -12,11 +12,12 @@
 #include <utility>
 #include <vector>
 
+#include "registration.h"
 #include "structural_leaf.h"
 #include "structural_match.h"
 #include "structural_walk.h"
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 namespace {
 
 using reflection::AccessPath;
@@ -398,28 +399,29 @@ class EqualWalk {
   HookCallback callback_;
 };
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void RegisterStructuralEqual() {
   reflection::EnsureTypeAttrColumn(type_attr::kSEqual);
   reflection::GlobalDef()
       .def("ffi.StructuralEqual", &StructuralEqual::Equal)
       .def("ffi.GetFirstStructuralMismatch", &StructuralEqual::GetFirstMismatch);
 }
 
-}  // namespace
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 namespace tvm::ffi {
 
 bool StructuralEqual::Equal(const Any& lhs, const Any& rhs, bool map_free_vars,
                             bool skip_tensor_content) {
-  return runtime::EqualWalk(map_free_vars, skip_tensor_content, false).Equal(lhs, rhs);
+  return extra::EqualWalk(map_free_vars, skip_tensor_content, false).Equal(lhs, rhs);
 }
 
 Optional<reflection::AccessPathPair> StructuralEqual::GetFirstMismatch(const Any& lhs,
                                                                        const Any& rhs,
                                                                        bool map_free_vars,
                                                                        bool skip_tensor_content) {
-  runtime::EqualWalk walk(map_free_vars, skip_tensor_content, true);
+  extra::EqualWalk walk(map_free_vars, skip_tensor_content, true);
   if (walk.Equal(lhs, rhs)) return std::nullopt;
   return walk.mismatch();
 }

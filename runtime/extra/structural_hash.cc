@@ -14,10 +14,11 @@
 #include <vector>
 
 #include "object_table.h"
+#include "registration.h"
 #include "structural_leaf.h"
 #include "structural_walk.h"
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 namespace {
 
 uint64_t Combine(uint64_t key, uint64_t value) { return detail::StableHashCombine(key, value); }
@@ -289,7 +290,9 @@ class HashWalk {
   HookCallback callback_;
 };
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void RegisterStructuralHash() {
   reflection::EnsureTypeAttrColumn(type_attr::kSHash);
   reflection::GlobalDef().def("ffi.StructuralHash", [](const Any& value, bool map_free_vars,
                                                        bool skip_tensor_content) {
@@ -297,13 +300,12 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   });
 }
 
-}  // namespace
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 namespace tvm::ffi {
 
 uint64_t StructuralHash::Hash(const Any& value, bool map_free_vars, bool skip_tensor_content) {
-  return runtime::HashWalk(map_free_vars, skip_tensor_content).Hash(value);
+  return extra::HashWalk(map_free_vars, skip_tensor_content).Hash(value);
 }
 
 }  // namespace tvm::ffi

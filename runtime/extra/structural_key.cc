@@ -3,6 +3,8 @@
 #include <tvm/ffi/extra/structural_key.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "registration.h"
+
 namespace tvm::ffi {
 namespace {
 
@@ -14,7 +16,9 @@ bool AreEqual(const Any& lhs, const Any& rhs) {
   return lhs.as_or_throw<StructuralKey>() == rhs.as_or_throw<StructuralKey>();
 }
 
-TVM_FFI_STATIC_INIT_BLOCK() {
+}  // namespace
+
+void extra::RegisterStructuralKey() {
   namespace refl = reflection;
   refl::ObjectDef<StructuralKeyObj>()
       .def(refl::init<Any>())
@@ -28,5 +32,4 @@ TVM_FFI_STATIC_INIT_BLOCK() {
       .def("ffi.StructuralKeyEqual", &AreEqual);
 }
 
-}  // namespace
 }  // namespace tvm::ffi

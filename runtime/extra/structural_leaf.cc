@@ -4,7 +4,7 @@
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 namespace {
 
 uint64_t TypeKeyHashOf(const Any& object) {
@@ -77,4 +77,4 @@ bool AreTensorsEqual(const Any& lhs_value, const Any& rhs_value, bool skip_conte
   return AreBytesEqual(ContentOf(lhs), ContentOf(rhs));
 }
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 // ---- Leaves: plain values, text, integers -------------------------------------------------------
 
@@ -65,6 +65,6 @@ bool AreShapesEqual(const Any& lhs, const Any& rhs);
 uint64_t HashOfTensor(const Any& tensor, bool skip_content);
 bool AreTensorsEqual(const Any& lhs_value, const Any& rhs_value, bool skip_content);
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_

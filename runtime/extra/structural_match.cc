@@ -5,7 +5,7 @@
 
 #include <functional>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 namespace {
 
 const Object* ObjectOf(const Any& value) {
@@ -55,4 +55,4 @@ size_t StructuralMatches::HashObjects::operator()(const Objects& objects) const 
   return hash(objects.first) * 31 + hash(objects.second);
 }
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra

@@ -14,7 +14,7 @@
 
 #include "object_table.h"
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 class StructuralMatches {
  public:
@@ -59,6 +59,6 @@ class StructuralMatches {
   std::unordered_set<Objects, HashObjects> equal_;
 };
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_MATCH_H_

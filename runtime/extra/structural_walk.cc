@@ -3,7 +3,7 @@
 
 #include "native_stack.h"
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 void ThrowTooDeep() {
   TVM_FFI_THROW(ValueError) << "the value is nested deeper than " << kMaxStructuralDepth
@@ -26,4 +26,4 @@ void ThrowNoStructuralKind(const TypeInfo* type) {
   TVM_FFI_UNREACHABLE();
 }
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra

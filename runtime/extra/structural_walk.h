@@ -15,7 +15,7 @@
 #include <memory>
 #include <utility>
 
-namespace tvm::ffi::runtime {
+namespace tvm::ffi::extra {
 
 // ---- Limits -----------------------------------------------------------------------------------
 
@@ -153,6 +153,6 @@ class WalkLoan {
   std::shared_ptr<Walk*> walk_;
 };
 
-}  // namespace tvm::ffi::runtime
+}  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_WALK_H_

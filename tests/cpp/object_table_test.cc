@@ -10,7 +10,7 @@
 namespace {
 
 using tvm::ffi::Object;
-using tvm::ffi::runtime::ObjectTable;
+using tvm::ffi::extra::ObjectTable;
 
 // The table looks at addresses only.
 const Object* Address(uint64_t number) { return reinterpret_cast<const Object*>(16 * number); }
