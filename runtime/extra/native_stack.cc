@@ -31,7 +31,7 @@ StackRange AskForStackRange() {
 
 }  // namespace
 
-bool IsNativeStackLow() {
+StackRoom NativeStackRoom() {
   // For the main thread the answer is read from a file.
   thread_local StackRange range{0, 0};
   thread_local bool is_known = false;
@@ -39,10 +39,11 @@ bool IsNativeStackLow() {
     range = AskForStackRange();
     is_known = true;
   }
+  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (here < range.low || here >= range.high) return StackRoom::kUnknown;
   constexpr uintptr_t kReserveBytes = 256 * 1024;
   uintptr_t reserve = std::min(kReserveBytes, (range.high - range.low) / 4);
-  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  return here >= range.low && here < range.high && here - range.low < reserve;
+  return here - range.low < reserve ? StackRoom::kLow : StackRoom::kEnough;
 }
 
 }  // namespace tvm::ffi::extra

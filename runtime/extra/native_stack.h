@@ -6,9 +6,13 @@
 
 namespace tvm::ffi::extra {
 
-// Whether the stack has no room for another hook and the error that it may end in.  Never on a
-// stack that is not the thread's own, such as a coroutine's: nothing is known about its size.
-bool IsNativeStackLow();
+enum class StackRoom {
+  kEnough,
+  kLow,      // none for another hook and the error that it may end in
+  kUnknown,  // not the thread's own stack, a coroutine's for example
+};
+
+StackRoom NativeStackRoom();
 
 }  // namespace tvm::ffi::extra
 

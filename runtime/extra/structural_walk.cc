@@ -12,7 +12,7 @@ void ThrowTooDeep() {
 }
 
 void CheckHookDepth() {
-  if (TVM_FFI_PREDICT_TRUE(!IsNativeStackLow())) return;
+  if (TVM_FFI_PREDICT_TRUE(NativeStackRoom() != StackRoom::kLow)) return;
   TVM_FFI_THROW(ValueError) << "objects with structural hooks are nested too deep for the stack, "
                                "or contain themselves";
 }
