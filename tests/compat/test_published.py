@@ -36,8 +36,6 @@ LIBRARIES = [
 ]
 ORCJIT = LIBRARIES[6]
 
-needs_symbols = pytest.mark.xfail(reason="symbols that are not served yet, see symbols.py")
-
 
 def library_id(value):
     return f"{value[0][0]}-{Path(value[1]).name}"
@@ -76,18 +74,7 @@ print("loaded")
 """
 
 
-NEED_SYMBOLS = {"tilelang/lib/libtvm_compiler.so", "tilelang/lib/libtilelang.so"}
-LOADED = [
-    pytest.param(
-        published,
-        marks=[needs_symbols] if published[1] in NEED_SYMBOLS else [],
-        id=library_id(published),
-    )
-    for published in LIBRARIES
-]
-
-
-@pytest.mark.parametrize("published", LOADED)
+@pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
 def test_published_library_loads(client, published):
     """All symbols are bound at once, and everything that it registers finds its place."""
     requirements, path = published
