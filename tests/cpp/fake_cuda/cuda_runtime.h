@@ -32,7 +32,8 @@ typedef enum cudaError {
   cudaErrorNoKernelImageForDevice = 209,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorSymbolNotFound = 500,
-  cudaErrorLaunchOutOfResources = 701
+  cudaErrorLaunchOutOfResources = 701,
+  cudaErrorApiFailureBase = 10000,
 } cudaError_t;
 
 const char* cudaGetErrorName(cudaError_t error);
