@@ -55,19 +55,6 @@ bool IsFloat(const Any& value, double expected) {
   return std::memcmp(&actual, &expected, sizeof(double)) == 0;
 }
 
-std::string Nested(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
-
-TEST(NestingIsLimited) {
-  CHECK_EQ(TextOf(json::Parse(String(Nested(10000)))), Nested(10000));
-  CHECK_EQ(ParseError(Nested(10001)),
-           "ValueError: Nesting deeper than 10000 levels: line 1 column 10001 (char 10000)");
-  CHECK_EQ(ParseError(std::string(10000000, '[')),
-           "ValueError: Nesting deeper than 10000 levels: line 1 column 10001 (char 10000)");
-  Any value;
-  for (int i = 0; i < 10001; ++i) value = json::Array{value};
-  CHECK_EQ(Thrown([&] { json::Stringify(value); }), "ValueError: Nesting deeper than 10000 levels");
-}
-
 TEST(ManyElements) {
   std::string text = "[";
   for (int i = 0; i < 10000; ++i) text += std::to_string(i) + ",";

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values nested deeper than a destructor may recurse, and threads with little stack.
+// Values nested deeper than a destructor may recurse.
 #ifndef TVM_FFI_TESTS_CPP_NESTING_H_
 #define TVM_FFI_TESTS_CPP_NESTING_H_
 
-#include <pthread.h>
 #include <tvm/ffi/container/list.h>
 
-#include <cstdlib>
-#include <functional>
 #include <utility>
 #include <vector>
+
+#include "../runtime/small_stack.h"
 
 // wrap(...wrap(wrap(leaf))...); holds every level, and lets go of the outer ones first.
 class Nested {
@@ -38,21 +37,6 @@ inline tvm::ffi::Any InList(const tvm::ffi::Any& value) {
 inline tvm::ffi::Any Doubled(int depth, tvm::ffi::Any leaf) {
   for (int i = 0; i < depth; ++i) leaf = tvm::ffi::List<tvm::ffi::Any>{leaf, leaf};
   return leaf;
-}
-
-// Runs `body` on a thread whose stack has a megabyte.
-inline void OnSmallStack(std::function<void()> body) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 1 << 20);
-  auto run = [](void* argument) -> void* {
-    (*static_cast<std::function<void()>*>(argument))();
-    return nullptr;
-  };
-  pthread_t thread;
-  if (pthread_create(&thread, &attributes, run, &body) != 0) std::abort();
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 #endif  // TVM_FFI_TESTS_CPP_NESTING_H_

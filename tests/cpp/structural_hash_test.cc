@@ -398,21 +398,6 @@ TEST(ValuesThatContainThemselves) {
   list.clear();
 }
 
-TEST(HooksMayNestUntilTheStackIsUsedUp) {
-  UseHook(kTVMFFIDefRegionKindNone);
-  std::vector<Any> owners{1};
-  while (owners.size() < 100000) owners.push_back(Hooked(owners.back(), 1));
-  const char* text =
-      "ValueError: objects with structural hooks are nested too deep for the stack, or contain "
-      "themselves";
-  OnSmallStack([&] {
-    CHECK_EQ(Thrown([&] { StructuralHash::Hash(owners.back()); }), text);
-    CHECK(!HashOf(owners[20]).empty());
-  });
-  CHECK(!HashOf(owners[200]).empty());
-  while (!owners.empty()) owners.pop_back();
-}
-
 TEST(Threads) {
   ObjectRef x = Var("x"), y = Var("y");
   Items parts{Func(Items{x, y}, Items{y, x}), Table{{1, Let(1)}}, Items{1, 2}};

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Structural equality of types that compare their objects themselves.
-#include "../runtime/small_stack.h"
 #include "structural_mismatch.h"
 #include "thrown.h"
 
@@ -183,21 +182,6 @@ TEST(HooksThatChangeContainers) {
   rhs = new_dict();
   auto paths = StructuralEqual::GetFirstMismatch(lhs, rhs);
   CHECK_EQ(TextOf((*paths).get<1>()), "{2}!");
-}
-
-TEST(HooksMayNestUntilTheStackIsUsedUp) {
-  UseHook(kTVMFFIDefRegionKindNone);
-  std::vector<Any> owners{1};
-  while (owners.size() < 100000) owners.push_back(Hooked(owners.back(), 1));
-  const char* text =
-      "ValueError: objects with structural hooks are nested too deep for the stack, or contain "
-      "themselves";
-  OnSmallStack([&] {
-    CHECK_EQ(Thrown([&] { Same(owners.back(), owners.back()); }), text);
-    CHECK(Same(owners[20], owners[20]));
-  });
-  CHECK(Same(owners[200], owners[200]));
-  while (!owners.empty()) owners.pop_back();
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nesting as deep as the library allows, where it spends the thread's stack on every level.
+#include <tvm/ffi/extra/json.h>
+
+#include "../runtime/check.h"
+#include "nesting.h"
+#include "structural_ir.h"
+#include "thrown.h"
+
+namespace {
+
+using namespace ir;
+
+std::string Brackets(size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
+
+std::string ParseError(const std::string& text) {
+  return Thrown([&] { json::Parse(String(text)); });
+}
+
+TEST(Json) {
+  CHECK_EQ(json::Stringify(json::Parse(String(Brackets(10000)))), Brackets(10000));
+  const char* too_deep =
+      "ValueError: Nesting deeper than 10000 levels: line 1 column 10001 (char 10000)";
+  CHECK_EQ(ParseError(Brackets(10001)), too_deep);
+  CHECK_EQ(ParseError(std::string(10000000, '[')), too_deep);
+  Nested value(10001, nullptr, [](const Any& inner) { return json::Array{inner}; });
+  CHECK_EQ(Thrown([&] { json::Stringify(value.value()); }),
+           "ValueError: Nesting deeper than 10000 levels");
+}
+
+// Hooks call back into the walk, which calls the next hook.
+Any InHook(const Any& value) { return Hooked(value, 1); }
+
+template <typename Walk>
+void HooksNestUntilTheStackIsUsedUp(Walk walk) {
+  Nested too_deep(100000, 1, InHook), deep(200, 1, InHook), shallow(20, 1, InHook);
+  OnSmallStack([&] {
+    CHECK_EQ(Thrown([&] { walk(too_deep.value()); }),
+             "ValueError: objects with structural hooks are nested too deep for the stack, or "
+             "contain themselves");
+    CHECK_EQ(Thrown([&] { walk(shallow.value()); }), "");
+  });
+  CHECK_EQ(Thrown([&] { walk(deep.value()); }), "");
+}
+
+TEST(HooksOfStructuralHash) {
+  hooks.hash = [](ObjectRef self, int64_t hash, HashChild hash_child) {
+    return hash_child(self.as<HookedObj>()->a, hash, kTVMFFIDefRegionKindNone);
+  };
+  HooksNestUntilTheStackIsUsedUp([](const Any& value) { StructuralHash::Hash(value); });
+}
+
+TEST(HooksOfStructuralEquality) {
+  hooks.equal = [](ObjectRef lhs, ObjectRef rhs, EqualChildren equal) {
+    return equal(lhs.as<HookedObj>()->a, rhs.as<HookedObj>()->a, kTVMFFIDefRegionKindNone, "a");
+  };
+  HooksNestUntilTheStackIsUsedUp([](const Any& value) { StructuralEqual::Equal(value, value); });
+}
+
+}  // namespace
