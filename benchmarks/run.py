@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Union
 
 from call.processes import WorkerProcess
-from call.rows import CALL_ROWS, EMPTY_FUNCTION
+from call.rows import CALL_ROWS, EMPTY_FUNCTION, CallRow
 from call_time import Effort, measure_calls
 from chart import draw_chart
 from cpp_api.rows import CPP_ROWS
@@ -37,6 +37,7 @@ from environment import (
 )
 from import_time import measure_import
 from library_size import measure_size
+from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
 from results import FLOOR, OURS, PEER, Row, Unavailable
 from scratch_environment import SetupError
@@ -121,9 +122,10 @@ def create_cpp_workers(interpreters: Mapping[str, Interpreter]) -> Workers:
 def run_calls(
     interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort
 ) -> tuple[list[Row], dict[str, dict[str, str]]]:
-    """Return the call rows and the versions that each worker ran with."""
+    """Return the rows about calls and values, and the versions that each worker ran with."""
     # The empty function comes along: it is the yardstick for the others.
-    chosen = [row for row in CALL_ROWS if fnmatch.fnmatch(row.name, pattern)]
+    python_rows: tuple[CallRow | StatementRow, ...] = (*CALL_ROWS, *STATEMENT_ROWS)
+    chosen = [row for row in python_rows if fnmatch.fnmatch(row.name, pattern)]
     if chosen and chosen[0].name != EMPTY_FUNCTION:
         chosen.insert(0, CALL_ROWS[0])
     if not chosen:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from call.rows import BUILTIN_FUNCTION, CALL_ROWS, EMPTY_FUNCTION
 from cpp_api.rows import CPP_ROWS
+from python_api.rows import STATEMENT_ROWS
 from results import FLOOR, OURS, PEER, Row
 
 ABSOLUTE = "absolute"
@@ -28,6 +29,7 @@ class Target:
 
 
 FLOOR_LIMIT = 1.25  # every call row whose floor does the same job
+STATEMENT_FLOOR_LIMIT = 1.5  # every row about values that has a floor
 WITHOUT_FLOOR = (EMPTY_FUNCTION, BUILTIN_FUNCTION)
 
 # The C++ API is never slower than the peer's; two programs that do the same differ by this much.
@@ -52,9 +54,32 @@ TARGETS: tuple[Target, ...] = (
     Target("noop_numpy", PEER, 0.20),
     Target("noop_torch", PEER, 0.60),
     Target("noop_gil_kept", EMPTY_FUNCTION, 1.0),
+    Target("callback", PEER, 0.60),
+    Target("raise_error", PEER, 0.15),
+    Target("array_index", PEER, 0.08),
+    Target("array_len", PEER, 0.15),
+    Target("array_iterate", PEER, 0.10),
+    Target("array_new", PEER, 0.35),
+    Target("map_index", PEER, 0.30),
+    Target("map_iterate", PEER, 0.15),
+    Target("map_new", PEER, 0.35),
+    Target("shape_new", PEER, 0.10),
+    Target("noop_list", PEER, 0.50),
+    Target("noop_dict", PEER, 0.50),
+    Target("from_numpy", PEER, 0.40),
+    Target("to_numpy", PEER, 0.80),
+    Target("field_read", PEER, 0.40),
+    Target("method_call", PEER, 0.40),
+    Target("object_new", PEER, 0.50),
+    Target("pickle_tensor", PEER, 0.80),
     Target("import", ABSOLUTE, 30.0),
     Target("cpp_call_3", ABSOLUTE, 10.0),
     *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name not in WITHOUT_FLOOR),
+    *(
+        Target(row.name, FLOOR, STATEMENT_FLOOR_LIMIT)
+        for row in STATEMENT_ROWS
+        if row.floor_setup is not None
+    ),
     *(
         Target(row.name, PEER, CPP_CYCLE_LIMIT if row.name in CPP_CYCLE_ROWS else CPP_LIMIT)
         for row in CPP_ROWS

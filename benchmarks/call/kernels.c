@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>
 
+#include "record.h"
+
 /* Return None whatever the arguments are. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32_t num_args,
                                       TVMFFIAny* result) {

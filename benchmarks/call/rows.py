@@ -51,11 +51,3 @@ CALL_ROWS: tuple[CallRow, ...] = (
     CallRow("callback_new", "callback, callable", "apply", ("callable", "int"), "apply_callable"),
     CallRow("raise_error", "raise ValueError", "raise_error"),
 )
-
-
-def find_row(name: str) -> CallRow:
-    """Return the row of that name; KeyError if there is none."""
-    for row in CALL_ROWS:
-        if row.name == name:
-            return row
-    raise KeyError(name)

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from python_api.rows import StatementRow
+
 from call.rows import CallRow
+from call.timing import Prepared
 
 INT_VALUE = 1_000_003  # beyond the small ints that Python keeps ready
 SHORT_STR = "abcdef"  # fits into the tagged value
@@ -29,12 +32,27 @@ class PreparedCall:
     call: Callable[..., Any]
     args: tuple[Any, ...]
 
+    def timed(self, *, raises: bool) -> Prepared:
+        """Return the call as a statement; an argument's name is that of its position."""
+        names = [f"a{i}" for i in range(len(self.args))]
+        values = {"call": self.call, **dict(zip(names, self.args))}
+        return Prepared(f"call({', '.join(names)})", values, raises)
+
 
 class Subject(Protocol):
     """An implementation under measurement."""
 
     def prepare(self, row: CallRow) -> PreparedCall:
         """Return the callable and arguments of a row."""
+
+    def execute(self, row: StatementRow) -> dict[str, Any]:
+        """Return the names that a row's set-up makes.
+
+        Raises
+        ------
+        NotImplementedError
+            If the row has no meaning here.
+        """
 
     def select(self, row: CallRow) -> None:
         """Get ready for a measurement of that row; called before each."""
@@ -86,6 +104,13 @@ def _loaded_versions(*names: str) -> dict[str, str]:
     return {name: str(getattr(module, "__version__", "?")) for name, module in modules.items()}
 
 
+def _execute(source: str, namespace: dict[str, Any]) -> dict[str, Any]:
+    """Run a row's set-up; return all names that it leaves."""
+    exec(source, namespace)
+    namespace.pop("__builtins__")
+    return namespace
+
+
 class PackageSubject:
     """A ``tvm_ffi`` package, as found in this environment."""
 
@@ -103,6 +128,10 @@ class PackageSubject:
         if row.keeps_gil:
             function.release_gil = False
         return PreparedCall(function, tuple(self._value(kind) for kind in row.values))
+
+    def execute(self, row: StatementRow) -> dict[str, Any]:
+        """Return the names that a row's set-up makes."""
+        return _execute(row.setup, {"tvm_ffi": self._package, "kernels": self._module})
 
     def select(self, row: CallRow) -> None:
         """Do nothing: the GIL policy belongs to the function object."""
@@ -147,6 +176,12 @@ class FloorSubject:
             self._floor.use_exchange_api(torch.Tensor)
         function = getattr(self._floor, row.floor or row.name)
         return PreparedCall(function, tuple(self._value(kind) for kind in row.values))
+
+    def execute(self, row: StatementRow) -> dict[str, Any]:
+        """Return the names that a row's set-up makes."""
+        if row.floor_setup is None:
+            raise NotImplementedError("nothing that a floor could do less of")
+        return _execute(row.floor_setup, {"floor": self._floor})
 
     def select(self, row: CallRow) -> None:
         """Set the GIL policy, which is one flag for the whole extension."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time per call of a Python callable, in nanoseconds.
+"""Time per execution of a Python statement, in nanoseconds.
 
-The loop is a function compiled for the number of arguments, with the callable and its arguments
-as local variables; its own cost (a few nanoseconds, see the row "empty Python function") is part
-of the reported time in every implementation alike.
+The loop is a function compiled for the statement, with the statement's names as local variables;
+its own cost (a few nanoseconds, see the row "empty Python function") is part of the reported time
+in every implementation alike.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ import gc
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-_PLAIN_BODY = "call({names})"
-_RAISING_BODY = """\
+_RAISING = """\
 try:
-            call({names})
+            {statement}
         except ValueError:
             pass"""
 _LOOP = """\
-def loop(repeats, call, args):
-    {unpack}
+def loop(repeats, {names}):
     start = clock()
     for _ in repeats:
         {body}
@@ -30,31 +29,37 @@ def loop(repeats, call, args):
 """
 
 
-def compile_loop(num_args: int, *, raises: bool) -> Callable[..., int]:
-    """Return ``loop(repeats, call, args)``, which gives the elapsed nanoseconds.
+@dataclass(frozen=True)
+class Prepared:
+    """A row made concrete: a statement of one line, and the values of its names."""
 
-    Each row gets a loop of its own, so that the interpreter specializes it for the callable.
-    """
-    names = ", ".join(f"a{i}" for i in range(num_args))
-    unpack = f"{names}, = args" if num_args else "pass"
-    body = (_RAISING_BODY if raises else _PLAIN_BODY).format(names=names)
-    namespace: dict[str, Any] = {"clock": time.perf_counter_ns}
-    exec(_LOOP.format(unpack=unpack, body=body), namespace)
-    loop: Callable[..., int] = namespace["loop"]
-    return loop
+    statement: str
+    values: dict[str, Any]
+    raises: bool = False
+    """Whether the statement ends in a ValueError."""
+
+    def compile_loop(self) -> Callable[..., int]:
+        """Return ``loop(repeats, **values)``, which gives the elapsed nanoseconds.
+
+        Each row gets a loop of its own, so that the interpreter specializes it.
+        """
+        body = _RAISING.format(statement=self.statement) if self.raises else self.statement
+        namespace: dict[str, Any] = {"clock": time.perf_counter_ns}
+        exec(_LOOP.format(names=", ".join(self.values), body=body), namespace)
+        loop: Callable[..., int] = namespace["loop"]
+        return loop
 
 
 class Timer:
-    """Measures one callable in bursts of about the same length."""
+    """Measures one statement in bursts of about the same length."""
 
-    def __init__(self, call: Callable[..., Any], args: tuple[Any, ...], *, raises: bool) -> None:
-        self._loop = compile_loop(len(args), raises=raises)
-        self._call = call
-        self._args = args
+    def __init__(self, prepared: Prepared) -> None:
+        self._loop = prepared.compile_loop()
+        self._values = prepared.values
         self._count = 0
 
     def measure(self, burst_ns: int, bursts: int) -> list[float]:
-        """Return the nanoseconds per call of each burst, after a short warm-up.
+        """Return the nanoseconds per execution of each burst, after a short warm-up.
 
         Parameters
         ----------
@@ -71,10 +76,10 @@ class Timer:
         return times
 
     def _run(self, count: int) -> int:
-        return self._loop(itertools.repeat(None, count), self._call, self._args)
+        return self._loop(itertools.repeat(None, count), **self._values)
 
     def _calibrate(self, burst_ns: int) -> int:
-        """Return the number of calls that take about `burst_ns`."""
+        """Return the number of executions that take about `burst_ns`."""
         count = 1
         while (elapsed := self._run(count)) < burst_ns // 4:
             count *= 2

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from python_api.rows import StatementRow
+
 from call.rows import CallRow
 from call.subjects import INT_VALUE, PreparedCall, Subject
 
@@ -35,6 +37,12 @@ def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
         _expect(result, None)
         if row.values and row.values[0] in TENSOR_KINDS:
             _expect(subject.count_expected_tensors(row.values[0], prepared.args), 3)
+
+
+def verify_statement(row: StatementRow, names: dict[str, Any]) -> None:
+    """Evaluate what the row says must hold; WrongResultError if it does not."""
+    if not eval(row.check, dict(names)):
+        raise WrongResultError(f"does not hold: {row.check}")
 
 
 def _expect(actual: Any, expected: Any) -> None:

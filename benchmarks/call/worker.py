@@ -17,10 +17,15 @@ import sys
 from pathlib import Path
 from typing import Any, TextIO
 
-from call.rows import CallRow, find_row
+from python_api.rows import STATEMENT_ROWS, StatementRow
+
+from call.rows import CALL_ROWS, CallRow
 from call.subjects import FloorSubject, PackageSubject, Subject
-from call.timing import Timer
-from call.verify import verify
+from call.timing import Prepared, Timer
+from call.verify import verify, verify_statement
+
+PYTHON_ROWS: tuple[CallRow | StatementRow, ...] = (*CALL_ROWS, *STATEMENT_ROWS)
+ROWS = {row.name: row for row in PYTHON_ROWS}
 
 
 class Worker:
@@ -34,19 +39,27 @@ class Worker:
         """Return the answer to one request."""
         if "versions" in request:
             return {"versions": self._subject.versions()}
-        row = find_row(request["row"])
-        self._subject.select(row)
+        row = ROWS[request["row"]]
+        if isinstance(row, CallRow):
+            self._subject.select(row)
         if row.name not in self._timers:
-            self._timers[row.name] = self._prepare(row)
+            prepared = self._prepare_call(row) if isinstance(row, CallRow) else self._execute(row)
+            gc.collect()
+            gc.freeze()  # makes the collections after each measurement cheap
+            self._timers[row.name] = Timer(prepared)
         return {"ns": self._timers[row.name].measure(request["burst_ns"], request["bursts"])}
 
-    def _prepare(self, row: CallRow) -> Timer:
-        """Return the timer of a row whose result was checked once."""
+    def _prepare_call(self, row: CallRow) -> Prepared:
+        """Return a call whose result was checked once."""
         prepared = self._subject.prepare(row)
         verify(self._subject, row, prepared)
-        gc.collect()
-        gc.freeze()  # makes the collections after each measurement cheap
-        return Timer(prepared.call, prepared.args, raises=row.kernel == "raise_error")
+        return prepared.timed(raises=row.kernel == "raise_error")
+
+    def _execute(self, row: StatementRow) -> Prepared:
+        """Return a statement whose effect was checked once."""
+        names = self._subject.execute(row)
+        verify_statement(row, names)
+        return Prepared(row.statement, names)
 
 
 def describe(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ._binding._function import Function, find_global_func
 from ._binding._object import CObject, Object, register_class
-from ._binding._reflection import FFIProperty, lookup_type_attr, type_facts
+from ._binding._reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
 
@@ -18,6 +18,7 @@ __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register
 class _Sentinel(Object):
     """A native object that is nothing but itself."""
 
+    __slots__ = ("_name",)
     _name: str
 
     def __repr__(self) -> str:
@@ -187,10 +188,9 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     cls: Any = info.type_cls
     construct = _find_constructor(info)
     if construct is not None:
-        cls.__ffi_init__ = _native_constructor(info, construct)
-    if not init or "__init__" in vars(cls):
-        return
-    cls.__init__ = _refuse_construction if construct is None else _init_of(info)
+        cls.__ffi_init__ = _named(Constructor(construct, cls, info, KWARGS, MISSING), info)
+    if init and "__init__" not in vars(cls):
+        cls.__init__ = _refuse_construction if construct is None else cls.__ffi_init__
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:
@@ -202,35 +202,30 @@ def _find_constructor(info: TypeInfo) -> Function | None:
     return construct
 
 
-def _native_constructor(info: TypeInfo, construct: Function) -> Callable[..., None]:
-    def __ffi_init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        if type(self).__tvm_ffi_type_info__ is not info:
-            raise TypeError(
-                f"`{info.type_key}` constructs objects of its own type, not of "
-                f"`{type(self).__tvm_ffi_type_info__.type_key}`"
-            )
-        named: list[Any] = [KWARGS] if kwargs else []
-        for name, value in kwargs.items():
-            if value is not MISSING:
-                named += [name, value]
-        self.__init_handle_by_constructor__(construct, *args, *named)
-
-    return __ffi_init__
-
-
-def _init_of(info: TypeInfo) -> Callable[..., None]:
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
-        self.__ffi_init__(*args, **kwargs)
-
+def _named(constructor: Any, info: TypeInfo) -> Any:
+    """Give a constructor what Python functions tell about themselves."""
     cls: Any = info.type_cls
-    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
-    __init__.__module__ = cls.__module__
+    constructor.__name__ = "__init__"
+    constructor.__qualname__ = f"{cls.__qualname__}.__init__"
+    constructor.__module__ = cls.__module__
     declared = [method for method in info.methods if method.name == "__ffi_init__"]
     if declared:
-        __init__.__doc__ = declared[0].doc
+        constructor.__doc__ = declared[0].doc
+        constructor.__signature__ = _ANY_ARGUMENTS
     else:
-        __init__.__signature__ = _signature(info.all_fields())  # type: ignore[attr-defined]
-    return __init__
+        constructor.__doc__ = None
+        constructor.__signature__ = _signature(info.all_fields())
+    return constructor
+
+
+# What can be said of a constructor that is declared natively: its names are not registered.
+_ANY_ARGUMENTS = Signature(
+    [
+        Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+        Parameter("args", Parameter.VAR_POSITIONAL),
+        Parameter("kwargs", Parameter.VAR_KEYWORD),
+    ]
+)
 
 
 def _signature(fields: list[TypeField]) -> Signature:

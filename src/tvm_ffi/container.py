@@ -24,8 +24,16 @@ from collections.abc import (
 from typing import Any
 
 from . import _ffi_api
-from ._binding._container import MappingBase, MappingIterator, SequenceBase
-from ._binding._object import register_class, type_key_to_index
+from ._binding._container import (
+    ArrayBase,
+    DictBase,
+    ListBase,
+    MapBase,
+    MappingBase,
+    MappingIterator,
+    SequenceBase,
+)
+from ._binding._object import Object, register_class, type_key_to_index
 
 __all__ = ["Array", "Dict", "List", "Map"]
 
@@ -33,7 +41,7 @@ __all__ = ["Array", "Dict", "List", "Map"]
 # ---- Sequences -------------------------------------------------------------------------------
 
 
-class _SequenceMethods(SequenceBase):  # noqa: PLW1641  (hashes are for the immutable ones)
+class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for the immutable ones)
     """What Array and List have in common."""
 
     __slots__ = ()
@@ -79,7 +87,7 @@ def _is_same(a: Any, b: Any) -> bool:
 _NUMBERS = (bool, int, float)
 
 
-class Array(_SequenceMethods, Sequence[Any]):
+class Array(ArrayBase, _SequenceMethods, Sequence[Any]):
     """An immutable sequence.
 
     Parameters
@@ -96,9 +104,6 @@ class Array(_SequenceMethods, Sequence[Any]):
 
     __slots__ = ()
 
-    def __init__(self, input_list: Iterable[Any]) -> None:
-        self.__init_from__(input_list, False)
-
     def __hash__(self) -> int:
         return hash(tuple(self))  # an equal tuple hashes the same
 
@@ -106,7 +111,7 @@ class Array(_SequenceMethods, Sequence[Any]):
         return type(self), (list(self),)
 
 
-class List(_SequenceMethods, MutableSequence[Any]):
+class List(ListBase, _SequenceMethods, MutableSequence[Any]):
     """A mutable sequence, shared by reference.
 
     Parameters
@@ -125,9 +130,6 @@ class List(_SequenceMethods, MutableSequence[Any]):
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
-
-    def __init__(self, input_list: Iterable[Any] = ()) -> None:
-        self.__init_from__(input_list, True)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if isinstance(index, slice):
@@ -219,7 +221,7 @@ class _Items(ItemsView[Any, Any]):
         return f"{type(self._mapping).__name__}.items({list(self)})"  # type: ignore[attr-defined]
 
 
-class _MappingMethods(MappingBase):  # noqa: PLW1641  (hashes are for the immutable ones)
+class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for the immutable ones)
     """What Map and Dict have in common."""
 
     __slots__ = ()
@@ -250,14 +252,14 @@ class _MappingMethods(MappingBase):  # noqa: PLW1641  (hashes are for the immuta
         return equal if equal is NotImplemented else not equal
 
 
-def _mapping_from(cls: Any, pairs: list[tuple[Any, Any]], is_mutable: bool) -> Any:
-    """Make a Map or Dict from pairs, whose keys need not be hashable."""
+def _mapping_from(cls: Any, row: list[Any]) -> Any:
+    """Make a Map or Dict from key, value, key, value, ...; the keys need not be hashable."""
     made = cls.__new__(cls)
-    made.__init_from__(pairs, is_mutable)
+    made.__init_from_row__(row)
     return made
 
 
-class Map(_MappingMethods, Mapping[Any, Any]):
+class Map(MapBase, _MappingMethods, Mapping[Any, Any]):
     """An immutable mapping in order of insertion.
 
     Parameters
@@ -274,17 +276,14 @@ class Map(_MappingMethods, Mapping[Any, Any]):
 
     __slots__ = ()
 
-    def __init__(self, input_dict: Mapping[Any, Any]) -> None:
-        self.__init_from__(list(input_dict.items()), False)
-
     def __hash__(self) -> int:
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> Any:
-        return _mapping_from, (type(self), list(self.items()), False)
+        return _mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
-class Dict(_MappingMethods, MutableMapping[Any, Any]):
+class Dict(DictBase, _MappingMethods, MutableMapping[Any, Any]):
     """A mutable mapping in order of insertion, shared by reference.
 
     Parameters
@@ -303,9 +302,6 @@ class Dict(_MappingMethods, MutableMapping[Any, Any]):
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, input_dict: Mapping[Any, Any] | None = None) -> None:
-        self.__init_from__([] if input_dict is None else list(input_dict.items()), True)
-
     def __setitem__(self, key: Any, value: Any) -> None:
         _ffi_api.DictSetItem(self, key, value)
 
@@ -319,7 +315,7 @@ class Dict(_MappingMethods, MutableMapping[Any, Any]):
         _ffi_api.DictClear(self)
 
     def __reduce__(self) -> Any:
-        return _mapping_from, (type(self), list(self.items()), True)
+        return _mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
 for _key, _class in {

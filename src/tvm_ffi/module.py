@@ -34,6 +34,7 @@ class Module(Object):
     process: whatever its functions return may outlive both.
     """
 
+    __slots__ = ("__dict__",)
     entry_name = "main"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -128,12 +128,12 @@ def test_no_thread_and_no_exit_handler_is_left(run_python):
 
 
 def test_import_costs_at_most_30_milliseconds(run_python):
-    """The best of several runs counts: a busy machine makes single ones slow."""
+    """Time of the processor, and the best of several runs: others may use the machine as well."""
     code = textwrap.dedent("""
         import time
-        start = time.perf_counter()
+        start = time.process_time()
         import tvm_ffi
-        print((time.perf_counter() - start) * 1e3)
+        print((time.process_time() - start) * 1e3)
     """)
     times_ms = []
     for _ in range(20):

@@ -15,6 +15,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo, registry
+from tvm_ffi._binding import _object
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
 
 SOURCE = r"""
@@ -275,6 +276,54 @@ def test_constructor_of_a_library_built_with_early_headers(library):
         pass
 
     assert Early(5).number == 5
+
+
+def test_attributes_that_are_no_fields_are_refused(record):
+    obj = record("b")
+    with pytest.raises(AttributeError, match="'Record' object has no attribute 'd'"):
+        obj.d = 1
+
+    class Open(record):
+        __slots__ = ("__dict__",)
+
+    opened = Open("b")
+    opened.d = 1
+    assert (opened.d, opened.b) == (1, "b")
+    assert record.__slots__ == ()
+
+
+def test_constructors_know_whom_they_construct(record, pair):
+    with pytest.raises(TypeError, match=r"`test\.python\.Record` constructs .*, not of `int`"):
+        record.__init__(1)
+    with pytest.raises(TypeError, match=r"not of `test\.python\.Pair`"):
+        record.__init__(pair(1, 2.0), "b")
+    with pytest.raises(TypeError, match="not of `NoneType`"):
+        record.__init__()
+
+
+def test_classes_derived_in_python_call_the_constructor_of_their_base(record):
+    class Derived(record):
+        def __init__(self, text):
+            super().__init__(text * 2, c=1)
+
+    obj = Derived("ab")
+    assert (obj.b, obj.c, type(obj)) == ("abab", 1, Derived)
+
+
+def test_constructing_once_more_lets_go_of_the_first_object(record):
+    obj = record("b")
+    first = obj.__chandle__()
+    before = _object.live_object_count()
+    obj.__init__("c")
+    assert (obj.b, obj.__chandle__() != first) == ("c", True)
+    assert _object.live_object_count() == before
+
+
+def test_constructors_that_fail_leave_the_object_empty(record):
+    obj = record.__new__(record)
+    with pytest.raises(TypeError, match="missing required argument: 'b'"):
+        obj.__init__()
+    assert obj.__chandle__() == 0
 
 
 def test_names_in_the_class_body_win(library):

@@ -13,7 +13,9 @@
 
 #include "callable.h"
 #include "callback.h"
+#include "containers.h"
 #include "invoke.h"
+#include "record.h"
 #include "tensor.h"
 #include "value.h"
 
@@ -22,6 +24,7 @@ static TVMFFISafeCallType kernel_echo;
 static TVMFFISafeCallType kernel_apply;
 static TVMFFISafeCallType kernel_raise_error;
 static TVMFFISafeCallType kernel_check_tensors;
+static TVMFFISafeCallType kernel_register_record;
 
 /* Vectorcall function whose first statement is the check of the arguments' count. */
 #define FLOOR_FUNCTION(name, expected_nargs)                                                  \
@@ -209,6 +212,7 @@ static PyObject* load(PyObject* module, PyObject* path) {
       {"__tvm_ffi_apply", &kernel_apply},
       {"__tvm_ffi_raise_error", &kernel_raise_error},
       {"__tvm_ffi_check_tensors", &kernel_check_tensors},
+      {"__tvm_ffi_register_record", &kernel_register_record},
   };
   (void)module;
   const char* text = PyUnicode_AsUTF8(path);
@@ -219,6 +223,15 @@ static PyObject* load(PyObject* module, PyObject* path) {
     *kernels[i].slot = (TVMFFISafeCallType)dlsym(library, kernels[i].symbol);
     if (*kernels[i].slot == NULL) return PyErr_Format(PyExc_OSError, "%s", dlerror());
   }
+  Py_RETURN_NONE;
+}
+
+/* register_record(): make Record usable. */
+static PyObject* register_record(PyObject* module, PyObject* no_args) {
+  TVMFFIAny result;
+  (void)module, (void)no_args;
+  if (invoke(kernel_register_record, NULL, 0, &result) != 0) return NULL;
+  if (find_record("benchmark.Record") != 0) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -271,6 +284,7 @@ static const struct {
 static PyMethodDef methods[] = {
     {"noop_builtin", (PyCFunction)(void (*)(void))noop_builtin, METH_FASTCALL, NULL},
     {"load", load, METH_O, NULL},
+    {"register_record", register_record, METH_NOARGS, NULL},
     {"set_release_gil", set_release_gil, METH_O, NULL},
     {"use_exchange_api", use_exchange_api, METH_O, NULL},
     {NULL, NULL, 0, NULL},
@@ -284,21 +298,24 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
-PyMODINIT_FUNC PyInit_floor(void) {
-  import_array();
-  if (init_errors() != 0) return NULL;
-  PyObject* module = PyModule_Create(&definition);
-  if (module == NULL) return NULL;
-  if (PyModule_AddType(module, &TensorType) < 0 || PyModule_AddType(module, &FunctionType) < 0 ||
-      PyModule_AddType(module, &CallableType) < 0) {
-    Py_DECREF(module);
-    return NULL;
+static PyTypeObject* const types[] = {
+    &TensorType, &FunctionType, &CallableType, &ArrayType, &MapType, &RecordType,
+};
+
+static int add_members(PyObject* module) {
+  for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
+    if (PyModule_AddType(module, types[i]) < 0) return -1;
   }
   for (size_t i = 0; i < sizeof(callables) / sizeof(callables[0]); ++i) {
-    if (add_callable(module, callables[i].name, callables[i].vectorcall) != 0) {
-      Py_DECREF(module);
-      return NULL;
-    }
+    if (add_callable(module, callables[i].name, callables[i].vectorcall) != 0) return -1;
   }
+  return PyType_Ready(&ArrayIteratorType);
+}
+
+PyMODINIT_FUNC PyInit_floor(void) {
+  import_array();
+  if (init_errors() != 0 || find_containers() != 0) return NULL;
+  PyObject* module = PyModule_Create(&definition);
+  if (module != NULL && add_members(module) != 0) Py_CLEAR(module);
   return module;
 }

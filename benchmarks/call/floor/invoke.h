@@ -30,4 +30,21 @@ static inline int invoke(TVMFFISafeCallType kernel, const TVMFFIAny* args, int32
   return -1;
 }
 
+/* Call a Function under the same policy. */
+static inline int invoke_function(TVMFFIObjectHandle function, const TVMFFIAny* args,
+                                  int32_t num_args, TVMFFIAny* result) {
+  int code;
+  *result = kNoResult;
+  if (releases_gil) {
+    PyThreadState* state = PyEval_SaveThread();
+    code = TVMFFIFunctionCall(function, (TVMFFIAny*)args, num_args, result);
+    PyEval_RestoreThread(state);
+  } else {
+    code = TVMFFIFunctionCall(function, (TVMFFIAny*)args, num_args, result);
+  }
+  if (code == 0) return 0;
+  raise_pending_error();
+  return -1;
+}
+
 #endif /* BENCHMARKS_CALL_FLOOR_INVOKE_H_ */

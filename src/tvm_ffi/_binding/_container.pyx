@@ -22,10 +22,15 @@ from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._function import find_global_func
 
 cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char* where)  # nonzero with an exception set
-    void Py_LeaveRecursiveCall()
+    int Py_EnterRecursiveCall(const char* where) noexcept  # nonzero with an exception set
+    void Py_LeaveRecursiveCall() noexcept
+    PyObject* PyErr_NoMemory() noexcept
     Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
     bint PyIndex_Check(object value)
+    tuple PySequence_Tuple(object items)
+    PyObject** PySequence_Fast_ITEMS(object row)  # of a list or tuple
+    bint PyDict_CheckExact(object value)
+    int PyDict_Next(PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value)
     ctypedef struct PyTupleRow "PyTupleObject":
         PyObject** items "ob_item"
 
@@ -66,6 +71,9 @@ cdef enum:
     NEXT_OFFSET = 40
     EMPTY_SLOT = 0xFF
 
+cdef enum:
+    MAX_STACK_ITEMS = 16  # containers of more are built on the heap
+
 cdef uint64_t SMALL_TAG = <uint64_t>1 << 63
 cdef uint64_t NO_SLOT = ~<uint64_t>0
 
@@ -99,36 +107,60 @@ cdef int _build(
     CObject make, PyObject** items, Py_ssize_t count, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
     """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
-    cdef _abi.TVMFFIAny* args = <_abi.TVMFFIAny*>malloc(count * sizeof(_abi.TVMFFIAny) + 1)
-    cdef _abi.TVMFFIObject** temporaries = (
-        <_abi.TVMFFIObject**>malloc(2 * count * sizeof(void*) + 1))
+    cdef _abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
+    cdef _abi.TVMFFIObject* few_temporaries[2 * MAX_STACK_ITEMS]
+    cdef _abi.TVMFFIAny* args = few_args
+    cdef _abi.TVMFFIObject** temporaries = few_temporaries
+    cdef int code = -2
+    if count <= MAX_STACK_ITEMS:
+        return check(_build_in(make, items, count, args, temporaries, outer, result))
+    args = <_abi.TVMFFIAny*>malloc(count * sizeof(_abi.TVMFFIAny))
+    temporaries = <_abi.TVMFFIObject**>malloc(2 * count * sizeof(void*))
+    if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
+        code = _build_in(make, items, count, args, temporaries, outer, result)
+    else:
+        PyErr_NoMemory()
+    free(temporaries)
+    free(args)
+    return check(code)
+
+
+cdef int _build_in(
+    CObject make, PyObject** items, Py_ssize_t count, _abi.TVMFFIAny* args,
+    _abi.TVMFFIObject** temporaries, CallState* outer, _abi.TVMFFIAny* result,
+) noexcept:
+    """The same with room for the items.  Returns a code for `check`."""
     cdef CallState state
-    cdef const Packer* packer
-    cdef Py_ssize_t i
+    cdef int code
     begin_call(&state, temporaries)
-    try:
-        if args == NULL or temporaries == NULL or count > 0x7FFFFFFF:
-            raise MemoryError()
-        if Py_EnterRecursiveCall(b" while converting a container") != 0:
-            check(-2)
-        try:
-            for i in range(count):
-                packer = packer_of(items[i])
-                if packer == NULL or packer.pack(items[i], &args[i], &state, packer) != 0:
-                    check(-2)
-        finally:
-            Py_LeaveRecursiveCall()
+    code = _pack_items(items, count, args, &state)
+    if code == 0:
         result.type_index = _abi.kTVMFFINone
         result.zero_padding = 0
         result.v_int64 = 0
-        check(_abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result))
-        if outer != NULL:
-            _inherit(outer, &state)
-    finally:
-        release_temporaries(&state, loan_pool())
-        free(temporaries)
-        free(args)
-    return 0
+        code = _abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
+    if code == 0 and outer != NULL:
+        _inherit(outer, &state)
+    release_temporaries(&state, loan_pool())
+    return code
+
+
+cdef int _pack_items(
+    PyObject** items, Py_ssize_t count, _abi.TVMFFIAny* args, CallState* state
+) noexcept:
+    """0, or -2 with a Python exception set."""
+    cdef const Packer* packer
+    cdef Py_ssize_t i
+    cdef int code = 0
+    if Py_EnterRecursiveCall(b" while converting a container") != 0:
+        return -2
+    for i in range(count):
+        packer = packer_of(items[i])
+        if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
+            code = -2
+            break
+    Py_LeaveRecursiveCall()
+    return code
 
 
 cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
@@ -144,18 +176,31 @@ cdef int _build_sequence(
     CObject make, object items, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
     # A copy: converting an item may run code that changes the list.
-    cdef tuple row = tuple(items)
+    cdef tuple row = PySequence_Tuple(items)
     return _build(make, &(<PyTupleRow*>row).items[0], PyTuple_GET_SIZE(row), outer, result)
 
 
 cdef int _build_mapping(
-    CObject make, object pairs, CallState* outer, _abi.TVMFFIAny* result
+    CObject make, object mapping, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
+    cdef list row = _row_of(mapping)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef list _row_of(object mapping):
+    """Key, value, key, value, ... of a mapping; a copy, as for sequences."""
     cdef list row = []
-    for key, value in pairs:
-        row.append(key)
-        row.append(value)
-    return _build_sequence(make, row, outer, result)
+    cdef PyObject* key = NULL
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t position = 0
+    if not PyDict_CheckExact(mapping):
+        for pair in mapping.items():
+            row += pair
+        return row
+    while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
+        row.append(<object>key)
+        row.append(<object>value)
+    return row
 
 
 cdef int _pack_sequence(
@@ -170,7 +215,7 @@ cdef int _pack_mapping(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef _abi.TVMFFIAny result
-    _build_mapping(_make_map, list((<object>value).items()), state, &result)
+    _build_mapping(_make_map, <object>value, state, &result)
     return pack_temporary(state, out, _abi.kTVMFFIMap, result.v_obj)
 
 
@@ -218,14 +263,6 @@ cdef class CContainerBase(CObject):
 cdef class SequenceBase(CContainerBase):
     """Reading of Array and List."""
 
-    def __init_from__(self, items, bint is_mutable):
-        """Hold a new container of these items."""
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_sequence(_make_list if is_mutable else _make_array, items, &state, &made)
-        self._take(&made, &state)
-
     def __len__(self):
         return _seq_cell(handle_of(self)).size
 
@@ -246,6 +283,28 @@ cdef class SequenceBase(CContainerBase):
     def __iter__(self):
         handle_of(self)
         return _SequenceIterator(self)
+
+
+cdef class ArrayBase(SequenceBase):
+    """Construction of Array."""
+
+    def __init__(self, input_list):
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_sequence(_make_array, input_list, &state, &made)
+        self._take(&made, &state)
+
+
+cdef class ListBase(SequenceBase):
+    """Construction of List."""
+
+    def __init__(self, input_list=()):
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_sequence(_make_list, input_list, &state, &made)
+        self._take(&made, &state)
 
 
 cdef class _SequenceIterator:
@@ -280,12 +339,13 @@ cdef class _SequenceIterator:
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
 
-    def __init_from__(self, pairs, bint is_mutable):
-        """Hold a new container of these pairs."""
+    def __init_from_row__(self, list row):
+        """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
         cdef CallState state
         cdef _abi.TVMFFIAny made
         begin_call(&state, NULL)
-        _build_mapping(_make_dict if is_mutable else _make_map, pairs, &state, &made)
+        _build_sequence(
+            _make_dict if isinstance(self, DictBase) else _make_map, row, &state, &made)
         self._take(&made, &state)
 
     def __len__(self):
@@ -347,6 +407,28 @@ cdef class MappingBase(CContainerBase):
 
     def __iter__(self):
         return MappingIterator(self, 0)
+
+
+cdef class MapBase(MappingBase):
+    """Construction of Map."""
+
+    def __init__(self, input_dict):
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_mapping(_make_map, input_dict, &state, &made)
+        self._take(&made, &state)
+
+
+cdef class DictBase(MappingBase):
+    """Construction of Dict."""
+
+    def __init__(self, input_dict=None):
+        cdef CallState state
+        cdef _abi.TVMFFIAny made
+        begin_call(&state, NULL)
+        _build_mapping(_make_dict, {} if input_dict is None else input_dict, &state, &made)
+        self._take(&made, &state)
 
 
 cdef class MappingIterator:

@@ -29,29 +29,19 @@ from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
 from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding._text cimport pack_str
+from tvm_ffi._binding._vectorcall cimport (
+    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
+)
 
 from tvm_ffi._binding._object import register_class, set_printer
 
 cdef extern from "Python.h":
-    """
-    /* Lets instances of a class be called through the function pointer at this offset.  tp_call
-     * stays right for callers that come with a tuple. */
-    static void tvm_ffi_enable_vectorcall(PyTypeObject* cls, Py_ssize_t offset) {
-      cls->tp_vectorcall_offset = offset;
-      cls->tp_call = PyVectorcall_Call;
-      cls->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
-      PyType_Modified(cls);
-    }
-    """
-    void enable_vectorcall "tvm_ffi_enable_vectorcall"(PyTypeObject* cls, Py_ssize_t offset)
     ctypedef struct PyThreadState:
         pass
     PyThreadState* PyEval_SaveThread() noexcept
     void PyEval_RestoreThread(PyThreadState* state) noexcept
-    object PyVectorcall_Call(object callable, tuple args, PyObject* kwargs)
     object PyMethod_New(object function, object self)
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
-    Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
@@ -481,8 +471,8 @@ def _install():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
     cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
-    enable_vectorcall(<PyTypeObject*>Function, offset)
-    enable_vectorcall(<PyTypeObject*>Method, offset)
+    enable_vectorcall(<PyTypeObject*>Function, offset, False)
+    enable_vectorcall(<PyTypeObject*>Method, offset, True)
     register_class(_abi.kTVMFFIFunction, Function)
     set_printer(find_global_func("ffi.ReprPrint"))
 

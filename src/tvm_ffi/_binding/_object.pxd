@@ -7,10 +7,6 @@ cdef class CObject:
     cdef object __weakref__
 
 
-cdef class Object(CObject):
-    pass
-
-
 cdef class ObjectRValueRef:
     cdef readonly CObject obj
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from abc import ABCMeta
 from ctypes import c_void_p
 from typing import Any, Callable
 
@@ -18,7 +19,9 @@ class CObject:
     def __hash__(self) -> int: ...
     def __reduce__(self) -> Any: ...
 
-class Object(CObject):
+class _ObjectMeta(ABCMeta): ...
+
+class Object(CObject, metaclass=_ObjectMeta):
     def _move(self) -> ObjectRValueRef: ...
 
 class ObjectRValueRef:

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles of native objects as Python objects, and which class stands for which type."""
 
+from abc import ABCMeta
+
 cimport cython
-from cpython.ref cimport Py_INCREF
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
@@ -100,8 +103,22 @@ cdef class CObject:
         raise TypeError(f"cannot pickle {type(self).__name__!r} object")
 
 
-cdef class Object(CObject):
-    """Base of the classes that stand for native object types."""
+class _ObjectMeta(ABCMeta):
+    """Gives classes without ``__slots__`` empty ones: their instances take no other attributes."""
+
+    def __new__(mcls, name, bases, namespace, **kwargs):
+        namespace.setdefault("__slots__", ())
+        return super().__new__(mcls, name, bases, namespace, **kwargs)
+
+
+class Object(CObject, metaclass=_ObjectMeta):
+    """Base of the classes that stand for native object types.
+
+    Notes
+    -----
+    Attributes that are no fields of the native type are refused, so that a misspelt field does not
+    go unnoticed; a class with ``__slots__ = ("__dict__",)`` takes them.
+    """
 
     def _move(self):
         """Return a reference that lets the callee take this object away."""
@@ -215,6 +232,9 @@ cdef object _class_of(int32_t index):
     return Object
 
 
+cdef tuple _NO_ARGS = ()
+
+
 cdef object wrap_object(_abi.TVMFFIObjectHandle owned):
     cdef int32_t index = (<_abi.TVMFFIObject*>owned).type_index
     cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
@@ -222,7 +242,7 @@ cdef object wrap_object(_abi.TVMFFIObjectHandle owned):
     try:
         if cls is None:
             cls = _class_of(index)
-        obj = cls.__new__(cls)
+        obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         _abi.TVMFFIObjectDecRef(owned)
         raise

@@ -2,8 +2,13 @@
 """Shapes: a tuple of int in Python, a row of int64 in native code."""
 
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
+
+cdef extern from "Python.h":
+    tuple PySequence_Tuple(object items)
+    bint PyLong_CheckExact(object value)
+    long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
@@ -33,19 +38,32 @@ class Shape(tuple):
     """
 
     def __new__(cls, content):
-        cdef int64_t checked
-        extents = []
-        for extent in content:
-            if not hasattr(extent, "__index__"):
-                raise ValueError(
-                    f"Shape must be a tuple of integers, got {type(extent).__name__} at position "
-                    f"{len(extents)}")
-            try:
-                checked = extent.__index__()
-            except OverflowError:
-                raise ValueError(f"Shape extent {extent} does not fit 64 bits") from None
-            extents.append(checked)
+        cdef tuple extents = PySequence_Tuple(content)
+        cdef Py_ssize_t i
+        cdef int overflow = 0
+        for i in range(len(extents)):
+            if not PyLong_CheckExact(extents[i]):
+                return tuple.__new__(cls, _integers(extents))
+            PyLong_AsLongLongAndOverflow(extents[i], &overflow)
+            if overflow != 0:
+                raise ValueError(f"Shape extent {extents[i]} does not fit 64 bits")
         return tuple.__new__(cls, extents)
+
+
+cdef list _integers(tuple extents):
+    """The extents as int; ValueError for what is no integer or too large."""
+    cdef list checked = []
+    cdef int overflow = 0
+    for extent in extents:
+        if not hasattr(extent, "__index__"):
+            raise ValueError(
+                f"Shape must be a tuple of integers, got {type(extent).__name__} at position "
+                f"{len(checked)}")
+        checked.append(int(extent.__index__()))
+        PyLong_AsLongLongAndOverflow(checked[-1], &overflow)
+        if overflow != 0:
+            raise ValueError(f"Shape extent {extent} does not fit 64 bits")
+    return checked
 
 
 cdef int _pack_shape(

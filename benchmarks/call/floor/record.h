@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Record: the type of `../record.h`, bound through what it registered. */
+#ifndef BENCHMARKS_CALL_FLOOR_RECORD_H_
+#define BENCHMARKS_CALL_FLOOR_RECORD_H_
+
+#include <Python.h>
+#include <tvm/ffi/c_api.h>
+
+#include "handle.h"
+#include "invoke.h"
+#include "value.h"
+
+static const TVMFFIFieldInfo* record_field;
+static TVMFFIObjectHandle record_get, record_constructor; /* borrowed from the type's table */
+
+/* Look up what the type with this key registered. */
+static int find_record(const char* key_text) {
+  TVMFFIByteArray key = {key_text, strlen(key_text)};
+  TVMFFIByteArray constructor_name = {"__ffi_init__", strlen("__ffi_init__")};
+  int32_t index;
+  if (TVMFFITypeKeyToIndex(&key, &index) != 0) {
+    raise_pending_error();
+    return -1;
+  }
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
+  const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&constructor_name);
+  record_field = &info->fields[0];
+  record_get = info->methods[0].method.v_obj;
+  record_constructor = column->data[index - column->begin_index].v_obj;
+  return 0;
+}
+
+static PyObject* record_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  TVMFFIAny value, result;
+  PyObject* x;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "O:Record", &x) || int_to_any(x, &value) != 0) return NULL;
+  if (invoke_function(record_constructor, &value, 1, &result) != 0) return NULL;
+  return handle_wrap(type, result.v_obj);
+}
+
+static PyObject* record_x(PyObject* self, void* closure) {
+  TVMFFIAny value = {.type_index = kTVMFFINone};
+  char* object = (char*)((HandleObject*)self)->handle;
+  (void)closure;
+  if (record_field->getter(object + record_field->offset, &value) != 0) {
+    raise_pending_error();
+    return NULL;
+  }
+  return any_to_python(&value);
+}
+
+static PyObject* record_call_get(PyObject* self, PyObject* no_args) {
+  TVMFFIAny object = {.type_index = kTVMFFIObject}, result;
+  (void)no_args;
+  object.v_obj = (TVMFFIObject*)((HandleObject*)self)->handle;
+  object.type_index = object.v_obj->type_index;
+  if (invoke_function(record_get, &object, 1, &result) != 0) return NULL;
+  return any_to_python(&result);
+}
+
+static PyGetSetDef record_fields[] = {{"x", record_x, NULL, NULL, NULL}, {0}};
+static PyMethodDef record_methods[] = {{"get", record_call_get, METH_NOARGS, NULL}, {0}};
+
+static PyTypeObject RecordType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "floor.Record",
+    .tp_basicsize = sizeof(HandleObject),
+    .tp_dealloc = handle_dealloc,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = record_new,
+    .tp_getset = record_fields,
+    .tp_methods = record_methods,
+};
+
+#endif /* BENCHMARKS_CALL_FLOOR_RECORD_H_ */

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of statements about values and objects: what is timed, and what must hold before.
+
+The sources see the implementation as `tvm_ffi`, the kernels as `kernels`; the floor's extension
+stands in for both as `floor`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_ARRAY = "array = tvm_ffi.Array(list(range(1000)))"
+_FLOOR_ARRAY = "array = floor.Array(list(range(1000)))"
+_MAP = "map_ = tvm_ffi.Map({f'key {i}': i for i in range(1000)})"
+_FLOOR_MAP = "map_ = floor.Map({f'key {i}': i for i in range(1000)})"
+_NUMPY = "import numpy; matrix = numpy.arange(32, dtype=numpy.float32).reshape(4, 8)"
+_RECORD = """\
+register_record = kernels["register_record"]()
+@tvm_ffi.register_object("benchmark.Record")
+class Record(tvm_ffi.Object):
+    pass
+record = Record(7)"""
+_FLOOR_RECORD = "floor.register_record(); Record = floor.Record; record = Record(7)"
+
+
+@dataclass(frozen=True)
+class StatementRow:
+    """One line of the benchmark of values and objects."""
+
+    name: str
+    """Stable key."""
+    label: str
+    """What the reader sees."""
+    statement: str
+    """What is timed."""
+    setup: str
+    """What makes the statement's names."""
+    check: str
+    """An expression that is true when the statement does its job."""
+    floor_setup: str | None = None
+    """The same for the floor; None when a floor would say nothing."""
+
+
+STATEMENT_ROWS: tuple[StatementRow, ...] = (
+    StatementRow("array_index", "array[i]", "array[7]", _ARRAY, "array[7] == 7", _FLOOR_ARRAY),
+    StatementRow(
+        "array_len", "len(array)", "len(array)", _ARRAY, "len(array) == 1000", _FLOOR_ARRAY
+    ),
+    StatementRow(
+        "array_iterate",
+        "Array of 1000 ints, iterate",
+        "for _ in array: pass",
+        _ARRAY,
+        "list(array) == list(range(1000))",
+        _FLOOR_ARRAY,
+    ),
+    StatementRow(
+        "array_new",
+        "Array([1, 2, 3])",
+        "Array(items)",
+        "Array = tvm_ffi.Array; items = [1, 2, 3]",
+        "list(Array(items)) == items",
+        "Array = floor.Array; items = [1, 2, 3]",
+    ),
+    StatementRow("map_index", "map[str]", "map_['key 7']", _MAP, "map_['key 7'] == 7", _FLOOR_MAP),
+    StatementRow(
+        "map_iterate",
+        "Map of 1000, iterate",
+        "for _ in map_: pass",
+        _MAP,
+        "list(map_) == [f'key {i}' for i in range(1000)]",
+    ),
+    StatementRow(
+        "map_new",
+        "Map of two",
+        "Map(items)",
+        "Map = tvm_ffi.Map; items = {'a': 1, 'b': 2}",
+        "Map(items)['b'] == 2",
+        "Map = floor.Map; items = {'a': 1, 'b': 2}",
+    ),
+    StatementRow(
+        "shape_new",
+        "Shape((1, 2, 3))",
+        "Shape(extents)",
+        "Shape = tvm_ffi.Shape; extents = (1, 2, 3)",
+        "Shape(extents) == (1, 2, 3)",
+    ),
+    StatementRow(
+        "noop_list",
+        "no-op([1, 2, 3])",
+        "noop(items)",
+        "noop = kernels['noop']; items = [1, 2, 3]",
+        "noop(items) is None",
+    ),
+    StatementRow(
+        "noop_dict",
+        "no-op(dict of two)",
+        "noop(items)",
+        "noop = kernels['noop']; items = {'a': 1, 'b': 2}",
+        "noop(items) is None",
+    ),
+    StatementRow(
+        "from_numpy",
+        "from_dlpack(NumPy array)",
+        "from_dlpack(matrix)",
+        f"{_NUMPY}; from_dlpack = tvm_ffi.from_dlpack",
+        "type(from_dlpack(matrix)).__name__ == 'Tensor'",
+        f"{_NUMPY}; from_dlpack = floor.Tensor",
+    ),
+    StatementRow(
+        "to_numpy",
+        "numpy.from_dlpack(Tensor)",
+        "from_dlpack(tensor)",
+        f"{_NUMPY}; tensor = tvm_ffi.from_dlpack(matrix); from_dlpack = numpy.from_dlpack",
+        "(from_dlpack(tensor) == matrix).all()",
+    ),
+    StatementRow("field_read", "object.field", "record.x", _RECORD, "record.x == 7", _FLOOR_RECORD),
+    StatementRow(
+        "method_call",
+        "object.method()",
+        "record.get()",
+        _RECORD,
+        "record.get() == 7",
+        _FLOOR_RECORD,
+    ),
+    StatementRow(
+        "object_new", "construct an object", "Record(7)", _RECORD, "Record(7).x == 7", _FLOOR_RECORD
+    ),
+    StatementRow(
+        "pickle_tensor",
+        "pickle a 1 MB Tensor, and back",
+        "loads(dumps(tensor, 5))",
+        "import numpy; from pickle import dumps, loads\n"
+        "content = numpy.arange(1 << 18, dtype=numpy.float32)\n"
+        "tensor = tvm_ffi.from_dlpack(content)",
+        "(numpy.from_dlpack(loads(dumps(tensor, 5))) == content).all()",
+    ),
+)

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# How instances of our classes are called through a C function pointer, which Cython cannot declare.
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+
+cdef extern from "Python.h":
+    """
+    /* Lets instances of a class be called through the function pointer at this offset.  tp_call
+     * stays right for callers that come with a tuple.  Methods take the object as their first
+     * argument when they are called on it, so that no bound method is made in between. */
+    static void tvm_ffi_enable_vectorcall(PyTypeObject* cls, Py_ssize_t offset, int is_method) {
+      cls->tp_vectorcall_offset = offset;
+      cls->tp_call = PyVectorcall_Call;
+      cls->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+      if (is_method) cls->tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
+      PyType_Modified(cls);
+    }
+    """
+    void enable_vectorcall "tvm_ffi_enable_vectorcall"(
+        PyTypeObject* cls, Py_ssize_t offset, bint is_method)
+    Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
+    object PyVectorcall_Call(object callable, tuple args, PyObject* kwargs)
