@@ -5,8 +5,8 @@ Elements are read from the memory that the C++ headers lay out (seq_base.h, map_
 native call; changes go through the runtime's global functions.
 """
 
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from cpython.tuple cimport PyTuple_GET_SIZE
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -28,11 +28,14 @@ cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
     bint PyIndex_Check(object value)
     tuple PySequence_Tuple(object items)
+    bint PyList_CheckExact(object value)
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type, PyBool_Type
+    PyObject* Py_None
     PyObject** PySequence_Fast_ITEMS(object row)  # of a list or tuple
     bint PyDict_CheckExact(object value)
-    int PyDict_Next(PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value)
-    ctypedef struct PyTupleRow "PyTupleObject":
-        PyObject** items "ob_item"
+    bint PyDict_Next(
+        PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
 
 cdef CObject _make_array = find_global_func("ffi.Array")
 cdef CObject _make_list = find_global_func("ffi.List")
@@ -175,15 +178,40 @@ cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
 cdef int _build_sequence(
     CObject make, object items, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
+    cdef tuple row
+    if PyList_CheckExact(items) and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items)):
+        return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
     # A copy: converting an item may run code that changes the list.
-    cdef tuple row = PySequence_Tuple(items)
-    return _build(make, &(<PyTupleRow*>row).items[0], PyTuple_GET_SIZE(row), outer, result)
+    row = PySequence_Tuple(items)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
+    """Whether converting the items runs no Python code, whose effects would have to be feared."""
+    cdef PyTypeObject* cls
+    cdef Py_ssize_t i
+    for i in range(count):
+        cls = Py_TYPE(items[i])
+        if not (
+            cls == &PyLong_Type or cls == &PyUnicode_Type or cls == &PyFloat_Type
+            or cls == &PyBool_Type or items[i] == Py_None
+        ):
+            return False
+    return True
 
 
 cdef int _build_mapping(
     CObject make, object mapping, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
-    cdef list row = _row_of(mapping)
+    cdef PyObject* few[MAX_STACK_ITEMS]
+    cdef Py_ssize_t count = 0, position = 0
+    cdef list row
+    if PyDict_CheckExact(mapping) and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS:
+        while PyDict_Next(<PyObject*>mapping, &position, &few[count], &few[count + 1]):
+            count += 2
+        if _are_plain(few, count):
+            return _build(make, few, count, outer, result)
+    row = _row_of(mapping)
     return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
 
 
