@@ -21,13 +21,14 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer bench \
-	format lint clean
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer docs \
+	bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
-	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint"
+	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
+	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
 	@echo "make venv         only $(VENV) with the package in it"
 	@echo "make format       let the formatters rewrite the sources"
@@ -45,7 +46,7 @@ $(STAMPS)/created:
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per group of requirements in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/bench $(STAMPS)/lint: \
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/lint: \
 		$(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -70,7 +71,7 @@ quickstart: $(STAMPS)/package
 
 # ---- Tests ---------------------------------------------------------------------------------------
 
-test: test-c test-asan test-tsan test-python lint
+test: test-c test-asan test-tsan test-python lint docs
 
 COMMA := ,
 
@@ -106,6 +107,13 @@ $(FLASHINFER)/.unpacked: | $(STAMPS)/created
 test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
 	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
 		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
+
+# ---- Documentation -------------------------------------------------------------------------------
+
+# Always as a whole (-E): Sphinx overlooks changes of the installed package, where docstrings are.
+# What pages show is run by tests/docs.
+docs: $(STAMPS)/package $(STAMPS)/docs
+	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs $(BUILD)/docs
 
 # ---- Benchmarks, formatters, linters -------------------------------------------------------------
 

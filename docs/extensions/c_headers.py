@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The directive ``c-headers``: a table of headers and what they hold, in their own words.
+
+    ```{c-headers}
+    tvm/ffi/function.h
+    tvm/ffi/container/
+    ```
+
+A line names a header, or a folder for all headers in it that no other directive names.  What is
+shown is the first paragraph of a header's leading comment.  Headers that are part of another one
+(``*_detail.h``, ``internal/``, earlier spellings of names) are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective
+
+_INCLUDE = Path(__file__).resolve().parents[2] / "include"
+_SPDX = "SPDX-License-Identifier"
+_INTERNAL = re.compile(r"_details?\.h$|/internal/")
+_NAMED = re.compile(r"^```\{c-headers\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def public_headers() -> list[str]:
+    """Return all headers that users include, relative to the include folder."""
+    names = (path.relative_to(_INCLUDE).as_posix() for path in sorted(_INCLUDE.rglob("*.h")))
+    return [name for name in names if not _INTERNAL.search(name)]
+
+
+def first_paragraph(header: Path) -> str:
+    """Return the first paragraph of the comment that a header begins with."""
+    lines: list[str] = []
+    for line in header.read_text(encoding="utf-8").splitlines():
+        text = re.sub(r"^(/\*|//| \*/?)", "", line).removesuffix("*/").strip()
+        if _SPDX in text or (not text and not lines):
+            continue
+        if not text or line.startswith("#"):
+            break
+        lines.append(text)
+    return re.sub(r"\s+", " ", " ".join(lines))
+
+
+def as_prose(text: str) -> nodes.paragraph:
+    """Return the text of a comment as a paragraph; what stands in backticks is code."""
+    parts = re.split(r"`([^`]+)`", text)
+    paragraph = nodes.paragraph()
+    for index, part in enumerate(parts):
+        paragraph += nodes.literal("", part) if index % 2 else nodes.Text(part)
+    return paragraph
+
+
+class CHeaders(SphinxDirective):
+    """See the module."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Return a definition list."""
+        self.env.note_dependency(__file__)
+        rows = [name for line in self.content if line for name in self._headers(line)]
+        items = nodes.definition_list()
+        for name in rows:
+            path = _INCLUDE / name
+            if not path.is_file():
+                raise self.error(f"there is no header {name}")
+            self.env.note_dependency(str(path))
+            term = nodes.term("", "", nodes.literal("", f"<{name}>"))
+            definition = nodes.definition("", as_prose(first_paragraph(path)))
+            items += nodes.definition_list_item("", term, definition)
+        return [items]
+
+    def _headers(self, line: str) -> list[str]:
+        if not line.endswith("/"):
+            return [line]
+        page = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
+        named = {name for block in _NAMED.findall(page) for name in block.split()}
+        folders = sorted((entry for entry in named if entry.endswith("/")), key=len, reverse=True)
+        rest = [name for name in public_headers() if name not in named]
+        return [
+            name
+            for name in rest
+            if next((folder for folder in folders if name.startswith(folder)), None) == line
+        ]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directive."""
+    app.add_directive("c-headers", CHeaders)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures of the compiled modules, read from their type stubs.
+
+A compiled class shows no signature and its properties no type; the stub beside the module has both,
+and a test compares the two (tests/typing/test_stubs.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+_COMPILED = "tvm_ffi._binding."
+_PROPERTY = "property"
+_STATIC = "staticmethod"
+
+
+@cache
+def _declarations(module: str) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a stub by qualified name."""
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    stub = Path(spec.origin).parent / f"{module.rpartition('.')[2]}.pyi"
+    found: dict[str, ast.FunctionDef] = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = node
+        elif isinstance(node, ast.ClassDef):
+            methods = (entry for entry in node.body if isinstance(entry, ast.FunctionDef))
+            found.update({f"{node.name}.{method.name}": method for method in methods})
+    return found
+
+
+def _find(module: str, *names: str) -> ast.FunctionDef | None:
+    if not module.startswith(_COMPILED):
+        return None
+    declared = _declarations(module)
+    return next((declared[name] for name in names if name in declared), None)
+
+
+def _has_decorator(node: ast.FunctionDef, name: str) -> bool:
+    return any(isinstance(entry, ast.Name) and entry.id == name for entry in node.decorator_list)
+
+
+def _signature(node: ast.FunctionDef, is_bound: bool) -> str:
+    """Return the text of the parameters, without the object that a bound method gets."""
+    parameters = ast.parse(ast.unparse(node)).body[0].args  # type: ignore[attr-defined]
+    if is_bound:
+        row = parameters.posonlyargs or parameters.args
+        del row[0]
+    return f"({ast.unparse(parameters)})"
+
+
+def _owner(obj: Any) -> str:
+    """Return the module that defines a function, a class, or the class of a property."""
+    owner = getattr(obj, "__objclass__", obj)
+    return str(getattr(owner, "__module__", None) or "")
+
+
+def process_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
+) -> tuple[str, str | None] | None:
+    """Answer autodoc's question for the signature of `obj`."""
+    qualname = getattr(obj, "__qualname__", "")
+    if what == "class":
+        node = _find(_owner(obj), f"{qualname}.__init__", f"{qualname}.__new__")
+        return None if node is None else (_signature(node, is_bound=True), None)
+    node = _find(_owner(obj), qualname)
+    if node is None or _has_decorator(node, _PROPERTY):
+        return None
+    is_bound = what == "method" and not _has_decorator(node, _STATIC)
+    result = None if node.returns is None else ast.unparse(node.returns)
+    return _signature(node, is_bound), result
+
+
+def process_docstring(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Add its type to the description of a property."""
+    node = _find(_owner(obj), getattr(obj, "__qualname__", ""))
+    if node is not None and node.returns is not None and _has_decorator(node, _PROPERTY):
+        lines += ["", f":Type: ``{ast.unparse(node.returns)}``"]
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect to autodoc."""
+    app.connect("autodoc-process-signature", process_signature)
+    app.connect("autodoc-process-docstring", process_docstring)
+    return {"parallel_read_safe": True}

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fenced blocks of a Markdown page, in order.
+
+A page is read as a session: a reader who types all of it, from top to bottom, in one folder.
+
+    ```python                          run; with prompts, as a doctest
+    ```sh                              run by a shell
+    ```c, cpp                          compiled
+    ```{code-block} LANGUAGE           written to the file that the caption names
+    :caption: FILE
+    ```text                            behind a block that was run: what it printed; ... is anything
+
+A comment in front of a block changes what is done with it: ``<!-- needs: torch -->`` names a Python
+module or a program without which the block is left out, ``<!-- not run: REASON -->`` leaves it out.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<mark>needs|not run): (?P<about>[^>]+) -->\n\n?)?"
+    r"^(?P<fence>```+)(?P<head>[^`\n]*)\n(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+_OPTION = re.compile(r"^:(\w+): *(.*)\n", re.MULTILINE)
+_CODE_BLOCK = "{code-block}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block."""
+
+    language: str
+    text: str
+    line: int  # of the first line of the text, counted from 1
+    file: str | None = None  # where the text belongs
+    needs: str | None = None  # a module or a program
+    not_run: str | None = None  # the reason
+
+
+def blocks_of(page: Path) -> list[Block]:
+    """Return the blocks of a page; directives other than code blocks are for Sphinx to check."""
+    text = page.read_text(encoding="utf-8")
+    found = (_block(text, match) for match in _BLOCK.finditer(text))
+    return [block for block in found if not block.language.startswith("{")]
+
+
+def _block(page: str, match: re.Match[str]) -> Block:
+    head, body, start = match["head"].strip(), match["body"], match.start("body")
+    options: dict[str, str] = {}
+    if head.startswith(_CODE_BLOCK):
+        head = head.removeprefix(_CODE_BLOCK).strip()
+        while option := _OPTION.match(body):
+            options[option[1]] = option[2]
+            body, start = body[option.end() :], start + option.end()
+        if options:  # an empty line ends them
+            body, start = body.removeprefix("\n"), start + body.startswith("\n")
+    return Block(
+        language=head,
+        text=body,
+        line=page.count("\n", 0, start) + 1,
+        file=options.get("caption"),
+        needs=match["about"] if match["mark"] == "needs" else None,
+        not_run=match["about"] if match["mark"] == "not run" else None,
+    )

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the documents show is true: each page is done from top to bottom in an empty folder.
+
+Code that pages quote from the examples is built and run by the tests of these.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+from .pages import blocks_of
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+RUN_PAGE = Path(__file__).resolve().parent / "run_page.py"
+RUN = {"c", "cpp", "python", "sh"}
+PAGES = sorted(
+    page
+    for page in DOCS.rglob("*.md")
+    if any(block.language in RUN or block.file for block in blocks_of(page))
+)
+# A reader meets few of them, and each says why.
+MAX_NOT_RUN = 4
+
+needs_compilers = pytest.mark.skipif(
+    shutil.which("cc") is None or shutil.which("c++") is None, reason="no compilers cc and c++"
+)
+
+
+def done(page: Path, folder: Path, **variables: str) -> str:
+    """Do what a page says in a fresh interpreter; return what went wrong."""
+    search = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    process = subprocess.run(
+        [sys.executable, "-W", "error", str(RUN_PAGE), str(page)],
+        cwd=folder,
+        env={**os.environ, "PATH": search, "LC_ALL": "C", **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return "" if process.returncode == 0 else process.stdout or "no message"
+
+
+@needs_compilers
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_page(page, tmp_path):
+    assert done(page, tmp_path) == ""
+
+
+def test_few_blocks_are_not_run():
+    reasons = [block.not_run for page in PAGES for block in blocks_of(page) if block.not_run]
+    assert len(reasons) <= MAX_NOT_RUN, reasons
+
+
+@needs_compilers
+def test_readme(tmp_path):
+    """Its kernel has an elided body, its commands are make's; the quickstart stands for both.
+
+    It names the library without a folder, so the system's loader has to be told where it is.
+    """
+    kernel = ROOT / "examples" / "quickstart" / "kernel.c"
+    flags = [f"-I{path}" for path in libinfo.include_paths()]
+    command = ["cc", "-shared", "-fPIC", str(kernel), *flags, "-o", str(tmp_path / "add_one.so")]
+    subprocess.run(command, check=True)
+    shown = [block for block in blocks_of(ROOT / "README.md") if block.language in {"c", "python"}]
+    assert {block.language for block in shown} == {"c", "python"}
+    page = tmp_path / "page.md"
+    page.write_text(
+        "\n".join(
+            f"```{block.language}\n{block.text.replace('{ ... }', ';')}```" for block in shown
+        ),
+        encoding="utf-8",
+    )
+    assert done(page, tmp_path, LD_LIBRARY_PATH=str(tmp_path)) == ""
+
+
+MODULES = ["tvm_ffi"] + [
+    entry.name for entry in pkgutil.walk_packages(tvm_ffi.__path__, "tvm_ffi.")
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name):
+    module = importlib.import_module(name)
+    names = {"tvm_ffi": tvm_ffi}
+    assert doctest.testmod(module, extraglobs=names, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+# ---- Whether these tests can fail ----------------------------------------------------------------
+
+
+@needs_compilers
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("```python\nx = 1 / 0\n```", "division by zero"),
+        ("```python\n>>> 1 + 1\n3\n```", "Got:\n    2"),
+        ("```python\nprint(1)\n```\n\n```text\n2\n```", "but this was printed:\n1"),
+        ("```sh\nexit 3\n```", "exit status 3"),
+        ("```sh\necho a\n```\n\n```text\nb\n```", "but this was printed:\na"),
+        ("```c\nint f(void) { return missing; }\n```", "missing"),
+        ("```cpp\n#include <tvm/ffi/any.h>\nint x = tvm::ffi::Any();\n```", "Any"),
+        ("```{code-block} c\n:caption: a.c\n\nx\n```\n\n```sh\ncc -c a.c\n```", "exit status 1"),
+    ],
+)
+def test_what_is_not_true_is_noticed(tmp_path, text, message):
+    page = tmp_path / "page.md"
+    page.write_text(text + "\n", encoding="utf-8")
+    assert message in done(page, tmp_path)
+
+
+def test_blocks_are_left_out_as_their_marks_say(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "<!-- not run: it would fail -->\n```python\n1 / 0\n```\n\n"
+        "<!-- needs: a_module_that_is_not_there -->\n\n```python\n1 / 0\n```\n",
+        encoding="utf-8",
+    )
+    assert done(page, tmp_path) == ""
