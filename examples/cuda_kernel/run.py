@@ -7,13 +7,14 @@ Without PyTorch or without a CUDA device, only the checks of the arguments are s
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 
 import tvm_ffi
 
 
-def find_torch():
+def find_torch() -> Any:
     """Return PyTorch when it can use a CUDA device, and say so when it cannot."""
     try:
         import torch
@@ -26,7 +27,7 @@ def find_torch():
     return torch
 
 
-def run_default_stream(module: tvm_ffi.Module, torch) -> None:
+def run_default_stream(module: tvm_ffi.Module, torch: Any) -> None:
     """Call ``add_one`` on PyTorch's current stream; it is passed without being mentioned."""
     x = torch.arange(1.0, 5.0, device="cuda")
     y = torch.zeros_like(x)
@@ -35,7 +36,7 @@ def run_default_stream(module: tvm_ffi.Module, torch) -> None:
     print(f"PyTorch  add_one({x.tolist()}) wrote {y.tolist()}: correct")
 
 
-def run_other_stream(module: tvm_ffi.Module, torch) -> None:
+def run_other_stream(module: tvm_ffi.Module, torch: Any) -> None:
     """Fill, add and read on a stream of our own: in order there, whatever others do."""
     x = torch.empty(1 << 20, device="cuda")
     stream = torch.cuda.Stream()

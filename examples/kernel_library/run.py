@@ -5,20 +5,22 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 
 import tvm_ffi
 
 
-def describe(schema: dict) -> str:
+def describe(schema: dict[str, Any]) -> str:
     """Return the type that a schema stands for, as a reader would write it."""
     if "named_args" in schema:
         parts = schema["named_args"]
         params = ", ".join(map(describe, parts["params"]))
         return f"({params}) -> {describe(parts['return'][0])}"
     args = schema.get("args")
-    return f"{schema['type']}[{', '.join(map(describe, args))}]" if args else schema["type"]
+    name = str(schema["type"])
+    return f"{name}[{', '.join(map(describe, args))}]" if args else name
 
 
 def print_kernel(module: tvm_ffi.Module, name: str) -> None:

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, overload
 
 from ._binding._function import convert_func, find_global_func, set_global_func
 from ._binding._object import type_key_to_index
 
 if TYPE_CHECKING:
+    from typing import Literal
+
     from .core import Function
 
 __all__ = [
@@ -21,6 +23,14 @@ __all__ = [
     "register_object",
     "remove_global_func",
 ]
+
+
+@overload
+def get_global_func(name: str, allow_missing: Literal[False] = False) -> Function: ...
+
+
+@overload
+def get_global_func(name: str, allow_missing: bool) -> Function | None: ...
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
