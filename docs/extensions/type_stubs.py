@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -83,7 +84,8 @@ def process_docstring(
     """Add its type to the description of a property."""
     node = _find(_owner(obj), getattr(obj, "__qualname__", ""))
     if node is not None and node.returns is not None and _has_decorator(node, _PROPERTY):
-        lines += ["", f":Type: ``{ast.unparse(node.returns)}``"]
+        spelled = re.sub(r"\b_(?=\w)", "", ast.unparse(node.returns))  # imported under another name
+        lines += ["", f":Type: ``{spelled}``"]
 
 
 def setup(app: Any) -> dict[str, bool]:

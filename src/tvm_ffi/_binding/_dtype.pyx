@@ -38,7 +38,7 @@ cdef class DataType:
 
     @property
     def type_code(self) -> int:
-        """DLPack type code, see ``tvm_ffi.DataTypeCode``."""
+        """DLPack type code, such as 0 for int, 1 for uint, 2 for float."""
         return self.cdtype.code
 
     @property
