@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fenced blocks of a Markdown page, in order.
 
-A page is read as a session: a reader who types all of it, from top to bottom, in one folder.
+A page is done as a reader would who types all of it, from top to bottom, in one folder.
 
     ```python                          run; with prompts, as a doctest
     ```sh                              run by a shell

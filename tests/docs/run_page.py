@@ -30,8 +30,8 @@ class PageError(Exception):
     """What is wrong with a block."""
 
 
-class Session:
-    """What the blocks of a page leave behind for the ones below."""
+class Reader:
+    """Does one block after the other, and keeps what the ones below build on."""
 
     def __init__(self, page: Path) -> None:
         self.page = page
@@ -121,10 +121,10 @@ def compare(expected: str, printed: str) -> None:
 
 def main(page: Path) -> None:
     """Do all blocks of a page, up to the first that fails."""
-    session = Session(page)
+    reader = Reader(page)
     for block in blocks_of(page):
         try:
-            session.do(block)
+            reader.do(block)
         except Exception as error:
             if not isinstance(error, PageError):
                 traceback.print_exc()
