@@ -27,17 +27,33 @@ inline constexpr bool is_any_v = std::is_same_v<T, Any> || std::is_same_v<T, Any
 template <typename T>
 inline constexpr bool castable_v = TypeTraits<T>::convert_enabled || std::is_same_v<T, Any>;
 
+template <typename T>
+constexpr const char* ArithmeticTypeName() {
+  if constexpr (std::is_same_v<T, bool>) return StaticTypeKey::kTVMFFIBool;
+  if constexpr (std::is_integral_v<T>) return StaticTypeKey::kTVMFFIInt;
+  if constexpr (std::is_floating_point_v<T>) return StaticTypeKey::kTVMFFIFloat;
+  return nullptr;
+}
+
+// Name in messages of a type that these headers know, and that no message calls anything but the
+// key of the value that came instead; nullptr for others, whose traits are asked.  Costs a file
+// that uses the type no code.
+template <typename T>
+inline constexpr const char* type_name_v = ArithmeticTypeName<T>();
+template <>
+inline constexpr const char* type_name_v<Any> = "Any";
+template <>
+inline constexpr const char* type_name_v<AnyView> = "AnyView";
+template <>
+inline constexpr const char* type_name_v<void> = "void";
+
 // Name of a type in messages.
 template <typename T>
 struct Type2Str {
+  using Value = std::remove_const_t<std::remove_reference_t<T>>;
   static std::string v() {
-    using Value = std::remove_const_t<std::remove_reference_t<T>>;
-    if constexpr (std::is_same_v<Value, Any>) {
-      return "Any";
-    } else if constexpr (std::is_same_v<Value, AnyView>) {
-      return "AnyView";
-    } else if constexpr (std::is_void_v<Value>) {
-      return "void";
+    if constexpr (type_name_v<Value> != nullptr) {
+      return type_name_v<Value>;
     } else {
       return TypeTraits<Value>::TypeStr();
     }
@@ -363,12 +379,10 @@ struct AnyUnsafe : ObjectUnsafe {
 };
 
 TVM_FFI_FAILURE_ inline void ThrowIntTooLarge(uint64_t value) {
-  char text[160];
-  std::snprintf(text, sizeof(text),
-                "Integer value %llu is too large to fit in int64_t. Consider explicitly casting to "
-                "int64_t first if this is intentional.",
-                static_cast<unsigned long long>(value));  // NOLINT(*)
-  ThrowError("OverflowError", std::string_view(text));
+  ThrowFormatted("OverflowError",
+                 "Integer value %llu is too large to fit in int64_t. Consider explicitly casting "
+                 "to int64_t first if this is intentional.",
+                 static_cast<unsigned long long>(value));  // NOLINT(*)
 }
 
 }  // namespace detail

@@ -22,6 +22,7 @@
 #define TVM_FFI_NO_INLINE [[msvc::noinline]]
 #define TVM_FFI_COLD_CODE
 #define TVM_FFI_HIDDEN
+#define TVM_FFI_PRINTF_(format, arguments)
 #define TVM_FFI_UNREACHABLE() __assume(false)
 #define TVM_FFI_PREDICT_TRUE(cond) (cond)
 #define TVM_FFI_PREDICT_FALSE(cond) (cond)
@@ -34,6 +35,9 @@
 // For helpers whose meaning belongs to these headers: two libraries built with different headers
 // must never share one copy of them.
 #define TVM_FFI_HIDDEN __attribute__((visibility("hidden")))
+// Positions, from 1, of a printf format and its arguments.
+#define TVM_FFI_PRINTF_(format_at, arguments_at) \
+  __attribute__((format(printf, format_at, arguments_at)))
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()
 #define TVM_FFI_PREDICT_TRUE(cond) __builtin_expect(static_cast<bool>(cond), 1)
 #define TVM_FFI_PREDICT_FALSE(cond) __builtin_expect(static_cast<bool>(cond), 0)

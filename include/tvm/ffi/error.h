@@ -10,6 +10,7 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/message_detail.h>
 
+#include <cstdarg>
 #include <vector>
 
 #ifdef __GLIBCXX__
@@ -51,8 +52,8 @@ namespace detail {
 TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
                                                      std::string_view message,
                                                      std::string_view backtrace,
-                                                     TVMFFIObjectHandle cause_chain,
-                                                     TVMFFIObjectHandle extra_context) {
+                                                     TVMFFIObjectHandle cause_chain = nullptr,
+                                                     TVMFFIObjectHandle extra_context = nullptr) {
   TVMFFIByteArray kind_bytes{kind.data(), kind.size()};
   TVMFFIByteArray message_bytes{message.data(), message.size()};
   TVMFFIByteArray backtrace_bytes{backtrace.data(), backtrace.size()};
@@ -69,7 +70,7 @@ TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
 class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
  public:
   Error(std::string kind, std::string message, std::string backtrace)
-      : Error(detail::NewErrorObject(kind, message, backtrace, nullptr, nullptr)) {}
+      : Error(detail::NewErrorObject(kind, message, backtrace)) {}
   // cause_chain: std::optional<Error>; extra_context: std::optional<ObjectRef>.
   template <typename Cause, typename Context, typename E = Error, typename Ref = ObjectRef>
   Error(std::string kind, std::string message, std::string backtrace, const Cause& cause_chain,
@@ -78,8 +79,8 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
                                      HandleOf(std::optional<E>(cause_chain)),
                                      HandleOf(std::optional<Ref>(extra_context)))) {}
   Error(std::string kind, std::string message, const TVMFFIByteArray* backtrace)
-      : Error(detail::NewErrorObject(
-            kind, message, std::string_view(backtrace->data, backtrace->size), nullptr, nullptr)) {}
+      : Error(detail::NewErrorObject(kind, message,
+                                     std::string_view(backtrace->data, backtrace->size))) {}
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Error, ObjectRef, ErrorObj);
 
   std::string kind() const { return std::string(ViewOf(get()->kind)); }
@@ -140,8 +141,25 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   }
 };
 
+namespace detail {
+
+// `owned` is an Error object.
+inline Error ErrorFromOwned(TVMFFIObject* owned) {
+  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(
+      ObjectUnsafe::ObjectPtrFromOwned<Object>(owned));
+}
+
+TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view message,
+                                        std::string_view backtrace) {
+  return ErrorFromOwned(NewErrorObject(kind, message, backtrace));
+}
+
+}  // namespace detail
+
 // Throw it when the host language, Python for one, has an exception pending already.
-inline Error EnvErrorAlreadySet() { return Error("EnvErrorAlreadySet", "", std::string()); }
+inline Error EnvErrorAlreadySet() {
+  return detail::MakeError("EnvErrorAlreadySet", std::string_view(), std::string_view());
+}
 
 namespace detail {
 
@@ -151,8 +169,7 @@ inline Error MoveFromSafeCallRaised() {
   TVMFFIObjectHandle raised = nullptr;
   TVMFFIErrorMoveFromRaised(&raised);
   if (raised == nullptr) return EnvErrorAlreadySet();
-  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(
-      ObjectUnsafe::ObjectPtrFromOwned<Object>(static_cast<TVMFFIObject*>(raised)));
+  return ErrorFromOwned(static_cast<TVMFFIObject*>(raised));
 }
 
 inline void SetSafeCallRaised(const Error& error) {
@@ -184,19 +201,23 @@ TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
   return -1;
 }
 
-TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view message,
-                                        std::string_view backtrace) {
-  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(ObjectUnsafe::ObjectPtrFromOwned<Object>(
-      NewErrorObject(kind, message, backtrace, nullptr, nullptr)));
-}
-
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(std::string_view kind,
                                                      std::string_view message) {
-  throw MakeError(kind, message, std::string_view());
+  throw ErrorFromOwned(NewErrorObject(kind, message, std::string_view()));
 }
-[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowError(const char* kind,
-                                                     const MessageStream& message) {
-  throw MakeError(kind, message.str(), std::string_view());
+// For messages of bounded length: what is longer is cut.
+[[noreturn]] TVM_FFI_FAILURE_ TVM_FFI_PRINTF_(2, 3) inline void ThrowFormatted(const char* kind,
+                                                                               const char* format,
+                                                                               ...) {
+  char text[256];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  ThrowError(std::string_view(kind), std::string_view(text));
+}
+[[noreturn]] inline void ThrowError(const char* kind, const MessageStream& message) {
+  ThrowError(std::string_view(kind), message.view());
 }
 
 // The left side of `thrower <<= message`: C++ evaluates the message first, and the backtrace,
@@ -208,7 +229,7 @@ struct TVM_FFI_HIDDEN ErrorThrower {
 
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void operator<<=(const MessageStream& message) {
     Error error =
-        MakeError(kind, message.str(), std::string_view(backtrace->data, backtrace->size));
+        MakeError(kind, message.view(), std::string_view(backtrace->data, backtrace->size));
     if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
     throw error;
   }
@@ -268,9 +289,7 @@ using ErrorBuilder = ErrorBuilderWith<std::string>;
   ThrowError("TypeError", text);
 }
 [[noreturn]] inline void ThrowNullReference(const char* type_key) {
-  MessageStream text;
-  text << "null reference where a `" << type_key << "` is needed";
-  ThrowError("InternalError", text);
+  ThrowFormatted("InternalError", "null reference where a `%s` is needed", type_key);
 }
 
 // The result of an expression whose type, reference or not, is T.
@@ -282,13 +301,13 @@ T Checked(T&& value) {
 // ---- Comparisons of the check macros ----------------------------------------------------------
 
 // The operands of a comparison that did not hold, or nothing.
-struct CheckFailure {
-  std::string* operands;  // "(1 vs. 2) "; owned, freed by operator<<
+struct TVM_FFI_HIDDEN CheckFailure {
+  MessageStream* operands;  // "(1 vs. 2) "; owned, freed by operator<<
   explicit operator bool() const { return TVM_FFI_PREDICT_FALSE(operands != nullptr); }
 };
 
 TVM_FFI_FAILURE_ inline MessageStream& operator<<(MessageStream& out, const CheckFailure& failure) {
-  out << *failure.operands;
+  out << failure.operands->view();
   delete failure.operands;
   return out;
 }
@@ -297,7 +316,7 @@ template <typename X, typename Y>
 TVM_FFI_FAILURE_ CheckFailure DescribeOperands(const X& x, const Y& y) {
   MessageStream out;
   out << "(" << x << " vs. " << y << ") ";
-  return {new std::string(out.str())};
+  return {new MessageStream(std::move(out))};
 }
 
 #if defined(__GNUC__)

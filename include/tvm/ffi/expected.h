@@ -78,7 +78,7 @@ class ExpectedBase {
 TVM_FFI_FAILURE_ inline Error CannotTreatError(const std::string& from, const std::string& to) {
   MessageStream text;
   text << "Cannot treat type `" << from << "` as type `" << to << "`";
-  return MakeError("TypeError", text.str(), std::string_view());
+  return MakeError("TypeError", text.view(), std::string_view());
 }
 
 }  // namespace detail
@@ -244,7 +244,7 @@ struct TVM_FFI_HIDDEN UnexpectedMaker {
       const MessageStream& message) const {
     MessageStream frame;
     frame << "  File \"" << file << "\", line " << line << ", in " << function << "\n";
-    return Unexpected<Error>(Error(kind, message.str(), frame.str()));
+    return Unexpected<Error>(MakeError(kind, message.view(), frame.view()));
   }
 };
 

@@ -38,25 +38,57 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// Names of the parameters' types, then of the result, then a null pointer.  Private to the library:
-// otherwise all libraries in a process would share the table of the one that was loaded first.
-template <typename R, typename... Args>
-TVM_FFI_HIDDEN inline constexpr TypeTextFunction kSignatureNames[] = {&Type2Str<Args>::v...,
-                                                                      &Type2Str<R>::v, nullptr};
+// The name of a type: known, or made by put(out, make).
+struct TypeName {
+  const char* text;
+  void (*put)(MessageStream* out, TypeTextFunction make);
+  TypeTextFunction make;
+};
 
-// Number of parameters.
-TVM_FFI_FAILURE_ inline int CountNames(const TypeTextFunction* names) {
-  int count = 0;
-  while (names[count + 1] != nullptr) ++count;
-  return count;
+TVM_FFI_FAILURE_ inline void PutMadeName(MessageStream* out, TypeTextFunction make) {
+  *out << make();
+}
+
+template <typename T>
+constexpr TypeName NameOf() {
+  constexpr const char* kText = type_name_v<typename Type2Str<T>::Value>;
+  if constexpr (kText != nullptr) {
+    return {kText, nullptr, nullptr};
+  } else {
+    return {nullptr, &PutMadeName, &Type2Str<T>::v};
+  }
+}
+
+// Names of the parameters' types, then of the result.  Private to the library: otherwise all
+// libraries in a process would share the table of the one that was loaded first.
+template <typename R, typename... Args>
+TVM_FFI_HIDDEN inline constexpr TypeName kSignatureNames[] = {NameOf<Args>()..., NameOf<R>()};
+
+struct Signature {
+  const TypeName* names;
+  int32_t num_parameters;
+};
+template <typename R, typename... Args>
+TVM_FFI_HIDDEN inline constexpr Signature kSignature = {kSignatureNames<R, Args...>,
+                                                        static_cast<int32_t>(sizeof...(Args))};
+
+TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
+  if (name.text != nullptr) {
+    *out << name.text;
+  } else {
+    name.put(out, name.make);
+  }
 }
 
 // (0: int, 1: Array<int>) -> str
-TVM_FFI_FAILURE_ inline void FormatSignature(const TypeTextFunction* names, int count,
-                                             MessageStream* out) {
+TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, MessageStream* out) {
   *out << "(";
-  for (int i = 0; i < count; ++i) *out << (i > 0 ? ", " : "") << i << ": " << names[i]();
-  *out << ") -> " << names[count]();
+  for (int32_t i = 0; i < signature.num_parameters; ++i) {
+    *out << (i > 0 ? ", " : "") << i << ": ";
+    PutName(out, signature.names[i]);
+  }
+  *out << ") -> ";
+  PutName(out, signature.names[signature.num_parameters]);
 }
 
 TVM_FFI_FAILURE_ inline std::string FormatFunctionSchema(const TypeTextFunction* schemas,
@@ -90,7 +122,7 @@ struct FunctionInfoOf {
 
   static std::string Sig() {
     MessageStream out;
-    FormatSignature(kSignatureNames<R, Args...>, static_cast<int>(num_args), &out);
+    FormatSignature(kSignature<R, Args...>, &out);
     return out.str();
   }
   static std::string TypeSchema() {
@@ -136,26 +168,47 @@ TVM_FFI_METHOD_INFO_(const noexcept, const Class);
 
 // The function that arguments are converted for; passed by value, in registers.
 struct CallSite {
-  const char* function_name;      // "" when it has none
-  const TypeTextFunction* names;  // kSignatureNames of the function
+  const char* function_name;  // "" when it has none
+  const Signature* signature;
 };
 
-[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCountMismatch(CallSite site, int32_t num_parameters,
-                                                             int32_t num_args) {
+// Argument `index` is a `found`; or, if that is nullptr, their number is `index`.
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCallMismatch(CallSite site, int index,
+                                                            const std::string_view* found) {
+  const Signature& signature = *site.signature;
   MessageStream text;
-  text << "Mismatched number of arguments when calling: `" << site.function_name;
-  FormatSignature(site.names, num_parameters, &text);
-  text << "`. Expected " << num_parameters << " but got " << num_args << " arguments";
+  text << "Mismatched ";
+  if (found != nullptr) {
+    text << "type on argument #" << index;
+  } else {
+    text << "number of arguments";
+  }
+  text << " when calling: `" << site.function_name;
+  FormatSignature(signature, &text);
+  text << "`. Expected ";
+  if (found != nullptr) {
+    text << "`";
+    PutName(&text, signature.names[index]);
+    text << "` but got `" << *found << "`";
+  } else {
+    text << signature.num_parameters << " but got " << index << " arguments";
+  }
   ThrowError("TypeError", text);
+}
+
+// The value that came is called by its type key.
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowTypeMismatch(const TVMFFIAny* arg, int index,
+                                                            CallSite site) {
+  const TVMFFIByteArray& key = TVMFFIGetTypeInfo(arg->type_index)->type_key;
+  std::string_view found(key.data, key.size);
+  ThrowCallMismatch(site, index, &found);
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowArgumentMismatch(
     const TVMFFIAny* arg, int index, CallSite site, std::string (*describe)(const TVMFFIAny*)) {
-  MessageStream text;
-  text << "Mismatched type on argument #" << index << " when calling: `" << site.function_name;
-  FormatSignature(site.names, CountNames(site.names), &text);
-  text << "`. Expected `" << site.names[index]() << "` but got `" << describe(arg) << "`";
-  ThrowError("TypeError", text);
+  std::string text = describe(arg);
+  std::string_view found(text);
+  ThrowCallMismatch(site, index, &found);
 }
 
 // The conversion of one argument; one instance per type.
@@ -163,7 +216,11 @@ template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
   std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(arg);
   if (TVM_FFI_PREDICT_FALSE(!value.has_value())) {
-    ThrowArgumentMismatch(arg, index, site, &TypeTraits<T>::GetMismatchTypeInfo);
+    if constexpr (type_name_v<T> != nullptr) {
+      ThrowTypeMismatch(arg, index, site);
+    } else {
+      ThrowArgumentMismatch(arg, index, site, &TypeTraits<T>::GetMismatchTypeInfo);
+    }
   }
   return *std::move(value);
 }
@@ -218,11 +275,11 @@ class ArgValueWithContext {
 
 // ---- Calls ------------------------------------------------------------------------------------
 
-template <typename Info>
-struct SignatureNamesOf;
+template <typename FType>
+struct SignatureOf;
 template <typename R, typename... Args>
-struct SignatureNamesOf<R(Args...)> {
-  static constexpr const TypeTextFunction* value = kSignatureNames<R, Args...>;
+struct SignatureOf<R(Args...)> {
+  static constexpr const Signature* value = &kSignature<R, Args...>;
 };
 
 template <typename T>
@@ -252,8 +309,8 @@ void CallTyped(const F& f, const char* name, const TVMFFIAny* args, int32_t num_
   static_assert(Info::unpacked_supported,
                 "a parameter or the result has no conversion, or is a non-const reference");
   constexpr int32_t kNumArgs = static_cast<int32_t>(Info::num_args);
-  CallSite site{name, SignatureNamesOf<typename Info::FType>::value};
-  if (TVM_FFI_PREDICT_FALSE(num_args != kNumArgs)) ThrowCountMismatch(site, kNumArgs, num_args);
+  CallSite site{name, SignatureOf<typename Info::FType>::value};
+  if (TVM_FFI_PREDICT_FALSE(num_args != kNumArgs)) ThrowCallMismatch(site, num_args, nullptr);
   CallWithArguments(static_cast<typename Info::FType*>(nullptr),
                     std::make_index_sequence<Info::num_args>(), f, args, site, result);
 }

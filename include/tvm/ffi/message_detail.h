@@ -31,13 +31,19 @@ struct MessageOstream {
 class TVM_FFI_HIDDEN MessageStream {
  public:
   MessageStream() = default;
-  MessageStream(const MessageStream&) = delete;
-  MessageStream& operator=(const MessageStream&) = delete;
+  // Takes the text alone: manipulators do not follow it.
+  MessageStream(MessageStream&& other) noexcept
+      : data_(other.data_), size_(other.size_), capacity_(other.capacity_) {
+    other.data_ = nullptr;
+  }
+  MessageStream& operator=(MessageStream&&) = delete;
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE ~MessageStream() {
     if (ostream_ != nullptr) ostream_->destroy(ostream_);
+    std::free(data_);
   }
 
-  const std::string& str() const { return text_; }
+  std::string_view view() const { return std::string_view(data_, size_); }
+  std::string str() const { return std::string(view()); }
   // The temporary of the throw macros as an lvalue, to which free operators bind.
   MessageStream& stream() { return *this; }
 
@@ -109,17 +115,16 @@ class TVM_FFI_HIDDEN MessageStream {
   struct OstreamOverText;
   template <typename Ostream>
   Ostream& RequireOstream() {
-    if (ostream_ == nullptr) ostream_ = new OstreamOverText<Ostream>(&text_);
+    if (ostream_ == nullptr) ostream_ = new OstreamOverText<Ostream>(this);
     return static_cast<OstreamOverText<Ostream>*>(ostream_)->stream;
   }
 
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutText(const char* data, size_t size) {
     if (ostream_ != nullptr) {
       ostream_->put_text(ostream_, data, size);
-    } else {
-      text_.append(data, size);
+      return *this;
     }
-    return *this;
+    return Append(data, size);
   }
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutInt(long long value) {  // NOLINT(*)
     if (ostream_ != nullptr) {
@@ -127,7 +132,7 @@ class TVM_FFI_HIDDEN MessageStream {
       return *this;
     }
     char digits[24];
-    return Append(digits, std::snprintf(digits, sizeof(digits), "%lld", value));
+    return Append(digits, PrintedSize(std::snprintf(digits, sizeof(digits), "%lld", value)));
   }
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutUint(
       unsigned long long value) {  // NOLINT(*)
@@ -136,7 +141,7 @@ class TVM_FFI_HIDDEN MessageStream {
       return *this;
     }
     char digits[24];
-    return Append(digits, std::snprintf(digits, sizeof(digits), "%llu", value));
+    return Append(digits, PrintedSize(std::snprintf(digits, sizeof(digits), "%llu", value)));
   }
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutFloat(double value) {
     if (ostream_ != nullptr) {
@@ -144,21 +149,33 @@ class TVM_FFI_HIDDEN MessageStream {
       return *this;
     }
     char digits[32];
-    return Append(digits, std::snprintf(digits, sizeof(digits), "%g", value));
+    return Append(digits, PrintedSize(std::snprintf(digits, sizeof(digits), "%g", value)));
   }
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutPointer(const void* value) {
     char digits[24];
     if (value == nullptr) return PutText("0", 1);
     int size = std::snprintf(digits, sizeof(digits), "0x%llx",
                              static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(value)));
-    return PutText(digits, static_cast<size_t>(size));
+    return PutText(digits, PrintedSize(size));
   }
-  MessageStream& Append(const char* data, int size) {
-    text_.append(data, static_cast<size_t>(size));
+  static size_t PrintedSize(int size) { return static_cast<size_t>(size); }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& Append(const char* data, size_t size) {
+    if (capacity_ - size_ < size) {
+      size_t capacity = 2 * (size_ + size) + 64;
+      char* grown = static_cast<char*>(std::realloc(data_, capacity));
+      if (grown == nullptr) throw std::bad_alloc();
+      data_ = grown;
+      capacity_ = capacity;
+    }
+    if (size > 0) std::memcpy(data_ + size_, data, size);
+    size_ += size;
     return *this;
   }
 
-  std::string text_;
+  // A buffer of our own: std::string would have to be compiled into every file that can fail.
+  char* data_{nullptr};
+  size_t size_{0};
+  size_t capacity_{0};
   MessageOstream* ostream_{nullptr};
 };
 
@@ -170,19 +187,20 @@ struct MessageStream::OstreamOverText : MessageOstream {
       std::basic_streambuf<typename Ostream::char_type, typename Ostream::traits_type>;
 
   struct TextBuffer : Streambuf {
-    explicit TextBuffer(std::string* out) : text(out) {}
+    explicit TextBuffer(MessageStream* out) : message(out) {}
     typename Streambuf::int_type overflow(typename Streambuf::int_type c) override {
-      if (c != Streambuf::traits_type::eof()) text->push_back(static_cast<char>(c));
+      char text = static_cast<char>(c);
+      if (c != Streambuf::traits_type::eof()) message->Append(&text, 1);
       return Streambuf::traits_type::not_eof(c);
     }
     std::streamsize xsputn(const char* data, std::streamsize size) override {
-      text->append(data, static_cast<size_t>(size));
+      message->Append(data, static_cast<size_t>(size));
       return size;
     }
-    std::string* text;
+    MessageStream* message;
   };
 
-  explicit OstreamOverText(std::string* text) : buffer(text), stream(&buffer) {
+  explicit OstreamOverText(MessageStream* out) : buffer(out), stream(&buffer) {
     destroy = [](MessageOstream* self) { delete static_cast<OstreamOverText*>(self); };
     put_int = [](MessageOstream* self, long long value) { Of(self) << value; };            // NOLINT
     put_uint = [](MessageOstream* self, unsigned long long value) { Of(self) << value; };  // NOLINT

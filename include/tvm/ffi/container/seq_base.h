@@ -15,20 +15,18 @@ namespace detail {
   ThrowError("IndexError", std::string_view(message));
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowIndexBounds(int64_t index, int64_t size) {
-  MessageStream text;
-  text << "Index " << index << " out of bounds " << size;
-  ThrowError("IndexError", text);
+  ThrowFormatted("IndexError", "Index %lld out of bounds %lld", static_cast<long long>(index),
+                 static_cast<long long>(size));  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowInsertBounds(int64_t index, int64_t size) {
-  MessageStream text;
-  text << "Index " << index << " out of bounds [0, " << size << "]";
-  ThrowError("IndexError", text);
+  ThrowFormatted("IndexError", "Index %lld out of bounds [0, %lld]", static_cast<long long>(index),
+                 static_cast<long long>(size));  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEraseRange(int64_t first, int64_t last,
                                                           int64_t size) {
-  MessageStream text;
-  text << "Erase range [" << first << ", " << last << ") out of bounds " << size;
-  ThrowError("IndexError", text);
+  ThrowFormatted("IndexError", "Erase range [%lld, %lld) out of bounds %lld",
+                 static_cast<long long>(first), static_cast<long long>(last),  // NOLINT(*)
+                 static_cast<long long>(size));                                // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowSequenceError(const char* kind,
                                                              std::string_view message) {

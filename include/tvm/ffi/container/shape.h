@@ -13,9 +13,8 @@ namespace ffi {
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowShapeIndex(int64_t index, size_t size) {
-  MessageStream text;
-  text << "indexing " << index << " on a Shape of size " << size;
-  ThrowError("IndexError", text);
+  ThrowFormatted("IndexError", "indexing %lld on a Shape of size %zu",
+                 static_cast<long long>(index), size);  // NOLINT(*)
 }
 
 }  // namespace detail

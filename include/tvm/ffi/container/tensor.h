@@ -72,9 +72,8 @@ class TensorObj : public Object, public DLTensor {
 namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowDimension(int64_t index, int32_t ndim) {
-  MessageStream text;
-  text << "Index " << index << " out of bounds for tensor with " << ndim << " dimensions";
-  ThrowError("IndexError", text);
+  ThrowFormatted("IndexError", "Index %lld out of bounds for tensor with %d dimensions",
+                 static_cast<long long>(index), ndim);  // NOLINT(*)
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoStrides() {
   ThrowError("InternalError", std::string_view("the tensor has no strides"));
@@ -328,6 +327,13 @@ inline DLTensor* FindDLTensor(const TVMFFIAny* src) {
                               "use Tensor instead"));
 }
 
+template <>
+inline constexpr const char* type_name_v<Tensor> = StaticTypeKey::kTVMFFITensor;
+template <>
+inline constexpr const char* type_name_v<TensorView> = StaticTypeKey::kTVMFFIDLTensorPtr;
+template <>
+inline constexpr const char* type_name_v<DLTensor*> = StaticTypeKey::kTVMFFIDLTensorPtr;
+
 struct DLTensorTraits : TypeTraitsBase {
   static constexpr bool storage_enabled = false;
   static constexpr int32_t field_static_type_index = kTVMFFIDLTensorPtr;
@@ -386,7 +392,7 @@ namespace detail {
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowNoTensor(const TVMFFIAny* arg, int index,
                                                         CallSite site) {
-  ThrowArgumentMismatch(arg, index, site, &TypeTraitsBase::GetMismatchTypeInfo);
+  ThrowTypeMismatch(arg, index, site);
 }
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const DLTensor* ReadTensor(const TVMFFIAny* arg, int index,

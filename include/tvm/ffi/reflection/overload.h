@@ -28,8 +28,7 @@ class OverloadBase : public Object {
 
   FCall call = nullptr;
   FTryCall try_call = nullptr;
-  const TypeTextFunction* names = nullptr;  // as in CallSite
-  int32_t num_parameters = 0;
+  const Signature* signature = nullptr;
 };
 
 // One converted argument on its way into a call.
@@ -81,8 +80,7 @@ class TypedOverload : public OverloadBase {
           static_cast<typename Info::FType*>(nullptr), std::make_index_sequence<Info::num_args>(),
           args, num_args, rv, why);
     };
-    names = SignatureNamesOf<typename Info::FType>::value;
-    num_parameters = static_cast<int32_t>(Info::num_args);
+    signature = SignatureOf<typename Info::FType>::value;
   }
 
  private:
@@ -98,7 +96,7 @@ class TypedOverload : public OverloadBase {
   template <typename R, typename... Args, size_t... I>
   bool TryCall(R (*)(Args...), std::index_sequence<I...>, const AnyView* packed, int32_t num_args,
                Any* rv, Mismatch* why) const {
-    if (num_args != num_parameters) return false;
+    if (num_args != signature->num_parameters) return false;
     [[maybe_unused]] const auto* raw = reinterpret_cast<const TVMFFIAny*>(packed);
     std::tuple<OverloadArgumentOf<Args>...> args;
     bool fits = (LoadOrExplain(&std::get<I>(args), raw + I, static_cast<int>(I), why) && ...);
@@ -163,17 +161,19 @@ class OverloadedFunction {
     overload.try_call(&overload, args.data(), args.size(), nullptr, &why);
     if (why.describe == nullptr) {
       ExplainCall("number of arguments", overload, text);
-      *text << overload.num_parameters << " arguments";
+      *text << overload.signature->num_parameters << " arguments";
       return;
     }
     const auto* arg = reinterpret_cast<const TVMFFIAny*>(args.data()) + why.position;
     ExplainCall("type on argument #" + std::to_string(why.position), overload, text);
-    *text << "`" << overload.names[why.position]() << "` but got `" << why.describe(arg) << "`";
+    *text << "`";
+    PutName(text, overload.signature->names[why.position]);
+    *text << "` but got `" << why.describe(arg) << "`";
   }
   void ExplainCall(const std::string& what, const OverloadBase& overload,
                    MessageStream* text) const {
     *text << "Mismatched " << what << " when calling: `" << name_ << " ";
-    FormatSignature(overload.names, overload.num_parameters, text);
+    FormatSignature(*overload.signature, text);
     *text << "`. Expected ";
   }
 

@@ -31,7 +31,7 @@ namespace detail {
                                                           const TVMFFIByteArray* backtrace) {
   MessageStream message;
   message << before << name << " (" << code << "): " << text;
-  throw MakeError("RuntimeError", message.str(),
+  throw MakeError("RuntimeError", message.view(),
                   std::string_view(backtrace->data, backtrace->size));
 }
 
