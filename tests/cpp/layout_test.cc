@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes and offsets that libraries built with other headers rely on.  Compiling is the test.
 #include <tvm/ffi/cast.h>
+#include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/expected.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
@@ -54,4 +58,22 @@ TEST(ErrorBasesAreInOrder) {
   CHECK_EQ(reinterpret_cast<const char*>(static_cast<std::exception*>(&error)) - base, 0);
   CHECK_EQ(reinterpret_cast<const char*>(static_cast<ObjectRef*>(&error)) - base, 8);
   CHECK_EQ(typeid(Error).name(), std::string("N3tvm3ffi5ErrorE"));
+}
+
+template <typename T>
+std::string MangledName() {
+  return typeid(T).name();
+}
+
+// Functions that take these are linked by names that contain theirs.
+TEST(MangledNames) {
+  CHECK_EQ(MangledName<Array<int>>(), "N3tvm3ffi5ArrayIivEE");
+  CHECK_EQ(MangledName<List<int>>(), "N3tvm3ffi4ListIivEE");
+  CHECK_EQ((MangledName<Map<int, int>>()), "N3tvm3ffi3MapIiivEE");
+  CHECK_EQ((MangledName<Dict<int, int>>()), "N3tvm3ffi4DictIiivEE");
+  CHECK_EQ(MangledName<Optional<Array<int>>>(), "N3tvm3ffi8OptionalINS0_5ArrayIivEEvEE");
+  CHECK_EQ((MangledName<Tuple<int, int>>()), "N3tvm3ffi5TupleIJiiEEE");
+  CHECK_EQ((MangledName<Variant<int, String>>()), "N3tvm3ffi7VariantIJiNS0_6StringEEEE");
+  CHECK_EQ(MangledName<Expected<int>>(), "N3tvm3ffi8ExpectedIiEE");
+  CHECK_EQ(MangledName<TypedFunction<int(int)>>(), "N3tvm3ffi13TypedFunctionIFiiEEE");
 }

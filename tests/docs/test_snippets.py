@@ -86,7 +86,7 @@ def test_readme(tmp_path):
         ),
         encoding="utf-8",
     )
-    assert done(page, tmp_path, LD_LIBRARY_PATH=str(tmp_path)) == ""
+    assert done(page, tmp_path) == ""
 
 
 MODULES = ["tvm_ffi"] + [

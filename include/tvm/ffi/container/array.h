@@ -59,7 +59,7 @@ class ArrayObj : public SeqBaseObj {
     *array = old->unique() ? MoveFrom(capacity, old) : CopyFrom(capacity, old);
   }
 
-  template <typename>
+  template <typename, typename>
   friend class Array;
   template <typename, typename>
   friend class detail::SeqRef;
@@ -71,7 +71,8 @@ inline ObjectPtr<ArrayObj> make_object<ArrayObj>() {
   return ArrayObj::Empty();
 }
 
-template <typename T>
+// The last parameter is always void; it is part of the names that compiled code knows the class by.
+template <typename T, typename = void>
 class Array : public detail::SeqRef<Array<T>, T> {
   using Base = detail::SeqRef<Array<T>, T>;
   static_assert(detail::storage_enabled_v<T>, "Array holds what an Any can hold");
@@ -197,7 +198,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
     }
   }
 
-  template <typename>
+  template <typename, typename>
   friend class Array;
   template <typename, typename>
   friend class detail::SeqRef;

@@ -18,7 +18,8 @@ class DictObj : public MapBaseObj {
 template <>
 inline ObjectPtr<DictObj> make_object<DictObj>() = delete;
 
-template <typename K, typename V>
+// The last parameter is always void; it is part of the names that compiled code knows the class by.
+template <typename K, typename V, typename = void>
 class Dict : public detail::MapRef<Dict<K, V>, K, V> {
   using Base = detail::MapRef<Dict<K, V>, K, V>;
   template <typename KU, typename VU>
@@ -66,7 +67,7 @@ class Dict : public detail::MapRef<Dict<K, V>, K, V> {
     detail::MapUnsafe::InsertInPlace(GetDictObj(), std::move(pair));
   }
 
-  template <typename, typename>
+  template <typename, typename, typename>
   friend class Dict;
   template <typename, typename, typename>
   friend class detail::MapRef;

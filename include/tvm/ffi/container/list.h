@@ -34,13 +34,14 @@ class ListObj : public SeqBaseObj {
   }
 
  private:
-  template <typename>
+  template <typename, typename>
   friend class List;
   template <typename, typename>
   friend class detail::SeqRef;
 };
 
-template <typename T>
+// The last parameter is always void; it is part of the names that compiled code knows the class by.
+template <typename T, typename = void>
 class List : public detail::SeqRef<List<T>, T> {
   using Base = detail::SeqRef<List<T>, T>;
   static_assert(detail::storage_enabled_v<T>, "List holds what an Any can hold");
@@ -99,7 +100,7 @@ class List : public detail::SeqRef<List<T>, T> {
     return GetListObj();
   }
 
-  template <typename>
+  template <typename, typename>
   friend class List;
   template <typename, typename>
   friend class detail::SeqRef;

@@ -22,7 +22,8 @@ class MapObj : public MapBaseObj {
 template <>
 inline ObjectPtr<MapObj> make_object<MapObj>() = delete;
 
-template <typename K, typename V>
+// The last parameter is always void; it is part of the names that compiled code knows the class by.
+template <typename K, typename V, typename = void>
 class Map : public detail::MapRef<Map<K, V>, K, V> {
   using Base = detail::MapRef<Map<K, V>, K, V>;
   template <typename KU, typename VU>
@@ -83,7 +84,7 @@ class Map : public detail::MapRef<Map<K, V>, K, V> {
     detail::MapUnsafe::Insert(&this->data_, std::move(pair));
   }
 
-  template <typename, typename>
+  template <typename, typename, typename>
   friend class Map;
   template <typename, typename, typename>
   friend class detail::MapRef;
