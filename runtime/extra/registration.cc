@@ -12,6 +12,10 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterModuleType();
   RegisterStructuralKey();
   RegisterConversions();
+  RegisterVisitErrorContext();
+  RegisterStructuralVisit();
+  // Hooks
+  RegisterContainerVisits();
   // Functions
   RegisterContainerDevice();
   RegisterDeepCopy();

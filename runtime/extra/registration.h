@@ -12,6 +12,7 @@ void RegisterAutoInit();
 void RegisterBigIntJson();
 void RegisterBigIntType();
 void RegisterContainerDevice();
+void RegisterContainerVisits();
 void RegisterConversions();
 void RegisterDeepCopy();
 void RegisterDescribedTypes();
@@ -29,6 +30,8 @@ void RegisterSequenceFunctions();
 void RegisterStructuralEqual();
 void RegisterStructuralHash();
 void RegisterStructuralKey();
+void RegisterStructuralVisit();
+void RegisterVisitErrorContext();
 
 }  // namespace tvm::ffi::extra
 

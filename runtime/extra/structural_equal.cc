@@ -28,9 +28,6 @@ bool AreEqualLeaves(const Any& lhs, const Any& rhs) {
   return IsLeaf(lhs.type_index()) && AreLeavesEqual(lhs, rhs);
 }
 
-// A path is released step by step on the machine stack.
-constexpr size_t kMaxPathLength = 10000;
-
 [[noreturn]] void ThrowPathTooLong() {
   TVM_FFI_THROW(ValueError) << "the values differ, but deeper than the " << kMaxPathLength
                             << " levels that an access path may have";

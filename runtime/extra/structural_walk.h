@@ -9,6 +9,7 @@
 #include <tvm/ffi/container/map_base.h>
 #include <tvm/ffi/container/seq_base.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/def_region_detail.h>
 #include <tvm/ffi/reflection/accessor.h>
 
 #include <cstddef>
@@ -21,6 +22,8 @@ namespace tvm::ffi::extra {
 
 // Levels of nesting; the same as in recursive comparison.
 inline constexpr size_t kMaxStructuralDepth = size_t{1} << 20;
+// Steps of an access path, which is released step by step on the machine stack.
+inline constexpr size_t kMaxPathLength = 10000;
 
 [[noreturn]] void ThrowTooDeep();
 
@@ -74,26 +77,9 @@ class FieldCursor {
 
 // ---- Definition regions -------------------------------------------------------------------------
 
-// The region in which a child is walked that asks for `requested`.
-inline TVMFFIDefRegionKind NestedRegion(TVMFFIDefRegionKind current,
-                                        TVMFFIDefRegionKind requested) {
-  bool is_kept = current == kTVMFFIDefRegionKindPattern || requested == kTVMFFIDefRegionKindNone;
-  return is_kept ? current : requested;
-}
-
-inline TVMFFIDefRegionKind RegionOfField(const TVMFFIFieldInfo* field) {
-  if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefSimple) != 0) {
-    return kTVMFFIDefRegionKindSimple;
-  }
-  bool is_pattern = (field->flags & kTVMFFIFieldFlagBitMaskSEqHashDefPattern) != 0;
-  return is_pattern ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone;
-}
-
-// The region of an object's content: a Simple region ends at the variables that it defines.
-inline TVMFFIDefRegionKind ContentRegion(TVMFFIDefRegionKind region, TVMFFISEqHashKind kind) {
-  bool ends = kind == kTVMFFISEqHashKindFreeVar && region == kTVMFFIDefRegionKindSimple;
-  return ends ? kTVMFFIDefRegionKindNone : region;
-}
+using detail::ContentRegion;
+using detail::NestedRegion;
+using detail::RegionOfField;
 
 // ---- Values -------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Symbols of libtvm_ffi that published libraries ask for, and those that are not served yet."""
+"""Symbols of libtvm_ffi that published libraries ask for."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ from .rows import ABI
 ASKED_FOR = {
     symbol: sorted(client for client, names in ABI["client_imports"].items() if symbol in names)
     for symbol in sorted(set().union(*ABI["client_imports"].values()))
-}
-
-# What the runtime does not have yet; a line goes when its symbol comes.
-NOT_SERVED_YET = {
-    "_ZN3tvm3ffi17VisitErrorContext15FindAccessPathsERKNS0_9ObjectRefERKS1_b": "access paths",
 }
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nesting as deep as the library allows, where it spends the thread's stack on every level.
 #include <tvm/ffi/extra/json.h>
+#include <tvm/ffi/extra/structural_visit.h>
 
 #include "../runtime/check.h"
 #include "nesting.h"
@@ -55,6 +56,43 @@ TEST(HooksOfStructuralEquality) {
     return equal(lhs.as<HookedObj>()->a, rhs.as<HookedObj>()->a, kTVMFFIDefRegionKindNone, "a");
   };
   HooksNestUntilTheStackIsUsedUp([](const Any& value) { StructuralEqual::Equal(value, value); });
+}
+
+// ---- Structural visits --------------------------------------------------------------------------
+
+constexpr const char* kTooDeep =
+    "ValueError: the value is nested too deep for the stack of this thread, or contains itself";
+
+WalkResult Go(AnyView) { return WalkResult::Advance(); }
+Any InLet(const Any& value) { return Let(value); }
+Any InDict(const Any& value) { return Dict<Any, Any>{{1, value}}; }
+
+void CheckTooDeepToVisit(const Any& value) {
+  CHECK_EQ(Thrown([&] { StructuralWalk<WalkOrder::kPreOrder>(value, Go); }), kTooDeep);
+  CHECK_EQ(Thrown([&] { StructuralWalk<WalkOrder::kPostOrder>(value, Go); }), kTooDeep);
+  auto descend = [](AnyView part, StructuralVisitorObj* visitor) {
+    return visitor->DefaultVisitExpected(part);
+  };
+  CHECK_EQ(Thrown([&] { StructuralVisit(value, descend); }), kTooDeep);
+  Function walk = Function::GetGlobalRequired("ffi.StructuralWalk");
+  CHECK_EQ(Thrown([&] { walk(value, Items{}, Items{}, 0); }), kTooDeep);
+}
+
+TEST(StructuralVisits) {
+  Nested lists(100000, 1, InList), dicts(100000, 1, InDict), lets(100000, 1, InLet);
+  Nested deep(200, 1, InLet), shallow(20, 1, InLet);
+  StructuralWalk<WalkOrder::kPostOrder>(deep.value(), Go);
+  OnSmallStack([&] {
+    for (const Nested* too_deep : {&lists, &dicts, &lets}) CheckTooDeepToVisit(too_deep->value());
+    StructuralWalk<WalkOrder::kPostOrder>(shallow.value(), Go);
+  });
+}
+
+TEST(StructuralVisitsOfCycles) {
+  List<Any> list;
+  list.push_back(list);
+  CheckTooDeepToVisit(list);
+  list.clear();
 }
 
 }  // namespace

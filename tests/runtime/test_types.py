@@ -16,13 +16,9 @@ ABI = json.loads(
 )
 TYPE_KEYS = ABI["type_keys"]
 # The numbers of dynamic types depend on the order of registration.
-# What structural visits and mutations will bring; a strict failure says when it is there.
+# What structural mutation will bring; a strict failure says when it is there.
 NOT_YET = {
-    "ffi.StructuralVisitor",
     "ffi.StructuralMutator",
-    "ffi.VisitErrorContext",
-    "ffi.VisitInterrupt",
-    "__s_visit__",
     "__s_mutate__",
     "__s_maybe_inplace_mutate__",
 }
@@ -139,12 +135,11 @@ def fields_of(info: TypeInfo) -> list[dict[str, Any]]:
 
 def cases(names, missing=NOT_YET):
     """Return test parameters, of which the missing ones must fail."""
-    fails = pytest.mark.xfail(strict=True, reason="structural visits are not there yet")
+    fails = pytest.mark.xfail(strict=True, reason="structural mutation is not there yet")
     return [pytest.param(name, marks=fails if name in missing else ()) for name in names]
 
 
-# Its index is static, so that the type is known before anything is said about it.
-@pytest.mark.parametrize("key", cases(TYPE_KEYS, NOT_YET - {"ffi.VisitInterrupt"}))
+@pytest.mark.parametrize("key", cases(TYPE_KEYS))
 def test_type(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
     if expected["allocated"] == "static":

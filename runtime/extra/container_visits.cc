@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// How structural visits descend into containers: the elements of sequences, the values of maps.
+//
+// Callbacks may change a List or Dict that is being visited, and then it is left open which
+// elements are visited.  Arrays and Maps do not change while the hook holds them.
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/extra/structural_visit.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include "registration.h"
+
+namespace tvm::ffi {
+namespace {
+
+using VisitOutcome = Expected<Optional<VisitInterrupt>>;
+
+VisitOutcome VisitArray(StructuralVisitorObj* visitor, AnyView value) noexcept {
+  Any kept(value);
+  for (const Any& element : *value.as<ArrayObj>()) {
+    TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
+  }
+  return Optional<VisitInterrupt>();
+}
+
+VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
+  Any kept(value);
+  const auto* list = value.as<ListObj>();
+  for (size_t i = 0; i < list->size(); ++i) {
+    Any element = list->begin()[i];  // the list may lose it
+    TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
+  }
+  return Optional<VisitInterrupt>();
+}
+
+VisitOutcome VisitValues(StructuralVisitorObj* visitor, const MapBaseObj* table) {
+  for (const auto& pair : *table) {
+    TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(pair.second));
+  }
+  return Optional<VisitInterrupt>();
+}
+
+VisitOutcome VisitMap(StructuralVisitorObj* visitor, AnyView value) noexcept {
+  Any kept(value);
+  return VisitValues(visitor, value.as<MapObj>());
+}
+
+VisitOutcome VisitDict(StructuralVisitorObj* visitor, AnyView value) noexcept {
+  return detail::CatchAsExpected([&] {
+    return VisitValues(visitor, detail::MapUnsafe::Copy(value.as<DictObj>(), kTVMFFIDict).get());
+  });
+}
+
+}  // namespace
+
+void extra::RegisterContainerVisits() {
+  using reflection::TypeAttrDef;
+  TypeAttrDef<ArrayObj>().native_fn_attr<&VisitArray>(type_attr::kStructuralVisit);
+  TypeAttrDef<ListObj>().native_fn_attr<&VisitList>(type_attr::kStructuralVisit);
+  TypeAttrDef<MapObj>().native_fn_attr<&VisitMap>(type_attr::kStructuralVisit);
+  TypeAttrDef<DictObj>().native_fn_attr<&VisitDict>(type_attr::kStructuralVisit);
+}
+
+}  // namespace tvm::ffi
