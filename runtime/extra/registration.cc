@@ -10,11 +10,13 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterBigIntType();
   RegisterBigIntJson();
   RegisterModuleType();
+  RegisterStructuralVisit();
+  RegisterVisitErrorContext();
+  RegisterStructuralMutate();
   RegisterStructuralKey();
   RegisterConversions();
-  RegisterVisitErrorContext();
-  RegisterStructuralVisit();
   // Hooks
+  RegisterContainerMutations();
   RegisterContainerVisits();
   // Functions
   RegisterContainerDevice();

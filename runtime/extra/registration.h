@@ -12,6 +12,7 @@ void RegisterAutoInit();
 void RegisterBigIntJson();
 void RegisterBigIntType();
 void RegisterContainerDevice();
+void RegisterContainerMutations();
 void RegisterContainerVisits();
 void RegisterConversions();
 void RegisterDeepCopy();
@@ -30,6 +31,7 @@ void RegisterSequenceFunctions();
 void RegisterStructuralEqual();
 void RegisterStructuralHash();
 void RegisterStructuralKey();
+void RegisterStructuralMutate();
 void RegisterStructuralVisit();
 void RegisterVisitErrorContext();
 

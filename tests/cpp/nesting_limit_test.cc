@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nesting as deep as the library allows, where it spends the thread's stack on every level.
 #include <tvm/ffi/extra/json.h>
-#include <tvm/ffi/extra/structural_visit.h>
+#include <tvm/ffi/extra/structural_mutate.h>
 
 #include "../runtime/check.h"
 #include "nesting.h"
@@ -58,7 +58,8 @@ TEST(HooksOfStructuralEquality) {
   HooksNestUntilTheStackIsUsedUp([](const Any& value) { StructuralEqual::Equal(value, value); });
 }
 
-// ---- Structural visits --------------------------------------------------------------------------
+// ---- Structural visits and mutations
+// --------------------------------------------------------------------
 
 constexpr const char* kTooDeep =
     "ValueError: the value is nested too deep for the stack of this thread, or contains itself";
@@ -66,6 +67,18 @@ constexpr const char* kTooDeep =
 WalkResult Go(AnyView) { return WalkResult::Advance(); }
 Any InLet(const Any& value) { return Let(value); }
 Any InDict(const Any& value) { return Dict<Any, Any>{{1, value}}; }
+
+void CheckTooDeepToMutate(const Any& value) {
+  auto keep = [](int64_t part) { return part; };
+  CHECK_EQ(Thrown([&] { StructuralMap<WalkOrder::kPreOrder>(value, keep); }), kTooDeep);
+  CHECK_EQ(Thrown([&] { StructuralMap<WalkOrder::kPostOrder>(value, keep); }), kTooDeep);
+  auto descend = [](AnyView part, StructuralMutatorObj* mutator) {
+    return mutator->DefaultMutateExpected(part);
+  };
+  CHECK_EQ(Thrown([&] { StructuralMutate(value, descend); }), kTooDeep);
+  Function map = Function::GetGlobalRequired("ffi.StructuralMap");
+  CHECK_EQ(Thrown([&] { map(value, Items{}, Items{}, 1); }), kTooDeep);
+}
 
 void CheckTooDeepToVisit(const Any& value) {
   CHECK_EQ(Thrown([&] { StructuralWalk<WalkOrder::kPreOrder>(value, Go); }), kTooDeep);
@@ -78,20 +91,27 @@ void CheckTooDeepToVisit(const Any& value) {
   CHECK_EQ(Thrown([&] { walk(value, Items{}, Items{}, 0); }), kTooDeep);
 }
 
-TEST(StructuralVisits) {
+TEST(StructuralVisitsAndMutations) {
   Nested lists(100000, 1, InList), dicts(100000, 1, InDict), lets(100000, 1, InLet);
   Nested deep(200, 1, InLet), shallow(20, 1, InLet);
+  auto increment = [](int64_t value) { return value + 1; };
   StructuralWalk<WalkOrder::kPostOrder>(deep.value(), Go);
+  StructuralMap<WalkOrder::kPostOrder>(deep.value(), increment);
   OnSmallStack([&] {
-    for (const Nested* too_deep : {&lists, &dicts, &lets}) CheckTooDeepToVisit(too_deep->value());
+    for (const Nested* too_deep : {&lists, &dicts, &lets}) {
+      CheckTooDeepToVisit(too_deep->value());
+      CheckTooDeepToMutate(too_deep->value());
+    }
     StructuralWalk<WalkOrder::kPostOrder>(shallow.value(), Go);
+    StructuralMap<WalkOrder::kPostOrder>(shallow.value(), increment);
   });
 }
 
-TEST(StructuralVisitsOfCycles) {
+TEST(StructuralVisitsAndMutationsOfCycles) {
   List<Any> list;
   list.push_back(list);
   CheckTooDeepToVisit(list);
+  CheckTooDeepToMutate(list);
   list.clear();
 }
 

@@ -16,12 +16,6 @@ ABI = json.loads(
 )
 TYPE_KEYS = ABI["type_keys"]
 # The numbers of dynamic types depend on the order of registration.
-# What structural mutation will bring; a strict failure says when it is there.
-NOT_YET = {
-    "ffi.StructuralMutator",
-    "__s_mutate__",
-    "__s_maybe_inplace_mutate__",
-}
 KEY_OF_INDEX = {entry["type_index"]: key for key, entry in TYPE_KEYS.items()}
 
 # ---- The structs of c_api.h ----------------------------------------------------------------------
@@ -133,13 +127,7 @@ def fields_of(info: TypeInfo) -> list[dict[str, Any]]:
     ]
 
 
-def cases(names, missing=NOT_YET):
-    """Return test parameters, of which the missing ones must fail."""
-    fails = pytest.mark.xfail(strict=True, reason="structural mutation is not there yet")
-    return [pytest.param(name, marks=fails if name in missing else ()) for name in names]
-
-
-@pytest.mark.parametrize("key", cases(TYPE_KEYS))
+@pytest.mark.parametrize("key", TYPE_KEYS)
 def test_type(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
     if expected["allocated"] == "static":
@@ -150,7 +138,7 @@ def test_type(library, key):
     assert ancestors[-1:] == ([expected["parent"]] if expected["parent"] else [])
 
 
-@pytest.mark.parametrize("key", cases(TYPE_KEYS))
+@pytest.mark.parametrize("key", TYPE_KEYS)
 def test_fields_and_methods(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
     assert fields_of(info) == expected["fields"]
@@ -159,7 +147,7 @@ def test_fields_and_methods(library, key):
     assert named == [(method["name"], method["flags"]) for method in expected["methods"]]
 
 
-@pytest.mark.parametrize("key", cases(key for key in TYPE_KEYS if "total_size" in TYPE_KEYS[key]))
+@pytest.mark.parametrize("key", [key for key in TYPE_KEYS if "total_size" in TYPE_KEYS[key]])
 def test_metadata(library, key):
     expected, info = TYPE_KEYS[key], type_info(library, key)
     assert info.metadata, "no metadata"
@@ -169,7 +157,7 @@ def test_metadata(library, key):
     assert bool(metadata.creator) == expected["has_creator"]
 
 
-@pytest.mark.parametrize("name", cases(ABI["type_attrs"]))
+@pytest.mark.parametrize("name", ABI["type_attrs"])
 def test_attributes(library, name):
     """Columns exist right after load; clients remember that one was missing."""
     expected, found = ABI["type_attrs"][name], column(library, name)
@@ -180,8 +168,6 @@ def test_attributes(library, name):
     missing, differing = [], {}
     for index, kind in expected["set_on"].items():
         key = KEY_OF_INDEX[int(index)]
-        if key in NOT_YET:
-            continue
         ours = type_info(library, key).type_index
         if ours >= found.size or found.data[ours].type_index == 0:
             missing.append(key)

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structural mutation: a value with parts of it replaced, found as structural visits find them.
+//
+//   Any result = StructuralMap<WalkOrder::kPostOrder>(std::move(root), [](const Add& add) {
+//     return Simplify(add);
+//   });
+//
+// Objects that others hold are copied before they change; what does not change stays shared.  A
+// container that nobody else holds changes in place.  A mutator is an object with a table of four
+// functions, which are binary contract like those of visitors.
+#ifndef TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
+#define TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_
+
+#include <tvm/ffi/extra/structural_mutate_detail.h>
+
+#include <unordered_map>
+
+namespace tvm {
+namespace ffi {
+
+// ---- Engines ----------------------------------------------------------------------------------
+
+// Keeps what becomes of variables; keys stay alive, so that no other object takes their address.
+class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
+ public:
+  explicit StructuralMapEngineBase(const StructuralMutatorVTable* vtable)
+      : StructuralMutatorObj(vtable) {}
+
+ protected:
+  static TVMFFIAny VarRemapGet(StructuralMutatorObj* self, AnyView var) noexcept {
+    return detail::DispatchRemap([&]() -> Expected<Any> {
+      return static_cast<StructuralMapEngineBase*>(self)->Lookup(detail::RemapKey(var));
+    });
+  }
+  static TVMFFIAny VarRemapSet(StructuralMutatorObj* self, AnyView var, AnyView value) noexcept {
+    return detail::DispatchRemap([&]() -> Expected<Any> {
+      static_cast<StructuralMapEngineBase*>(self)->var_remap_[detail::RemapKey(var)] = Any(value);
+      return Any();
+    });
+  }
+
+ private:
+  Any Lookup(const ObjectRef& var) const {
+    auto found = var_remap_.find(var);
+    return found != var_remap_.end() ? found->second : Any();
+  }
+
+  std::unordered_map<ObjectRef, Any, ObjectPtrHash, ObjectPtrEqual> var_remap_;
+};
+
+// Replaces values by what the first callback that takes them returns, and descends by itself: in
+// pre order into the replacement, in post order before the callback is called.  A callback is
+// (value[, TVMFFIDefRegionKind]) -> anything that an Any holds, Unchanged, or an Expected of those.
+template <typename Parent, WalkOrder order, typename... Callbacks>
+class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
+  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>, "an engine keeps variables");
+  static_assert(sizeof...(Callbacks) > 0, "StructuralMap requires at least one callback");
+
+ public:
+  explicit StructuralMapEngine(Callbacks... callbacks)
+      : Parent(VTable()), callbacks_(std::move(callbacks)...) {}
+
+ private:
+  using Outcome = Expected<UnchangedOr<Any>>;
+
+  static const StructuralMutatorVTable* VTable() {
+    static constexpr StructuralMutatorVTable vtable{&MutateNode<InplaceMode::kDisallow>,
+                                                    &MutateNode<InplaceMode::kAllow>,
+                                                    &Parent::VarRemapGet, &Parent::VarRemapSet};
+    return &vtable;
+  }
+  template <InplaceMode mode>
+  static TVMFFIAny MutateNode(StructuralMutatorObj* self, AnyView value) noexcept {
+    return detail::DispatchMutate(
+        value, [&] { return static_cast<StructuralMapEngine*>(self)->Map(value, mode); });
+  }
+  Outcome Map(AnyView value, InplaceMode mode) {
+    if constexpr (order == WalkOrder::kPreOrder) {
+      return detail::MutateInSequence(
+          value, mode, [&](AnyView node, InplaceMode) { return CallFirst(node); },
+          [&](AnyView node, InplaceMode m) { return detail::DefaultMutate(this, node, m); });
+    } else {
+      return detail::MutateInSequence(
+          value, mode,
+          [&](AnyView node, InplaceMode m) { return detail::DefaultMutate(this, node, m); },
+          [&](AnyView node, InplaceMode) { return CallFirst(node); });
+    }
+  }
+  Outcome CallFirst(AnyView value) {
+    Outcome outcome = UnchangedOr<Any>(Unchanged());
+    auto try_each = [&](Callbacks&... callback) {
+      (void)(TryCallback(callback, value, &outcome) || ...);
+    };
+    std::apply(try_each, callbacks_);
+    return outcome;
+  }
+  template <typename Callback>
+  bool TryCallback(Callback& callback, AnyView value, Outcome* outcome) {
+    using Traits = detail::StructuralCallback<Callback>;
+    static_assert(Traits::Info::num_args <= 2,
+                  "a StructuralMap callback takes (value[, TVMFFIDefRegionKind])");
+    if (!Traits::Accepts(value)) return false;
+    if constexpr (Traits::Info::num_args == 1) {
+      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value)));
+    } else {
+      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value), this->def_region_kind()));
+    }
+    return true;
+  }
+
+  std::tuple<Callbacks...> callbacks_;
+};
+
+// A StructuralMapEngine whose callbacks are Functions, each for a type index.  Those of the first
+// list take (value), those of the second (value, kind of region).
+template <typename Parent, WalkOrder order>
+class TVM_FFI_HIDDEN StructuralMapDynEngine
+    : public StructuralMapEngine<Parent, order, detail::MapTableCallback> {
+ public:
+  StructuralMapDynEngine(const Array<Tuple<int, Function>>& callbacks,
+                         const Array<Tuple<int, Function>>& callbacks_with_region)
+      : StructuralMapEngine<Parent, order, detail::MapTableCallback>(
+            detail::MapTableCallback(callbacks, callbacks_with_region)) {}
+};
+
+// Leaves everything to the first callback that takes the value.  A callback is
+// (value, StructuralMutatorObj*[, InplaceMode]) -> as for StructuralMapEngine; it may also take a
+// Parent*.
+template <typename Parent, typename... Callbacks>
+class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
+  static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>, "an engine keeps variables");
+  static_assert(sizeof...(Callbacks) > 0, "StructuralMutate requires at least one callback");
+
+ public:
+  explicit StructuralMutateEngine(Callbacks... callbacks)
+      : Parent(VTable()), callbacks_(std::move(callbacks)...) {}
+
+ private:
+  using Outcome = Expected<UnchangedOr<Any>>;
+
+  static const StructuralMutatorVTable* VTable() {
+    static constexpr StructuralMutatorVTable vtable{&MutateNode<InplaceMode::kDisallow>,
+                                                    &MutateNode<InplaceMode::kAllow>,
+                                                    &Parent::VarRemapGet, &Parent::VarRemapSet};
+    return &vtable;
+  }
+  template <InplaceMode mode>
+  static TVMFFIAny MutateNode(StructuralMutatorObj* self, AnyView value) noexcept {
+    return detail::DispatchMutate(
+        value, [&] { return static_cast<StructuralMutateEngine*>(self)->CallFirst(value, mode); });
+  }
+  Outcome CallFirst(AnyView value, InplaceMode mode) {
+    Outcome outcome = UnchangedOr<Any>(Unchanged());
+    auto try_each = [&](Callbacks&... callback) {
+      return (TryCallback(callback, value, mode, &outcome) || ...);
+    };
+    if (std::apply(try_each, callbacks_)) return outcome;
+    return detail::DefaultMutate(this, value, mode);
+  }
+  template <typename Callback>
+  bool TryCallback(Callback& callback, AnyView value, InplaceMode mode, Outcome* outcome) {
+    using Traits = detail::StructuralCallback<Callback>;
+    static_assert(
+        Traits::Info::num_args == 2 || Traits::Info::num_args == 3,
+        "a StructuralMutate callback takes (value, StructuralMutatorObj*[, InplaceMode])");
+    if (!Traits::Accepts(value)) return false;
+    Parent* self = this;
+    if constexpr (Traits::Info::num_args == 2) {
+      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value), self));
+    } else {
+      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value), self, mode));
+    }
+    return true;
+  }
+
+  std::tuple<Callbacks...> callbacks_;
+};
+
+// ---- Entry points -----------------------------------------------------------------------------
+
+// `root` with its parts replaced.  Move it in to have containers changed in place that only it
+// holds.
+template <WalkOrder order, typename... Callbacks>
+Expected<Any> StructuralMapExpected(Any root, Callbacks&&... callbacks) {
+  using Engine = StructuralMapEngine<StructuralMapEngineBase, order, std::decay_t<Callbacks>...>;
+  return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
+                            std::move(root));
+}
+template <WalkOrder order, typename... Callbacks>
+Any StructuralMap(Any root, Callbacks&&... callbacks) {
+  return StructuralMapExpected<order>(std::move(root), std::forward<Callbacks>(callbacks)...)
+      .value();
+}
+
+// The same for callbacks that descend themselves.
+template <typename... Callbacks>
+Expected<Any> StructuralMutateExpected(Any root, Callbacks&&... callbacks) {
+  using Engine = StructuralMutateEngine<StructuralMapEngineBase, std::decay_t<Callbacks>...>;
+  return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
+                            std::move(root));
+}
+template <typename... Callbacks>
+Any StructuralMutate(Any root, Callbacks&&... callbacks) {
+  return StructuralMutateExpected(std::move(root), std::forward<Callbacks>(callbacks)...).value();
+}
+
+}  // namespace ffi
+}  // namespace tvm
+
+// ---- For code that descends itself --------------------------------------------------------------
+
+// Returns the error, if there is one, from the enclosing function; `expr` is an Expected.
+#define TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(expr)                                            \
+  do {                                                                                       \
+    auto&& tvm_ffi_mutate_outcome = (expr);                                                  \
+    if (TVM_FFI_PREDICT_FALSE(tvm_ffi_mutate_outcome.is_err())) {                            \
+      return std::forward<decltype(tvm_ffi_mutate_outcome)>(tvm_ffi_mutate_outcome).error(); \
+    }                                                                                        \
+  } while (false)
+
+// Declares `Type Name` with the value of an Expected, or returns its error; a value that is no Type
+// is a TypeError.  Type may be an UnchangedOr.
+#define TVM_FFI_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Expr)                                     \
+  auto Name##_tvm_ffi_outcome = (Expr);                                                         \
+  TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);                                  \
+  if (TVM_FFI_PREDICT_FALSE(!::tvm::ffi::detail::OutcomeHolds<Type>(Name##_tvm_ffi_outcome))) { \
+    return TVM_FFI_UNEXPECTED(TypeError)                                                        \
+           << "structural mutate result does not match the declared type";                      \
+  }                                                                                             \
+  Type Name = ::tvm::ffi::detail::MoveOutOfOutcome<Type>(std::move(Name##_tvm_ffi_outcome))
+
+// The same without the check: the caller knows that the value is a Type.
+#define TVM_FFI_UNSAFE_S_MUTATE_ASSIGN_OR_RETURN(Type, Name, Expr) \
+  auto Name##_tvm_ffi_outcome = (Expr);                            \
+  TVM_FFI_S_MUTATE_MAYBE_EARLY_RETURN(Name##_tvm_ffi_outcome);     \
+  Type Name = ::tvm::ffi::detail::MoveOutOfOutcome<Type>(std::move(Name##_tvm_ffi_outcome))
+
+#endif  // TVM_FFI_EXTRA_STRUCTURAL_MUTATE_H_

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of structural_mutate.h: mutators with their default descent, and what engines are made of.
+#ifndef TVM_FFI_EXTRA_STRUCTURAL_MUTATE_DETAIL_H_
+#define TVM_FFI_EXTRA_STRUCTURAL_MUTATE_DETAIL_H_
+
+#include <tvm/ffi/extra/structural_visit.h>
+#include <tvm/ffi/extra/unchanged_detail.h>
+
+namespace tvm {
+namespace ffi {
+
+// Whether the object that is mutated may be written to; otherwise a copy is.
+enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
+
+class StructuralMutatorObj;
+
+// Results are owned, and Errors on failure.
+struct StructuralMutatorVTable {
+  // The new value, or Unchanged.
+  TVMFFIAny (*mutate)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+  // The same for an object that only the caller holds and that may be written to.
+  TVMFFIAny (*maybe_inplace_mutate)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+  // What var_remap_set was told last about an object, else None.
+  TVMFFIAny (*var_remap_get)(StructuralMutatorObj* mutator, AnyView var) noexcept;
+  // None.
+  TVMFFIAny (*var_remap_set)(StructuralMutatorObj* mutator, AnyView var, AnyView value) noexcept;
+};
+
+// Users derive from it with a table of their own.  Threads: one at a time.
+class StructuralMutatorObj : public Object {
+ public:
+  // Mutates a value as this mutator does it; in place only when that is allowed and nobody else
+  // holds the value.
+  UnchangedOr<Any> Mutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
+    return MutateExpected(value, mode).value();
+  }
+  Expected<UnchangedOr<Any>> MutateExpected(AnyView value,
+                                            InplaceMode mode = InplaceMode::kDisallow);
+  // Mutates with this mutator what the value holds: for the functions of mutators.  What is no
+  // object is returned as it is.
+  Expected<UnchangedOr<Any>> DefaultMutateExpected(AnyView value,
+                                                   InplaceMode mode = InplaceMode::kDisallow);
+
+  // What becomes of a variable, or a shared node, wherever it is met: None when that is not known,
+  // Unchanged when it stays.  TypeError when `var` is no object.
+  Expected<Any> VarRemapGetExpected(AnyView var);
+  Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
+
+  // As for visitors.
+  TVMFFIDefRegionKind def_region_kind() const { return def_region_kind_; }
+  template <typename Callback>
+  decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
+    detail::DefRegionScope scope(&def_region_kind_, kind);
+    return std::forward<Callback>(callback)();
+  }
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO("ffi.StructuralMutator", StructuralMutatorObj, Object);
+
+ protected:
+  explicit StructuralMutatorObj(const StructuralMutatorVTable* vtable) : vtable_(vtable) {}
+  // A copy of only this part would be served by functions that expect the whole.
+  StructuralMutatorObj(const StructuralMutatorObj&) = default;
+  StructuralMutatorObj& operator=(const StructuralMutatorObj&) = default;
+
+ private:
+  const StructuralMutatorVTable* vtable_;
+  TVMFFIDefRegionKind def_region_kind_ = kTVMFFIDefRegionKindNone;
+};
+
+static_assert(sizeof(StructuralMutatorObj) == 40, "read by other libraries");
+
+class StructuralMutator : public ObjectRef {
+ public:
+  explicit StructuralMutator(ObjectPtr<StructuralMutatorObj> mutator)
+      : ObjectRef(ObjectPtr<Object>(std::move(mutator))) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StructuralMutator, ObjectRef, StructuralMutatorObj);
+};
+
+namespace type_attr {
+// How values of a type are mutated: calls mutator->MutateExpected for what they hold.  The second
+// may write to the value, which only its caller holds; a type without it uses the first.
+inline constexpr reflection::AttrKey<
+    reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>>
+    kStructuralMutate{"__s_mutate__"};
+inline constexpr reflection::AttrKey<
+    reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>>
+    kStructuralMaybeInplaceMutate{"__s_maybe_inplace_mutate__"};
+}  // namespace type_attr
+
+namespace detail {
+
+using MutateOutcome = Expected<UnchangedOr<Any>>;
+using FStructuralMutateABI = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+
+// Every value fits: an Error is the failure, 13 is Unchanged.
+inline MutateOutcome TakeMutateOutcome(TVMFFIAny raw) {
+  return ExpectedUnsafe::MoveFromTVMFFIAny<UnchangedOr<Any>>(raw);
+}
+
+// The result of a callback or hook, of whatever type.
+template <typename R>
+MutateOutcome ToMutateOutcome(R result) {
+  if constexpr (is_expected_v<R>) {
+    return TakeMutateOutcome(ExpectedUnsafe::MoveToTVMFFIAny(std::move(result)));
+  } else {
+    return TakeMutateOutcome(AnyUnsafe::MoveAnyToTVMFFIAny(Any(std::move(result))));
+  }
+}
+
+// ---- Hooks ------------------------------------------------------------------------------------
+
+// The hook of a type, or nullptr.
+TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
+  static const TVMFFITypeAttrColumn* const column =
+      FindAttrColumn(type_attr::kStructuralMutate.name);
+  return FindAttr(column, type_index);
+}
+TVM_FFI_HIDDEN inline const TVMFFIAny* FindInplaceHook(int32_t type_index) {
+  static const TVMFFITypeAttrColumn* const column =
+      FindAttrColumn(type_attr::kStructuralMaybeInplaceMutate.name);
+  return FindAttr(column, type_index);
+}
+
+inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
+                                    StructuralMutatorObj* mutator, AnyView value) {
+  if (TVM_FFI_PREDICT_TRUE(hook->type_index == kTVMFFIOpaquePtr)) {
+    return TakeMutateOutcome(reinterpret_cast<FStructuralMutateABI>(hook->v_ptr)(mutator, value));
+  }
+  if (hook->type_index == kTVMFFIFunction) {
+    return ToMutateOutcome(
+        AnyView::CopyFromTVMFFIAny(*hook).cast<Function>().CallExpected<Any>(mutator, value));
+  }
+  return StructuralTypeError(std::string(name) + " must be a direct hook pointer or ffi.Function");
+}
+
+// ---- Fields -----------------------------------------------------------------------------------
+
+// A new object with the same fields.  What the hook returns is written to at the offsets of the
+// original's fields, so that it must be of the same type.
+inline ObjectRef CopyShallowly(AnyView value) {
+  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kShallowCopy.name);
+  const TVMFFIAny* copy = FindAttr(column, value.type_index());
+  if (copy == nullptr || copy->type_index != kTVMFFIFunction) {
+    throw StructuralTypeError("__ffi_shallow_copy__ must be an ffi.Function");
+  }
+  Any result = AnyView::CopyFromTVMFFIAny(*copy).cast<Function>()(value);
+  if (result.type_index() != value.type_index() || result.as<Object>() == value.as<Object>()) {
+    throw StructuralTypeError("__ffi_shallow_copy__ must return a new object of the same type");
+  }
+  return std::move(result).cast<ObjectRef>();
+}
+
+inline void SetChangedField(const ObjectRef& object, const TypeInfo* type,
+                            const TVMFFIFieldInfo* field, const Any& value) {
+  if (field->setter == nullptr) {
+    throw StructuralTypeError("Cannot structurally mutate field `" +
+                              std::string(reflection::detail::TextOf(field->name)) + "` of type `" +
+                              std::string(reflection::detail::TextOf(type->type_key)) +
+                              "` because it does not define a setter");
+  }
+  reflection::FieldSetter set(field);
+  set(object, value);
+}
+
+// Copies the object when the first of its fields changes.
+inline MutateOutcome MutateFields(StructuralMutatorObj* mutator, AnyView value,
+                                  const TypeInfo* type) {
+  ObjectRef copy;
+  MutateOutcome failure = UnchangedOr<Any>(Unchanged());
+  auto mutate_field = [&](const TVMFFIFieldInfo* field) {
+    if ((field->flags & kTVMFFIFieldFlagBitMaskSEqHashIgnore) != 0) return false;
+    Any old = reflection::FieldGetter(field)(value.as<Object>());
+    TVMFFIDefRegionKind region = NestedRegion(mutator->def_region_kind(), RegionOfField(field));
+    MutateOutcome outcome =
+        mutator->WithDefRegionKind(region, [&] { return mutator->MutateExpected(old); });
+    if (outcome.is_err()) {
+      failure = std::move(outcome);
+      return true;
+    }
+    UnchangedOr<Any> result = std::move(outcome).value();
+    if (result.UnchangedOrSameAs(old)) return false;
+    if (!copy.defined()) copy = CopyShallowly(value);
+    SetChangedField(copy, type, field, std::move(result).ValueUnchecked());
+    return false;
+  };
+  mutator->WithDefRegionKind(
+      ContentRegion(mutator->def_region_kind(), StructuralKindOf(type)),
+      [&] { reflection::ForEachFieldInfoWithEarlyStop(type, mutate_field); });
+  if (failure.is_err() || !copy.defined()) return failure;
+  return UnchangedOr<Any>(std::move(copy));
+}
+
+// Variables and shared nodes are mutated once; wherever else they are met, the result is the same.
+// A variable outside of definitions that is not known is a use of one defined elsewhere.
+inline MutateOutcome MutateIdentity(StructuralMutatorObj* mutator, AnyView value,
+                                    const TypeInfo* type) {
+  Expected<Any> known = mutator->VarRemapGetExpected(value);
+  if (known.type_index() != kTVMFFINone) return ToMutateOutcome(std::move(known));
+  bool is_variable = StructuralKindOf(type) == kTVMFFISEqHashKindFreeVar;
+  TVMFFIDefRegionKind region = mutator->def_region_kind();
+  if (is_variable && region == kTVMFFIDefRegionKindNone) return UnchangedOr<Any>(Unchanged());
+  MutateOutcome outcome = MutateFields(mutator, value, type);
+  if (outcome.is_err()) return outcome;
+  // A Simple region takes what the variable's fields mention for uses.  If that changes nothing, a
+  // Pattern region, which takes it for definitions, may still find something to change.
+  const Any& result = ExpectedUnsafe::GetData(outcome);
+  bool is_unchanged = result.type_index() == kTVMFFIUnchanged;
+  if (is_variable && region == kTVMFFIDefRegionKindSimple && is_unchanged) return outcome;
+  Expected<void> stored = mutator->VarRemapSetExpected(value, result);
+  if (stored.is_err()) return std::move(stored).error();
+  return outcome;
+}
+
+inline MutateOutcome MutateObject(StructuralMutatorObj* mutator, AnyView value, InplaceMode mode) {
+  int32_t type_index = value.type_index();
+  if (mode == InplaceMode::kAllow && value.as<Object>()->unique()) {
+    if (const TVMFFIAny* hook = FindInplaceHook(type_index)) {
+      return CallMutateHook(hook, type_attr::kStructuralMaybeInplaceMutate.name, mutator, value);
+    }
+  }
+  if (const TVMFFIAny* hook = FindMutateHook(type_index)) {
+    return CallMutateHook(hook, type_attr::kStructuralMutate.name, mutator, value);
+  }
+  const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
+  TVMFFISEqHashKind kind = StructuralKindOf(type);
+  if (kind == kTVMFFISEqHashKindFreeVar || kind == kTVMFFISEqHashKindDAGNode) {
+    return MutateIdentity(mutator, value, type);
+  }
+  return MutateFields(mutator, value, type);
+}
+
+// StructuralMutatorObj::DefaultMutateExpected, for those who record failures themselves.
+inline MutateOutcome DefaultMutate(StructuralMutatorObj* mutator, AnyView value, InplaceMode mode) {
+  if (value.type_index() < kTVMFFIStaticObjectBegin) return UnchangedOr<Any>(Any(value));
+  return CatchAsExpected([&] { return MutateObject(mutator, value, mode); });
+}
+
+// ---- Parts of engines -------------------------------------------------------------------------
+
+// The mutate function of an engine: errors learn where they were.
+template <typename MutateNode>
+TVMFFIAny DispatchMutate(AnyView value, MutateNode&& mutate_node) noexcept {
+  MutateOutcome outcome = CatchAsExpected(std::forward<MutateNode>(mutate_node));
+  if (TVM_FFI_PREDICT_FALSE(outcome.is_err())) RecordFailedNode(outcome.error(), value);
+  return ExpectedUnsafe::MoveToTVMFFIAny(std::move(outcome));
+}
+
+template <typename Body>
+TVMFFIAny DispatchRemap(Body&& body) noexcept {
+  return ExpectedUnsafe::MoveToTVMFFIAny(CatchAsExpected(std::forward<Body>(body)));
+}
+
+inline ObjectRef RemapKey(AnyView var) {
+  if (var.type_index() < kTVMFFIStaticObjectBegin) {
+    throw StructuralTypeError("Variable-remap key must be an object-backed value");
+  }
+  return var.cast<ObjectRef>();
+}
+
+// second(first(value)), each called with a value and whether it may be written to.
+template <typename First, typename Second>
+MutateOutcome MutateInSequence(AnyView value, InplaceMode mode, First&& first, Second&& second) {
+  MutateOutcome outcome = first(value, mode);
+  if (outcome.is_err()) return outcome;
+  UnchangedOr<Any> between = std::move(outcome).value();
+  if (between.UnchangedOrSameAs(value)) {
+    between = Unchanged();  // or else it is a reference that keeps the value from being unique
+    return second(value, mode);
+  }
+  Any changed = std::move(between).ValueUnchecked();
+  outcome = second(changed, InplaceMode::kAllow);
+  if (outcome.type_index() == kTVMFFIUnchanged) return UnchangedOr<Any>(std::move(changed));
+  return outcome;
+}
+
+inline Expected<Any> MutateRoot(StructuralMutatorObj* mutator, Any root) {
+  MutateOutcome outcome = mutator->MutateExpected(root, InplaceMode::kAllow);
+  if (outcome.type_index() == kTVMFFIUnchanged) return root;
+  return ExpectedUnsafe::MoveFromTVMFFIAny<Any>(
+      ExpectedUnsafe::MoveToTVMFFIAny(std::move(outcome)));
+}
+
+// The callback of StructuralMapDynEngine.
+class TVM_FFI_HIDDEN MapTableCallback {
+ public:
+  MapTableCallback(const Array<Tuple<int, Function>>& callbacks,
+                   const Array<Tuple<int, Function>>& callbacks_with_region) {
+    table_.Add(callbacks, /*takes_more=*/false);
+    table_.Add(callbacks_with_region, /*takes_more=*/true);
+  }
+  Expected<Any> operator()(AnyView value, TVMFFIDefRegionKind region) const {
+    const StructuralCallbackTable::Entry* entry = table_.Find(value);
+    if (entry == nullptr) return Any(Unchanged());
+    if (!entry->takes_more) return entry->function.CallExpected<Any>(value);
+    return entry->function.CallExpected<Any>(value, static_cast<int>(region));
+  }
+
+ private:
+  StructuralCallbackTable table_;
+};
+
+// ---- For macros -------------------------------------------------------------------------------
+
+template <typename T>
+bool OutcomeHolds(const ExpectedBase& outcome) {
+  return AnyUnsafe::CheckAnyStrict<T>(ExpectedUnsafe::GetData(outcome));
+}
+
+template <typename T>
+T MoveOutOfOutcome(ExpectedBase&& outcome) {
+  return AnyUnsafe::MoveFromAnyAfterCheck<T>(
+      AnyUnsafe::MoveTVMFFIAnyRawToAny(ExpectedUnsafe::MoveToTVMFFIAny(std::move(outcome))));
+}
+
+}  // namespace detail
+
+inline Expected<UnchangedOr<Any>> StructuralMutatorObj::MutateExpected(AnyView value,
+                                                                       InplaceMode mode) {
+  if (TVM_FFI_PREDICT_FALSE(detail::IsTooDeep(value))) return detail::NestedTooDeepError();
+  bool may_write = mode == InplaceMode::kAllow && value.type_index() >= kTVMFFIStaticObjectBegin &&
+                   value.as<Object>()->unique();
+  auto mutate = may_write ? vtable_->maybe_inplace_mutate : vtable_->mutate;
+  return detail::TakeMutateOutcome(mutate(this, value));
+}
+
+inline Expected<UnchangedOr<Any>> StructuralMutatorObj::DefaultMutateExpected(AnyView value,
+                                                                              InplaceMode mode) {
+  Expected<UnchangedOr<Any>> outcome = detail::DefaultMutate(this, value, mode);
+  if (TVM_FFI_PREDICT_FALSE(outcome.is_err())) detail::RecordFailedNode(outcome.error(), value);
+  return outcome;
+}
+
+inline Expected<Any> StructuralMutatorObj::VarRemapGetExpected(AnyView var) {
+  return detail::ExpectedUnsafe::MoveFromTVMFFIAny<Any>(vtable_->var_remap_get(this, var));
+}
+
+inline Expected<void> StructuralMutatorObj::VarRemapSetExpected(AnyView var, AnyView value) {
+  Expected<Any> stored =
+      detail::ExpectedUnsafe::MoveFromTVMFFIAny<Any>(vtable_->var_remap_set(this, var, value));
+  if (stored.is_err()) return std::move(stored).error();
+  return Expected<void>();
+}
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_EXTRA_STRUCTURAL_MUTATE_DETAIL_H_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Part of structural_mutate.h: UnchangedOr<T>, the result of mutating a value.
+//
+// "Unchanged" is a type index of its own, so that a value that stays what it is costs no reference,
+// and so that None can be a result.
+#ifndef TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
+#define TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
+
+#include <tvm/ffi/function_detail.h>
+
+namespace tvm {
+namespace ffi {
+
+// Says that a value stays what it is.
+struct Unchanged {
+  operator Any() const;  // NOLINT(*)
+};
+
+template <typename T>
+class UnchangedOr;
+
+namespace detail {
+
+template <typename T>
+inline constexpr bool is_unchanged_or_v = std::is_same_v<T, Unchanged>;
+template <typename T>
+inline constexpr bool is_unchanged_or_v<UnchangedOr<T>> = true;
+
+inline Any MakeUnchanged() {
+  TVMFFIAny data;
+  SetIntPayload(&data, kTVMFFIUnchanged, 0);
+  return AnyUnsafe::MoveTVMFFIAnyToAny(&data);
+}
+
+// Whether an UnchangedOr<T> is made from a U by way of T.
+template <typename T, typename U>
+inline constexpr bool unchanged_or_converts_v =
+    std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, T> &&
+    !is_unchanged_or_v<std::decay_t<U>> && !std::is_base_of_v<Error, std::decay_t<U>> &&
+    !is_expected_v<std::decay_t<U>> && !is_unexpected_v<std::decay_t<U>>;
+
+}  // namespace detail
+
+inline Unchanged::operator Any() const { return detail::MakeUnchanged(); }
+
+template <typename T>
+class UnchangedOr {
+  static_assert(detail::castable_v<T> && (std::is_same_v<T, Any> || TypeTraits<T>::storage_enabled),
+                "UnchangedOr holds what an Any can hold");
+
+ public:
+  UnchangedOr(Unchanged) : data_(detail::MakeUnchanged()) {}  // NOLINT(*)
+  UnchangedOr(T value) : data_(std::move(value)) {}           // NOLINT(*)
+  template <typename U, typename = std::enable_if_t<detail::unchanged_or_converts_v<T, U>>>
+  UnchangedOr(U&& value) : data_(T(std::forward<U>(value))) {}  // NOLINT(*)
+  template <typename U,
+            typename = std::enable_if_t<!std::is_same_v<T, U> &&
+                                        (type_subsumes_v<T, U> || std::is_convertible_v<U, T>)>>
+  UnchangedOr(UnchangedOr<U> other)  // NOLINT(*)
+      : data_(other.IsUnchanged() ? detail::MakeUnchanged()
+                                  : Any(T(std::move(other).ValueUnchecked()))) {}
+
+  bool IsUnchanged() const { return data_.type_index() == kTVMFFIUnchanged; }
+  // Whether the value stays `original`, said or not.
+  bool UnchangedOrSameAs(const T& original) const {
+    if (IsUnchanged()) return true;
+    if constexpr (std::is_same_v<T, Any>) {
+      return data_.same_as(original);
+    } else {
+      return data_.same_as(Any(original));
+    }
+  }
+  T ValueOrUnchanged(T original) && {
+    if (IsUnchanged()) return original;
+    return std::move(*this).ValueUnchecked();
+  }
+  // Only for one that is not unchanged.
+  T ValueUnchecked() && { return detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(data_)); }
+  // The value, or another UnchangedOr, if it already is a U: nothing, or a TypeError, when not.
+  template <typename U>
+  std::optional<U> as() && {
+    if (!detail::AnyUnsafe::CheckAnyStrict<U>(data_)) return std::nullopt;
+    return detail::AnyUnsafe::MoveFromAnyAfterCheck<U>(std::move(data_));
+  }
+  template <typename U>
+  U as_or_throw() && {
+    if (!detail::AnyUnsafe::CheckAnyStrict<U>(data_)) {
+      detail::ThrowCannotTreat(detail::AnyUnsafe::GetMismatchTypeInfo<U>(data_),
+                               detail::Type2Str<U>::v());
+    }
+    return detail::AnyUnsafe::MoveFromAnyAfterCheck<U>(std::move(data_));
+  }
+
+ private:
+  // Takes a value that is known to fit.
+  struct Checked {};
+  UnchangedOr(Checked, Any data) : data_(std::move(data)) {}
+
+  Any data_;
+  template <typename, typename>
+  friend struct TypeTraits;
+};
+
+static_assert(sizeof(UnchangedOr<Any>) == sizeof(TVMFFIAny), "one Any");
+
+template <typename T, typename U>
+inline constexpr bool type_subsumes_v<UnchangedOr<T>, UnchangedOr<U>> = type_subsumes_v<T, U>;
+
+// A result type only: no cast makes a T of something else.
+template <typename T>
+struct TypeTraits<UnchangedOr<T>> : TypeTraitsBase {
+  using Self = UnchangedOr<T>;
+
+  static void CopyToAnyView(const Self& src, TVMFFIAny* result) {
+    detail::CopyPayload(result, *detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src.data_));
+  }
+  static void MoveToAny(Self src, TVMFFIAny* result) {
+    *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(src.data_));
+  }
+  static bool CheckAnyStrict(const TVMFFIAny* src) {
+    if (src->type_index == kTVMFFIUnchanged) return true;
+    if constexpr (std::is_same_v<T, Any>) {
+      return src->type_index != kTVMFFIError;
+    } else {
+      return TypeTraits<T>::CheckAnyStrict(src);
+    }
+  }
+  static Self CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    return Self(typename Self::Checked(), Any(AnyView::CopyFromTVMFFIAny(*src)));
+  }
+  static Self MoveFromAnyAfterCheck(TVMFFIAny* src) {
+    return Self(typename Self::Checked(), detail::AnyUnsafe::MoveTVMFFIAnyToAny(src));
+  }
+  static std::string TypeStr() { return "UnchangedOr<" + detail::Type2Str<T>::v() + ">"; }
+  static std::string TypeSchema() {
+    return "{\"type\":\"UnchangedOr\",\"args\":[" + detail::TypeSchema<T>::v() + "]}";
+  }
+};
+
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_EXTRA_UNCHANGED_DETAIL_H_
