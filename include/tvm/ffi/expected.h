@@ -138,11 +138,16 @@ class Expected : public detail::ExpectedBase {
   }
 
  private:
+  // Takes a value that is known to be a T or an Error.
+  struct Checked {};
+  Expected(Checked, Any data) : ExpectedBase(std::move(data)) {}
+
   template <typename U>
   static Any Convert(Expected<U>&& other) {
     if (other.is_err()) return Any(std::move(other).error());
     return Any(T(std::move(other).value()));
   }
+  friend struct detail::ExpectedUnsafe;
 };
 
 template <>
@@ -154,6 +159,11 @@ class Expected<void> : public detail::ExpectedBase {
   Expected(Unexpected<E> error)
       : ExpectedBase(Any(Error(std::move(error).error()))) {}  // NOLINT(*)
   void value() const { ThrowIfError(); }
+
+ private:
+  struct Checked {};
+  Expected(Checked, Any data) : ExpectedBase(std::move(data)) {}
+  friend struct detail::ExpectedUnsafe;
 };
 
 namespace detail {
@@ -162,9 +172,7 @@ struct ExpectedUnsafe {
   // `data` must hold a T or an Error.
   template <typename T>
   static Expected<T> MoveFromTVMFFIAny(TVMFFIAny data) {
-    Expected<T> result(Error(UnsafeInit{}));
-    result.data_ = AnyUnsafe::MoveTVMFFIAnyRawToAny(data);
-    return result;
+    return Expected<T>(typename Expected<T>::Checked(), AnyUnsafe::MoveTVMFFIAnyRawToAny(data));
   }
   static TVMFFIAny MoveToTVMFFIAny(ExpectedBase&& expected) {
     return AnyUnsafe::MoveAnyToTVMFFIAny(std::move(expected.data_));
