@@ -559,6 +559,24 @@ DATACLASS_ROWS = (
     row("content of an object", left("make_point"), right("check_point"), left("check_point")),
 )
 
+VISIT_ROWS = (
+    row("visit", left("make_visited_tree"), right("walk_tree"), left("walk_tree")),
+    row(
+        "mutation",
+        left("make_visited_tree"),
+        right("map_tree"),
+        left("check_mapped_tree"),
+    ),
+    row(
+        "failed visit",
+        left("make_splits"),
+        right("fail_in_splits", raises=True),
+        left("check_failed_visit"),
+    ),
+    row("visitor", left("make_visitor"), right("visit_own_tree"), left("check_visitor")),
+    row("mutator", left("make_mutator"), right("mutate_own_tree")),
+)
+
 ROWS = (
     *MAP_ROWS,
     *SEQUENCE_ROWS,
@@ -573,6 +591,7 @@ ROWS = (
     *MODULE_ROWS,
     *JSON_ROWS,
     *DATACLASS_ROWS,
+    *VISIT_ROWS,
 )
 
 # They have to go wrong: what they do would be noticed in other rows as well.
