@@ -14,24 +14,29 @@
 namespace tvm::ffi {
 namespace {
 
+using detail::CatchAsExpected;
 using VisitOutcome = Expected<Optional<VisitInterrupt>>;
 
 VisitOutcome VisitArray(StructuralVisitorObj* visitor, AnyView value) noexcept {
   Any kept(value);
-  for (const Any& element : *value.as<ArrayObj>()) {
-    TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
-  }
-  return Optional<VisitInterrupt>();
+  return CatchAsExpected([&]() -> VisitOutcome {
+    for (const Any& element : *value.as<ArrayObj>()) {
+      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
+    }
+    return Optional<VisitInterrupt>();
+  });
 }
 
 VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
   Any kept(value);
-  const auto* list = value.as<ListObj>();
-  for (size_t i = 0; i < list->size(); ++i) {
-    Any element = list->begin()[i];  // the list may lose it
-    TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
-  }
-  return Optional<VisitInterrupt>();
+  return CatchAsExpected([&]() -> VisitOutcome {
+    const auto* list = value.as<ListObj>();
+    for (size_t i = 0; i < list->size(); ++i) {
+      Any element = list->begin()[i];  // the list may lose it
+      TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
+    }
+    return Optional<VisitInterrupt>();
+  });
 }
 
 VisitOutcome VisitValues(StructuralVisitorObj* visitor, const MapBaseObj* table) {
@@ -43,11 +48,11 @@ VisitOutcome VisitValues(StructuralVisitorObj* visitor, const MapBaseObj* table)
 
 VisitOutcome VisitMap(StructuralVisitorObj* visitor, AnyView value) noexcept {
   Any kept(value);
-  return VisitValues(visitor, value.as<MapObj>());
+  return CatchAsExpected([&] { return VisitValues(visitor, value.as<MapObj>()); });
 }
 
 VisitOutcome VisitDict(StructuralVisitorObj* visitor, AnyView value) noexcept {
-  return detail::CatchAsExpected([&] {
+  return CatchAsExpected([&] {
     return VisitValues(visitor, detail::MapUnsafe::Copy(value.as<DictObj>(), kTVMFFIDict).get());
   });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every request for memory fails once: the services report it and lose nothing (under
 // AddressSanitizer a lost block is a failure).
-//
-// Linked statically with --wrap=malloc, so that requests of the library pass through here.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -11,43 +9,7 @@
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include <cstdlib>
-#include <new>
-
-#include "../runtime/check.h"
-
-namespace {
-
-constexpr int kNever = -1;
-int requests_until_failure = kNever;
-bool stays_exhausted = false;
-bool has_failed = false;
-
-bool FailsNow() {
-  if (requests_until_failure == kNever) return false;
-  if (requests_until_failure > 0) {
-    --requests_until_failure;
-    return false;
-  }
-  has_failed = true;
-  if (!stays_exhausted) requests_until_failure = kNever;
-  return true;
-}
-
-}  // namespace
-
-extern "C" void* __real_malloc(size_t size);
-extern "C" void* __wrap_malloc(size_t size) { return FailsNow() ? nullptr : __real_malloc(size); }
-
-// Not inline: the compiler would see malloc's memory given to delete.
-#define NOINLINE __attribute__((noinline))
-NOINLINE void* operator new(size_t size) {
-  void* space = FailsNow() ? nullptr : __real_malloc(size);
-  if (space == nullptr) throw std::bad_alloc();
-  return space;
-}
-NOINLINE void operator delete(void* space) noexcept { std::free(space); }
-NOINLINE void operator delete(void* space, size_t) noexcept { std::free(space); }
+#include "failing_memory.h"
 
 namespace {
 
@@ -119,34 +81,9 @@ class Sample {
   Any value;
 };
 
-// Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails; then its answer
-// must be `true`.
 template <typename Call>
 void CheckEveryRequest(const char* what, Call call) {
-  int alive = NodeObj::alive;
-  for (bool stays : {false, true}) {
-    for (int n = 0;; ++n) {
-      has_failed = false;
-      stays_exhausted = stays;
-      requests_until_failure = n;
-      bool answer = false;
-      bool has_thrown = false;
-      try {
-        answer = call();
-      } catch (const std::bad_alloc&) {
-        has_thrown = true;
-      } catch (const Error& error) {
-        requests_until_failure = kNever;
-        has_thrown = error.kind() == "MemoryError";
-      }
-      requests_until_failure = kNever;
-      if (has_thrown != has_failed || answer == has_thrown || NodeObj::alive != alive) {
-        check::Fail(__FILE__, __LINE__, std::string(what) + ", request " + std::to_string(n));
-        return;
-      }
-      if (!has_failed) break;
-    }
-  }
+  CheckEveryRequest(what, &NodeObj::alive, call);
 }
 
 TEST(Repr) {

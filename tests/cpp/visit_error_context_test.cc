@@ -98,6 +98,13 @@ TEST(AnotherContextIsKeptBehind) {
   CHECK_EQ(x.use_count(), 2);
 }
 
+// The runtime has one for when there is no memory for another, which all threads share.
+TEST(MemoryErrorsStayAsTheyAre) {
+  Error error("MemoryError", "out of memory", "");
+  detail::UpdateVisitErrorContext(error, Type(1));
+  CHECK(!error.extra_context().has_value());
+}
+
 TEST(MacrosRecordAndRethrow) {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");

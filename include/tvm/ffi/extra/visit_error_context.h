@@ -56,8 +56,10 @@ TVM_FFI_FAILURE_ inline VisitErrorContext MakeVisitErrorContext(const ObjectRef&
   return VisitErrorContext(std::move(context));
 }
 
-// Appends `node` to the error's context; an error without one gets it.
+// Appends `node` to the error's context; an error without one gets it.  The runtime's MemoryError
+// stays as it is: all threads may share one object.
 TVM_FFI_FAILURE_ inline void UpdateVisitErrorContext(Error& error, const ObjectRef& node) {
+  if (error.kind() == "MemoryError") return;
   Optional<VisitErrorContext> existing = VisitErrorContext::TryGetFromError(error);
   if (existing.has_value()) {
     (*existing)->reverse_visit_pattern.push_back(node);
