@@ -43,6 +43,8 @@ TEST(ArrayCopiesOnWrite) {
   b.resize(3);
   CHECK_EQ(Text(b), "9 1 2 ");
   CHECK_EQ(Text(Array<int>(b.rbegin(), b.rend())), "2 1 9 ");
+  CHECK(Array<int>().rbegin() == Array<int>().rend());
+  CHECK(List<int>().rbegin() == List<int>().rend());
 }
 
 TEST(MapKeepsTheObjectWhenNothingChanges) {

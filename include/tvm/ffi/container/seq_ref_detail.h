@@ -28,8 +28,8 @@ class SeqRef : public ObjectRef {
 
   iterator begin() const { return iterator(First()); }
   iterator end() const { return iterator(First() + size()); }
-  reverse_iterator rbegin() const { return reverse_iterator(First() + size() - 1); }
-  reverse_iterator rend() const { return reverse_iterator(First() - 1); }
+  reverse_iterator rbegin() const { return reverse_iterator(Before(First() + size())); }
+  reverse_iterator rend() const { return reverse_iterator(Before(First())); }
   size_t size() const { return seq() != nullptr ? seq()->size() : 0; }
   size_t capacity() const { return seq() != nullptr ? seq()->capacity() : 0; }
   bool empty() const { return size() == 0; }
@@ -112,6 +112,10 @@ class SeqRef : public ObjectRef {
   using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
   const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
+  // As an address: there is no element before the first, nor any array in an empty sequence.
+  static const Any* Before(const Any* item) {
+    return reinterpret_cast<const Any*>(reinterpret_cast<uintptr_t>(item) - sizeof(Item));
+  }
   const SeqBaseObj* Readable() const {
     if (TVM_FFI_PREDICT_FALSE(seq() == nullptr)) ThrowNull("IndexError", "index");
     return seq();
