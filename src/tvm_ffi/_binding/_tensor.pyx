@@ -6,6 +6,9 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._content cimport (
+    copy_content, is_compact, new_tensor_of_content, view_content,
+)
 from tvm_ffi._binding._convert cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, pack_object,
 )
@@ -35,6 +38,10 @@ cdef class Tensor(CObject):
     -----
     A tensor that native code lends to a Python callback (`DLTensor*`) has no handle and is valid
     during the callback only; using it later raises ValueError.
+
+    A tensor in CPU memory travels in a pickle as its content, which protocol 5 can keep out of the
+    pickle; it arrives without gaps between elements, and read-only if it was.  ``copy.copy`` and
+    ``copy.deepcopy`` copy the content, as for NumPy arrays.
     """
 
     @property
@@ -189,10 +196,56 @@ cdef class Tensor(CObject):
             managed.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
         return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
 
+    def __reduce_ex__(self, protocol):
+        tensor = _description(self)
+        # Memory that is lent for a call may be gone when the pickle is written.
+        if self.chandle != NULL and is_compact(tensor):
+            content = view_content(tensor, self, _is_read_only(self))
+        else:
+            content = copy_content(tensor)
+        if protocol >= 5:
+            from pickle import PickleBuffer
+
+            content = PickleBuffer(content)
+        else:
+            content = bytes(content)
+        dtype = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
+        return _tensor_of_content, (content, self.shape, dtype, self.readonly)
+
+    def __reduce__(self):
+        return self.__reduce_ex__(2)
+
+    def __copy__(self):
+        tensor = _description(self)
+        return wrap_tensor(new_tensor_of_content(
+            copy_content(tensor), self.shape, tensor.dtype, _is_read_only(self)))
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
     def __repr__(self):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+
+
+def _tensor_of_content(content, shape, dtype, bint is_read_only):
+    """Return the tensor that a pickle describes.
+
+    Parameters
+    ----------
+    content : bytes-like
+        The elements in row-major order; the tensor takes the memory over where it can.
+    shape : iterable of int
+        Extents.
+    dtype : tuple of int
+        Type code, bits, lanes.
+    is_read_only : bool
+        Whether the tensor forbids writing.
+    """
+    cdef _abi.DLDataType cdtype
+    cdtype.code, cdtype.bits, cdtype.lanes = dtype
+    return wrap_tensor(new_tensor_of_content(content, tuple(shape), cdtype, is_read_only))
 
 
 # Devices whose memory the CPU can address, and NumPy's letters for our type codes.
