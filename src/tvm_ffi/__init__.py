@@ -10,7 +10,7 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
-from . import core
+from . import core, serialization
 from ._convert import convert
 from ._dtype import (
     bfloat16,
@@ -43,7 +43,7 @@ from ._dtype import (
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
 from .container import Array, Dict, List, Map
-from .core import Device, DLDeviceType, Function, Object, Tensor, convert_func
+from .core import CAny, CContainerBase, Device, DLDeviceType, Function, Object, Tensor, convert_func
 from .error import register_error
 from .module import Module, load_module
 from .registry import (
@@ -86,6 +86,7 @@ __all__ = [
     "register_global_func",
     "register_object",
     "remove_global_func",
+    "serialization",
     "use_raw_stream",
     "use_torch_stream",
 ]

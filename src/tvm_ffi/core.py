@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 # _library first: what is loaded later needs the C ABI's symbols.  The other two are imported for
 # their rows in the tables of conversions.
 from ._binding import _library, _numpy, _scalar
+from ._binding._any import CAny
+from ._binding._any import to_py_class_value as _to_py_class_value
 from ._binding._container import CContainerBase
 from ._binding._device import Device, DLDeviceType
 from ._binding._device import get_current_stream as _env_get_current_stream
@@ -30,6 +32,8 @@ from ._binding._reflection import register_type_attr as _register_type_attr
 from ._binding._tensor import Tensor
 from ._binding._tensor import dlpack_version as __dlpack_version__
 from ._binding._tensor import set_tensor_class as _set_class_tensor
+from .registry import _register as _register_global_func
+from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
@@ -39,6 +43,7 @@ __all__ = [
     "ERROR_TYPE_TO_NAME",
     "KWARGS",
     "MISSING",
+    "CAny",
     "CContainerBase",
     "CObject",
     "DLDeviceType",

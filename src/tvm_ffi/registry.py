@@ -12,11 +12,13 @@ from ._binding._object import type_key_to_index
 if TYPE_CHECKING:
     from typing import Literal
 
+    from .container import Array
     from .core import Function
 
 __all__ = [
     "get_global_func",
     "get_global_func_metadata",
+    "get_registered_type_keys",
     "init_ffi_api",
     "list_global_func_names",
     "register_global_func",
@@ -87,8 +89,8 @@ def register_global_func(
     return lambda decorated: _register(func_name, decorated, override)
 
 
-def _register(name: str, f: Callable[..., Any], override: bool) -> Function:
-    function = convert_func(f)
+def _register(name: str, pyfunc: Callable[..., Any], override: bool) -> Function:
+    function = convert_func(pyfunc)
     set_global_func(name, function, override)
     return function
 
@@ -117,6 +119,12 @@ def get_global_func_metadata(name: str) -> dict[str, Any]:
     text = _call("ffi.GetGlobalFuncMetadata", name)
     metadata: dict[str, Any] = json.loads(text) if text else {}
     return metadata
+
+
+def get_registered_type_keys() -> Array:
+    """Return the keys of all native types that are registered, in order of their indices."""
+    keys: Array = _call("ffi.GetRegisteredTypeKeys")
+    return keys
 
 
 def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:

@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 import tvm_ffi
-from tvm_ffi import registry
+from tvm_ffi import core, registry
 
 
 @pytest.fixture
@@ -160,6 +160,20 @@ def test_metadata(register):
     assert tvm_ffi.get_global_func_metadata("test.f") == {}
     with pytest.raises(RuntimeError, match=r"test\.none"):
         tvm_ffi.get_global_func_metadata("test.none")
+
+
+def test_registered_types_are_listed():
+    keys = registry.get_registered_type_keys()
+    assert isinstance(keys, tvm_ffi.Array)
+    assert {"ffi.Object", "ffi.Array", "ffi.Module"} <= set(keys)
+
+
+def test_names_of_the_table_in_core(register):
+    core._register_global_func("test.core", lambda: 5, False)
+    assert core._get_global_func("test.core", False)() == 5
+    assert core._get_global_func("test.none", True) is None
+    with pytest.raises(RuntimeError, match=r"test\.core"):
+        core._register_global_func("test.core", lambda: 6, override=False)
 
 
 # ---- init_ffi_api ------------------------------------------------------------------------------
