@@ -45,7 +45,7 @@ from ._version import __version__, __version_tuple__
 from .container import Array, Dict, List, Map
 from .core import CAny, CContainerBase, Device, DLDeviceType, Function, Object, Tensor, convert_func
 from .error import register_error
-from .module import Module, load_module
+from .module import Module, load_module, system_lib
 from .registry import (
     get_global_func,
     get_global_func_metadata,
@@ -87,6 +87,7 @@ __all__ = [
     "register_object",
     "remove_global_func",
     "serialization",
+    "system_lib",
     "use_raw_stream",
     "use_torch_stream",
 ]

@@ -11,6 +11,7 @@ from typing import Any, Callable
 from ._binding._function import Function, find_global_func
 from ._binding._object import CObject, Object, register_class
 from ._binding._reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
+from ._binding._signature import signature_of_metadata
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
 
@@ -89,6 +90,7 @@ class TypeMethod:
         function.__qualname__ = f"{cls.__qualname__}.{self.name}"
         function.__module__ = cls.__module__
         function.__doc__ = self.doc
+        function.__signature__ = signature_of_metadata(self.metadata)
         return staticmethod(function) if self.is_static else function
 
 

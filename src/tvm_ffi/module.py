@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import os
 from enum import IntEnum
-from typing import Any
+from typing import Any, Callable
 
 from . import _ffi_api
 from ._binding._function import Function
+from ._binding._note import NativeReference, note_of, set_note
 from ._binding._object import Object, register_class, type_key_to_index
+from ._binding._origin import set_module_origin
+from ._binding._reflection import FieldGetter, type_facts
+from .container import Array
 
-__all__ = ["Module", "ModulePropertyMask", "load_module"]
+__all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
 class ModulePropertyMask(IntEnum):
@@ -26,12 +30,16 @@ class Module(Object):
     """Named functions from one source, such as a shared library.
 
     ``module.f``, ``module["f"]`` and ``module.get_function("f")`` are the same function;
-    ``module(...)`` calls the function named `entry_name`.  Made by `load_module`.
+    ``module(...)`` calls the function named `entry_name`.  Made by `load_module` or `system_lib`.
 
     Notes
     -----
     A function keeps its module alive, and a loaded library stays mapped for the life of the
     process: whatever its functions return may outlive both.
+
+    A module travels in a pickle as the path of its file, so the other process needs the same file
+    there; imported modules travel along when they are not those that the file itself brings.
+    Copies are the module itself.
     """
 
     __slots__ = ("__dict__",)
@@ -44,6 +52,17 @@ class Module(Object):
     def kind(self) -> str:
         """Kind of the module, ``"library"`` for shared libraries."""
         return str(_ffi_api.ModuleGetKind(self))
+
+    @property
+    def imports_(self) -> Array:
+        """Modules that this one imports; they can be asked for functions through it."""
+        imported: Array = _get_imports(self)
+        return imported
+
+    @property
+    def imports(self) -> Array:
+        """The same as `imports_`."""
+        return self.imports_
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function of the module.
@@ -63,7 +82,7 @@ class Module(Object):
         function: Function | None = _ffi_api.ModuleGetFunction(self, name, query_imports)
         if function is None:
             raise AttributeError(f"Module has no function '{name}'")
-        function.__name__ = name
+        set_module_origin(function, self, name, query_imports)
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
@@ -105,6 +124,11 @@ class Module(Object):
         source: str = _ffi_api.ModuleInspectSource(self, fmt)
         return source
 
+    def get_write_formats(self) -> Array:
+        """Return the formats that `write_to_file` knows; none for shared libraries."""
+        formats: Array = _ffi_api.ModuleGetWriteFormats(self)
+        return formats
+
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file; RuntimeError where its kind cannot."""
         _ffi_api.ModuleWriteToFile(self, file_name, fmt)
@@ -143,6 +167,78 @@ class Module(Object):
         """Call the function named `entry_name`."""
         return self.get_function(self.entry_name)(*args)
 
+    def __reduce__(self) -> Any:
+        return _reduce(self)
+
+    def __copy__(self) -> Module:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Module:
+        return self
+
+
+# ---- where modules and functions come from -------------------------------------------------------
+
+
+class _Source:
+    """How another process finds a module; the note about native modules that were loaded here."""
+
+    __slots__ = ("imports", "load", "place")
+
+    def __init__(self, load: Callable[[str], Module], place: str, imports: list[int]) -> None:
+        self.load = load
+        self.place = place  # the argument of `load`
+        self.imports = imports  # addresses of what the module imported when it was loaded
+
+
+# Modules that were loaded, by `load` and `place`; some have died.
+_loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
+
+
+def _remember(module: Module, load: Callable[[str], Module], place: str) -> Module:
+    """Note where a module was loaded from."""
+    if note_of(module) is None:
+        reference = set_note(module, _Source(load, place, _addresses(module.imports)))
+        if _find_loaded(load, place) is None:
+            _loaded[load, place] = reference
+    return module
+
+
+def _find_loaded(load: Callable[[str], Module], place: str) -> Module | None:
+    """Return the first module that was loaded like this and is still there."""
+    reference = _loaded.get((load, place))
+    return None if reference is None else reference()
+
+
+def _addresses(modules: Array) -> list[int]:
+    return [module.__chandle__() for module in modules]
+
+
+def _reduce(module: Module) -> Any:
+    imports = module.imports  # ValueError for an empty wrapper
+    source: _Source | None = note_of(module)
+    if source is None:
+        raise TypeError(
+            f"cannot pickle a module of kind {module.kind!r} that was not loaded by load_module "
+            "or system_lib: nothing says where another process finds it"
+        )
+    changed = _addresses(imports) != source.imports
+    return _find_again, (source.load, source.place, list(imports) if changed else None)
+
+
+def _find_again(load: Callable[[str], Module], place: str, imports: list[Module] | None) -> Module:
+    """Return the module that a pickle describes: one that is loaded already, or a new one."""
+    if imports is None:
+        known = _find_loaded(load, place)
+        if known is not None and _addresses(known.imports) == note_of(known).imports:
+            return known
+        return load(place)
+    module = load(place)
+    module.clear_imports()
+    for imported in imports:
+        module.import_module(imported)
+    return module
+
 
 def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) -> Module:
     """Load a module from a file.
@@ -160,12 +256,37 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
     """
-    module: Module = _ffi_api.ModuleLoadFromFile(os.fspath(path))
+    file = os.fspath(path)
+    module: Module = _ffi_api.ModuleLoadFromFile(file)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
-    return module
+    # A name without a slash was searched for, and will be again.
+    has_folder = os.sep in file
+    place = os.path.abspath(file) if has_folder else file  # noqa: PTH100  (pathlib loads slowly)
+    return _remember(module, load_module, place)
 
 
-_index = type_key_to_index("ffi.Module")
-assert _index is not None  # one of the built-in types
-register_class(_index, Module)
+def system_lib(symbol_prefix: str = "") -> Module:
+    """Return the module of functions that are linked into the process.
+
+    Parameters
+    ----------
+    symbol_prefix : str
+        Prefix of the symbols that make up the module; each prefix has one module.
+    """
+    module: Module = _ffi_api.SystemLib(symbol_prefix)
+    return _remember(module, system_lib, symbol_prefix)
+
+
+def _register() -> FieldGetter:
+    """Let `Module` stand for its native type; return what reads a module's imports."""
+    index = type_key_to_index("ffi.Module")
+    assert index is not None  # one of the built-in types
+    register_class(index, Module)
+    getter: FieldGetter = next(
+        field["getter"] for field in type_facts(index)["fields"] if field["name"] == "imports_"
+    )
+    return getter
+
+
+_get_imports = _register()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import textwrap
 import threading
@@ -291,6 +292,18 @@ def test_callback_may_release_itself(kernels):
     assert kernels.call_kept() == "done"
 
 
+def test_callable_written_in_c_may_release_itself(kernels):
+    """What the call needs of the callable is used until it returns."""
+
+    def forget(value):
+        kernels.forget()
+        gc.collect()
+        return value
+
+    kernels.keep(functools.partial(forget, "kept until the end"))
+    assert kernels.call_kept() == "kept until the end"
+
+
 # ---- threads -----------------------------------------------------------------------------------
 
 
@@ -388,6 +401,39 @@ def test_callback_after_the_interpreter_is_gone_is_an_error(run_python):
     assert first.startswith("at exit: ")
     assert "interpreter" in first
     assert second == "released"
+
+
+def test_registered_function_after_the_interpreter_is_gone_is_an_error(run_python):
+    result = run_python(
+        textwrap.dedent("""
+            import sys, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            kernels.keep_object(tvm_ffi.register_global_func("late", lambda: print("too late")))
+            kernels.call_at_exit()
+        """)
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    first, second = result.stdout.splitlines()
+    assert first.startswith("at exit: cannot call a Python function: the interpreter has shut down")
+    assert second == "released"
+
+
+def test_functions_can_be_called_by_exit_handlers(run_python):
+    """These run before the interpreter goes; threads of native code may still be busy."""
+    result = run_python(
+        textwrap.dedent("""
+            import atexit, sys, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            def report(text, *, end=""):
+                print(text + end)
+            atexit.register(kernels.call_on_thread, report, "from a native thread")
+            atexit.register(tvm_ffi.convert_func(report), "with a name", end="!")
+            kernels.keep_object(lambda: None)
+            kernels.call_for_ever()
+        """)
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.splitlines() == ["with a name!", "from a native thread"]
 
 
 def test_callbacks_on_a_native_thread_do_not_disturb_the_shutdown(run_python):

@@ -36,6 +36,7 @@ NOT_NEEDED = {
     "tempfile",
     "shutil",
     "json",
+    "pathlib",
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import gc
-import pickle
 import shutil
 
 import numpy as np
@@ -62,14 +61,14 @@ def test_properties(kernels):
 
 def test_library_has_no_source_and_cannot_be_written(kernels, tmp_path):
     assert kernels.inspect_source() == ""
+    assert list(kernels.get_write_formats()) == []
     with pytest.raises(RuntimeError, match="library"):
         kernels.write_to_file(str(tmp_path / "out.so"))
 
 
-@pytest.mark.parametrize("use", [pickle.dumps, copy.deepcopy], ids=["pickle", "deepcopy"])
-def test_modules_cannot_be_pickled_or_copied(kernels, use):
-    with pytest.raises(TypeError, match="Module"):
-        use(kernels)
+def test_copies_of_a_module_are_the_module(kernels):
+    for use in (copy.copy, copy.deepcopy):
+        assert use(kernels) is kernels
 
 
 def test_modules_cannot_be_constructed():
@@ -101,6 +100,37 @@ def test_imported_functions_are_found_on_request(kernel_library, tmp_path):
     with pytest.raises(RuntimeError, match="cycl|import"):
         other.import_module(module)
     module.clear_imports()
+
+
+def test_imports_are_listed_in_order(kernel_library, tmp_path):
+    module = load_module(kernel_library, keep_module_alive=False)
+    assert list(module.imports) == []
+    others = []
+    for name in ("first.so", "second.so"):
+        shutil.copy(kernel_library, tmp_path / name)
+        others.append(load_module(tmp_path / name, keep_module_alive=False))
+        module.import_module(others[-1])
+    for imports in (module.imports, module.imports_):
+        assert isinstance(imports, tvm_ffi.Array)
+        assert list(imports) == others
+    module.clear_imports()
+    assert len(module.imports_) == 0
+
+
+def test_imports_of_a_module_cannot_be_set(kernels):
+    for name in ("imports", "imports_"):
+        with pytest.raises(AttributeError):
+            setattr(kernels, name, [])
+
+
+def test_system_library_is_one_module_per_prefix():
+    one, same, other = (tvm_ffi.system_lib(prefix) for prefix in ("test_a_", "test_a_", "test_b_"))
+    assert one == same
+    assert one != other
+    assert one.kind == "library"
+    assert tvm_ffi.system_lib() == tvm_ffi.system_lib("")
+    with pytest.raises(AttributeError, match="Module has no function 'missing'"):
+        one.missing  # noqa: B018
 
 
 # ---- paths -------------------------------------------------------------------------------------

@@ -202,6 +202,12 @@ def test_methods(pair):
     assert obj.first == 60
 
 
+def test_methods_have_signatures(pair):
+    assert str(inspect.signature(pair.sum)) == "(_0: 'test.python.Pair', /) -> 'float'"
+    assert str(inspect.signature(pair(1, 2.0).scale)) == "(_1: 'int', /) -> 'None'"
+    assert str(inspect.signature(pair.zero)) == "() -> 'int'"
+
+
 def test_documentation_comes_with_the_type(pair):
     assert pair.__doc__ == "Two numbers."
     assert pair.first.__doc__ == "The integer."
@@ -361,14 +367,29 @@ def test_sentinels_print_their_names():
     assert repr(KWARGS) == "<KWARGS>"
 
 
-def test_weak_references_and_pickling(pair):
+def test_weak_references(pair):
     obj = pair(1, 2.0)
     reference = weakref.ref(obj)
-    with pytest.raises(TypeError, match="cannot pickle 'Pair' object"):
-        pickle.dumps(obj)
     del obj
     gc.collect()
     assert reference() is None
+
+
+def test_objects_travel_in_pickles(record, pair):
+    """By reference to the class, which pickle finds under the name it has in a module."""
+    record.__module__, record.__qualname__ = __name__, "_record_of_the_test"
+    globals()["_record_of_the_test"] = record
+    try:
+        made = pickle.loads(pickle.dumps(record("text", 3, c=5)))
+    finally:
+        del globals()["_record_of_the_test"]
+    assert type(made) is record
+    assert (made.a, made.b, made.c) == (3, "text", 5)
+
+
+def test_object_that_cannot_be_made_without_arguments_does_not_travel(pair):
+    with pytest.raises(TypeError, match=r"Type `test\.python\.Pair` does not support ToJSONGraph"):
+        pickle.dumps(pair(1, 2.0))
 
 
 def test_type_info(pair):

@@ -145,7 +145,9 @@ def test_exported_buffer_keeps_the_tensor_alive():
     assert alive() is None
 
 
-@pytest.mark.parametrize("make", [bytes, lambda b: memoryview(b).toreadonly()], ids=["bytes", "view"])
+@pytest.mark.parametrize(
+    "make", [bytes, lambda b: memoryview(b).toreadonly()], ids=["bytes", "view"]
+)
 def test_read_only_buffer_is_copied_for_a_writable_tensor(make):
     buffers = []
     text = pickle.dumps(from_dlpack(np.arange(8)), 5, buffer_callback=buffers.append)
@@ -262,7 +264,6 @@ def test_lent_tensor_travels_by_its_content_of_that_moment(kernels):
     def receive(lent):
         texts.append(pickle.dumps(lent, 5, buffer_callback=buffers.append))
         texts.append(pickle.dumps(lent, 4))
-        return None
 
     kernels.call_with_lent(receive, array)
     array[:] = 0

@@ -3,12 +3,16 @@
 
 A callback runs on whatever thread the caller is on, takes the GIL, and hands exceptions to native
 code as errors.  Up to a few arguments are converted on the stack.
+
+The native object is made here and not by the runtime: native code reaches the callable in one jump,
+and Python can tell its own callables from other functions (`callable_of`).
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
@@ -22,12 +26,34 @@ from tvm_ffi._binding._text cimport text_of
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyObject_Vectorcall(
         PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
     PyTypeObject PyLong_Type
 
 cdef enum:
     MAX_STACK_ARGS = 8  # more than these go to the heap
+
+
+# The native object of a Python callable.
+cdef struct _CallbackObject:
+    _abi.TVMFFIObject header
+    _abi.TVMFFIFunctionCell cell
+    PyObject* callable  # owned
+
+
+cdef void _delete_callback(void* self, int flags) noexcept nogil:
+    cdef _CallbackObject* callback = <_CallbackObject*>self
+    if flags & _abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
+        release_python_object(callback.callable)
+    if flags & _abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
+        free(callback)
+
+
+cdef PyObject* callable_of(_abi.TVMFFIObjectHandle function) noexcept:
+    if function != NULL and (<_abi.TVMFFIObject*>function).deleter == _delete_callback:
+        return (<_CallbackObject*>function).callable
+    return NULL
 
 
 cdef object _argument_to_python(const _abi.TVMFFIAny* view):
@@ -71,13 +97,19 @@ cdef inline int _pack_answer(PyObject* answer, _abi.TVMFFIAny* result) noexcept:
 
 cdef int _run_callback(
     PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
-    PyObject** values,
+    PyObject** values, PyObject* names,
 ) except -1:
-    """Call with the arguments as Python objects, which `values` has room for."""
+    """Call with the arguments as Python objects, which `values` has room for.
+
+    `names` are those of the last arguments; NULL: all are positional.
+    """
+    cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
     cdef bint has_lent_tensors = False
     cdef PyObject* answer = NULL
     cdef int code = -1
+    if names != NULL:
+        num_positional -= <int32_t>PyTuple_GET_SIZE(names)
     try:
         while num_values < num_args:
             value = _argument_to_python(&args[num_values])
@@ -85,7 +117,7 @@ cdef int _run_callback(
             values[num_values] = <PyObject*>value
             has_lent_tensors |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
             num_values += 1
-        answer = PyObject_Vectorcall(function, values, <size_t>num_args, NULL)
+        answer = PyObject_Vectorcall(function, values, <size_t>num_positional, names)
         if answer != NULL:
             code = _pack_answer(answer, result)
             Py_XDECREF(answer)
@@ -106,19 +138,20 @@ cdef int _run_callback(
 
 
 cdef int _run_callback_on_heap(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    PyObject* names,
 ) except -1:
     cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
     if values == NULL:
         raise MemoryError()
     try:
-        return _run_callback(function, args, num_args, result, values)
+        return _run_callback(function, args, num_args, result, values, names)
     finally:
         PyMem_Free(values)
 
 
 cdef int _callback(
-    void* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+    void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
 ) noexcept nogil:
     """The native function of every Python callable; runs on any thread."""
     if not can_enter_python():
@@ -126,28 +159,46 @@ cdef int _callback(
             b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
         return -1
     with gil:
-        return _enter_callback(<PyObject*>function, args, num_args, result)
+        return enter_callback((<_CallbackObject*>self).callable, args, num_args, result, NULL)
 
 
-cdef int _enter_callback(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+cdef int enter_callback(
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    PyObject* names,
+) noexcept:
+    cdef int code
+    Py_INCREF(<object>function)  # what it calls may drop the last native reference
+    code = _run_guarded(function, args, num_args, result, names)
+    Py_XDECREF(function)
+    return code
+
+
+cdef inline int _run_guarded(
+    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    PyObject* names,
 ) noexcept:
     cdef PyObject* values[MAX_STACK_ARGS]
     try:
         if num_args > MAX_STACK_ARGS:
-            return _run_callback_on_heap(function, args, num_args, result)
-        return _run_callback(function, args, num_args, result, values)
+            return _run_callback_on_heap(function, args, num_args, result, names)
+        return _run_callback(function, args, num_args, result, values, names)
     except BaseException as error:
         return raise_to_native(error)
 
 
 cdef int new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
+    cdef _CallbackObject* callback = <_CallbackObject*>malloc(sizeof(_CallbackObject))
+    if callback == NULL:
+        raise MemoryError()
+    callback.header.combined_ref_count = _abi.TVM_FFI_REF_COUNT_INITIAL
+    callback.header.type_index = _abi.kTVMFFIFunction
+    callback.header.__padding = 0
+    callback.header.deleter = _delete_callback
+    callback.cell.safe_call = _callback
+    callback.cell.cpp_call = NULL
     Py_INCREF(function)
-    if _abi.TVMFFIFunctionCreate(
-        <void*>function, _callback, release_python_object, out
-    ) != 0:
-        release_python_object(<void*>function)
-        check(-1)
+    callback.callable = <PyObject*>function
+    out[0] = callback
     return 0
 
 

@@ -11,6 +11,8 @@ ctypedef PyObject* (*Vectorcall)(
 cdef class Function(CObject):
     cdef Vectorcall vectorcall  # at a fixed offset, which the type announces to the interpreter
     cdef bint releases_gil
+    # Where the function was found: name of a global function, `_origin.ModuleOrigin`, or None.
+    cdef object origin
     cdef dict __dict__
 
 

@@ -15,7 +15,7 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._callback cimport new_callback
+from tvm_ffi._binding._callback cimport callable_of, enter_callback, new_callback
 from tvm_ffi._binding._convert cimport (
     CallState, Packer, PackerTable, begin_call, choose_packer, find_packer, make_object,
     pack_object, packer_table, release_temporaries,
@@ -25,6 +25,7 @@ from tvm_ffi._binding._error cimport (
 )
 from tvm_ffi._binding._interpreter cimport release_python_object
 from tvm_ffi._binding._loan cimport LoanPool, loan_pool
+from tvm_ffi._binding._note cimport note_of
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding._scalar cimport pack_int
 from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
@@ -33,7 +34,7 @@ from tvm_ffi._binding._vectorcall cimport (
     PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
 )
 
-from tvm_ffi._binding._object import register_class, set_printer
+from tvm_ffi._binding._object import register_class, set_object_functions
 
 cdef extern from "Python.h":
     ctypedef struct PyThreadState:
@@ -118,12 +119,15 @@ cdef inline PyObject* _unpack_result(_abi.TVMFFIAny* result, CallState* state) n
 
 
 cdef inline int _invoke(
-    Function function, _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
+    Function function, _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    PyObject* names,
 ) noexcept:
     cdef _abi.TVMFFIObjectHandle handle = function.chandle
     cdef _abi.TVMFFISafeCallType safe_call = _abi.TVMFFIFunctionGetCellPtr(handle).safe_call
     cdef PyThreadState* thread
     cdef int code
+    if names != NULL:  # a Python callable, as _call_unusual has seen to it
+        return enter_callback(callable_of(handle), args, num_args, result, names)
     if not function.releases_gil:
         return safe_call(handle, args, num_args, result)
     thread = PyEval_SaveThread()
@@ -134,7 +138,7 @@ cdef inline int _invoke(
 
 cdef int _invoke_in_environment(
     Function function, _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
-    CallState* state,
+    CallState* state, PyObject* names,
 ) noexcept:
     """Call with the stream and the allocator of the arguments' framework; restore both after."""
     cdef _abi.DLPackManagedTensorAllocator allocator = state.exchange_api.managed_tensor_allocator
@@ -148,7 +152,7 @@ cdef int _invoke_in_environment(
             return -1
     if allocator != NULL:
         _abi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, &previous_allocator)
-    code = _invoke(function, args, num_args, result)
+    code = _invoke(function, args, num_args, result, names)
     if allocator != NULL:
         _abi.TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator, 0, NULL)
     if state.stream_device_type != 0:
@@ -158,8 +162,8 @@ cdef int _invoke_in_environment(
 
 
 cdef inline PyObject* _call_with_buffers(
-    Function function, PyObject* const* values, int32_t num_args, _abi.TVMFFIAny* args,
-    _abi.TVMFFIObject** temporaries,
+    Function function, PyObject* const* values, int32_t num_args, PyObject* names,
+    _abi.TVMFFIAny* args, _abi.TVMFFIObject** temporaries,
 ) noexcept:
     cdef CallState state
     cdef _abi.TVMFFIAny result
@@ -169,16 +173,16 @@ cdef inline PyObject* _call_with_buffers(
     begin_call(&state, temporaries)
     for i in range(num_args):
         if _pack_argument(values[i], &args[i], &state) != 0:
-            _explain_argument(function, i)
+            _explain_argument(function, i, num_args, names)
             _release_after_failure(&state)
             return NULL
     result.type_index = _abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
     if state.exchange_api == NULL:
-        code = _invoke(function, args, num_args, &result)
+        code = _invoke(function, args, num_args, &result, names)
     else:
-        code = _invoke_in_environment(function, args, num_args, &result, &state)
+        code = _invoke_in_environment(function, args, num_args, &result, &state, names)
     if code == 0:
         answer = _unpack_result(&result, &state)
     else:
@@ -209,7 +213,7 @@ cdef PyObject* _call_without_arguments(Function function) noexcept:
     result.type_index = _abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
-    code = _invoke(function, NULL, 0, &result)
+    code = _invoke(function, NULL, 0, &result, NULL)
     if code != 0:
         raise_from_native(code)
         return NULL
@@ -229,27 +233,36 @@ cdef PyObject* _call(
         return _call_unusual(function, values, num_args, kwnames)
     if num_args == 0:
         return _call_without_arguments(function)
-    return _call_with_buffers(function, values, <int32_t>num_args, args, temporaries)
+    return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries)
 
 
 cdef PyObject* _call_unusual(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
-    """Calls with many arguments, and those that cannot be made at all."""
+    """Calls with names or with many arguments, and those that cannot be made at all.
+
+    Names reach Python callables only: there the interpreter binds them, with its own texts for
+    what is missing, unknown or given twice.  Native functions do not know names.
+    """
     cdef _abi.TVMFFIAny* args
     cdef _abi.TVMFFIObject** temporaries
     cdef PyObject* answer = NULL
-    if kwnames != NULL and PyTuple_GET_SIZE(kwnames) != 0:
+    if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
+        kwnames = NULL
+    if kwnames != NULL and callable_of(function.chandle) == NULL:
         keyword = <object>PyTuple_GET_ITEM(kwnames, 0)
         set_exception(TypeError(f"__call__() got an unexpected keyword argument '{keyword}'"))
         return NULL
     if function.chandle == NULL:
         set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
         return NULL
+    if kwnames != NULL:
+        num_args += PyTuple_GET_SIZE(kwnames)
     args = <_abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(_abi.TVMFFIAny) + 1)
     temporaries = <_abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
-        answer = _call_with_buffers(function, values, <int32_t>num_args, args, temporaries)
+        answer = _call_with_buffers(
+            function, values, <int32_t>num_args, kwnames, args, temporaries)
     else:
         PyErr_NoMemory()
     PyMem_Free(args)
@@ -263,12 +276,20 @@ cdef PyObject* _call_unusual(
 cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
 
 
-cdef int _explain_argument(Function function, int32_t position) noexcept:
+cdef int _explain_argument(
+    Function function, int32_t position, int32_t num_args, PyObject* names
+) noexcept:
     """Say in the exception that is set which argument of which function it is about."""
+    cdef int32_t first_named = num_args
     try:
         check(-2)  # turns the exception that is set into one we can catch
     except BaseException as error:
-        where = f"argument #{position} when calling `{_display_name(function)}`"
+        which = f"#{position}"
+        if names != NULL:
+            first_named -= <int32_t>PyTuple_GET_SIZE(names)
+        if position >= first_named:
+            which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
+        where = f"argument {which} when calling `{_display_name(function)}`"
         traceback = without_binding_frames(error.__traceback__)
         if type(error) in _PLAIN_ERRORS:
             explained = type(error)(f"Cannot pass {where}: {error}")
@@ -293,7 +314,11 @@ cdef class Function(CObject):
     """A function that any language can call.
 
     Calling it converts the arguments, runs the native code with the GIL released (see
-    `release_gil`), and converts the result; keyword arguments are not accepted.
+    `release_gil`), and converts the result.  Keyword arguments are for Python callables: libraries
+    do not say how their parameters are called.
+
+    ``__name__``, ``__doc__`` and ``inspect.signature`` give those of the Python callable, or what
+    the library says about the function.
 
     Raises
     ------
@@ -306,15 +331,19 @@ cdef class Function(CObject):
     Notes
     -----
     Made by `get_global_func`, `convert`, or the functions of a module.
+
+    A function travels in a pickle as its name in the global table, as its module's file and its
+    name there, or as the Python callable it stands for; others cannot be pickled.  Copies are the
+    function itself.
     """
 
     def __cinit__(self):
         self.vectorcall = _call
         self.releases_gil = _releases_gil_by_default
 
-    def __call__(self, *args):
+    def __call__(self, *args, **kwargs):
         # Reached through `Function.__call__` only: calls of an instance take the pointer above.
-        return PyVectorcall_Call(self, args, NULL)
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
 
     @property
     def release_gil(self) -> bool:
@@ -355,8 +384,40 @@ cdef class Function(CObject):
         return _new_extern_function(
             "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, _call_mlir_packed)
 
+    def __getattr__(self, str name):
+        # Reached for what neither the instance nor the class has.
+        value = None
+        if name == "__name__":
+            value = _name_of(self)
+        elif name == "__signature__" and type(self).__call__ is Function.__call__:
+            value = _signature_of(self)
+        if value is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return value
+
+    @property
+    def __doc__(self):
+        """Documentation of the Python callable, or what the library says."""
+        assigned = vars(self).get("__doc__")
+        return _doc_of(self) if assigned is None else assigned
+
+    @__doc__.setter
+    def __doc__(self, value):
+        vars(self)["__doc__"] = value
+
     def __repr__(self):
         return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
+
+    def __reduce__(self):
+        if type(self) in (Function, Method):
+            return _reduce(self)
+        return _function_of_class, (type(self), _plain(self), vars(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
 
 
 cdef class Method(Function):
@@ -371,6 +432,118 @@ cdef Function new_method(_abi.TVMFFIObjectHandle function, bint is_static):
     _abi.TVMFFIObjectIncRef(function)
     method.chandle = function
     return method
+
+
+# ---- what a function says about itself -----------------------------------------------------
+
+cdef object _callable_of(Function function):
+    """The Python callable behind a function, or None."""
+    cdef PyObject* callable = callable_of(function.chandle)
+    return None if callable == NULL else <object>callable
+
+
+cdef bint _is_registered(Function function, str name) except -1:
+    """Whether the global function of this name is (still) this one."""
+    return function == find_global_func(name)
+
+
+cdef object _origin_of(Function function):
+    """Where this wrapper or another one of the function was found, or None."""
+    if function.origin is None:
+        function.origin = note_of(function)
+    return function.origin
+
+
+cdef object _name_of(Function function):
+    origin = _origin_of(function)
+    if origin is not None:
+        return origin if isinstance(origin, str) else origin.name
+    name = getattr(_callable_of(function), "__name__", None)
+    return name if isinstance(name, str) else None
+
+
+cdef object _doc_of(Function function):
+    callable = _callable_of(function)
+    if callable is not None:
+        return getattr(callable, "__doc__", None)
+    origin = _origin_of(function)
+    # The table of global functions keeps documentation, but has no way to ask for it.
+    return None if origin is None or isinstance(origin, str) else origin.doc()
+
+
+cdef object _signature_of(Function function):
+    callable, origin = _callable_of(function), _origin_of(function)
+    from tvm_ffi._binding._signature import signature_of_callable, signature_of_metadata_text
+
+    if callable is not None:
+        return signature_of_callable(callable)
+    if origin is None:
+        return None
+    if not isinstance(origin, str):
+        return signature_of_metadata_text(origin.metadata())
+    if not _is_registered(function, origin):
+        return None
+    return signature_of_metadata_text(find_global_func("ffi.GetGlobalFuncMetadata")(origin))
+
+
+cdef object _reduce(Function function):
+    """How pickle makes the function again, on a machine that has the same libraries."""
+    handle_of(function)  # an empty one has nothing to send
+    callable, origin = _callable_of(function), _origin_of(function)
+    if origin is None and callable is None:
+        origin = _find_global_name(function)
+    if isinstance(origin, str):
+        if _is_registered(function, origin):
+            return _function_named, (origin,)
+        if callable is None:
+            raise TypeError(
+                f"cannot pickle this function: it was the global function `{origin}`, which is "
+                "now another one or removed")
+    elif origin is not None:
+        return origin.reduce()
+    if callable is None:
+        raise TypeError(
+            "cannot pickle this function: only global functions, functions of a module and Python "
+            "callables can be found again in another process")
+    return convert_func, (callable,)
+
+
+cdef object _find_global_name(Function function):
+    """The name under which a function is registered, or None; asks for every name there is."""
+    names = find_global_func("ffi.FunctionListGlobalNamesFunctor")()
+    for i in range(names(-1)):
+        name = names(i)
+        if _is_registered(function, name):
+            return name
+    return None
+
+
+def _function_named(str name):
+    """Return the global function that a pickle names."""
+    function = find_global_func(name)
+    if function is None:
+        raise ValueError(
+            f"Cannot find global function {name}: a pickle names it, and this process has not "
+            "registered it; import what registers it first")
+    return function
+
+
+cdef Function _plain(Function function):
+    """The function without what a subclass adds."""
+    cdef Function plain = Function.__new__(Function)
+    plain.chandle = handle_of(function)
+    _abi.TVMFFIObjectIncRef(plain.chandle)
+    plain.origin = function.origin
+    return plain
+
+
+def _function_of_class(cls, Function function not None, dict attributes):
+    """Return the function as an instance of a subclass, which a pickle names."""
+    cdef Function made = cls.__new__(cls)
+    made.__move_handle_from__(_plain(function))
+    made.origin = function.origin
+    vars(made).update(attributes)
+    return made
 
 
 # ---- functions from an address -------------------------------------------------------------
@@ -454,8 +627,8 @@ def find_global_func(name: str):
     check(_abi.TVMFFIFunctionGetGlobal(&view, &handle))
     if handle == NULL:
         return None
-    function = wrap_object(handle)
-    function.__name__ = name
+    cdef Function function = wrap_object(handle)
+    function.origin = name
     return function
 
 
@@ -465,6 +638,8 @@ def set_global_func(name: str, Function function not None, bint override) -> Non
     cdef _abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(_abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+    if function.origin is None:
+        function.origin = name
 
 
 def _install():
@@ -474,7 +649,11 @@ def _install():
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
     register_class(_abi.kTVMFFIFunction, Function)
-    set_printer(find_global_func("ffi.ReprPrint"))
+    set_object_functions(
+        find_global_func("ffi.ReprPrint"),
+        find_global_func("ffi.ToJSONGraphString"),
+        find_global_func("ffi.FromJSONGraphString"),
+    )
 
 
 _install()

@@ -19,8 +19,10 @@ cdef list _class_by_index = []
 # Indices whose class is that of an ancestor.
 cdef set _inheriting = set()
 
-# Turns an object into text; the module of functions sets it.
-cdef object _print_object = None
+# Functions of the runtime that the classes below need; the module of functions sets them.
+cdef object _print_object = None      # text of an object
+cdef object _to_graph_text = None     # JSON text of an object and all it refers to
+cdef object _from_graph_text = None   # and back
 
 
 @cython.freelist(32)
@@ -100,7 +102,28 @@ cdef class CObject:
             return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
     def __reduce__(self):
-        raise TypeError(f"cannot pickle {type(self).__name__!r} object")
+        return _new_empty, (type(self),), self.__getstate__()
+
+    def __getstate__(self):
+        """Return ``{"handle": text}`` with the object as JSON; None as text when it is empty.
+
+        A class whose instances have a ``__dict__`` adds it under that name.
+        """
+        state = {"handle": None if self.chandle == NULL else str(_to_graph_text(self, None))}
+        attributes = getattr(self, "__dict__", None)
+        if attributes:
+            state["__dict__"] = attributes
+        return state
+
+    def __setstate__(self, state):
+        """Make this wrapper hold the object that `state` describes."""
+        text = state["handle"]
+        if text is None:
+            self.__move_handle_from__(CObject.__new__(CObject))
+        else:
+            self.__init_handle_by_constructor__(_from_graph_text, text)
+        if "__dict__" in state:
+            vars(self).update(state["__dict__"])
 
 
 class _ObjectMeta(ABCMeta):
@@ -146,6 +169,14 @@ cdef class OpaquePyObject(CObject):
         cdef void* value = _abi.TVMFFIOpaqueObjectGetCellPtr(handle_of(self)).handle
         return <object>value
 
+    def __reduce__(self):
+        return opaque_object, (self.pyobject(),)
+
+
+def _new_empty(cls):
+    """Return a wrapper that holds nothing; what a pickle says goes into it."""
+    return cls.__new__(cls)
+
 
 cdef _abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
     if obj.chandle == NULL:
@@ -163,10 +194,22 @@ cdef int new_opaque(object value, _abi.TVMFFIObjectHandle* out) except -1:
     return 0
 
 
-def set_printer(function) -> None:
-    """Let `function` turn objects into text for ``repr``."""
-    global _print_object
-    _print_object = function
+def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
+    """Set the functions that ``repr`` and pickling use.
+
+    Parameters
+    ----------
+    to_text : callable
+        Returns the text of an object.
+    to_graph_text : callable
+        Returns the JSON text of an object and of metadata, which is None.
+    from_graph_text : callable
+        Returns the object of such a text.
+    """
+    global _print_object, _to_graph_text, _from_graph_text
+    _print_object = to_text
+    _to_graph_text = to_graph_text
+    _from_graph_text = from_graph_text
 
 
 def live_object_count() -> int:

@@ -175,3 +175,20 @@ static int ReturnText(const char* text, TVMFFIAny* result) {
 KERNEL(_doc_echo) { return ReturnText("Return the argument.", result); }
 
 KERNEL(_metadata_echo) { return ReturnText("{\"type_schema\": \"{}\", \"cost\": 3}", result); }
+
+/* clamp(x, low, high): described in full, as the macros of the C++ headers do it. */
+KERNEL(clamp) {
+  double value = args[0].v_float64;
+  *result = args[value < args[1].v_float64 ? 1 : value > args[2].v_float64 ? 2 : 0];
+  return 0;
+}
+
+KERNEL(_doc_clamp) { return ReturnText("Return x, or the bound it lies beyond.", result); }
+
+KERNEL(_metadata_clamp) {
+  return ReturnText(
+      "{\"type_schema\": \"{\\\"type\\\":\\\"ffi.Function\\\",\\\"named_args\\\":{\\\"return\\\":"
+      "[{\\\"type\\\":\\\"float\\\"}],\\\"params\\\":[{\\\"type\\\":\\\"float\\\"},"
+      "{\\\"type\\\":\\\"float\\\"},{\\\"type\\\":\\\"float\\\"}]}}\"}",
+      result);
+}

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of modules: what the library says about them, and how another process finds them.
+
+Only the name is kept with a function; everything else is asked for when somebody wants to know.
+"""
+
+from tvm_ffi._binding._function cimport Function
+from tvm_ffi._binding._note cimport NativeReference, set_note
+from tvm_ffi._binding._object cimport CObject
+
+from tvm_ffi._binding._function import find_global_func
+
+
+cdef class ModuleOrigin(NativeReference):
+    """A function's module, which is not kept alive from here, and its name there."""
+
+    cdef readonly str name
+    cdef readonly bint query_imports
+
+    def doc(self):
+        """Return the documentation that the library has, or None."""
+        return self._ask("ffi.ModuleGetFunctionDoc")
+
+    def metadata(self):
+        """Return the JSON text of what the library says, or None."""
+        return self._ask("ffi.ModuleGetFunctionMetadata")
+
+    cdef object _ask(self, str question):
+        module = self()
+        if module is None:
+            return None
+        return find_global_func(question)(module, self.name, self.query_imports)
+
+    def reduce(self):
+        """Return what the function's ``__reduce__`` returns."""
+        module = self()
+        if module is None:
+            raise TypeError(f"cannot pickle function `{self.name}`: its module is gone")
+        return type(module).get_function, (module, self.name, self.query_imports)
+
+
+def set_module_origin(
+    Function function not None, CObject module not None, str name not None, bint query_imports
+) -> None:
+    """Note where a function was found; all wrappers of the function know it then."""
+    cdef ModuleOrigin origin = ModuleOrigin.__new__(ModuleOrigin)
+    origin.refer_to(module)
+    origin.name = name
+    origin.query_imports = query_imports
+    function.origin = origin
+    set_note(function, origin)
