@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which values travel in pickles, how they nest, and what says why it cannot travel.
+
+Tensors have a file of their own, test_tensor_pickling.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import ctypes
+import gc
+import json
+import pickle
+import shutil
+
+import numpy as np
+import pytest
+from elsewhere import Step, make_step, twice
+
+import tvm_ffi
+from tvm_ffi import Array, Dict, Function, List, Map, Module, Object, Shape, core, load_module
+from tvm_ffi._binding._note import NativeReference
+from tvm_ffi._binding._origin import set_module_origin
+
+PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
+
+
+@pytest.fixture(params=PROTOCOLS, ids=lambda protocol: f"protocol{protocol}")
+def travel(request):
+    """Return a function that sends a value through a pickle."""
+    return lambda value: pickle.loads(pickle.dumps(value, request.param))
+
+
+# ---- Functions -----------------------------------------------------------------------------------
+
+
+def test_global_function_travels_by_name(travel):
+    made = travel(tvm_ffi.get_global_func("ffi.json.Stringify"))
+    assert isinstance(made, Function)
+    assert made([1, 2], None) == "[1,2]"
+    assert made.__name__ == "ffi.json.Stringify"
+
+
+def test_registered_python_function_travels_by_name(travel):
+    name = "test.pickling.registered"
+    try:
+        registered = tvm_ffi.register_global_func(name, lambda x: x + 1)
+        for function in (registered, tvm_ffi.get_global_func(name)):
+            assert travel(function) == registered
+    finally:
+        tvm_ffi.remove_global_func(name)
+
+
+def test_function_that_init_ffi_api_renamed_travels_by_its_full_name(travel):
+    function = tvm_ffi._ffi_api.ArraySize
+    assert function.__name__ == "ArraySize"
+    assert travel(function) == function
+
+
+def test_global_function_that_the_other_side_lacks_is_named():
+    name = "test.pickling.missing"
+    text = pickle.dumps(tvm_ffi.register_global_func(name, lambda: 1))
+    tvm_ffi.remove_global_func(name)
+    with pytest.raises(ValueError, match=r"Cannot find global function test\.pickling\.missing"):
+        pickle.loads(text)
+
+
+def test_global_function_that_was_replaced_cannot_travel_by_name(kernels):
+    name = "test.pickling.replaced"
+    try:
+        tvm_ffi.register_global_func(name, kernels["count"])
+        before = tvm_ffi.get_global_func(name)
+        tvm_ffi.register_global_func(name, lambda: 2, override=True)
+        with pytest.raises(TypeError, match="`test.pickling.replaced`, which is now another one"):
+            pickle.dumps(before)
+    finally:
+        tvm_ffi.remove_global_func(name)
+    with pytest.raises(TypeError, match="now another one or removed"):
+        pickle.dumps(before)
+
+
+def test_function_of_a_module_travels_by_file_and_name(travel, kernels):
+    for function in (kernels.count, kernels["count"], kernels.get_function("count", True)):
+        made = travel(function)
+        assert made(1, 2, 3) == 3
+        assert made.__name__ == "count"
+        assert travel(made)(1) == 1
+
+
+def test_converted_callable_travels_as_the_callable(travel, echo):
+    for function in (tvm_ffi.convert_func(twice), echo(twice)):
+        made = travel(function)
+        assert isinstance(made, Function)
+        assert made(21) == 42
+        assert made.__name__ == "twice"
+
+
+def test_callable_that_cannot_travel_says_so_itself():
+    with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
+        pickle.dumps(tvm_ffi.convert_func(lambda: 1))
+
+
+def test_function_from_an_address_is_a_type_error(kernel_library):
+    symbol = ctypes.CDLL(str(kernel_library)).__getattr__("__tvm_ffi_count")
+    function = Function.__from_extern_c__(ctypes.cast(symbol, ctypes.c_void_p).value)
+    with pytest.raises(TypeError, match="only global functions, functions of a module and Python"):
+        pickle.dumps(function)
+
+
+def test_function_is_known_wherever_it_comes_from(travel, kernels, echo):
+    """Each arrival in Python is another wrapper, and the first one may be gone."""
+    assert travel(echo(kernels.count))(1, 2) == 2
+    held = Array([kernels["count"], tvm_ffi.get_global_func("ffi.json.Stringify")])
+    gc.collect()
+    assert travel(held[0])(1, 2) == 2
+    assert travel(held[1])([1], None) == "[1]"
+
+
+def test_notes_do_not_keep_functions_and_modules_alive(kernel_library, tmp_path):
+    path = tmp_path / "short_lived.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path, keep_module_alive=False)
+    references = [NativeReference(module), NativeReference(module["count"])]
+    assert references[0]() == module
+    del module
+    gc.collect()
+    assert [reference() for reference in references] == [None, None]
+
+
+def test_function_whose_module_is_gone_is_a_type_error():
+    """Of a module whose functions do not keep it alive."""
+    function = tvm_ffi.convert_func(len)
+    holder = Array([1])
+    set_module_origin(function, holder, "f", False)
+    del holder
+    assert function.__name__ == "f"
+    with pytest.raises(TypeError, match="cannot pickle function `f`: its module is gone"):
+        pickle.dumps(function)
+
+
+def test_empty_function_is_a_value_error():
+    with pytest.raises(ValueError, match="Function is empty"):
+        pickle.dumps(Function())
+
+
+class Doubling(Function):
+    def __call__(self, *args):
+        return 2 * super().__call__(*args)
+
+
+def test_subclass_of_function_keeps_class_and_attributes(travel, kernels):
+    function = Doubling()
+    function.__move_handle_from__(tvm_ffi.convert_func(twice))
+    function.note = "kept"
+    made = travel(function)
+    assert type(made) is Doubling
+    assert made(10) == 40
+    assert made.note == "kept"
+
+
+# ---- Modules -------------------------------------------------------------------------------------
+
+
+def test_module_travels_by_the_path_of_its_file(travel, kernel_library):
+    module = load_module(kernel_library, keep_module_alive=False)
+    made = travel(module)
+    assert isinstance(made, Module)
+    assert made.count(1, 2) == 2
+
+
+def test_module_that_is_loaded_already_is_not_loaded_again(travel, kernels):
+    made = travel(kernels)
+    assert made == kernels
+    assert travel(made) == kernels
+    assert made is not kernels
+
+
+def test_module_is_known_wherever_it_comes_from(travel, kernels, echo):
+    assert travel(echo(kernels)) == kernels
+    assert travel(Array([kernels]))[0] == kernels
+
+
+def test_relative_path_travels_as_an_absolute_one(kernel_library, tmp_path, monkeypatch):
+    shutil.copy(kernel_library, tmp_path / "moved.so")
+    monkeypatch.chdir(tmp_path)
+    text = pickle.dumps(load_module("./moved.so", keep_module_alive=False))
+    gc.collect()
+    monkeypatch.chdir("/")
+    assert pickle.loads(text).count(1) == 1
+
+
+def test_missing_file_is_a_runtime_error_that_names_it(kernel_library, tmp_path):
+    path = tmp_path / "present.so"
+    shutil.copy(kernel_library, path)
+    text = pickle.dumps(load_module(path, keep_module_alive=False)["count"])
+    with pytest.raises(RuntimeError, match=r"missing\.so"):
+        pickle.loads(text.replace(b"present.so", b"missing.so"))
+
+
+def test_imported_modules_travel_along(travel, kernel_library, tmp_path):
+    other = tmp_path / "imported.so"
+    shutil.copy(kernel_library, other)
+    module = load_module(kernel_library, keep_module_alive=False)
+    module.import_module(load_module(other, keep_module_alive=False))
+    made = travel(module)
+    assert made != module
+    assert len(made.imports) == 1
+    assert made.imports[0].kind == "library"
+    assert travel(made.imports[0]).count(1) == 1
+
+
+def test_module_changed_since_it_was_loaded_is_not_mistaken_for_its_file(kernel_library, tmp_path):
+    path = tmp_path / "changed.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path, keep_module_alive=False)
+    text = pickle.dumps(module)
+    module.import_module(load_module(kernel_library, keep_module_alive=False))
+    made = pickle.loads(text)
+    assert made != module
+    assert len(made.imports) == 0
+
+
+def test_system_library_travels_by_its_prefix(travel):
+    module = tvm_ffi.system_lib("test_pickling_")
+    assert travel(module) == module
+
+
+def test_module_from_nowhere_is_a_type_error(kernel_library, tmp_path):
+    """Loaded by a function that does not say from where."""
+    path = tmp_path / "nowhere.so"
+    shutil.copy(kernel_library, path)
+    module = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")(str(path))
+    for value in (module, module.count):
+        with pytest.raises(TypeError, match="kind 'library' that was not loaded by load_module"):
+            pickle.dumps(value)
+
+
+def test_empty_module_is_a_value_error():
+    with pytest.raises(ValueError, match="Module is empty"):
+        pickle.dumps(Module.__new__(Module))
+
+
+# ---- Small values --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        tvm_ffi.dtype("float32x4"),
+        tvm_ffi.dtype("float8_e4m3fn"),
+        core.DataType("bfloat16"),
+        tvm_ffi.device("cuda", 3),
+        Shape((2, 0, 2**62)),
+        Shape(()),
+    ],
+    ids=repr,
+)
+def test_small_values_travel(travel, value):
+    made = travel(value)
+    assert made == value
+    assert type(made) is type(value)
+
+
+def test_errors_travel_by_their_three_texts(travel):
+    made = travel(core.Error("ValueError", "message", '  File "f.c", line 1, in F\n'))
+    assert type(made) is core.Error
+    assert (made.kind, made.message) == ("ValueError", "message")
+    assert made.backtrace == '  File "f.c", line 1, in F\n'
+
+
+def test_opaque_values_travel_as_the_value(travel):
+    made = travel(tvm_ffi.convert({1, 2}))
+    assert type(made) is core.OpaquePyObject
+    assert made.pyobject() == {1, 2}
+
+
+# ---- Registered objects --------------------------------------------------------------------------
+
+
+def test_object_travels_as_a_json_graph(travel):
+    step = make_step(2, ["deep", {"key": 7}])
+    made = travel(step)
+    assert type(made) is Step
+    assert made.kind == 2
+    assert made.key[0] == "deep"
+    assert made.key[1]["key"] == 7
+    assert not made.same_as(step)
+
+
+def test_state_of_an_object():
+    state = make_step(1, "k").__getstate__()
+    assert list(state) == ["handle"]
+    graph = json.loads(state["handle"])
+    assert graph["nodes"][graph["root_index"]]["type"] == "ffi.reflection.AccessStep"
+    made = Step.__new__(Step)
+    made.__setstate__(state)
+    assert (made.kind, made.key) == (1, "k")
+    made.__setstate__({"handle": None})
+    assert made.__chandle__() == 0
+
+
+def test_attributes_of_an_object_travel(travel):
+    step = make_step(1, "k")
+    step.note = ["kept"]
+    assert travel(step).note == ["kept"]
+
+
+def test_copies_of_an_object_are_other_objects():
+    step = make_step(1, [1, 2])
+    for use in (copy.copy, copy.deepcopy):
+        made = use(step)
+        assert type(made) is Step
+        assert not made.same_as(step)
+        assert list(made.key) == [1, 2]
+
+
+def test_empty_object_travels_empty(travel):
+    made = travel(Object())
+    assert type(made) is Object
+    assert made.__chandle__() == 0
+
+
+def test_object_with_a_function_inside_is_a_type_error():
+    with pytest.raises(TypeError, match=r"Type `ffi\.Function` does not support ToJSONGraph"):
+        pickle.dumps(make_step(1, twice))
+
+
+def test_state_that_is_no_object_is_an_error():
+    with pytest.raises(TypeError, match="must return an object, got int"):
+        Object().__setstate__({"handle": '{"root_index":0,"nodes":[{"type":"int","data":1}]}'})
+    with pytest.raises(ValueError, match="Expecting"):
+        Object().__setstate__({"handle": "not json"})
+
+
+# ---- All together --------------------------------------------------------------------------------
+
+
+def test_values_travel_inside_each_other(travel, kernels):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    value = Map(
+        {
+            "tensors": List([tvm_ffi.from_dlpack(array), tvm_ffi.from_dlpack(array.T)]),
+            "functions": Array([kernels.count, tvm_ffi.convert_func(twice)]),
+            "module": kernels,
+            "object": make_step(3, "k"),
+            "small": Dict({"shape": Shape((1, 2)), "dtype": tvm_ffi.dtype("int4")}),
+        }
+    )
+    for made in (travel(value), travel([value])[0], travel({"a": (value,)})["a"][0]):
+        first, second = made["tensors"]
+        assert first.numpy().tolist() == [[0, 1, 2], [3, 4, 5]]
+        assert second.numpy().tolist() == [[0, 3], [1, 4], [2, 5]]
+        count, converted = made["functions"]
+        assert (count(1, 2), converted(4)) == (2, 8)
+        assert made["module"] == kernels
+        assert made["object"].kind == 3
+        assert made["small"]["shape"] == Shape((1, 2))
+        assert made["small"]["dtype"] == "int4"
+
+
+def test_one_object_in_two_places_stays_one(travel):
+    tensor = tvm_ffi.from_dlpack(np.arange(3))
+    first, second = travel([tensor, tensor])
+    assert first is second
+
+
+def test_ten_thousand_values_travel(travel):
+    value = Array([tvm_ffi.Shape((i,)) for i in range(5000)] + [f"text {i}" for i in range(5000)])
+    made = travel(value)
+    assert len(made) == 10_000
+    assert made[4999] == (4999,)
+    assert made[9999] == "text 4999"
