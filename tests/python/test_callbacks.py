@@ -6,6 +6,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import gc
+import pickle
 import textwrap
 import threading
 import weakref
@@ -503,3 +504,66 @@ def test_bound_methods_classes_and_builtins_are_callables(kernels):
 
 def test_error_class_is_not_taken_for_an_error(kernels):
     assert isinstance(kernels.echo(ValueError), core.Function)
+
+
+# ---- tensors as objects of a framework -----------------------------------------------------------
+
+
+def test_tensors_arrive_as_objects_of_the_class_that_is_named(kernels):
+    torch = pytest.importorskip("torch")
+    seen = []
+
+    def record(*values, **names):
+        seen.extend(type(value) for value in (*values, *names.values()))
+        return values[0]
+
+    function = tvm_ffi.convert_func(record, torch.Tensor)
+    array = np.arange(3)
+    returned = kernels.call(function, array, tvm_ffi.from_dlpack(array), 1, "text")
+    function(array, named=array)
+    assert seen == [torch.Tensor, torch.Tensor, int, str, torch.Tensor, torch.Tensor]
+    assert returned.data_ptr() == array.ctypes.data
+
+
+def test_tensors_in_containers_arrive_as_objects_of_that_class(kernels):
+    torch = pytest.importorskip("torch")
+    seen = []
+
+    def record(array, mapping):
+        seen.append(type(array[0]))
+        seen.append(type(mapping["a"][0]))
+
+    kernels.call(tvm_ffi.convert_func(record, torch.Tensor), [np.zeros(2)], {"a": [np.zeros(2)]})
+    assert seen == [torch.Tensor, torch.Tensor]
+
+
+def test_torch_tensor_arrives_as_the_same_object(kernels):
+    torch = pytest.importorskip("torch")
+    given = torch.arange(3)
+    seen = []
+    kernels.call(tvm_ffi.convert_func(seen.append, torch.Tensor), given)
+    assert seen[0] is given
+
+
+def test_functions_can_be_converted_again_for_a_class_of_tensors(kernels):
+    torch = pytest.importorskip("torch")
+    function = tvm_ffi.convert_func(kernels.echo, tensor_cls=torch.Tensor)
+    assert function is not kernels.echo
+    assert torch.equal(torch.from_dlpack(function(np.arange(3))), torch.arange(3))
+
+
+def test_class_of_tensors_travels_in_pickles():
+    torch = pytest.importorskip("torch")
+    function = pickle.loads(pickle.dumps(tvm_ffi.convert_func(type, torch.Tensor)))
+    assert function(np.zeros(2))(3).shape == (3,)
+
+
+@pytest.mark.parametrize("cls", [int, "torch.Tensor", tvm_ffi.Tensor, np.ndarray], ids=str)
+def test_class_without_an_exchange_table_is_a_type_error(cls):
+    with pytest.raises(TypeError, match="must expose __dlpack_c_exchange_api__"):
+        tvm_ffi.convert_func(len, cls)
+
+
+def test_class_with_a_broken_exchange_table_is_a_value_error():
+    with pytest.raises(ValueError, match="dlpack_exchange_api"):
+        tvm_ffi.convert_func(len, type("Broken", (), {"__dlpack_c_exchange_api__": "no table"}))

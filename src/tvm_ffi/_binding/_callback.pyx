@@ -16,7 +16,8 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport (
-    CallState, PackFunction, Packer, add_rule, make_object, pack_owned, pack_temporary,
+    CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned,
+    pack_temporary,
 )
 from tvm_ffi._binding._error cimport check, raise_to_native
 from tvm_ffi._binding._interpreter cimport can_enter_python, release_python_object
@@ -39,13 +40,17 @@ cdef enum:
 cdef struct _CallbackObject:
     _abi.TVMFFIObject header
     _abi.TVMFFIFunctionCell cell
-    PyObject* callable  # owned
+    PyObject* callable      # owned
+    PyObject* tensor_class  # owned; class that tensors arrive as; NULL: our own
+    const _abi.DLPackExchangeAPI* exchange_api  # of that class
 
 
 cdef void _delete_callback(void* self, int flags) noexcept nogil:
     cdef _CallbackObject* callback = <_CallbackObject*>self
     if flags & _abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
         release_python_object(callback.callable)
+        if callback.tensor_class != NULL:
+            release_python_object(callback.tensor_class)
     if flags & _abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
         free(callback)
 
@@ -56,8 +61,15 @@ cdef PyObject* callable_of(_abi.TVMFFIObjectHandle function) noexcept:
     return NULL
 
 
-cdef object _argument_to_python(const _abi.TVMFFIAny* view):
-    """A callback argument, which is borrowed: objects get a reference of their own."""
+cdef PyObject* tensor_class_of(_abi.TVMFFIObjectHandle callback) noexcept:
+    return (<_CallbackObject*>callback).tensor_class
+
+
+cdef object _argument_to_python(const _abi.TVMFFIAny* view, CallState* state):
+    """A callback argument, which is borrowed: objects get a reference of their own.
+
+    `state` names the framework whose tensors are wanted; NULL: none.
+    """
     cdef int32_t index = view.type_index
     cdef _abi.TVMFFIAny owned = view[0]
     if index == _abi.kTVMFFIInt:
@@ -72,7 +84,7 @@ cdef object _argument_to_python(const _abi.TVMFFIAny* view):
         check(_abi.TVMFFIAnyViewToOwnedAny(view, &owned))
     elif index >= _abi.kTVMFFIStaticObjectBegin:
         _abi.TVMFFIObjectIncRef(owned.v_obj)
-    return make_object(&owned, NULL)
+    return make_object(&owned, state)
 
 
 cdef void _end_loans(PyObject** values, int32_t count) noexcept:
@@ -96,7 +108,7 @@ cdef inline int _pack_answer(PyObject* answer, _abi.TVMFFIAny* result) noexcept:
 
 
 cdef int _run_callback(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    _CallbackObject* callback, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
     PyObject** values, PyObject* names,
 ) except -1:
     """Call with the arguments as Python objects, which `values` has room for.
@@ -108,16 +120,23 @@ cdef int _run_callback(
     cdef bint has_lent_tensors = False
     cdef PyObject* answer = NULL
     cdef int code = -1
+    cdef CallState framework
+    cdef CallState* state = NULL
+    if callback.exchange_api != NULL:
+        begin_call(&framework, NULL)
+        framework.exchange_api = callback.exchange_api
+        state = &framework
     if names != NULL:
         num_positional -= <int32_t>PyTuple_GET_SIZE(names)
     try:
         while num_values < num_args:
-            value = _argument_to_python(&args[num_values])
+            value = _argument_to_python(&args[num_values], state)
             Py_INCREF(value)
             values[num_values] = <PyObject*>value
             has_lent_tensors |= args[num_values].type_index == _abi.kTVMFFIDLTensorPtr
             num_values += 1
-        answer = PyObject_Vectorcall(function, values, <size_t>num_positional, names)
+        answer = PyObject_Vectorcall(
+            callback.callable, values, <size_t>num_positional, names)
         if answer != NULL:
             code = _pack_answer(answer, result)
             Py_XDECREF(answer)
@@ -138,14 +157,14 @@ cdef int _run_callback(
 
 
 cdef int _run_callback_on_heap(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
+    _CallbackObject* callback, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
     PyObject* names,
 ) except -1:
     cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
     if values == NULL:
         raise MemoryError()
     try:
-        return _run_callback(function, args, num_args, result, values, names)
+        return _run_callback(callback, args, num_args, result, values, names)
     finally:
         PyMem_Free(values)
 
@@ -159,34 +178,38 @@ cdef int _callback(
             b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
         return -1
     with gil:
-        return enter_callback((<_CallbackObject*>self).callable, args, num_args, result, NULL)
+        return enter_callback(self, args, num_args, result, NULL)
 
 
 cdef int enter_callback(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
-    PyObject* names,
+    _abi.TVMFFIObjectHandle callback, const _abi.TVMFFIAny* args, int32_t num_args,
+    _abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
+    cdef PyObject* callable = (<_CallbackObject*>callback).callable
     cdef int code
-    Py_INCREF(<object>function)  # what it calls may drop the last native reference
-    code = _run_guarded(function, args, num_args, result, names)
-    Py_XDECREF(function)
+    Py_INCREF(<object>callable)  # what it calls may drop the last native reference
+    code = _run_guarded(<_CallbackObject*>callback, args, num_args, result, names)
+    Py_XDECREF(callable)
     return code
 
 
 cdef inline int _run_guarded(
-    PyObject* function, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result,
-    PyObject* names,
+    _CallbackObject* callback, const _abi.TVMFFIAny* args, int32_t num_args,
+    _abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
     cdef PyObject* values[MAX_STACK_ARGS]
     try:
         if num_args > MAX_STACK_ARGS:
-            return _run_callback_on_heap(function, args, num_args, result, names)
-        return _run_callback(function, args, num_args, result, values, names)
+            return _run_callback_on_heap(callback, args, num_args, result, names)
+        return _run_callback(callback, args, num_args, result, values, names)
     except BaseException as error:
         return raise_to_native(error)
 
 
-cdef int new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
+cdef int new_callback(
+    object function, object tensor_class, const _abi.DLPackExchangeAPI* exchange_api,
+    _abi.TVMFFIObjectHandle* out,
+) except -1:
     cdef _CallbackObject* callback = <_CallbackObject*>malloc(sizeof(_CallbackObject))
     if callback == NULL:
         raise MemoryError()
@@ -198,6 +221,11 @@ cdef int new_callback(object function, _abi.TVMFFIObjectHandle* out) except -1:
     callback.cell.cpp_call = NULL
     Py_INCREF(function)
     callback.callable = <PyObject*>function
+    callback.tensor_class = NULL
+    callback.exchange_api = exchange_api
+    if exchange_api != NULL:
+        Py_INCREF(tensor_class)
+        callback.tensor_class = <PyObject*>tensor_class
     out[0] = callback
     return 0
 
@@ -206,7 +234,7 @@ cdef int _pack_callable(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef _abi.TVMFFIObjectHandle function = NULL
-    new_callback(<object>value, &function)
+    new_callback(<object>value, None, NULL, &function)
     return pack_temporary(state, out, _abi.kTVMFFIFunction, function)
 
 

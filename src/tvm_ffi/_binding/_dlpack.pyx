@@ -55,7 +55,7 @@ cdef _PackManaged _cold_pack_managed
 
 # ---- the exchange table --------------------------------------------------------------------
 
-cdef const _abi.DLPackExchangeAPI* _exchange_api_of(type cls) except? NULL:
+cdef const _abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     """The table that the class names, NULL when it names none."""
     cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
     if attribute is None:
@@ -79,7 +79,7 @@ cdef const _abi.DLPackExchangeAPI* _exchange_api_of(type cls) except? NULL:
 
 cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     cdef _ExchangeClass* known
-    cdef const _abi.DLPackExchangeAPI* api = _exchange_api_of(cls)
+    cdef const _abi.DLPackExchangeAPI* api = exchange_api_of(cls)
     if api == NULL:
         return False
     if any(base.__name__ == "FakeTensor" for base in cls.__mro__):
@@ -348,7 +348,7 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
     cdef type cls = type(ext_tensor)
     if PyCapsule_CheckExact(ext_tensor):
         return wrap_tensor(_consume_capsule(ext_tensor, require_alignment, require_contiguous))
-    if not hasattr(cls, "__dlpack__") and _exchange_api_of(cls) == NULL:
+    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
         raise TypeError(
             "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
             f"{cls.__module__}.{cls.__qualname__}")

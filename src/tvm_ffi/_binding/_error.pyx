@@ -450,9 +450,9 @@ cdef object _wrap_shared(_abi.TVMFFIObjectHandle handle):
     return None if handle == NULL else wrap_object(_share(handle))
 
 
-def error_from_exception(exception: BaseException) -> Error:
+def error_from_exception(error: BaseException) -> Error:
     """Return a native error that carries the exception."""
-    return wrap_error(new_native_error(exception))
+    return wrap_error(new_native_error(error))
 
 
 register_class(_abi.kTVMFFIError, Error)

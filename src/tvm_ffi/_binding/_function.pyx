@@ -15,11 +15,14 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._callback cimport callable_of, enter_callback, new_callback
+from tvm_ffi._binding._callback cimport (
+    callable_of, enter_callback, new_callback, tensor_class_of,
+)
 from tvm_ffi._binding._convert cimport (
     CallState, Packer, PackerTable, begin_call, choose_packer, find_packer, make_object,
     pack_object, packer_table, release_temporaries,
 )
+from tvm_ffi._binding._dlpack cimport exchange_api_of
 from tvm_ffi._binding._error cimport (
     check, raise_from_native, set_exception, without_binding_frames,
 )
@@ -127,7 +130,7 @@ cdef inline int _invoke(
     cdef PyThreadState* thread
     cdef int code
     if names != NULL:  # a Python callable, as _call_unusual has seen to it
-        return enter_callback(callable_of(handle), args, num_args, result, names)
+        return enter_callback(handle, args, num_args, result, names)
     if not function.releases_gil:
         return safe_call(handle, args, num_args, result)
     thread = PyEval_SaveThread()
@@ -505,6 +508,8 @@ cdef object _reduce(Function function):
         raise TypeError(
             "cannot pickle this function: only global functions, functions of a module and Python "
             "callables can be found again in another process")
+    if tensor_class_of(function.chandle) != NULL:
+        return convert_func, (callable, <object>tensor_class_of(function.chandle))
     return convert_func, (callable,)
 
 
@@ -599,20 +604,34 @@ cdef int _call_mlir_packed(
     return code
 
 
-def convert_func(pyfunc) -> Function:
+def convert_func(pyfunc, tensor_cls=None) -> Function:
     """Return a native function that calls a Python callable.
 
     Parameters
     ----------
     pyfunc : callable
         Called with the GIL held, on whatever thread the caller is on.
+    tensor_cls : type, optional
+        Class with a DLPack exchange table, such as ``torch.Tensor``: tensors arrive as its objects
+        instead of `Tensor`, those in containers, too.  A tensor that is lent for the call only
+        stays what it is.
+
+    Raises
+    ------
+    TypeError
+        If `pyfunc` is not callable, or `tensor_cls` has no exchange table.
     """
     cdef _abi.TVMFFIObjectHandle handle = NULL
-    if isinstance(pyfunc, Function):
+    cdef const _abi.DLPackExchangeAPI* exchange_api = NULL
+    if tensor_cls is not None:
+        exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
+        if exchange_api == NULL:
+            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
+    elif isinstance(pyfunc, Function):
         return pyfunc
     if not callable(pyfunc):
         raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
-    new_callback(pyfunc, &handle)
+    new_callback(pyfunc, tensor_cls, exchange_api, &handle)
     return wrap_object(handle)
 
 

@@ -217,10 +217,10 @@ def live_object_count() -> int:
     return _num_live_objects
 
 
-def opaque_object(value) -> OpaquePyObject:
+def opaque_object(pyobject) -> OpaquePyObject:
     """Return a native object around any Python value."""
     cdef _abi.TVMFFIObjectHandle handle = NULL
-    new_opaque(value, &handle)
+    new_opaque(pyobject, &handle)
     return wrap_object(handle)
 
 
