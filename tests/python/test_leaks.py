@@ -7,12 +7,16 @@ C library's heap has handed out, and the number of blocks of Python's allocator.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
+import inspect
+import pickle
 import sys
 
 import numpy as np
 import pytest
+from elsewhere import make_step
 
 import tvm_ffi
 from tvm_ffi import core
@@ -118,6 +122,12 @@ def change_containers():
     table.update({"x": [table[LONG + "1"]]})
 
 
+def send_out_of_band(value):
+    buffers = []
+    text = pickle.dumps(value, 5, buffer_callback=buffers.append)
+    return pickle.loads(text, buffers=[bytes(buffer) for buffer in buffers])
+
+
 def register_and_remove():
     tvm_ffi.register_global_func("test.leaks", lambda: 1)
     tvm_ffi.get_global_func("test.leaks")()
@@ -136,6 +146,17 @@ WORKS = {
     "callback-with-raw-str": lambda k: k.call_with_raw_str(len),
     "callback-with-moved": lambda k: k.call_with_moved(lambda f: None, k.echo),
     "taken": lambda k: k.take(core.ObjectRValueRef(tvm_ffi.convert_func(len))),
+    "callback-by-name": lambda k: tvm_ffi.convert_func(lambda **names: names["a"])(
+        a=[LONG], b=ARRAY
+    ),
+    "signature": lambda k: inspect.signature(tvm_ffi.convert_func(lambda x: x)),
+    "documentation": lambda k: k["clamp"].__doc__,
+    "pickled-function": lambda k: pickle.loads(pickle.dumps(k["count"])),
+    "pickled-tensor": lambda k: pickle.loads(pickle.dumps(tvm_ffi.from_dlpack(ARRAY.T), 5)),
+    "pickled-out-of-band": lambda k: send_out_of_band(tvm_ffi.from_dlpack(ARRAY)),
+    "pickled-object": lambda k: pickle.loads(pickle.dumps(make_step(1, [LONG]))),
+    "copied-tensor": lambda k: copy.copy(tvm_ffi.from_dlpack(ARRAY)),
+    "any": lambda k: core._to_py_class_value(tvm_ffi.CAny([LONG, ARRAY])),
     "convert-func": lambda k: tvm_ffi.convert_func(lambda: 1)(),
     "new-tensor": lambda k: k.new_like(ARRAY),
     "row-of-tensor": lambda k: k.first_row(ARRAY),
@@ -182,6 +203,17 @@ FAILURES = {
     "byte-order": (TypeError, lambda k: k.count(LONG, np.zeros(1, ">f4"))),
     "odd-stride": (ValueError, lambda k: k.count(np.zeros(4, "i1,f4")["f1"])),
     "keyword": (TypeError, lambda k: k.count(x=1)),
+    "keyword-unknown": (TypeError, lambda k: tvm_ffi.convert_func(lambda a: a)(LONG, b=ARRAY)),
+    "keyword-refused": (
+        TypeError,
+        lambda k: tvm_ffi.convert_func(len)(LONG, x=np.zeros(1, object)),
+    ),
+    "pickle-refused": (TypeError, lambda k: pickle.dumps(make_step(1, len))),
+    "buffer-of-another-size": (
+        ValueError,
+        lambda k: tvm_ffi.from_dlpack(ARRAY).__reduce_ex__(4)[0](b"x", (3,), (0, 8, 1), False),
+    ),
+    "any-refused": (TypeError, lambda k: tvm_ffi.CAny([LONG, np.zeros(1, object)])),
     "empty-object": (ValueError, lambda k: k.count(LONG, tvm_ffi.Object())),
     "empty-function": (ValueError, lambda k: tvm_ffi.Function()()),
     "broken-exporter": (BufferError, lambda k: k.count(LONG, Broken())),
