@@ -23,7 +23,7 @@ from ._binding._error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
 from ._binding._error import error_from_exception as _convert_to_ffi_error
 from ._binding._function import Function, convert_func
 from ._binding._function import convert_func as _convert_to_ffi_func
-from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject
+from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject, object_repr
 from ._binding._object import opaque_object as _convert_to_opaque_object
 from ._binding._object import type_key_to_index as _object_type_key_to_index
 from ._binding._reflection import FFIProperty, FieldGetter, FieldSetter
@@ -63,6 +63,7 @@ __all__ = [
     "TypeMethod",
     "convert_func",
     "from_dlpack",
+    "object_repr",
 ]
 
 

@@ -14,7 +14,7 @@ import weakref
 import pytest
 
 import tvm_ffi
-from tvm_ffi import libinfo, registry
+from tvm_ffi import core, libinfo, registry
 from tvm_ffi._binding import _object
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
 
@@ -362,6 +362,17 @@ def test_unknown_types_can_be_skipped(monkeypatch):
     assert tvm_ffi.register_object("no.such.type")(Unknown) is Unknown
 
 
+def test_text_of_an_object_whatever_its_class_says(record):
+    obj = record("x", 1)
+    assert core.object_repr(obj) == 'test.python.Record(a=1, b="x", c=1)'
+    record.__repr__ = lambda self: "another text"
+    assert repr(obj) == "another text"
+    assert core.object_repr(obj) == 'test.python.Record(a=1, b="x", c=1)'
+    assert core.object_repr(tvm_ffi.Object()) == "Object(chandle=None)"
+    with pytest.raises(TypeError):
+        core.object_repr(5)
+
+
 def test_sentinels_print_their_names():
     assert repr(MISSING) == "<MISSING>"
     assert repr(KWARGS) == "<KWARGS>"
@@ -406,8 +417,6 @@ def test_type_info(pair):
 
 
 def test_type_attributes(pair):
-    from tvm_ffi import core
-
     index = pair.__tvm_ffi_type_info__.type_index
     core._register_type_attr(index, "test.python.attribute", 5)
     assert core._lookup_type_attr(index, "test.python.attribute") == 5

@@ -212,6 +212,11 @@ def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
     _from_graph_text = from_graph_text
 
 
+def object_repr(CObject obj not None) -> str:
+    """Return the text that the native printer makes of an object, whatever its class says."""
+    return CObject.__repr__(obj)
+
+
 def live_object_count() -> int:
     """Return how many wrappers of native objects are alive in this process."""
     return _num_live_objects
@@ -247,9 +252,9 @@ cdef int _set_class(int32_t index, object cls) except -1:
     return 0
 
 
-def type_key_to_index(str key):
+def type_key_to_index(str type_key):
     """Return the index of a registered type key, or None."""
-    cdef bytes text = key.encode("utf-8")
+    cdef bytes text = type_key.encode("utf-8")
     cdef _abi.TVMFFIByteArray view
     cdef int32_t index = 0
     cdef _abi.TVMFFIObjectHandle ignored = NULL

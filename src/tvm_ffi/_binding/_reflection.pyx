@@ -397,19 +397,19 @@ def type_facts(int32_t index) -> dict:
 
 # ---- attributes ----------------------------------------------------------------------------
 
-def lookup_type_attr(int32_t index, str name, bint ancestor=False):
+def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
     """Return the value of a type's attribute, or None.
 
     Parameters
     ----------
-    index : int
+    type_index : int
         Type index.
-    name : str
+    attr_key : str
         Name of the attribute.
     ancestor : bool
         Whether to ask the nearest ancestor that has the attribute when the type has not.
     """
-    cdef bytes text = name.encode("utf-8")
+    cdef bytes text = attr_key.encode("utf-8")
     cdef _abi.TVMFFIByteArray view
     cdef const _abi.TVMFFITypeAttrColumn* column
     cdef const _abi.TVMFFITypeInfo* info
@@ -418,9 +418,9 @@ def lookup_type_attr(int32_t index, str name, bint ancestor=False):
     column = _abi.TVMFFIGetTypeAttrColumn(&view)
     if column == NULL:
         return None
-    info = _abi.TVMFFIGetTypeInfo(index)
+    info = _abi.TVMFFIGetTypeInfo(type_index)
     for depth in range(info.type_depth, -1, -1):
-        slot = index if depth == info.type_depth else info.type_ancestors[depth].type_index
+        slot = type_index if depth == info.type_depth else info.type_ancestors[depth].type_index
         slot -= column.begin_index
         if 0 <= slot < column.size and column.data[slot].type_index != _abi.kTVMFFINone:
             return _owned_copy(&column.data[slot])
@@ -429,9 +429,9 @@ def lookup_type_attr(int32_t index, str name, bint ancestor=False):
     return None
 
 
-def register_type_attr(int32_t index, str name, value) -> None:
+def register_type_attr(int32_t type_index, str attr_key, value) -> None:
     """Set an attribute of a type; RuntimeError when it is set already."""
-    cdef bytes text = name.encode("utf-8")
+    cdef bytes text = attr_key.encode("utf-8")
     cdef _abi.TVMFFIByteArray view
     cdef const Packer* packer = packer_of(<PyObject*>value)
     cdef _abi.TVMFFIObject* temporaries[2]
@@ -444,6 +444,6 @@ def register_type_attr(int32_t index, str name, value) -> None:
     try:
         if packer.pack(<PyObject*>value, &packed, &state, packer) != 0:
             check(-2)
-        check(_abi.TVMFFITypeRegisterAttr(index, &view, &packed))
+        check(_abi.TVMFFITypeRegisterAttr(type_index, &view, &packed))
     finally:
         release_temporaries(&state, loan_pool())
