@@ -393,7 +393,9 @@ cdef class Function(CObject):
         if name == "__name__":
             value = _name_of(self)
         elif name == "__signature__" and type(self).__call__ is Function.__call__:
-            value = _signature_of(self)
+            from tvm_ffi._binding._description import signature_of
+
+            value = signature_of(self, _callable_of(self), _origin_of(self))
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return value
@@ -401,8 +403,10 @@ cdef class Function(CObject):
     @property
     def __doc__(self):
         """Documentation of the Python callable, or what the library says."""
+        from tvm_ffi._binding._description import doc_of
+
         assigned = vars(self).get("__doc__")
-        return _doc_of(self) if assigned is None else assigned
+        return doc_of(_callable_of(self), _origin_of(self)) if assigned is None else assigned
 
     @__doc__.setter
     def __doc__(self, value):
@@ -412,8 +416,11 @@ cdef class Function(CObject):
         return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
 
     def __reduce__(self):
+        from tvm_ffi._binding._description import reduce
+
+        handle_of(self)  # an empty one has nothing to send
         if type(self) in (Function, Method):
-            return _reduce(self)
+            return reduce(self, _callable_of(self), _tensor_class_of(self), _origin_of(self))
         return _function_of_class, (type(self), _plain(self), vars(self))
 
     def __copy__(self):
@@ -445,11 +452,6 @@ cdef object _callable_of(Function function):
     return None if callable == NULL else <object>callable
 
 
-cdef bint _is_registered(Function function, str name) except -1:
-    """Whether the global function of this name is (still) this one."""
-    return function == find_global_func(name)
-
-
 cdef object _origin_of(Function function):
     """Where this wrapper or another one of the function was found, or None."""
     if function.origin is None:
@@ -465,72 +467,11 @@ cdef object _name_of(Function function):
     return name if isinstance(name, str) else None
 
 
-cdef object _doc_of(Function function):
-    callable = _callable_of(function)
-    if callable is not None:
-        return getattr(callable, "__doc__", None)
-    origin = _origin_of(function)
-    # The table of global functions keeps documentation, but has no way to ask for it.
-    return None if origin is None or isinstance(origin, str) else origin.doc()
-
-
-cdef object _signature_of(Function function):
-    callable, origin = _callable_of(function), _origin_of(function)
-    from tvm_ffi._binding._signature import signature_of_callable, signature_of_metadata_text
-
-    if callable is not None:
-        return signature_of_callable(callable)
-    if origin is None:
+cdef object _tensor_class_of(Function function):
+    """The class that the callable gets its tensors as, or None."""
+    if callable_of(function.chandle) == NULL or tensor_class_of(function.chandle) == NULL:
         return None
-    if not isinstance(origin, str):
-        return signature_of_metadata_text(origin.metadata())
-    if not _is_registered(function, origin):
-        return None
-    return signature_of_metadata_text(find_global_func("ffi.GetGlobalFuncMetadata")(origin))
-
-
-cdef object _reduce(Function function):
-    """How pickle makes the function again, on a machine that has the same libraries."""
-    handle_of(function)  # an empty one has nothing to send
-    callable, origin = _callable_of(function), _origin_of(function)
-    if origin is None and callable is None:
-        origin = _find_global_name(function)
-    if isinstance(origin, str):
-        if _is_registered(function, origin):
-            return _function_named, (origin,)
-        if callable is None:
-            raise TypeError(
-                f"cannot pickle this function: it was the global function `{origin}`, which is "
-                "now another one or removed")
-    elif origin is not None:
-        return origin.reduce()
-    if callable is None:
-        raise TypeError(
-            "cannot pickle this function: only global functions, functions of a module and Python "
-            "callables can be found again in another process")
-    if tensor_class_of(function.chandle) != NULL:
-        return convert_func, (callable, <object>tensor_class_of(function.chandle))
-    return convert_func, (callable,)
-
-
-cdef object _find_global_name(Function function):
-    """The name under which a function is registered, or None; asks for every name there is."""
-    names = find_global_func("ffi.FunctionListGlobalNamesFunctor")()
-    for i in range(names(-1)):
-        name = names(i)
-        if _is_registered(function, name):
-            return name
-    return None
-
-
-def _function_named(str name):
-    """Return the global function that a pickle names."""
-    function = find_global_func(name)
-    if function is None:
-        raise ValueError(
-            f"Cannot find global function {name}: a pickle names it, and this process has not "
-            "registered it; import what registers it first")
-    return function
+    return <object>tensor_class_of(function.chandle)
 
 
 cdef Function _plain(Function function):
