@@ -43,8 +43,10 @@ TEST(ArrayCopiesOnWrite) {
   b.resize(3);
   CHECK_EQ(Text(b), "9 1 2 ");
   CHECK_EQ(Text(Array<int>(b.rbegin(), b.rend())), "2 1 9 ");
-  CHECK(Array<int>().rbegin() == Array<int>().rend());
-  CHECK(List<int>().rbegin() == List<int>().rend());
+  Array<int> no_items;
+  List<int> no_list_items;
+  CHECK(no_items.rbegin() == no_items.rend());
+  CHECK(no_list_items.rbegin() == no_list_items.rend());
 }
 
 TEST(MapKeepsTheObjectWhenNothingChanges) {
