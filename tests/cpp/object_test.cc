@@ -54,6 +54,32 @@ class PolymorphicObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Polymorphic", PolymorphicObj, Object);
 };
 
+class CopiedObj : public Object {
+ public:
+  int64_t value = 0;
+  explicit CopiedObj(int64_t value) : value(value) {}
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Copied", CopiedObj, Object);
+};
+
+// Copying the header would read a count that other threads change, and assignment would lose the
+// references to an object.
+TEST(CopiesOfContentLeaveTheHeaderAlone) {
+  ObjectPtr<CopiedObj> a = make_object<CopiedObj>(1), same_a = a;
+  ObjectPtr<CopiedObj> b = make_object<CopiedObj>(*a);
+  CHECK_EQ(b->value, 1);
+  CHECK_EQ(b.use_count(), 1u);
+  CHECK_EQ(b->GetTypeKey(), "test.cpp.Copied");
+  b->value = 2;
+  *a = *b;
+  CHECK_EQ(same_a->value, 2);
+  CHECK_EQ(a.use_count(), 2u);
+  CopiedObj on_stack(3);
+  *a = on_stack;
+  CHECK_EQ(a->value, 3);
+  CHECK_EQ(a->GetTypeKey(), "test.cpp.Copied");
+}
+
 TEST(ReferencesAreCounted) {
   {
     ObjectPtr<BaseObj> a = make_object<BaseObj>(7);

@@ -134,6 +134,9 @@ struct ObjectUnsafe;
 class Object {
  public:
   Object() : header_{} {}
+  // The header belongs to the memory that the object lies in: copies are of what follows it.
+  Object(const Object&) noexcept : header_{} {}
+  Object& operator=(const Object&) noexcept { return *this; }
 
   template <typename TargetType>
   bool IsInstance() const {
