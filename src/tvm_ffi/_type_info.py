@@ -12,6 +12,7 @@ from ._binding._function import Function, find_global_func
 from ._binding._object import CObject, Object, register_class
 from ._binding._reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
 from ._binding._signature import signature_of_metadata
+from ._type_schema import TypeSchema
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
 
@@ -54,7 +55,7 @@ class TypeField:
     metadata: dict[str, Any]
     getter: Callable[[Any], Any]
     setter: Callable[[Any, Any], None] | None
-    ty: Any = None
+    ty: TypeSchema | None = None
     c_init: bool = True
     c_kw_only: bool = False
     c_has_default: bool = False
@@ -71,6 +72,21 @@ class TypeField:
         property_ = FFIProperty(self.getter, self.setter, self.frozen, None, self.doc)
         property_.__set_name__(cls, self.name)
         return property_
+
+    def normalize_value(self, value: Any) -> Any:
+        """Return what the field is set to: the variant, where it takes an enumeration by payload.
+
+        Raises
+        ------
+        TypeError
+            If the field is an enumeration that has no such variant.
+        """
+        from ._binding._any import to_py_class_value
+        from ._type_conversion import takes_payloads
+
+        if self.ty is None or not takes_payloads(self.ty):
+            return value
+        return to_py_class_value(self.ty.convert(value))
 
 
 @dataclass(eq=False)
@@ -119,7 +135,16 @@ def _field_from(facts: dict[str, Any]) -> TypeField:
     if facts["c_has_default"]:
         facts["c_default_factory" if has_factory else "c_default"] = default
     facts["metadata"] = _metadata_from(facts["metadata"])
-    return TypeField(**facts)
+    return TypeField(**facts, ty=_declared_type(facts["metadata"]))
+
+
+def _declared_type(metadata: dict[str, Any]) -> TypeSchema | None:
+    """Return the declared type of a field; what cannot be read is no reason to refuse the field."""
+    schema = metadata.get("type_schema")
+    try:
+        return TypeSchema.from_json_str(schema) if isinstance(schema, str) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _metadata_from(text: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
+    from ._type_schema import TypeSchema
 
 __all__ = [
     "ERROR_NAME_TO_TYPE",
@@ -61,19 +62,32 @@ __all__ = [
     "TypeField",
     "TypeInfo",
     "TypeMethod",
+    "TypeSchema",
     "convert_func",
     "from_dlpack",
     "object_repr",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Load what only programs with classes for native types need, when it is first asked for."""
-    names = {"KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod"}
-    if name not in {*names, "_register_object_by_index"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import _type_info
+# Names that only programs with classes for native types need, and the modules that define them.
+_LATE_NAMES = {
+    "KWARGS": "_type_info",
+    "MISSING": "_type_info",
+    "TypeField": "_type_info",
+    "TypeInfo": "_type_info",
+    "TypeMethod": "_type_info",
+    "TypeSchema": "_type_schema",
+    "_register_object_by_index": "_type_info",
+}
 
-    value = getattr(_type_info, name.removeprefix("_") if name not in names else name)
+
+def __getattr__(name: str) -> Any:
+    """Load a late name when it is first asked for."""
+    if name not in _LATE_NAMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    module = import_module(f"{__package__}.{_LATE_NAMES[name]}")
+    value = getattr(module, name.removeprefix("_"))
     globals()[name] = value
     return value

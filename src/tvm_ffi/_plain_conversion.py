@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion to declared types without parts, and protocols of values that stand for others.
+
+`_type_conversion` is built on this; see there.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import TYPE_CHECKING, Any, Callable, NoReturn
+
+from ._binding._any import CAny, to_py_class_value
+from ._binding._device import Device
+from ._binding._dtype import DataType
+from ._binding._function import Function, convert_func
+from ._binding._object import CObject, ObjectRValueRef
+from ._binding._reflection import type_facts
+from ._binding._tensor import Tensor
+from ._dtype import dtype
+from ._type_origin import index_of_origin
+
+if TYPE_CHECKING:
+    from ._type_schema import TypeSchema
+
+_MAX_NUM_STEPS = 64  # from a value to what it stands for
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+
+
+class MismatchError(Exception):
+    """A value that a type does not take.
+
+    The text is made when it is asked for, since an alternative of a union may take the value; the
+    way to the part of the value is gathered while the exception rises.
+    """
+
+    def __init__(self, text: str | Callable[[], str]) -> None:
+        super().__init__(text)
+        self._text = text
+        self._steps: list[str] = []
+
+    def add_step(self, step: str) -> None:
+        """Add the place in the next outer value."""
+        self._steps.append(f"{step}: ")
+
+    def __str__(self) -> str:
+        text = self._text if isinstance(self._text, str) else self._text()
+        return "".join(reversed(self._steps)) + text
+
+
+# ---- failures --------------------------------------------------------------------------------
+
+
+def refuse(
+    schema: TypeSchema, value: Any, detail: str = "", cause: Exception | None = None
+) -> NoReturn:
+    """Raise `MismatchError` for a value of a wrong type."""
+    raise MismatchError(
+        lambda: f"expected {_text_of(schema)}, got {kind_of(value)}{detail}"
+    ) from cause
+
+
+def _text_of(schema: TypeSchema) -> str:
+    """Return what messages call a type: its name alone, or the alternatives."""
+    if schema.origin == "Union":
+        return repr(schema)
+    return {"list": "List", "dict": "Dict"}.get(schema.origin, schema.origin)
+
+
+def kind_of(value: Any) -> str:
+    """Return the type of a value, in the words of schemas."""
+    if value is None:
+        return "None"
+    if isinstance(value, CObject) and value.__chandle__() != 0:
+        key: str = type_facts(CAny(value).type_index)["type_key"]
+        return key
+    for word in (bool, int, float, str, bytes):
+        if isinstance(value, word):
+            return word.__name__
+    return "bytes" if isinstance(value, bytearray) else type(value).__name__
+
+
+def attempt(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
+    """Return the result and None, or None and why there is none."""
+    try:
+        return function(*args), None
+    except (MemoryError, RecursionError):
+        raise  # say nothing about the value
+    except Exception as error:
+        return None, error
+
+
+# ---- protocols -------------------------------------------------------------------------------
+
+
+def what_it_stands_for(schema: TypeSchema, value: Any) -> Any:
+    """Follow the protocols by which a value names another one that is to be taken instead."""
+    for _ in range(_MAX_NUM_STEPS):
+        method, name = _substitution(value)
+        if method is None:
+            return value
+        substitute, error = attempt(method, value)
+        if error is not None and name == "__tvm_ffi_value__":
+            refuse(schema, value, cause=error)
+        if error is not None:
+            raise MismatchError(f"{name}() failed for {type(value).__name__}") from error
+        if substitute is value:
+            return value
+        value = substitute
+    if _substitution(value)[0] is not None:
+        raise MismatchError("infinite __tvm_ffi_value__ cycle detected")
+    return value
+
+
+def _substitution(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
+    cls = type(value)
+    for name in ("__tvm_ffi_object__", "__tvm_ffi_value__"):
+        method = getattr(cls, name, None)
+        if method is not None:
+            return method, name
+    if cls is ObjectRValueRef:
+        return _referenced, "obj"
+    if any(base.__name__ == "ObjectConvertible" for base in cls.__mro__):
+        return getattr(cls, "asobject", None), "asobject"
+    return None, ""
+
+
+def _referenced(value: ObjectRValueRef) -> CObject:
+    """Return the object that would be moved: conversion may fail, and then it is still needed."""
+    return value.obj
+
+
+def native_value(schema: TypeSchema, value: Any) -> CAny:
+    """Return the value as the binding passes it, whatever its type is."""
+    if hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
+        if schema.origin == "Any":
+            raise MismatchError(f"failed to convert Any from {type(value).__name__}")
+        refuse(schema, value)
+    native, error = attempt(CAny, value)
+    if error is not None:
+        refuse(schema, value, f": {error}", error)
+    return native  # type: ignore[no-any-return]
+
+
+def _by_protocol(schema: TypeSchema, value: Any, origin: str, *names: str) -> Any:
+    """Return what the binding makes of a value whose class has one of the protocols."""
+    if not any(hasattr(type(value), name) for name in names):
+        refuse(schema, value)
+    return _of_type(schema, value, origin)
+
+
+def _of_type(schema: TypeSchema, value: Any, *origins: str) -> Any:
+    native = native_value(schema, value)
+    if native.type_index not in map(index_of_origin, origins):
+        refuse(schema, value)
+    return to_py_class_value(native)
+
+
+# ---- plain values ----------------------------------------------------------------------------
+
+
+def _is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:
+    """Whether the value is of a class of such a name; the module need not be imported for that."""
+    return any(
+        base.__name__ in names and base.__module__ in modules for base in type(value).__mro__
+    )
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool) or _is_of(value, ("numpy",), "bool", "bool_")
+
+
+def _to_any(schema: TypeSchema, value: Any) -> Any:
+    if type(value) in (type(None), bool, int, float, str, bytes):
+        return value
+    native = native_value(schema, value)
+    return value if isinstance(value, CObject) else to_py_class_value(native)
+
+
+def _to_none(schema: TypeSchema, value: Any) -> None:
+    if value is not None:
+        refuse(schema, value)
+
+
+def _to_int(schema: TypeSchema, value: Any) -> int:
+    number = value
+    if type(value) is not int:
+        if isinstance(value, numbers.Integral) or _is_bool(value):
+            number = int(value)
+        elif hasattr(type(value), "__tvm_ffi_int__"):
+            number = _of_type(schema, value, "int", "ffi.BigInt")
+        else:
+            refuse(schema, value)
+    is_big = "ffi.BigInt" in (schema.origin, schema.type_key)
+    if not (is_big or _INT64_MIN <= number <= _INT64_MAX):
+        raise MismatchError(f"integer {number} out of int64 range [{_INT64_MIN}, {_INT64_MAX}]")
+    return int(number)
+
+
+def _to_float(schema: TypeSchema, value: Any) -> float:
+    if isinstance(value, numbers.Real) or _is_bool(value):
+        number, error = attempt(float, value)
+        if error is not None:
+            refuse(schema, value, f": {error}", error)
+        return number  # type: ignore[no-any-return]
+    return _by_protocol(schema, value, "float", "__tvm_ffi_float__")  # type: ignore[no-any-return]
+
+
+def _to_bool(schema: TypeSchema, value: Any) -> bool:
+    if not (isinstance(value, numbers.Integral) or _is_bool(value)):
+        refuse(schema, value)
+    return bool(value)
+
+
+def _to_str(schema: TypeSchema, value: Any) -> str:
+    if not isinstance(value, str):
+        refuse(schema, value)
+    # The text alone: a subclass may be something else to the binding, as dtype is.
+    return value if type(value) is str else str.__str__(value)
+
+
+def _to_bytes(schema: TypeSchema, value: Any) -> bytes:
+    if not isinstance(value, (bytes, bytearray)):
+        refuse(schema, value)
+    return bytes(value)
+
+
+def _to_device(schema: TypeSchema, value: Any) -> Device:
+    if isinstance(value, Device):
+        return value
+    if isinstance(value, str):
+        device, error = attempt(Device, value)
+        if error is not None:
+            raise MismatchError(f"expected Device, got invalid device string {value!r}") from error
+        return device  # type: ignore[no-any-return]
+    if hasattr(type(value), "__dlpack__"):
+        refuse(schema, value)  # an array, which is somewhere but no device
+    return _by_protocol(schema, value, "Device", "__dlpack_device__")  # type: ignore[no-any-return]
+
+
+def _to_dtype(schema: TypeSchema, value: Any) -> dtype:
+    if isinstance(value, dtype):
+        return value
+    if isinstance(value, DataType):
+        return dtype.from_data_type(value)
+    if isinstance(value, str):
+        made, error = attempt(dtype, value)
+        if error is not None:
+            raise MismatchError(f"expected dtype, got invalid dtype string {value!r}") from error
+        return made  # type: ignore[no-any-return]
+    if _is_of(value, ("numpy", "torch"), "dtype"):
+        return _of_type(schema, value, "dtype")  # type: ignore[no-any-return]
+    return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]
+
+
+def _to_pointer(schema: TypeSchema, value: Any) -> Any:
+    """Take what the binding passes as a pointer: the ways to register such classes are its own."""
+    from ctypes import c_void_p
+
+    if value is None:
+        return c_void_p()
+    is_other = isinstance(value, (CObject, str, bytes, list, tuple, dict))
+    if is_other or hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
+        refuse(schema, value)
+    native, error = attempt(CAny, value)
+    if error is None and native.type_index == index_of_origin("ctypes.c_void_p"):
+        return to_py_class_value(native)
+    is_pointer = any(hasattr(type(value), name) for name in _POINTER_PROTOCOLS)
+    return refuse(schema, value, f": {error}" if error and is_pointer else "", error)
+
+
+_POINTER_PROTOCOLS = ("__tvm_ffi_opaque_ptr__", "__cuda_stream__")
+
+
+def _to_tensor(schema: TypeSchema, value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return value
+    return _by_protocol(schema, value, "Tensor", "__dlpack__", "__dlpack_c_exchange_api__")
+
+
+def _to_function(schema: TypeSchema, value: Any) -> Function:
+    if isinstance(value, Function):
+        return value
+    if isinstance(value, CObject) or not callable(value):
+        refuse(schema, value)
+    return convert_func(value)
+
+
+PLAIN_RULES: dict[str, Callable[[TypeSchema, Any], Any]] = {
+    "Any": _to_any,
+    "Callable": _to_function,
+    "Device": _to_device,
+    "None": _to_none,
+    "Tensor": _to_tensor,
+    "bool": _to_bool,
+    "bytes": _to_bytes,
+    "ctypes.c_void_p": _to_pointer,
+    "dtype": _to_dtype,
+    "float": _to_float,
+    "int": _to_int,
+    "str": _to_str,
+}

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion of a value to a declared type, part by part.
+
+The result is a Python object whose native form has the declared type.  A container is kept as it
+is when none of its parts changes; so one that is shared by reference stays shared.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._binding._any import CAny, to_py_class_value
+from ._binding._object import CObject
+from ._binding._reflection import lookup_type_attr, type_facts
+from ._plain_conversion import (
+    PLAIN_RULES,
+    MismatchError,
+    attempt,
+    kind_of,
+    native_value,
+    refuse,
+    what_it_stands_for,
+)
+from ._type_info import type_info_of
+from ._type_origin import ORIGIN_OF_KEY, index_of_origin, is_known
+from .container import Array, Dict, List, Map
+
+if TYPE_CHECKING:
+    from ._type_schema import TypeSchema
+
+# Types whose values are what they are: no protocol is looked for.
+_PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
+
+
+def require_known_origins(schema: TypeSchema) -> None:
+    """Raise TypeError when a part of the schema names no type that is registered."""
+    if schema.origin not in _RULES and not is_known(schema.origin):
+        raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
+    for arg in schema.args or ():
+        require_known_origins(arg)
+
+
+def convert_value(schema: TypeSchema, value: Any) -> Any:
+    """Return the value as the type holds it, or raise `MismatchError`."""
+    if type(value) not in _PLAIN:
+        value = what_it_stands_for(schema, value)
+    rule = _RULES.get(schema.origin) or _RULES.get(ORIGIN_OF_KEY.get(schema.origin, ""))
+    return rule(schema, value) if rule is not None else _to_class(schema, value)
+
+
+as_native = CAny  # what a converted value is packed into
+
+
+def is_subtype(index: int, ancestor: int) -> bool:
+    """Whether a type is another one or derives from it."""
+    return index == ancestor or (index >= 0 and ancestor in _ancestors(index))
+
+
+@functools.cache
+def _ancestors(index: int) -> frozenset[int]:
+    return frozenset(type_facts(index)["type_ancestors"])
+
+
+# ---- containers ------------------------------------------------------------------------------
+
+
+def _to_sequence(made: Any) -> Callable[[TypeSchema, Any], Any]:
+    """Return the rule for containers of the class `made`."""
+
+    def rule(schema: TypeSchema, value: Any) -> Any:
+        if not isinstance(value, (list, tuple, Array, List)):
+            refuse(schema, value)
+        element = schema.args[0] if schema.args else None
+        if element is None or element.origin == "Any":
+            return _sequence_of_any(made, value)
+        items = list(value)
+        return _sequence(made, value, items, [element] * len(items))
+
+    return rule
+
+
+def _to_tuple(schema: TypeSchema, value: Any) -> Any:
+    if not isinstance(value, (list, tuple, Array, List)):
+        refuse(schema, value)
+    if schema.args is None:
+        return _sequence_of_any(Array, value)
+    items = list(value)
+    if len(items) != len(schema.args):
+        raise MismatchError(
+            f"expected tuple of length {len(schema.args)}, "
+            f"got {type(value).__name__} of length {len(items)}"
+        )
+    return _sequence(Array, value, items, schema.args)
+
+
+def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[TypeSchema]) -> Any:
+    converted = []
+    for i, (element, item) in enumerate(zip(declared, items)):
+        try:
+            converted.append(convert_value(element, item))
+        except MismatchError as mismatch:
+            mismatch.add_step(f"element [{i}]")
+            raise
+    if isinstance(value, made) and all(new is old for new, old in zip(converted, items)):
+        return value
+    return made(converted)
+
+
+def _sequence_of_any(made: Any, value: Any) -> Any:
+    """Convert the elements in one go; go through them only to say which one cannot be passed."""
+    if isinstance(value, made):
+        return value
+    items = list(value)
+    sequence, error = attempt(made, items)
+    if error is None:
+        return sequence
+    for i, item in enumerate(items):
+        _, reason = attempt(CAny, item)
+        if reason is not None:
+            raise MismatchError(
+                f"element [{i}]: expected Any, got {kind_of(item)}: {reason}"
+            ) from error
+    raise error
+
+
+def _to_mapping(made: Any) -> Callable[[TypeSchema, Any], Any]:
+    """Return the rule for mappings of the class `made`."""
+
+    def rule(schema: TypeSchema, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            refuse(schema, value)
+        if not schema.args:  # of a type key
+            return value if isinstance(value, made) else made(value)
+        row: list[Any] = []
+        is_same = isinstance(value, made)
+        for key, part in value.items():
+            pair = _pair(schema.args, key, part)
+            is_same = is_same and pair[0] is key and pair[1] is part
+            row += pair
+        return value if is_same else _mapping_of(made, row)
+
+    return rule
+
+
+def _pair(declared: tuple[TypeSchema, ...], key: Any, part: Any) -> tuple[Any, Any]:
+    step = "key"
+    try:
+        new_key = convert_value(declared[0], key)
+        step = "value for key"
+        return new_key, convert_value(declared[1], part)
+    except MismatchError as mismatch:
+        mismatch.add_step(f"{step} {key!r}")
+        raise
+
+
+def _mapping_of(made: Any, row: list[Any]) -> Any:
+    """Make the mapping from key, value, key, ...: its keys need not be hashable in Python."""
+    mapping = made.__new__(made)
+    mapping.__init_from_row__(row)
+    return mapping
+
+
+# ---- alternatives ----------------------------------------------------------------------------
+
+
+def _to_optional(schema: TypeSchema, value: Any) -> Any:
+    assert schema.args
+    return None if value is None else convert_value(schema.args[0], value)
+
+
+def _to_first_of(schema: TypeSchema, value: Any) -> Any:
+    for alternative in schema.args or ():
+        try:
+            return convert_value(alternative, value)
+        except MismatchError:
+            continue
+    return refuse(schema, value)
+
+
+# ---- classes ---------------------------------------------------------------------------------
+
+
+def _to_class(schema: TypeSchema, value: Any) -> Any:
+    """Take objects of the type and of subtypes; ask the type about all others."""
+    index = index_of_origin(ORIGIN_OF_KEY.get(schema.origin, schema.origin))
+    native = native_value(schema, value)
+    if is_subtype(native.type_index, index):
+        return value if isinstance(value, CObject) else to_py_class_value(native)
+    variant = _variant(index, value)
+    if variant is not None:
+        return variant
+    convert = lookup_type_attr(index, "__ffi_convert__")
+    if convert is None:
+        refuse(schema, value)
+    made, error = attempt(convert, value)
+    if error is not None:
+        text = str(error).replace("\n", "\n    ")
+        refuse(schema, value, f"\n  __ffi_convert__ failed:\n    {text}", error)
+    if not is_subtype(CAny(made).type_index, index):
+        refuse(schema, value)
+    return made
+
+
+def _variant(index: int, value: Any) -> Any:
+    """Return the variant of an enumeration with this payload, or None."""
+    payload_type = _payload_type(index)
+    if payload_type is None or not isinstance(value, payload_type):
+        return None
+    state = lookup_type_attr(index, "__ffi_enum__")
+    if state is None:
+        return None
+    payload = int(value) if payload_type is int else str.__str__(value)
+    return _variants_of()(state).get(payload)
+
+
+@functools.cache
+def _payload_type(index: int) -> type[int | str] | None:
+    """Return what the variants of a type are also written as."""
+    if is_subtype(index, index_of_origin("ffi.IntEnum")):
+        return int
+    return str if is_subtype(index, index_of_origin("ffi.StrEnum")) else None
+
+
+@functools.cache
+def _variants_of() -> Callable[[Any], Any]:
+    """Return what reads the variants, by payload and by name, from the state of an enumeration."""
+    state = type_info_of(index_of_origin("ffi.EnumState"))
+    return next(field.getter for field in state.fields if field.name == "indexes")
+
+
+def takes_payloads(schema: TypeSchema) -> bool:
+    """Whether the type is an enumeration that is also written as int or str."""
+    return _payload_type(index_of_origin(schema.origin)) is not None
+
+
+_RULES: dict[str, Callable[[TypeSchema, Any], Any]] = {
+    **PLAIN_RULES,
+    "Array": _to_sequence(Array),
+    "Dict": _to_mapping(Dict),
+    "List": _to_sequence(List),
+    "Map": _to_mapping(Map),
+    "Optional": _to_optional,
+    "Union": _to_first_of,
+    "dict": _to_mapping(Dict),
+    "list": _to_sequence(List),
+    "tuple": _to_tuple,
+}
