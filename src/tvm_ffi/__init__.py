@@ -10,6 +10,8 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from . import core, serialization
 from ._convert import convert
 from ._dtype import (
@@ -91,3 +93,15 @@ __all__ = [
     "use_raw_stream",
     "use_torch_stream",
 ]
+
+if _TYPE_CHECKING:
+    from . import utils
+
+
+def __getattr__(name: str) -> object:
+    """Load a subpackage that most programs do without, when it is first asked for."""
+    if name != "utils":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled CUDA kernels inside of object files, where ``TVM_FFI_EMBED_CUBIN`` finds them.
+
+``ld`` makes an object of the bytes, ``objcopy`` gives it the names and sections that the macro
+expects, and ``ld`` puts it into the object that uses the macro.  The names become local at the end,
+so that several objects of one library may have kernels of the same name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+__all__ = ["embed_cubin", "main"]
+
+_SYMBOL_PREFIX = "__tvm_ffi__cubin_"
+_BYTES_FILE = "cubin"  # the names that ld gives are made from it
+
+
+def embed_cubin(
+    cubin_path: Path, input_obj_path: Path, output_obj_path: Path, name: str, verbose: bool = False
+) -> None:
+    """Write an object file with the contents of another one and a cubin.
+
+    Parameters
+    ----------
+    cubin_path : path
+        The compiled kernels.
+    input_obj_path : path
+        Object file whose source says ``TVM_FFI_EMBED_CUBIN(name)``.
+    output_obj_path : path
+        Where to write; may be the same file.  Left alone on failure.
+    name : str
+        Letters, digits and underscores.
+    verbose : bool
+        Whether to print the commands.
+
+    Raises
+    ------
+    FileNotFoundError
+        If an input is missing.
+    ValueError
+        If the name has other characters.
+    RuntimeError
+        If ``ld`` or ``objcopy`` fails or is missing; the message has the command and what it said.
+
+    Notes
+    -----
+    The bytes lie between the local symbols ``__tvm_ffi__cubin_<name>`` and
+    ``__tvm_ffi__cubin_<name>_end``, in read-only data and at an address that 64 divides.
+    """
+    cubin, input_obj = Path(cubin_path), Path(input_obj_path)
+    for path, what in ((cubin, "CUBIN"), (input_obj, "Input object")):
+        if not path.exists():
+            raise FileNotFoundError(f"{what} file not found: {path}")
+    if re.fullmatch(r"\w+", name, re.ASCII) is None:
+        raise ValueError(f"name must consist of letters, digits and underscores, got {name!r}")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        shutil.copyfile(cubin, folder / _BYTES_FILE)
+        _make_object(folder, name, verbose)
+        _merge(folder, input_obj.resolve(), name, verbose)
+        shutil.copyfile(folder / "merged.o", output_obj_path)
+
+
+def _make_object(folder: Path, name: str, verbose: bool) -> None:
+    """Make bytes.o: read-only data between two symbols, and no wish for an executable stack."""
+    _run(["ld", "-r", "-b", "binary", "-o", "bytes.o", _BYTES_FILE], folder, verbose)
+    symbol, given = f"{_SYMBOL_PREFIX}{name}", f"_binary_{_BYTES_FILE}"
+    command = ["objcopy", "--set-section-alignment", ".data=64"]
+    command += ["--rename-section", ".data=.rodata,alloc,load,readonly,data,contents"]
+    command += ["--redefine-sym", f"{given}_start={symbol}"]
+    command += ["--redefine-sym", f"{given}_end={symbol}_end"]
+    command += ["--strip-symbol", f"{given}_size"]
+    command += ["--add-section", ".note.GNU-stack=/dev/null"]
+    command += ["--set-section-flags", ".note.GNU-stack=noload,readonly", "bytes.o"]
+    _run(command, folder, verbose)
+
+
+def _merge(folder: Path, input_obj: Path, name: str, verbose: bool) -> None:
+    """Make merged.o, in which the symbols are bound."""
+    _run(["ld", "-r", "-o", "merged.o", str(input_obj), "bytes.o"], folder, verbose)
+    symbol = f"{_SYMBOL_PREFIX}{name}"
+    command = ["objcopy", "--localize-symbol", symbol, "--localize-symbol", f"{symbol}_end"]
+    _run([*command, "merged.o"], folder, verbose)
+
+
+def _run(command: list[str], folder: Path, verbose: bool) -> None:
+    if verbose:
+        print(" ".join(command))
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise RuntimeError(f"{command[0]} is not found; it is a part of GNU binutils") from error
+    if done.returncode != 0:
+        raise RuntimeError(
+            f"{command[0]} failed with status {done.returncode}\n"
+            f"Command: {' '.join(command)}\nstdout: {done.stdout}\nstderr: {done.stderr}"
+        )
+
+
+def main() -> int:
+    """Run the command line; return 0, 1: file missing, 2: tool failed, or 3: something else."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tvm_ffi.utils.embed_cubin",
+        description="Put a cubin into the object file whose source says TVM_FFI_EMBED_CUBIN(NAME).",
+    )
+    parser.add_argument("--output-obj", type=Path, required=True, metavar="PATH", help="to write")
+    parser.add_argument("--input-obj", type=Path, required=True, metavar="PATH", help="to read")
+    parser.add_argument("--cubin", type=Path, required=True, metavar="PATH", help="to embed")
+    parser.add_argument("--name", required=True, help="the name in TVM_FFI_EMBED_CUBIN(NAME)")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the commands")
+    options = parser.parse_args()
+    try:
+        embed_cubin(
+            options.cubin, options.input_obj, options.output_obj, options.name, options.verbose
+        )
+    except (FileNotFoundError, RuntimeError, OSError, ValueError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return _status_of(error)
+    return 0
+
+
+def _status_of(error: Exception) -> int:
+    if isinstance(error, FileNotFoundError):
+        return 1
+    return 2 if isinstance(error, RuntimeError) else 3
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lock between processes, which the operating system releases when its holder dies.
+
+The lock belongs to an open file.  The file itself means nothing: it is left behind, because a file
+that is removed could be locked by one process while another locks its successor.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+    def _unlock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)  # what is locked is a range from the current position
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+    # How the system says that another one holds the lock.
+    _HELD_ERRORS: tuple[type[OSError], ...] = (PermissionError,)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)
+
+    _HELD_ERRORS = (BlockingIOError,)
+
+__all__ = ["FileLock"]
+
+
+class FileLock:
+    """A lock that one instance in one process can hold at a time.
+
+    Parameters
+    ----------
+    lock_file_path : str or path
+        File to lock; created when it is missing, and never removed.
+
+    Notes
+    -----
+    Threads of one process exclude each other too, each with an instance of its own.  A child that
+    was forked while the lock was held does not hold it, and cannot release it.
+
+    Examples
+    --------
+    >>> from tvm_ffi.utils import FileLock
+    >>> lock = FileLock(folder / "build.lock")  # doctest: +SKIP
+    >>> with lock:  # doctest: +SKIP
+    ...     build()
+    """
+
+    def __init__(self, lock_file_path: str | os.PathLike[str]) -> None:
+        self.lock_file_path = lock_file_path
+        self._file_descriptor: int | None = None
+        self._holder_pid = 0
+        self._guard = threading.Lock()
+
+    def acquire(self) -> bool:
+        """Take the lock if it is free.
+
+        Returns
+        -------
+        bool
+            False when someone holds it, this instance included, or the file cannot be locked.
+        """
+        return self._try_to_acquire() is None
+
+    def blocking_acquire(self, timeout: float | None = None, poll_interval: float = 0.1) -> bool:
+        """Wait for the lock.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            How long to wait, in seconds; one attempt is always made.  None: for ever.
+        poll_interval : float
+            Time between two attempts, in seconds.
+
+        Returns
+        -------
+        bool
+            True.
+
+        Raises
+        ------
+        RuntimeError
+            If this instance holds the lock.
+        TimeoutError
+            If the lock was not free in time.
+        OSError
+            If there is no timeout and the file cannot be locked, so that waiting would never end.
+        """
+        if self._file_descriptor is not None:
+            raise RuntimeError("Lock is already held by this instance.")
+        start = time.monotonic()
+        while True:
+            error = self._try_to_acquire()
+            if error is None:
+                return True
+            if timeout is None:
+                if not isinstance(error, _HELD_ERRORS):
+                    raise error
+                time.sleep(poll_interval)
+                continue
+            remaining_s = timeout - (time.monotonic() - start)
+            if remaining_s <= 0:
+                raise TimeoutError(
+                    f"Failed to acquire lock on '{self.lock_file_path}' after {timeout} seconds."
+                ) from error
+            time.sleep(min(poll_interval, remaining_s))
+
+    def release(self) -> None:
+        """Give the lock back; does nothing when this instance does not hold it."""
+        with self._guard:
+            file, self._file_descriptor = self._file_descriptor, None
+            if file is None:
+                return
+            try:
+                # A child of the holder shares the open file: unlocking it would take the lock away.
+                if self._holder_pid == os.getpid():
+                    _unlock(file)
+            finally:
+                os.close(file)
+
+    def _try_to_acquire(self) -> OSError | None:
+        """Return None when the lock was taken, else why it was not."""
+        with self._guard:
+            if self._file_descriptor is not None:
+                return BlockingIOError("held by this instance")
+            try:
+                file = os.open(self.lock_file_path, os.O_RDWR | os.O_CREAT, 0o666)
+            except OSError as error:
+                return error
+            try:
+                _lock(file)
+            except OSError as error:
+                os.close(file)
+                return error
+            self._file_descriptor, self._holder_pid = file, os.getpid()
+            return None
+
+    def __enter__(self) -> FileLock:
+        self.blocking_acquire()
+        return self
+
+    def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> Literal[False]:
+        self.release()
+        return False
