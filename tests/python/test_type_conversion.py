@@ -455,6 +455,25 @@ def test_protocols_that_fail():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
+class ObjectConvertible:
+    """Stands for the class of this name in the package: the name in the bases is what counts."""
+
+
+class Convertible(ObjectConvertible):
+    def __init__(self, value):
+        self._value = value
+
+    def asobject(self):
+        return tvm_ffi.Array([10 // self._value])
+
+
+def test_convertible_objects():
+    schema = TypeSchema("Array", (INT,))
+    assert list(converted(schema, Convertible(5))) == [2]
+    assert refusal(INT, Convertible(5)) == "expected int, got ffi.Array"
+    assert refusal(schema, Convertible(0)) == "asobject() failed for Convertible"
+
+
 def test_objects_to_be_moved_stay_when_they_are_checked():
     array = tvm_ffi.Array([1])
     reference = array._move()
