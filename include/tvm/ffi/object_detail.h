@@ -408,13 +408,13 @@ int32_t RegisterObjectType(int32_t static_type_index) {
   explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                   \
   TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                               \
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                       \
-  static constexpr bool _type_is_nullable = true
+  [[maybe_unused]] static constexpr bool _type_is_nullable = true
 
 // Body of a reference class that is null only after it was moved from.
 #define TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(TypeName, ParentType, ObjectName) \
   explicit TypeName(::tvm::ffi::UnsafeInit tag) : ParentType(tag) {}                    \
   TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName);                                \
   TVM_FFI_DEFINE_OBJECT_REF_ACCESS_(ObjectName);                                        \
-  static constexpr bool _type_is_nullable = false
+  [[maybe_unused]] static constexpr bool _type_is_nullable = false
 
 #endif  // TVM_FFI_OBJECT_DETAIL_H_
