@@ -316,6 +316,22 @@ def test_classes_derived_in_python_call_the_constructor_of_their_base(record):
     assert (obj.b, obj.c, type(obj)) == ("abab", 1, Derived)
 
 
+def test_unequal_is_the_opposite_of_what_a_class_calls_equal(record):
+    """The comparison of handles used to answer ``!=`` alone."""
+
+    class Compared(record):
+        def __eq__(self, other):
+            return self.b == other.b
+
+        __hash__ = None
+
+    assert Compared("b") == Compared("b")
+    assert not Compared("b") != Compared("b")  # noqa: SIM202
+    assert Compared("b") != Compared("c")
+    assert record("b") != record("b")
+    assert record("b") != "b"
+
+
 def test_constructing_once_more_lets_go_of_the_first_object(record):
     obj = record("b")
     first = obj.__chandle__()

@@ -90,6 +90,11 @@ cdef class CObject:
             return NotImplemented
         return (<CObject>other).chandle == self.chandle
 
+    def __ne__(self, other):
+        # By way of the method, so that a class with its own __eq__ needs no second one.
+        equal = type(self).__eq__(self, other)
+        return equal if equal is NotImplemented else not equal
+
     def __hash__(self):
         return hash(<uintptr_t>self.chandle)
 
