@@ -2,7 +2,9 @@
 """Layers of the C and C++ sources, seen in their include directives.
 
 abi (C headers)  ─>  runtime/core
-        └─────────>  C++ headers  ─>  runtime/extra        "is used by"; nothing points back
+        └─────────>  C++ headers  ─>  runtime/extra, runtime/testing
+
+An arrow reads "is used by"; nothing points back.
 """
 
 from __future__ import annotations
@@ -66,6 +68,13 @@ def test_runtime_extra_knows_itself_and_the_public_headers(repository):
                 assert "/" not in name, f"{path.name} includes {name}"
             else:
                 assert name != "Python.h", path.name
+
+
+def test_the_testing_library_is_a_client_like_any_other(repository):
+    for path in c_files(repository, "runtime/testing"):
+        for is_quoted, name in includes(path):
+            assert not is_quoted, f"{path.name} includes {name}"
+            assert name != "Python.h", path.name
 
 
 def test_runtime_extra_registers_in_one_place(repository):
