@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,12 +29,12 @@ _CONTEXTS = ("builtins", "typing", "collections.abc", "ctypes", "os", "pathlib")
 def _import(name: str) -> Any:
     """Return what a dotted name stands for; raises AttributeError or ImportError."""
     module, _, attribute = name.rpartition(".")
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        if not module:
-            raise
-    return getattr(_import(module), attribute)
+    if module:
+        # A package may show a function under the name of a submodule.
+        for owner in (_import(module), sys.modules.get(module)):
+            if hasattr(owner, attribute):
+                return getattr(owner, attribute)
+    return importlib.import_module(name)
 
 
 def _meanings(target: str, contexts: tuple[str, ...]) -> Iterator[Any]:
@@ -95,9 +96,10 @@ def check(app: Any, env: Any) -> None:
         if module not in names and module != "tvm_ffi":
             _LOG.warning("module %s has no page in docs/reference/python", module)
             continue
-        for name in getattr(_import(module), "__all__", ()):
+        shown = importlib.import_module(module)
+        for name in getattr(shown, "__all__", ()):
             full_name = f"{module}.{name}"
-            if full_name not in names and id(_import(full_name)) not in known:
+            if full_name not in names and id(getattr(shown, name)) not in known:
                 _LOG.warning("%s is public, but docs/reference/python does not show it", full_name)
 
 

@@ -95,12 +95,12 @@ __all__ = [
 ]
 
 if _TYPE_CHECKING:
-    from . import utils
+    from . import dataclasses, utils
 
 
 def __getattr__(name: str) -> object:
     """Load a subpackage that most programs do without, when it is first asked for."""
-    if name != "utils":
+    if name not in {"dataclasses", "utils"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Callable
 
@@ -210,6 +210,16 @@ def register_object_by_index(index: int, cls: type) -> TypeInfo:
     return info
 
 
+def freeze_fields(info: TypeInfo) -> None:
+    """Refuse assignment to the fields of a type, inherited ones included, through its class."""
+    cls: Any = info.type_cls
+    for entry in info.fields:
+        entry.frozen = True
+    for entry in info.all_fields():
+        if isinstance(getattr(cls, entry.name, None), FFIProperty):
+            setattr(cls, entry.name, replace(entry, frozen=True).as_property(cls))
+
+
 def add_constructor(info: TypeInfo, init: bool) -> None:
     """Give the class of a type ``__ffi_init__`` and, when `init` is true, ``__init__``."""
     cls: Any = info.type_cls
@@ -217,7 +227,7 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     if construct is not None:
         cls.__ffi_init__ = _named(Constructor(construct, cls, info, KWARGS, MISSING), info)
     if init and "__init__" not in vars(cls):
-        cls.__init__ = _refuse_construction if construct is None else cls.__ffi_init__
+        cls.__init__ = refuse_construction if construct is None else cls.__ffi_init__
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:
@@ -236,16 +246,18 @@ def _named(constructor: Any, info: TypeInfo) -> Any:
     constructor.__qualname__ = f"{cls.__qualname__}.__init__"
     constructor.__module__ = cls.__module__
     declared = [method for method in info.methods if method.name == "__ffi_init__"]
+    constructor.__doc__ = declared[0].doc if declared else None
+    signature = _signature(info.all_fields())
     if declared:
-        constructor.__doc__ = declared[0].doc
-        constructor.__signature__ = _ANY_ARGUMENTS
-    else:
-        constructor.__doc__ = None
-        constructor.__signature__ = _signature(info.all_fields())
+        native = signature_of_metadata(declared[0].metadata)
+        if native is None or len(native.parameters) != len(signature.parameters) - 1:
+            signature = _ANY_ARGUMENTS
+    constructor.__signature__ = signature
     return constructor
 
 
-# What can be said of a constructor that is declared natively: its names are not registered.
+# What can be said of a constructor that is declared natively and does not take one value for each
+# field: the names of its parameters are not registered.
 _ANY_ARGUMENTS = Signature(
     [
         Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
@@ -270,7 +282,8 @@ def _signature(fields: list[TypeField]) -> Signature:
     return Signature(parameters)
 
 
-def _refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:
+def refuse_construction(self: Any, *args: Any, **kwargs: Any) -> None:
+    """Stand for ``__init__`` where objects come from native code only."""
     raise TypeError(
         f"`{type(self).__name__}` cannot be constructed directly. "
         "Define a custom __init__ or use a factory method."

@@ -76,3 +76,24 @@ def test_mistakes_are_noticed(cache, tmp_path):
         "3",
         "4",
     ], output
+
+
+def test_classes_for_native_types_have_the_constructors_of_dataclasses(cache, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from tvm_ffi.dataclasses import Object, c_class\n\n\n"
+        "@c_class('a.Pair', eq=True, order=True)\n"
+        "class Pair(Object):\n"
+        "    a: int\n"
+        "    b: str\n\n\n"
+        "assert Pair(1, 'b') < Pair(1, b='c')\n"
+        "Pair(1)\n"
+        "Pair('a', 'b')\n",
+        encoding="utf-8",
+    )
+    status, output = said("mypy", "--cache-dir", str(cache), str(program))
+    assert status == 1
+    assert [line.split(": ")[0].rpartition(":")[2] for line in output.splitlines()[:-1]] == [
+        "11",
+        "12",
+    ], output

@@ -377,6 +377,11 @@ cdef dict _method_facts(const _abi.TVMFFIMethodInfo* info):
     }
 
 
+def type_index_of(CObject obj not None) -> int:
+    """Return the type index of an object: its own, whatever class stands for it."""
+    return (<_abi.TVMFFIObject*>handle_of(obj)).type_index
+
+
 def type_facts(int32_t index) -> dict:
     """Return what is registered about a type: plain values, to be put into dataclasses.
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The special methods of classes that stand for native types.
+
+They are the same functions for all classes: what they do is decided by what the object's own type
+has registered, and the work is done natively.  A class gets those that its body does not define.
+"""
+
+from __future__ import annotations
+
+import copy
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from .._binding._reflection import FFIProperty, lookup_type_attr, type_index_of
+from ..core import CObject
+from ..registry import get_global_func
+
+if TYPE_CHECKING:
+    from .._type_info import TypeInfo
+
+_deep_copy = get_global_func("ffi.DeepCopy")
+_recursive_hash = get_global_func("ffi.RecursiveHash")
+_recursive_eq = get_global_func("ffi.RecursiveEq")
+_recursive_lt = get_global_func("ffi.RecursiveLt")
+_recursive_le = get_global_func("ffi.RecursiveLe")
+_recursive_gt = get_global_func("ffi.RecursiveGt")
+_recursive_ge = get_global_func("ffi.RecursiveGe")
+
+
+def add_special_methods(
+    info: TypeInfo,
+    *,
+    repr: bool,  # noqa: A002  (the contract's name)
+    eq: bool,
+    order: bool,
+    unsafe_hash: bool,
+    match_args: bool,
+) -> None:
+    """Give the class of a type the methods that are asked for, and those of copying.
+
+    Parameters
+    ----------
+    info : TypeInfo
+        The type; its class is changed.
+    repr, eq, order, unsafe_hash, match_args : bool
+        As in `c_class`.
+    """
+    cls: Any = info.type_cls
+    if repr and "__repr__" not in vars(cls):
+        cls.__repr__ = CObject.__repr__
+    if match_args and "__match_args__" not in vars(cls):
+        taking_part = (entry for entry in info.all_fields() if entry.c_init)
+        positional = tuple(entry.name for entry in taking_part if not entry.c_kw_only)
+        setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
+    wanted = {_Copying: True, _Equality: eq, _Order: order, _Hash: unsafe_hash}
+    for methods, is_wanted in wanted.items():
+        if is_wanted:
+            _add_missing(cls, methods)
+
+
+def _add_missing(cls: type, methods: type) -> None:
+    for name, function in vars(methods).items():
+        # A body with __eq__ alone has `__hash__ = None`, which nobody wrote.
+        if isinstance(function, FunctionType) and vars(cls).get(name) is None:
+            setattr(cls, name, function)
+
+
+# ---- Copying -------------------------------------------------------------------------------------
+
+
+class _Copying:
+    def __copy__(self: Any) -> Any:
+        # Asked of the object: its type may be derived from the one that the class stands for.
+        shallow_copy = lookup_type_attr(type_index_of(self), "__ffi_shallow_copy__")
+        if shallow_copy is None:
+            raise TypeError(
+                f"Type `{type(self).__name__}` does not support copy. "
+                "The underlying C++ type is not copy-constructible."
+            )
+        copied = _as_class(type(self), shallow_copy(self))
+        if hasattr(copied, "__dict__"):
+            vars(copied).update(getattr(self, "__dict__", {}))
+        return copied
+
+    def __deepcopy__(self: Any, memo: Any = None) -> Any:
+        copied = _as_class(type(self), _deep_copy(self))
+        if hasattr(copied, "__dict__"):
+            memo = {} if memo is None else memo
+            memo[id(self)] = copied  # what the attributes hold may lead back here
+            vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
+        return copied
+
+    def __replace__(self: Any, /, **changes: Any) -> Any:
+        cls = type(self)
+        properties = {name: _field_of(cls, name) for name in changes}
+        copied = _Copying.__copy__(self)
+        for name, value in changes.items():
+            properties[name].set(copied, value)
+        return copied
+
+
+def _as_class(cls: Any, copied: Any) -> Any:
+    """Return a copy as an object of the original's class.
+
+    A class that is derived in Python alone shares the native type of its base, so that copies
+    arrive as objects of the base.
+    """
+    if cls is type(copied) or not issubclass(cls, type(copied)):
+        return copied
+    made = cls.__new__(cls)
+    made.__move_handle_from__(copied)
+    return made
+
+
+def _field_of(cls: type, name: str) -> FFIProperty:
+    found = getattr(cls, name, None)
+    if isinstance(found, FFIProperty):
+        return found
+    what = "no field" if hasattr(cls, name) else "no attribute"
+    raise AttributeError(f"type object {cls.__name__!r} has {what} {name!r}")
+
+
+# ---- Comparison and hash -------------------------------------------------------------------------
+
+
+def _are_related(lhs: Any, rhs: Any) -> bool:
+    return isinstance(rhs, type(lhs)) or isinstance(lhs, type(rhs))
+
+
+class _Equality:  # noqa: PLW1641  (the hash is asked for on its own)
+    def __eq__(self, other: Any) -> Any:
+        return _recursive_eq(self, other) if _are_related(self, other) else NotImplemented
+
+    def __ne__(self, other: Any) -> Any:
+        # By way of the method, which the class may define itself.
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+
+class _Order:
+    def __lt__(self, other: Any) -> Any:
+        return _recursive_lt(self, other) if _are_related(self, other) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return _recursive_le(self, other) if _are_related(self, other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return _recursive_gt(self, other) if _are_related(self, other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return _recursive_ge(self, other) if _are_related(self, other) else NotImplemented
+
+
+class _Hash:
+    def __hash__(self) -> int:
+        return hash(_recursive_hash(self))
