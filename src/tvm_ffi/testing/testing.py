@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes of the ``testing.*`` types, and functions around them.
+
+`requires_py310`, `requires_py312` and `requires_py313` are pytest markers; pytest is imported when
+one of them is first asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..core import Object
+from ..dataclasses import c_class
+from ..registry import get_global_func
+from ._ffi_api import add_one as _add_one
+from ._ffi_api import make_unregistered_object as _make_unregistered_object
+
+if TYPE_CHECKING:
+    from .._dtype import dtype
+    from ..core import Device
+
+__all__ = [
+    "TestCompare",
+    "TestCustomCompare",
+    "TestCustomHash",
+    "TestEqWithoutHash",
+    "TestFrozenCxx",
+    "TestHash",
+    "TestIntPair",
+    "TestNonCopyable",
+    "TestObjectBase",
+    "TestObjectDerived",
+    "TestObjectPtrHolder",
+    "add_one",
+    "create_object",
+    "make_unregistered_object",
+]
+
+# `__test__` keeps pytest from collecting the classes as tests.
+
+
+# ---- Functions -----------------------------------------------------------------------------------
+
+
+def add_one(x: int) -> int:
+    """Return `x` + 1."""
+    result: int = _add_one(x)
+    return result
+
+
+def create_object(type_key: str, **kwargs: Any) -> Object:
+    """Return a new object whose fields have the given values.
+
+    Parameters
+    ----------
+    type_key : str
+        Key of the type, such as ``"testing.TestIntPair"``.
+    **kwargs
+        Values of fields by name; the others must have defaults.
+
+    Raises
+    ------
+    TypeError
+        If a field does not exist, has no value, or has one of another type.
+    """
+    names_and_values = [part for entry in kwargs.items() for part in entry]
+    made: Object = get_global_func("ffi.MakeObjectFromPackedArgs")(type_key, *names_and_values)
+    return made
+
+
+def make_unregistered_object() -> Object:
+    """Return an object of a type that has no class in Python."""
+    made: Object = _make_unregistered_object()
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    """Return a marker for tests that need a version of Python."""
+    minor = {"requires_py310": 10, "requires_py312": 12, "requires_py313": 13}.get(name)
+    if minor is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import pytest
+
+    return pytest.mark.skipif(sys.version_info < (3, minor), reason=f"requires Python 3.{minor}+")
+
+
+# ---- Declared constructors, inheritance, references ----------------------------------------------
+
+
+@c_class("testing.TestIntPair")
+class TestIntPair(Object):
+    """Two integers."""
+
+    __test__: ClassVar[bool] = False
+    a: int
+    b: int
+    if TYPE_CHECKING:
+
+        def sum(self) -> int: ...  # noqa: D102  (documented natively)
+
+
+@c_class("testing.TestObjectBase")
+class TestObjectBase(Object):
+    """Fields with defaults, one of them read-only."""
+
+    __test__: ClassVar[bool] = False
+    v_i64: int
+    v_f64: float
+    v_str: str
+    if TYPE_CHECKING:
+
+        def __init__(self, v_i64: int = ..., v_f64: float = ..., v_str: str = ...) -> None: ...
+        def add_i64(self, other: int, /) -> int: ...  # noqa: D102  (documented natively)
+
+
+@c_class("testing.TestObjectDerived")
+class TestObjectDerived(TestObjectBase):
+    """Required fields after the defaulted ones of the base."""
+
+    v_map: Mapping[Any, Any]
+    v_array: Sequence[Any]
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            v_map: Mapping[Any, Any],
+            v_array: Sequence[Any],
+            v_i64: int = ...,
+            v_f64: float = ...,
+            v_str: str = ...,
+        ) -> None: ...
+
+
+@c_class("testing.TestObjectPtrHolder")
+class TestObjectPtrHolder(Object):
+    """A reference that is never empty, and one that may be."""
+
+    __test__: ClassVar[bool] = False
+    value: TestObjectBase
+    optional_value: TestObjectBase | None
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, value: TestObjectBase, optional_value: TestObjectBase | None = ...
+        ) -> None: ...
+
+
+@c_class("testing.TestNonCopyable")
+class TestNonCopyable(Object):
+    """An object that cannot be copied."""
+
+    __test__: ClassVar[bool] = False
+    value: int
+
+
+@c_class("testing.TestFrozenCxx", frozen=True)
+class TestFrozenCxx(Object):
+    """Fields that are writable natively and frozen by the class."""
+
+    __test__: ClassVar[bool] = False
+    value: int
+    tag: str
+    if TYPE_CHECKING:
+
+        def __init__(self, value: int, tag: str = ...) -> None: ...
+
+
+# ---- Comparison and hash -------------------------------------------------------------------------
+
+
+@c_class("testing.TestCompare")
+class TestCompare(Object):
+    """A field that comparison leaves out."""
+
+    __test__: ClassVar[bool] = False
+    key: int
+    name: str
+    ignored_field: int
+
+
+@c_class("testing.TestHash")
+class TestHash(Object):
+    """A field that the hash leaves out."""
+
+    __test__: ClassVar[bool] = False
+    key: int
+    name: str
+    hash_ignored: int
+
+
+@c_class("testing.TestCustomHash")
+class TestCustomHash(Object):
+    """A native hook hashes the key alone."""
+
+    __test__: ClassVar[bool] = False
+    key: int
+    label: str
+
+
+@c_class("testing.TestCustomCompare")
+class TestCustomCompare(Object):
+    """Native hooks compare and hash the key alone."""
+
+    __test__: ClassVar[bool] = False
+    key: int
+    label: str
+
+
+@c_class("testing.TestEqWithoutHash")
+class TestEqWithoutHash(Object):
+    """A native hook for equality and none for the hash, so that hashing is refused."""
+
+    __test__: ClassVar[bool] = False
+    key: int
+    label: str
+
+
+# ---- Automatic constructors ----------------------------------------------------------------------
+
+
+@c_class("testing.TestCxxAutoInit")
+class _TestCxxAutoInit(Object):
+    a: int
+    b: int
+    c: int
+    d: int
+
+
+@c_class("testing.TestCxxAutoInitSimple")
+class _TestCxxAutoInitSimple(Object):
+    x: int
+    y: int
+
+
+@c_class("testing.TestCxxAutoInitAllInitOff")
+class _TestCxxAutoInitAllInitOff(Object):
+    x: int
+    y: int
+    z: int
+
+
+@c_class("testing.TestCxxAutoInitKwOnlyDefaults")
+class _TestCxxAutoInitKwOnlyDefaults(Object):
+    p_required: int
+    p_default: int
+    k_required: int
+    k_default: int
+    hidden: int
+
+
+@c_class("testing.TestCxxNoAutoInit")
+class _TestCxxNoAutoInit(Object):
+    x: int
+    y: int
+
+
+@c_class("testing.TestCxxAutoInitParent")
+class _TestCxxAutoInitParent(Object):
+    parent_required: int
+    parent_default: int
+
+
+@c_class("testing.TestCxxAutoInitChild")
+class _TestCxxAutoInitChild(_TestCxxAutoInitParent):
+    child_required: int
+    child_kw_only: int
+
+
+@c_class("testing.TestCxxKwOnly")
+class _TestCxxKwOnly(Object):
+    x: int
+    y: int
+    z: int
+    w: int
+
+
+@c_class("testing.TestCxxInitSubset")
+class _TestCxxInitSubset(Object):
+    required_field: int
+    optional_field: int
+    note: str
+
+
+# ---- Members of several kinds --------------------------------------------------------------------
+
+
+@c_class("testing.TestCxxClassBase")
+class _TestCxxClassBase(Object):
+    v_i64: int
+    v_i32: int
+    not_field_1 = 1
+    not_field_2: ClassVar[int] = 2
+
+    def __init__(self, v_i64: int, v_i32: int) -> None:
+        self.__ffi_init__(v_i64 + 1, v_i32 + 2)  # type: ignore[attr-defined]
+
+
+@c_class("testing.TestCxxClassDerived", eq=True, order=True, unsafe_hash=True)
+class _TestCxxClassDerived(_TestCxxClassBase):
+    v_f64: float
+    v_f32: float
+
+
+@c_class("testing.TestCxxClassDerivedDerived")
+class _TestCxxClassDerivedDerived(_TestCxxClassDerived):
+    v_str: str
+    v_bool: bool
+
+
+@c_class("testing.TestCxxEnumHolder")
+class _TestCxxEnumHolder(Object):
+    priority: Object
+    opcode: Object
+
+
+@c_class("testing.SchemaAllTypes")
+class _SchemaAllTypes(Object):
+    v_bool: bool
+    v_int: int
+    v_float: float
+    v_device: Device
+    v_dtype: dtype
+    v_string: str
+    v_bytes: bytes
+    v_opt_int: int | None
+    v_opt_str: str | None
+    v_arr_int: Sequence[int]
+    v_arr_str: Sequence[str]
+    v_map_str_int: Mapping[str, int]
+    v_map_str_arr_int: Mapping[str, Sequence[int]]
+    v_variant: str | Sequence[int] | Mapping[str, int]
+    v_opt_arr_variant: Sequence[int | str] | None
+    if TYPE_CHECKING:
+
+        def add_int(self, other: int, /) -> int: ...
+        def append_int(self, array: Sequence[int], value: int, /) -> Sequence[int]: ...
+        def maybe_concat(self, first: str | None, second: str | None, /) -> str | None: ...
+        def merge_map(
+            self,
+            first: Mapping[str, Sequence[int]],
+            second: Mapping[str, Sequence[int]],
+            /,
+        ) -> Mapping[str, Sequence[int]]: ...
+        @staticmethod
+        def make_with(v_int: int, v_float: float, v_string: str, /) -> _SchemaAllTypes: ...
