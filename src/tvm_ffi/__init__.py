@@ -45,7 +45,17 @@ from ._dtype import (
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
 from .container import Array, Dict, List, Map
-from .core import CAny, CContainerBase, Device, DLDeviceType, Function, Object, Tensor, convert_func
+from .core import (
+    CAny,
+    CContainerBase,
+    Device,
+    DLDeviceType,
+    Function,
+    Object,
+    ObjectConvertible,
+    Tensor,
+    convert_func,
+)
 from .error import register_error
 from .module import Module, load_module, system_lib
 from .registry import (
@@ -68,6 +78,7 @@ __all__ = [
     "Map",
     "Module",
     "Object",
+    "ObjectConvertible",
     "Shape",
     "StreamContext",
     "Tensor",

@@ -11,13 +11,17 @@ from ._binding._dlpack import from_dlpack
 from ._binding._dtype import DataType
 from ._binding._error import error_from_exception
 from ._binding._function import convert_func
-from ._binding._object import CObject, opaque_object
-from ._binding._shape import Shape
+from ._binding._native_value import PyNativeObject
+from ._binding._object import CObject, ObjectRValueRef, opaque_object
+from ._binding._scalar import ObjectConvertible
 from ._dtype import dtype
 from .container import Array, Map
 
 # Values that are in FFI form already, or that have no other.
-_UNCHANGED = (CObject, numbers.Number, str, bytes, Device, DataType, Shape, type(None))
+_UNCHANGED = (
+    *(CObject, ObjectRValueRef, PyNativeObject, Device, DataType),
+    *(numbers.Number, str, bytes, type(None)),
+)
 
 # Class attributes that say how a value is passed.
 _PROTOCOLS = (
@@ -52,24 +56,37 @@ def convert(value: Any) -> Any:
         return Array(value)
     if isinstance(value, dict):
         return Map(value)
+    return _convert_by_protocol(value)
+
+
+def _convert_by_protocol(value: Any) -> Any:
+    """Return the FFI form of a value whose class says in its own way what it is."""
     if hasattr(value, "__tvm_ffi_object__"):
         return value.__tvm_ffi_object__()
+    if isinstance(value, ObjectConvertible):
+        return value.asobject()
     if hasattr(value, "__dlpack__"):
         return from_dlpack(value)
-    if isinstance(value, Exception):
-        return error_from_exception(value)
     if callable(value):
         return convert_func(value)
-    if _names_dtype(value):
+    if isinstance(value, Exception):
+        return error_from_exception(value)
+    if _is_of("dtype", ("torch", "numpy"), value):
         return dtype(value)
-    if any(hasattr(value, protocol) for protocol in _PROTOCOLS):
+    if hasattr(value, "__dlpack_data_type__"):
+        return dtype.from_dlpack_data_type(value.__dlpack_data_type__())
+    if (
+        _is_of("c_void_p", ("ctypes",), value)
+        or _is_of("bool", ("numpy",), value)
+        or any(hasattr(value, protocol) for protocol in _PROTOCOLS)
+    ):
         return value
     return opaque_object(value)
 
 
-def _names_dtype(value: Any) -> bool:
-    """Whether the value is a dtype object of torch or NumPy."""
+def _is_of(name: str, modules: tuple[str, ...], value: Any) -> bool:
+    """Whether the value is of a class of this name, which is known without importing its module."""
     return any(
-        base.__name__ == "dtype" and base.__module__ in ("torch", "numpy")
+        base.__name__.rstrip("_") == name and base.__module__ in modules
         for base in type(value).__mro__
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from builtins import bool as _bool
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from ._binding._dtype import DataType, create_dtype, set_dtype_class
 
@@ -41,12 +41,42 @@ _FOREIGN_NAMES = {
 }
 
 
+class _NumpyNames:
+    """Makes, when it is first asked for, the table from NumPy dtypes to our names."""
+
+    def __get__(self, obj: object, owner: type[dtype]) -> dict[Any, str]:
+        import numpy
+
+        names = {numpy.dtype(name): name for name in _NUMPY_NAMES}
+        try:
+            import ml_dtypes
+        except ImportError:
+            pass
+        else:
+            known = (name for name in _ML_DTYPES_NAMES if hasattr(ml_dtypes, name))
+            names |= {numpy.dtype(getattr(ml_dtypes, name)): name for name in known}
+        dtype._NUMPY_DTYPE_TO_STR = names
+        return names
+
+
+_NUMPY_NAMES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+_ML_DTYPES_NAMES = (
+    *("int2", "int4", "uint2", "uint4", "bfloat16"),
+    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+    *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    *("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
+)
+
+
 class dtype(str):  # noqa: N801  (the contract's name)
     """Element type of a tensor, written as text.
 
     Parameters
     ----------
-    content : str, dtype, DataType or numpy.dtype
+    content : str, dtype, DataType, numpy.dtype or torch.dtype
         Base name, bits and lanes: ``"float32"``, ``"int8x4"``, ``"float8_e4m3fn"``.  The given
         spelling is kept as the value of the str.
 
@@ -59,10 +89,14 @@ class dtype(str):  # noqa: N801  (the contract's name)
     __slots__ = ("_tvm_ffi_dtype",)
     _tvm_ffi_dtype: DataType
 
+    _NUMPY_DTYPE_TO_STR: ClassVar[Any] = _NumpyNames()
+
     def __new__(cls, content: Any) -> dtype:
         text = str(content)
+        if not isinstance(content, (str, DataType)):
+            text = _name_of_foreign(text, content)
         self = str.__new__(cls, text)
-        self._tvm_ffi_dtype = _parse(text, content)
+        self._tvm_ffi_dtype = _parse(text)
         return self
 
     @classmethod
@@ -154,15 +188,21 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return type(self), (str(self),)
 
 
-def _parse(text: str, content: Any) -> DataType:
-    """Read the text; dtype objects of torch and NumPy have names of their own."""
+def _name_of_foreign(text: str, content: Any) -> str:
+    """Return our name of a dtype object of torch or NumPy."""
+    name: str
     module, _, name = text.rpartition(".")
     if module == "torch":
-        text = _FOREIGN_NAMES.get(name, name)
-    elif not isinstance(content, str) and hasattr(content, "byteorder"):
-        if not content.isnative:
-            raise ValueError(f"numpy dtype {content!r} is not in native byte order")
-        text = _FOREIGN_NAMES.get(content.name, content.name)
+        return _FOREIGN_NAMES.get(name, name)
+    if not hasattr(content, "byteorder"):
+        return text
+    if not content.isnative:
+        raise ValueError(f"numpy dtype {content!r} is not in native byte order")
+    name = content.name
+    return _FOREIGN_NAMES.get(name, name)
+
+
+def _parse(text: str) -> DataType:
     if text.startswith("complex") and text[7:].isdigit():
         # Without a text form in the C library, but tensors have it.
         return create_dtype(DataType, 5, int(text[7:]), 1)

@@ -6,8 +6,11 @@ from __future__ import annotations
 from ._binding._device import Device, DLDeviceType
 from ._binding._dlpack import from_dlpack
 from ._binding._shape import Shape
+from .registry import LateTypeInfo
 
 __all__ = ["Shape", "device", "from_dlpack"]
+
+Shape.__tvm_ffi_type_info__ = LateTypeInfo("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

@@ -9,6 +9,7 @@ from inspect import Parameter, Signature
 from typing import Any, Callable
 
 from ._binding._function import Function, find_global_func
+from ._binding._native_value import PyNativeObject
 from ._binding._object import CObject, Object, register_class
 from ._binding._reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
 from ._binding._signature import signature_of_metadata
@@ -180,7 +181,8 @@ def register_object_by_index(index: int, cls: type) -> TypeInfo:
     index : int
         Type index.
     cls : type
-        A class that derives from `CObject`.  Names in its body are left alone.
+        A class that derives from `CObject`; names in its body are left alone.  Or one that derives
+        from `PyNativeObject`, whose ``__from_tvm_ffi_object__`` makes results.
 
     Raises
     ------
@@ -189,16 +191,18 @@ def register_object_by_index(index: int, cls: type) -> TypeInfo:
     ValueError
         If a class with a smaller native layout stands for the type already.
     """
-    if not (isinstance(cls, type) and issubclass(cls, CObject)):
+    if not (isinstance(cls, type) and issubclass(cls, (CObject, PyNativeObject))):
         raise TypeError(f"{cls!r} must be a class that derives from Object")
     previous = _info_by_index.pop(index, None)
     info = type_info_of(index)
     info.type_cls = cls
     register_class(index, cls)
     _info_by_index[index] = info
-    cls.__tvm_ffi_type_info__ = info  # type: ignore[attr-defined]
+    cls.__tvm_ffi_type_info__ = info  # type: ignore[union-attr]
     if previous is not None:
         info.parent_type_info = previous.parent_type_info
+    if not issubclass(cls, CObject):
+        return info  # values are no objects, so they have no fields
     for entry in info.fields:
         if entry.name not in vars(cls):
             setattr(cls, entry.name, entry.as_property(cls))

@@ -8,6 +8,7 @@ Keys and elements compare by type and value: 1, 1.0 and True are three different
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 from collections.abc import (
@@ -21,7 +22,7 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from typing import Any
+from typing import TYPE_CHECKING, Any, Callable, SupportsIndex
 
 from . import _ffi_api
 from ._binding._container import (
@@ -34,8 +35,85 @@ from ._binding._container import (
     SequenceBase,
 )
 from ._binding._object import Object, register_class, type_key_to_index
+from .registry import LateTypeInfo
 
-__all__ = ["Array", "Dict", "List", "Map"]
+if TYPE_CHECKING:
+    from ._type_info import MISSING  # noqa: F401  (what __getattr__ gives)
+
+__all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "MISSING":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import core
+
+    return core.MISSING
+
+
+# ---- Rules of indices, also for sequences of other packages ------------------------------------
+
+
+def normalize_index(length: int, idx: SupportsIndex) -> int:
+    """Return the position, counted from 0, of an element of a sequence.
+
+    Parameters
+    ----------
+    length : int
+        Number of elements.
+    idx : int
+        Index; negative counts from the end.
+
+    Raises
+    ------
+    IndexError
+        If there is no such element.
+    TypeError
+        If `idx` is no integer.
+    """
+    try:
+        position = operator.index(idx)
+    except TypeError:
+        raise TypeError(f"indices must be integers or slices, not {type(idx).__name__}") from None
+    if not -length <= position < length:
+        raise IndexError(f"Index out of range. size: {length}, got index {idx}")
+    return position % length
+
+
+def getitem_helper(
+    obj: Any, elem_getter: Callable[[Any, int], Any], length: int, idx: SupportsIndex | slice
+) -> Any:
+    """Return an element of a sequence, or for a slice the list of its elements.
+
+    Parameters
+    ----------
+    obj : object
+        The sequence.
+    elem_getter : callable
+        ``elem_getter(obj, position)`` returns the element at a position from 0 on.
+    length : int
+        Number of elements.
+    idx : int or slice
+        What is asked for.
+    """
+    if isinstance(idx, slice):
+        return [elem_getter(obj, i) for i in range(*idx.indices(length))]
+    return elem_getter(obj, normalize_index(length, idx))
+
+
+def _deep_copy(container: Any, memo: Any) -> Any:
+    """Return a deep copy, made natively unless something inside is of a type without copies."""
+    try:
+        copied = _ffi_api.DeepCopy(container)
+    except RuntimeError:
+        make, arguments = container.__reduce__()
+        return make(*copy.deepcopy(arguments, memo))
+    if type(copied) is type(container):
+        return copied
+    cls: Any = type(container)
+    result = cls.__new__(cls)
+    result.__move_handle_from__(copied)
+    return result
 
 
 # ---- Sequences -------------------------------------------------------------------------------
@@ -45,6 +123,10 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
     """What Array and List have in common."""
 
     __slots__ = ()
+    __tvm_ffi_type_info__: Any
+
+    def __deepcopy__(self, memo: Any = None) -> Any:
+        return _deep_copy(self, memo)
 
     def __contains__(self, value: object) -> bool:
         return any(_is_same(value, element) for element in self)
@@ -135,13 +217,13 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
         if isinstance(index, slice):
             self._set_slice(index, value)
         else:
-            _ffi_api.ListSetItem(self, self._position(index), value)
+            _ffi_api.ListSetItem(self, normalize_index(len(self), index), value)
 
     def __delitem__(self, index: Any) -> None:
         if isinstance(index, slice):
             self._set_slice(index, ())
         else:
-            _ffi_api.ListErase(self, self._position(index))
+            _ffi_api.ListErase(self, normalize_index(len(self), index))
 
     def insert(self, index: int, value: Any) -> None:
         """Insert before a position; one that is out of range counts as the nearest end."""
@@ -162,7 +244,7 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
         """Remove and return an element; IndexError when there is none."""
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        return _ffi_api.ListPop(self, self._position(index))
+        return _ffi_api.ListPop(self, normalize_index(len(self), index))
 
     def clear(self) -> None:
         """Remove all elements."""
@@ -171,12 +253,6 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
     def reverse(self) -> None:
         """Reverse the order in place."""
         _ffi_api.ListReverse(self)
-
-    def _position(self, index: Any) -> int:
-        length, position = len(self), operator.index(index)
-        if not -length <= position < length:
-            raise IndexError(f"Index out of range. size: {length}, got index {index}")
-        return position % length
 
     def _set_slice(self, index: slice, values: Iterable[Any]) -> None:
         start, stop, step = index.indices(len(self))
@@ -225,6 +301,10 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
     """What Map and Dict have in common."""
 
     __slots__ = ()
+    __tvm_ffi_type_info__: Any
+
+    def __deepcopy__(self, memo: Any = None) -> Any:
+        return _deep_copy(self, memo)
 
     def keys(self) -> KeysView[Any]:
         """Return a view of the keys, in order of insertion."""
@@ -327,3 +407,4 @@ for _key, _class in {
     _index = type_key_to_index(_key)
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
+    _class.__tvm_ffi_type_info__ = LateTypeInfo(_key, _class)  # type: ignore[attr-defined]

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-# _library first: what is loaded later needs the C ABI's symbols.  The other two are imported for
+# _library first: what is loaded later needs the C ABI's symbols.  The others are imported for
 # their rows in the tables of conversions.
-from ._binding import _library, _numpy, _scalar
+from ._binding import _library, _numpy, _scalar, _torch_capsule
 from ._binding._any import CAny
 from ._binding._any import to_py_class_value as _to_py_class_value
 from ._binding._container import CContainerBase
-from ._binding._device import Device, DLDeviceType
+from ._binding._device import Device, DLDeviceType, device_class
 from ._binding._device import get_current_stream as _env_get_current_stream
 from ._binding._device import set_current_stream as _env_set_current_stream
 from ._binding._device import set_device_class as _set_class_device
@@ -23,12 +23,15 @@ from ._binding._error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
 from ._binding._error import error_from_exception as _convert_to_ffi_error
 from ._binding._function import Function, convert_func
 from ._binding._function import convert_func as _convert_to_ffi_func
+from ._binding._native_value import Bytes, PyNativeObject, String
 from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject, object_repr
 from ._binding._object import opaque_object as _convert_to_opaque_object
 from ._binding._object import type_key_to_index as _object_type_key_to_index
 from ._binding._reflection import FFIProperty, FieldGetter, FieldSetter
 from ._binding._reflection import lookup_type_attr as _lookup_type_attr
 from ._binding._reflection import register_type_attr as _register_type_attr
+from ._binding._scalar import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
+from ._binding._scalar import ObjectConvertible
 from ._binding._tensor import Tensor
 from ._binding._tensor import dlpack_version as __dlpack_version__
 from ._binding._tensor import set_tensor_class as _set_class_tensor
@@ -36,6 +39,7 @@ from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
+    from ._binding._dltensor_wrapper import DLTensorTestWrapper
     from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
     from ._type_schema import TypeSchema
 
@@ -44,10 +48,12 @@ __all__ = [
     "ERROR_TYPE_TO_NAME",
     "KWARGS",
     "MISSING",
+    "Bytes",
     "CAny",
     "CContainerBase",
     "CObject",
     "DLDeviceType",
+    "DLTensorTestWrapper",
     "DataType",
     "Device",
     "Error",
@@ -56,8 +62,11 @@ __all__ = [
     "FieldSetter",
     "Function",
     "Object",
+    "ObjectConvertible",
     "ObjectRValueRef",
     "OpaquePyObject",
+    "PyNativeObject",
+    "String",
     "Tensor",
     "TypeField",
     "TypeInfo",
@@ -69,25 +78,32 @@ __all__ = [
 ]
 
 
-# Names that only programs with classes for native types need, and the modules that define them.
-_LATE_NAMES = {
-    "KWARGS": "_type_info",
-    "MISSING": "_type_info",
-    "TypeField": "_type_info",
-    "TypeInfo": "_type_info",
-    "TypeMethod": "_type_info",
-    "TypeSchema": "_type_schema",
+# Names that few programs ask for: loaded when that happens, from these modules.
+_LATE = {
+    "DLTensorTestWrapper": "_binding._dltensor_wrapper",
+    "_TRACEBACK_TO_BACKTRACE_STR": "_binding._error",
+    "_WITH_APPEND_BACKTRACE": "error",
     "_register_object_by_index": "_type_info",
+    "TypeSchema": "_type_schema",
+    **dict.fromkeys(("KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod"), "_type_info"),
 }
 
 
 def __getattr__(name: str) -> Any:
-    """Load a late name when it is first asked for."""
-    if name not in _LATE_NAMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(f"{__package__}.{_LATE_NAMES[name]}")
-    value = getattr(module, name.removeprefix("_"))
+    if name == "_CLASS_DEVICE":  # changes with _set_class_device
+        return device_class()
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f"{__package__}.{_LATE[name]}")
+    value = getattr(module, _OTHER_NAMES.get(name, name))
     globals()[name] = value
     return value
+
+
+_OTHER_NAMES = {
+    "_TRACEBACK_TO_BACKTRACE_STR": "backtrace_text",
+    "_WITH_APPEND_BACKTRACE": "_with_append_backtrace",
+    "_register_object_by_index": "register_object_by_index",
+}

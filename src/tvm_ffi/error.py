@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exception class stands for which native error kind."""
+"""Which exception class stands for which native error kind, and tracebacks made from text."""
 
 from __future__ import annotations
 
+from types import TracebackType
 from typing import Any
 
-from .core import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
+from ._binding._error import (
+    ERROR_NAME_TO_TYPE,
+    ERROR_TYPE_TO_NAME,
+    frame_of_line,
+    frames_of_text,
+)
 
-__all__ = ["register_error"]
+__all__ = ["TracebackManager", "register_error"]
 
 
 def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:
@@ -44,8 +50,43 @@ def register_error(name_or_cls: str | type | None = None, cls: type | None = Non
 
 
 def _register(kind: str, cls: type) -> type:
-    if not issubclass(cls, BaseException):
-        raise TypeError(f"{cls.__name__} must be an exception class to stand for kind {kind!r}")
+    if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+        name = getattr(cls, "__name__", repr(cls))
+        raise TypeError(f"{name} must be an exception class to stand for kind {kind!r}")
     ERROR_NAME_TO_TYPE[kind] = cls
     ERROR_TYPE_TO_NAME[cls] = kind
     return cls
+
+
+class TracebackManager:
+    """Makes traceback entries for code that is not Python's, such as generated code.
+
+    Examples
+    --------
+    >>> entry = tvm_ffi.error.TracebackManager().append_traceback(None, "kernel.cu", 12, "launch")
+    >>> entry.tb_frame.f_code.co_name, entry.tb_lineno
+    ('launch', 12)
+    """
+
+    def append_traceback(
+        self, tb: TracebackType | None, filename: str, lineno: int, func: str
+    ) -> TracebackType:
+        """Return a traceback that enters `func` first and goes on with `tb`.
+
+        Parameters
+        ----------
+        tb : traceback or None
+            What is extended.
+        filename, lineno, func : str, int, str
+            Where the entry points.
+        """
+        frame = frame_of_line(filename, lineno, func)
+        return TracebackType(tb, frame, frame.f_lasti, lineno)
+
+
+def _with_append_backtrace(py_error: BaseException, backtrace: str) -> BaseException:
+    """Return the exception with an entry for each line of a native backtrace."""
+    tb = py_error.__traceback__
+    for frame in frames_of_text(backtrace):
+        tb = TracebackType(tb, frame, frame.f_lasti, frame.f_code.co_firstlineno)
+    return py_error.with_traceback(tb)

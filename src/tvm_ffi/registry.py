@@ -210,6 +210,28 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
 
 
+class LateTypeInfo:
+    """``__tvm_ffi_type_info__`` of a class of this package, made when it is first asked for.
+
+    Parameters
+    ----------
+    type_key : str
+        Key of the type.
+    cls : type
+        The class that stands for the type.
+    """
+
+    def __init__(self, type_key: str, cls: type) -> None:
+        self.type_key, self.cls = type_key, cls
+
+    def __get__(self, obj: object, owner: type) -> Any:
+        from ._type_info import register_object_by_index
+
+        index = type_key_to_index(self.type_key)
+        assert index is not None  # one of the built-in types
+        return register_object_by_index(index, self.cls)
+
+
 def _call(name: str, *args: Any) -> Any:
     """Call one of the runtime's own functions."""
     function: Any = find_global_func(name)

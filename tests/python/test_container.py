@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import Array, Dict, List, Map
+from tvm_ffi import Array, Dict, List, Map, container, core
 
 # ---- Sequences -----------------------------------------------------------------------------------
 
@@ -427,6 +427,87 @@ def test_copies(value):
     for made in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
         assert type(made) is type(value)
         assert made == value
+
+
+def test_deep_copies_are_independent():
+    inner = List([1])
+    value = List([inner, inner, {"a": inner}])
+    made = copy.deepcopy(value)
+    inner.append(2)
+    assert [list(made[0]), list(made[1]), list(made[2]["a"])] == [[1], [1], [1]]
+    assert made[0].same_as(made[1])  # what is shared stays shared
+    assert not made[0].same_as(inner)
+    assert value.__deepcopy__()[0] == [1, 2]
+
+
+def test_deep_copy_of_a_list_in_itself():
+    value = List([1])
+    value.append(value)
+    made = copy.deepcopy(value)
+    assert made[1].same_as(made)
+    made.clear()
+    value.clear()
+
+
+def test_deep_copy_keeps_the_class():
+    class Row(Array):
+        pass
+
+    assert type(copy.deepcopy(Row([1, [2]]))) is Row
+
+
+def test_deep_copy_of_what_native_code_cannot_copy():
+    thing = [object()]
+    made = copy.deepcopy(Array([{"a": thing}, "text"]))
+    assert made[1] == "text"
+    assert made[0]["a"][0] is not thing[0]
+    assert type(made[0]["a"][0]) is object
+
+
+def test_truth_is_that_of_the_length():
+    for empty, filled in ((List(), List([0])), (Dict(), Dict({1: 0})), (Map({}), Map({1: 0}))):
+        assert (bool(empty), empty.__bool__()) == (False, False)
+        assert (bool(filled), filled.__bool__()) == (True, True)
+    with pytest.raises(ValueError, match="List is empty"):
+        bool(List.__new__(List))
+
+
+@pytest.mark.parametrize(
+    ("index", "position"), [(0, 0), (4, 4), (-1, 4), (-5, 0), (np.int64(2), 2), (True, 1)], ids=str
+)
+def test_normalize_index(index, position):
+    assert container.normalize_index(5, index) == position
+
+
+@pytest.mark.parametrize(
+    ("length", "index", "error", "message"),
+    [
+        (5, 7, IndexError, "Index out of range. size: 5, got index 7"),
+        (5, -6, IndexError, "Index out of range. size: 5, got index -6"),
+        (0, 0, IndexError, "Index out of range. size: 0, got index 0"),
+        (5, "a", TypeError, "indices must be integers or slices, not str"),
+        (5, 1.0, TypeError, "indices must be integers or slices, not float"),
+    ],
+)
+def test_wrong_index(length, index, error, message):
+    with pytest.raises(error, match=f"^{message}$"):
+        container.normalize_index(length, index)
+
+
+def test_getitem_helper():
+    def get(index):
+        return container.getitem_helper("abc", lambda text, i: text[i].upper(), 3, index)
+
+    assert (get(0), get(-1), get(np.int8(1))) == ("A", "C", "B")
+    assert get(slice(None, None, -1)) == ["C", "B", "A"]
+    with pytest.raises(IndexError, match="size: 3, got index 3"):
+        get(3)
+
+
+def test_missing_is_that_of_the_binding():
+    assert container.MISSING is core.MISSING
+    with pytest.raises(AttributeError, match="no attribute 'NO_SUCH_NAME'"):
+        _ = container.NO_SUCH_NAME
 
 
 def test_a_list_in_itself_cannot_be_pickled():

@@ -157,6 +157,16 @@ def test_class_of_devices_can_be_set(echo):
         core._set_class_device(int)
 
 
+def test_class_of_devices_is_told():
+    assert core._CLASS_DEVICE is tvm_ffi.Device
+    derived = type("Derived", (tvm_ffi.Device,), {})
+    core._set_class_device(derived)
+    try:
+        assert core._CLASS_DEVICE is derived
+    finally:
+        core._set_class_device(tvm_ffi.Device)
+
+
 def test_names_are_tables_on_the_class():
     assert Device._DEVICE_TYPE_TO_NAME[2] == "cuda"
     assert Device._DEVICE_NAME_TO_TYPE["mps"] == 8

@@ -284,3 +284,25 @@ def test_dtype_protocol_with_a_wrong_answer(echo, answer):
     cls = type("Foreign", (), {"__dlpack_data_type__": lambda self: answer})
     with pytest.raises((TypeError, ValueError, OverflowError), match="argument #0"):
         echo(cls())
+
+
+def test_dtypes_of_torch_and_numpy_have_our_spelling():
+    torch = pytest.importorskip("torch")
+    assert str(tvm_ffi.dtype(torch.float32)) == "float32"
+    assert str(tvm_ffi.dtype(torch.float4_e2m1fn_x2)) == "float4_e2m1fnx2"
+    assert str(tvm_ffi.dtype(np.dtype("<i4"))) == "int32"
+    assert str(tvm_ffi.dtype(np.dtype(bool))) == "bool"
+    assert str(tvm_ffi.dtype("i4")) == "i4"  # text keeps its own
+
+
+def test_table_of_numpy_dtypes():
+    names = tvm_ffi.dtype._NUMPY_DTYPE_TO_STR
+    assert names[np.dtype("uint16")] == "uint16"
+    assert names[np.dtype(bool)] == "bool"
+    assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR is names
+
+
+def test_table_of_numpy_dtypes_has_those_of_ml_dtypes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR[np.dtype(ml_dtypes.bfloat16)] == "bfloat16"
+    assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR[np.dtype(ml_dtypes.float4_e2m1fn)] == "float4_e2m1fn"

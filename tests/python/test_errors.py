@@ -17,6 +17,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core
+from tvm_ffi import error as error_module
 
 KINDS = (
     RuntimeError,
@@ -505,3 +506,27 @@ def test_error_passed_back_to_native_code_is_raised_as_the_same_exception(kernel
     with pytest.raises(ValueError, match="x") as caught:
         kernels.rethrow(error)
     assert caught.value is original
+
+
+# ---- tracebacks made from text -------------------------------------------------------------------
+
+
+def test_traceback_manager_puts_entries_in_front():
+    manager = error_module.TracebackManager()
+    inner = manager.append_traceback(None, 'kernel "odd"\n.cu', 12, "launch")
+    outer = manager.append_traceback(inner, "host.py", 3, "main")
+    assert [(entry.lineno, entry.name) for entry in traceback.extract_tb(outer)] == [
+        (3, "main"),
+        (12, "launch"),
+    ]
+    assert outer.tb_next is inner
+    assert inner.tb_frame.f_code.co_filename == 'kernel "odd"\n.cu'
+
+
+def test_hooks_for_tracebacks():
+    text = '  File "in.cc", line 4, in Inner\n  File "out.cc", line 5, in Outer\n'
+    error = core._WITH_APPEND_BACKTRACE(ValueError("x"), text)
+    assert type(error) is ValueError
+    assert [entry.name for entry in traceback.extract_tb(error.__traceback__)] == ["Outer", "Inner"]
+    assert core._TRACEBACK_TO_BACKTRACE_STR(error.__traceback__) == text
+    assert core._TRACEBACK_TO_BACKTRACE_STR(None) == ""

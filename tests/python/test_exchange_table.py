@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi import core
 
 from .forged import Framework, Source, capsule
 
@@ -155,6 +156,83 @@ def test_nested_calls_set_and_restore_their_streams(kernels, cuda_stream):
     assert seen == [STREAM, 0x1235, STREAM]
 
 
+def test_tensors_inside_a_container_decide(kernels, cuda_stream):
+    framework = Framework()
+    tensor = cuda_tensor(framework)
+    for value in ([tensor], {"a": [1, {"b": tensor}]}):
+        framework.stream_queries.clear()
+        kernels.see_stream(False, value)
+        assert kernels.seen_stream().value == STREAM
+        assert framework.stream_queries == [CUDA_3]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda tensor: tvm_ffi.Array(["text", tensor]), id="array"),
+        pytest.param(lambda tensor: tvm_ffi.List([[], [tensor]]), id="nested-list"),
+        pytest.param(lambda tensor: tvm_ffi.Map({"a": 1, "b": tensor}), id="map"),
+        pytest.param(
+            lambda tensor: tvm_ffi.Dict({i: tensor if i == 40 else [i] for i in range(50)}),
+            id="large-dict",
+        ),
+    ],
+)
+def test_native_container_of_tensors_decides(kernels, cuda_stream, make):
+    framework = Framework()
+    container = make(cuda_tensor(framework))
+    framework.stream_queries.clear()
+    kernels.see_stream(False, 5, container)
+    assert kernels.seen_stream().value == STREAM
+    assert framework.stream_queries == [CUDA_3]
+    assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
+
+
+def test_native_container_of_cpu_tensors_asks_for_no_stream(kernels, cuda_stream):
+    framework = Framework()
+    container = tvm_ffi.List([framework.tensor_class(), "text"])
+    container.append(container)  # the search comes to an end all the same
+    container.append(container)
+    kernels.see_stream(False, container)
+    assert framework.stream_queries == []
+    assert kernels.seen_stream().value == cuda_stream
+    container.clear()
+
+
+class Streaming(Source):
+    """Says itself on which stream its values are worked on."""
+
+    def __tvm_ffi_env_stream__(self):
+        return self.stream
+
+
+def streaming(stream=STREAM, device=CUDA_3):
+    tensor = Streaming(device=device)
+    tensor.stream = stream
+    return tensor
+
+
+def test_class_without_a_table_may_say_its_stream(kernels, cuda_stream):
+    kernels.see_stream(False, streaming())
+    assert kernels.seen_stream().value == STREAM
+    assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
+    assert type(kernels.last(streaming())) is tvm_ffi.Tensor
+    with pytest.raises(ValueError, match="after looking at the stream"):
+        kernels.see_stream(True, streaming())
+    assert tvm_ffi.get_raw_stream(tvm_ffi.device("cuda", 3)) == cuda_stream
+
+
+def test_stream_that_a_class_says_is_not_asked_for_twice(kernels, cuda_stream):
+    kernels.see_stream(False, streaming(), streaming(stream=1))
+    assert kernels.seen_stream().value == STREAM
+    kernels.see_stream(False, [streaming()])
+    assert kernels.seen_stream().value == STREAM
+    kernels.see_stream(False, streaming(stream=None, device=(1, 0)))  # of a CPU tensor: not asked
+    assert kernels.seen_stream().value == cuda_stream
+    with pytest.raises(TypeError, match=r"argument #1 when calling `see_stream`"):
+        kernels.see_stream(False, streaming(stream="5"))
+
+
 def test_made_up_tensor_through_dlpack_keeps_its_device(echo):
     assert str(echo(Source(device=CUDA_3)).device) == "cuda:3"
 
@@ -284,3 +362,31 @@ def test_environment_variable_turns_tables_off(run_python):
         TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API="1",
     )
     assert (result.returncode, result.stderr) == (1, "asked\n")
+
+
+# ---- the smallest class with a table -------------------------------------------------------------
+
+
+def test_wrapper_for_tests_takes_part(kernels, echo):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    tensor = tvm_ffi.from_dlpack(array)
+    wrapper = core.DLTensorTestWrapper(tensor)
+    assert wrapper.__dlpack_device__() == (1, 0)
+    assert wrapper.__tvm_ffi_env_stream__() == 0
+    assert type(echo(wrapper)) is tvm_ffi.Tensor
+    assert echo(wrapper).data_ptr() == array.ctypes.data
+    assert type(kernels.new_like(wrapper)) is tvm_ffi.Tensor
+    assert type(echo([wrapper])[0]) is tvm_ffi.Tensor
+    assert tvm_ffi.from_dlpack(wrapper).data_ptr() == array.ctypes.data
+    assert tvm_ffi.from_dlpack(wrapper.__dlpack__()).shape == (2, 3)
+    with pytest.raises(TypeError, match="expected"):
+        core.DLTensorTestWrapper(array)
+    with pytest.raises(ValueError, match="Tensor is empty"):
+        core.DLTensorTestWrapper(core.Tensor())
+
+
+def test_wrapper_for_tests_tells_the_current_stream(kernels, cuda_stream):
+    wrapper = core.DLTensorTestWrapper(tvm_ffi.from_dlpack(Source(device=CUDA_3)))
+    assert wrapper.__tvm_ffi_env_stream__() == cuda_stream
+    kernels.see_stream(False, wrapper)
+    assert kernels.seen_stream().value == cuda_stream

@@ -51,6 +51,12 @@ def test_size_of_a_missing_dimension_is_an_index_error(tensor, dim):
         tensor.size(dim)
 
 
+def test_size_takes_indices_only(tensor):
+    assert tensor.size(np.int64(1)) == 3
+    with pytest.raises(TypeError, match="float"):
+        tensor.size(1.0)
+
+
 @pytest.mark.parametrize(
     ("array", "expected"),
     [

@@ -341,6 +341,41 @@ def test_scalars_of_a_tensor_are_no_scalars(kernels):
 # ---- other torch values ------------------------------------------------------------------------
 
 
+WITHOUT_TABLES = """
+import sys, torch, tvm_ffi
+kernels = tvm_ffi.load_module(sys.argv[1])
+value = torch.arange(6.0).reshape(2, 3)
+assert kernels.type_index(value) == 70
+assert kernels.weighted_sum(torch.arange(5)) == 40
+for result in (kernels.echo(value), kernels.echo([value])[0], kernels.new_like(value)):
+    assert type(result) is torch.Tensor, type(result)
+assert kernels.echo(value.requires_grad_()).data_ptr() == value.data_ptr()
+kept = kernels.echo(torch.full((3,), 7.0))
+assert kept.tolist() == [7.0] * 3
+for view in (torch.tensor([1j]).conj(), torch.tensor([1j]).conj().imag):
+    try:
+        kernels.echo(view)
+    except TypeError as error:
+        assert "resolve_" in str(error)
+    else:
+        raise AssertionError("a view that hides its values was passed")
+from torch._subclasses.fake_tensor import FakeTensorMode
+with FakeTensorMode():
+    fake = torch.empty(2)
+try:
+    kernels.echo(fake)
+except TypeError as error:
+    assert "FakeTensor holds no data" in str(error)
+else:
+    raise AssertionError("a tensor without data was passed")
+"""
+
+
+def test_torch_without_an_exchange_table(run_python):
+    result = run_python(WITHOUT_TABLES, TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API="1")
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_torch_device_travels_as_itself(echo):
     device = torch.device("cuda", 1)
     assert echo(device) is device

@@ -7,14 +7,18 @@ native call; changes go through the runtime's global functions.
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport _abi
+from tvm_ffi._binding._container_memory cimport (
+    MapCell, Pair, SeqCell, first_slot, map_cell, next_pair, seq_cell,
+)
 from tvm_ffi._binding._convert cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, begin_call, make_object, pack_object,
     pack_temporary, packer_of, release_temporaries,
 )
+from tvm_ffi._binding._dlpack cimport choose_stream
 from tvm_ffi._binding._error cimport check
 from tvm_ffi._binding._loan cimport loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
@@ -46,47 +50,9 @@ cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
-# ---- memory --------------------------------------------------------------------------------
-
-# What follows the header of an Array or List.
-ctypedef struct SeqCell:
-    _abi.TVMFFIAny* data
-    int64_t size
-
-# What follows the header of a Map or Dict.
-ctypedef struct MapCell:
-    char* data
-    uint64_t size
-    uint64_t slots      # bit 63: pairs one behind the other; else blocks of a hash table
-    void* data_deleter
-    uint64_t fib_shift  # a hash table's own fields from here on
-    uint64_t first      # slot that begins the order of insertion
-    uint64_t last
-
-ctypedef struct Pair:
-    _abi.TVMFFIAny key
-    _abi.TVMFFIAny value
-
-cdef enum:
-    BLOCK_SLOTS = 16
-    BLOCK_BYTES = 784  # 16 bytes of metadata, then entries
-    ENTRY_BYTES = 48   # a pair, then the slots before and behind it in order
-    NEXT_OFFSET = 40
-    EMPTY_SLOT = 0xFF
-
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
-
-cdef uint64_t SMALL_TAG = <uint64_t>1 << 63
-cdef uint64_t NO_SLOT = ~<uint64_t>0
-
-
-cdef inline SeqCell* _seq_cell(_abi.TVMFFIObjectHandle handle) noexcept:
-    return <SeqCell*>(<_abi.TVMFFIObject*>handle + 1)
-
-
-cdef inline MapCell* _map_cell(_abi.TVMFFIObjectHandle handle) noexcept:
-    return <MapCell*>(<_abi.TVMFFIObject*>handle + 1)
+    MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
 
 
 cdef inline object _to_python(const _abi.TVMFFIAny* cell, CContainerBase owner):
@@ -252,9 +218,57 @@ cdef int _pack_container(
 ) except -1:
     cdef CContainerBase container = <CContainerBase>value
     cdef _abi.TVMFFIObjectHandle handle = handle_of(container)
-    if state.exchange_api == NULL:
-        state.exchange_api = container.exchange_api
+    cdef int64_t budget = MAX_SEARCHED
+    cdef _abi.DLDevice device
+    if container.exchange_api != NULL:
+        if state.exchange_api == NULL:
+            state.exchange_api = container.exchange_api
+        if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
+            if choose_stream(state, container.exchange_api, device) != 0:
+                return -1
     return pack_object(out, (<_abi.TVMFFIObject*>handle).type_index, handle)
+
+
+cdef bint _find_device(
+    _abi.TVMFFIObjectHandle handle, int64_t* budget, _abi.DLDevice* out
+) noexcept:
+    """The device of the first tensor outside the CPU in a container and those inside it."""
+    cdef int32_t index = (<_abi.TVMFFIObject*>handle).type_index
+    cdef SeqCell* row
+    cdef MapCell* table
+    cdef Pair* pair
+    cdef uint64_t position, _position, slot
+    if index == _abi.kTVMFFITensor:
+        out[0] = _abi.TVMFFITensorGetDLTensorPtr(handle).device
+        return out.device_type != _abi.kDLCPU
+    if index == _abi.kTVMFFIArray or index == _abi.kTVMFFIList:
+        row = seq_cell(handle)
+        for position in range(<uint64_t>row.size):
+            if _find_device_in(&row.data[position], budget, out):
+                return True
+    elif index == _abi.kTVMFFIMap or index == _abi.kTVMFFIDict:
+        table = map_cell(handle)
+        slot = first_slot(table)
+        for _position in range(table.size):
+            pair = next_pair(table, &slot)
+            if pair == NULL:
+                break
+            if _find_device_in(&pair.value, budget, out):
+                return True
+    return False
+
+
+cdef bint _find_device_in(
+    const _abi.TVMFFIAny* element, int64_t* budget, _abi.DLDevice* out
+) noexcept:
+    cdef int32_t index = element.type_index
+    if index < _abi.kTVMFFIStaticObjectBegin:
+        return False
+    if index in (_abi.kTVMFFIArray, _abi.kTVMFFIList, _abi.kTVMFFIMap, _abi.kTVMFFIDict):
+        if budget[0] <= 0:
+            return False
+        budget[0] -= 1
+    return _find_device(element.v_obj, budget, out)
 
 
 cdef bint _native_rule(type cls, object value, Packer* packer) except -1:
@@ -291,11 +305,14 @@ cdef class CContainerBase(CObject):
 cdef class SequenceBase(CContainerBase):
     """Reading of Array and List."""
 
+    def __bool__(self):
+        return seq_cell(handle_of(self)).size != 0
+
     def __len__(self):
-        return _seq_cell(handle_of(self)).size
+        return seq_cell(handle_of(self)).size
 
     def __getitem__(self, index):
-        cdef SeqCell* cell = _seq_cell(handle_of(self))
+        cdef SeqCell* cell = seq_cell(handle_of(self))
         cdef Py_ssize_t i
         if not PyIndex_Check(index):
             if isinstance(index, slice):
@@ -351,7 +368,7 @@ cdef class _SequenceIterator:
         cdef SeqCell* cell
         if self.sequence is None:
             raise StopIteration
-        cell = _seq_cell(handle_of(self.sequence))
+        cell = seq_cell(handle_of(self.sequence))
         if self.position >= cell.size:
             self.sequence = None
             raise StopIteration
@@ -361,11 +378,14 @@ cdef class _SequenceIterator:
     def __length_hint__(self):
         if self.sequence is None:
             return 0
-        return max(_seq_cell(handle_of(self.sequence)).size - self.position, 0)
+        return max(seq_cell(handle_of(self.sequence)).size - self.position, 0)
 
 
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
+
+    def __bool__(self):
+        return map_cell(handle_of(self)).size != 0
 
     def __init_from_row__(self, list row):
         """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
@@ -377,7 +397,7 @@ cdef class MappingBase(CContainerBase):
         self._take(&made, &state)
 
     def __len__(self):
-        return _map_cell(handle_of(self)).size
+        return map_cell(handle_of(self)).size
 
     cdef bint find(self, object key, _abi.TVMFFIAny* value) except -1:
         """Take the value of the key, owned; False when there is none."""
@@ -478,12 +498,12 @@ cdef class MappingIterator:
     cdef char* data
 
     def __init__(self, MappingBase mapping, int part):
-        cdef MapCell* cell = _map_cell(handle_of(mapping))
+        cdef MapCell* cell = map_cell(handle_of(mapping))
         self.mapping = mapping
         self.part = part
         self.remaining = self.size = cell.size
         self.data = cell.data
-        self.index = 0 if cell.slots & SMALL_TAG else cell.first if cell.size else NO_SLOT
+        self.index = first_slot(cell)
 
     def __iter__(self):
         return self
@@ -493,21 +513,14 @@ cdef class MappingIterator:
 
     cdef Pair* _advance(self) except NULL:
         """The next pair of an unchanged table."""
-        cdef MapCell* cell = _map_cell(handle_of(self.mapping))
-        cdef char* block
-        cdef char* entry
-        if cell.size != self.size or cell.data != self.data:
+        cdef MapCell* cell = map_cell(handle_of(self.mapping))
+        cdef Pair* pair = NULL
+        if cell.size == self.size and cell.data == self.data:
+            # With a pair removed and another one added, the slot may have been emptied.
+            pair = next_pair(cell, &self.index)
+        if pair == NULL:
             raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
-        if cell.slots & SMALL_TAG:
-            self.index += 1
-            return <Pair*>cell.data + (self.index - 1)
-        block = cell.data + self.index // BLOCK_SLOTS * BLOCK_BYTES
-        # With a pair removed and another one added, the slot may have been emptied.
-        if self.index >= cell.slots or (<uint8_t*>block)[self.index % BLOCK_SLOTS] == EMPTY_SLOT:
-            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
-        entry = block + BLOCK_SLOTS + self.index % BLOCK_SLOTS * ENTRY_BYTES
-        self.index = (<uint64_t*>(entry + NEXT_OFFSET))[0]
-        return <Pair*>entry
+        return pair
 
     def __next__(self):
         cdef Pair* pair

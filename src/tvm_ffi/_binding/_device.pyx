@@ -170,6 +170,11 @@ def set_device_class(cls):
     _device_class = cls
 
 
+def device_class() -> type:
+    """Return the class in which native devices arrive in Python."""
+    return _device_class
+
+
 cdef object device_of(_abi.DLDevice cdevice):
     cdef Device device = _device_class.__new__(_device_class)
     device.cdevice = cdevice

@@ -77,15 +77,20 @@ cdef const _abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
     return api
 
 
+cdef int refuse_fake_tensor(type cls) except -1:
+    if any(base.__name__ == "FakeTensor" for base in cls.__mro__):
+        raise TypeError(
+            "torch FakeTensor holds no data: native functions cannot be called while tracing; "
+            "register the function as a custom operator with a fake implementation")
+    return 0
+
+
 cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     cdef _ExchangeClass* known
     cdef const _abi.DLPackExchangeAPI* api = exchange_api_of(cls)
     if api == NULL:
         return False
-    if any(base.__name__ == "FakeTensor" for base in cls.__mro__):
-        raise TypeError(
-            "torch FakeTensor holds no data: native functions cannot be called while tracing; "
-            "register the function as a custom operator with a fake implementation")
+    refuse_fake_tensor(cls)
     known = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))
     if known == NULL:
         raise MemoryError()
@@ -188,7 +193,7 @@ cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known)
     return _check_lazy_view(value, loan, known) if known.has_lazy_views else 0
 
 
-cdef int _choose_stream(
+cdef int choose_stream(
     CallState* state, const _abi.DLPackExchangeAPI* api, _abi.DLDevice device
 ) noexcept:
     """Let the first tensor outside the CPU decide which stream the call runs on."""
@@ -220,7 +225,7 @@ cdef int _pack_exchange(
         api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0
         or _check_filled(value, loan, known) != 0
         or (loan.tensor.device.device_type != _abi.kDLCPU
-            and _choose_stream(state, api, loan.tensor.device) != 0)
+            and choose_stream(state, api, loan.tensor.device) != 0)
     ):
         return_loan(_pool, loan)
         return -1
@@ -252,7 +257,7 @@ cdef int _adopt_versioned(
             managed.deleter(managed)
         check(-1)
     pack_temporary(state, out, _abi.kTVMFFITensor, tensor)
-    if device.device_type != _abi.kDLCPU and _choose_stream(state, api, device) != 0:
+    if device.device_type != _abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
         state.exchange_api = api
@@ -272,7 +277,7 @@ cdef object _capsule_of(object value):
         return value.__dlpack__()
 
 
-cdef _abi.TVMFFIObjectHandle _consume_capsule(
+cdef _abi.TVMFFIObjectHandle consume_capsule(
     object capsule, int require_alignment, bint require_contiguous
 ) except NULL:
     """An owned tensor.  A capsule is consumed once; on failure it stays as it was."""
@@ -306,14 +311,34 @@ cdef int _refuse_capsule(object capsule) except -1:
 cdef int _pack_dlpack(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef _abi.TVMFFIObjectHandle tensor = _consume_capsule(_capsule_of(<object>value), 0, False)
+    cdef _abi.TVMFFIObjectHandle tensor = consume_capsule(_capsule_of(<object>value), 0, False)
     return pack_temporary(state, out, _abi.kTVMFFITensor, tensor)
+
+
+cdef int _pack_dlpack_with_stream(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    """The same for a class that says on which stream its values are worked on."""
+    cdef _abi.DLDevice device
+    cdef uintptr_t stream
+    _pack_dlpack(value, out, state, packer)
+    device = _abi.TVMFFITensorGetDLTensorPtr(out.v_obj).device
+    if device.device_type == _abi.kDLCPU or state.stream_device_type != 0:
+        return 0
+    stream = (<object>value).__tvm_ffi_env_stream__()
+    state.stream_device_type = <int>device.device_type
+    state.stream_device_id = device.device_id
+    state.stream = <void*>stream
+    return 0
 
 
 cdef bint _dlpack_rule(type cls, object value, Packer* packer) except -1:
     if not hasattr(cls, "__dlpack__"):
         return False
-    packer.pack = <PackFunction>_pack_dlpack
+    if hasattr(cls, "__tvm_ffi_env_stream__"):
+        packer.pack = <PackFunction>_pack_dlpack_with_stream
+    else:
+        packer.pack = <PackFunction>_pack_dlpack
     return True
 
 
@@ -347,7 +372,7 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
     cdef _abi.TVMFFIAny packed
     cdef type cls = type(ext_tensor)
     if PyCapsule_CheckExact(ext_tensor):
-        return wrap_tensor(_consume_capsule(ext_tensor, require_alignment, require_contiguous))
+        return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
         raise TypeError(
             "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "

@@ -138,23 +138,24 @@ cdef object without_binding_frames(object traceback):
     return traceback
 
 
-cdef bytes _python_backtrace(object exception):
-    """Lines of the exception's traceback in the native form: most recent call first."""
+cdef str _backtrace_of(object traceback):
+    """Lines of a Python traceback in the native form: most recent call first."""
     cdef list lines = []
-    cdef object entry = exception.__traceback__
+    cdef object entry = traceback
     while entry is not None:
         code = entry.tb_frame.f_code
         lines.append(f'  File "{code.co_filename}", line {entry.tb_lineno}, in {code.co_name}\n')
         entry = entry.tb_next
     lines.reverse()
-    return "".join(lines).encode("utf-8", "backslashreplace")
+    return "".join(lines)
 
 
 cdef _abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     exception.__traceback__ = without_binding_frames(exception.__traceback__)
     cdef bytes kind = _kind_of(exception).encode("utf-8", "backslashreplace")
     cdef bytes message = _message_of(exception)
-    cdef bytes python_backtrace = _python_backtrace(exception)
+    cdef bytes python_backtrace = _backtrace_of(exception.__traceback__).encode(
+        "utf-8", "backslashreplace")
     cdef const _abi.TVMFFIByteArray* native = _abi.TVMFFIBacktrace(NULL, 0, NULL, 0)
     cdef bytes backtrace = python_backtrace + native.data[: native.size]
     cdef object origin = getattr(exception, "__tvm_ffi_error__", None)
@@ -453,6 +454,26 @@ cdef object _wrap_shared(_abi.TVMFFIObjectHandle handle):
 def error_from_exception(error: BaseException) -> Error:
     """Return a native error that carries the exception."""
     return wrap_error(new_native_error(error))
+
+
+# ---- for programs that build tracebacks themselves -----------------------------------------
+
+def backtrace_text(traceback) -> str:
+    """Return the lines of a Python traceback in the native form, most recent call first."""
+    return _backtrace_of(traceback)
+
+
+def frame_of_line(str filename, int line, str function):
+    """Return a frame that stands for a line of code that is not Python's."""
+    code = _new_code(
+        filename.encode("utf-8", "backslashreplace"),
+        function.encode("utf-8", "backslashreplace"), line)
+    return _frames_of((code,))[0]
+
+
+def frames_of_text(str backtrace) -> list:
+    """Return a frame for each line of a native backtrace, in the order of the text."""
+    return _frames_of(_cached_codes_of(backtrace.encode("utf-8", "backslashreplace")))
 
 
 register_class(_abi.kTVMFFIError, Error)

@@ -144,10 +144,12 @@ cdef int _invoke_in_environment(
     CallState* state, PyObject* names,
 ) noexcept:
     """Call with the stream and the allocator of the arguments' framework; restore both after."""
-    cdef _abi.DLPackManagedTensorAllocator allocator = state.exchange_api.managed_tensor_allocator
+    cdef _abi.DLPackManagedTensorAllocator allocator = NULL
     cdef _abi.DLPackManagedTensorAllocator previous_allocator = NULL
     cdef void* previous_stream = NULL
     cdef int code
+    if state.exchange_api != NULL:
+        allocator = state.exchange_api.managed_tensor_allocator
     if state.stream_device_type != 0:
         if _abi.TVMFFIEnvSetStream(
             state.stream_device_type, state.stream_device_id, state.stream, &previous_stream
@@ -182,7 +184,7 @@ cdef inline PyObject* _call_with_buffers(
     result.type_index = _abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
-    if state.exchange_api == NULL:
+    if state.exchange_api == NULL and state.stream_device_type == 0:
         code = _invoke(function, args, num_args, &result, names)
     else:
         code = _invoke_in_environment(function, args, num_args, &result, &state, names)

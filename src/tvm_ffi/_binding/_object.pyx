@@ -18,6 +18,8 @@ cdef Py_ssize_t _num_live_objects = 0
 cdef list _class_by_index = []
 # Indices whose class is that of an ancestor.
 cdef set _inheriting = set()
+# Classes of indices whose objects become Python values: `cls.__from_tvm_ffi_object__` makes them.
+cdef dict _value_classes = {}
 
 # Functions of the runtime that the classes below need; the module of functions sets them.
 cdef object _print_object = None      # text of an object
@@ -242,11 +244,16 @@ cdef str type_key_of(int index):
 def register_class(int32_t index, cls):
     """Let `cls` stand for the native type with this index, in place of an earlier class."""
     # Not declared as a type: Cython would refuse classes of other metaclasses, such as ABCMeta.
-    if not issubclass(cls, CObject):
+    makes_values = hasattr(cls, "__from_tvm_ffi_object__")
+    if not issubclass(cls, CObject) and not makes_values:
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
     for heir in _inheriting:  # the class may be nearer to some than what they have
         _class_by_index[heir] = None
     _inheriting.clear()
+    _value_classes.pop(index, None)
+    if makes_values:
+        _value_classes[index] = cls
+        cls = None
     _set_class(index, cls)
 
 
@@ -285,6 +292,15 @@ cdef object _class_of(int32_t index):
     return Object
 
 
+cdef object _make_value(object cls, _abi.TVMFFIObjectHandle owned):
+    cdef CObject obj = Object.__new__(Object)
+    _abi.TVMFFIObjectIncRef(owned)  # the caller still has its own to give up when this fails
+    obj.chandle = owned
+    value = cls.__from_tvm_ffi_object__(cls, obj)
+    _abi.TVMFFIObjectDecRef(owned)
+    return value
+
+
 cdef tuple _NO_ARGS = ()
 
 
@@ -294,6 +310,8 @@ cdef object wrap_object(_abi.TVMFFIObjectHandle owned):
     cdef CObject obj
     try:
         if cls is None:
+            if index in _value_classes:
+                return _make_value(_value_classes[index], owned)
             cls = _class_of(index)
         obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:

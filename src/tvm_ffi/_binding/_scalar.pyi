@@ -1,1 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
+from typing import Any, Callable
+
+OPAQUE_PTR_HANDLERS: dict[type, Callable[[Any], int]]
+
+class ObjectConvertible:
+    def asobject(self) -> Any: ...

@@ -19,11 +19,27 @@ from tvm_ffi._binding._object cimport (
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    object PyNumber_Index(object value)
     double PyFloat_AsDouble(PyObject* value) noexcept
     PyObject* PyErr_Occurred() noexcept
 
 
 cdef int _MAX_UNWRAP_STEPS = 64
+
+# Classes that others teach us to pass as pointers: class to a function that returns the address.
+# A class must be here before its first value is passed.
+OPAQUE_PTR_HANDLERS = {}
+
+# Where NVIDIA's Python package has had its class of streams.
+_CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
+
+
+class ObjectConvertible:
+    """A class whose values say which object is passed in their place."""
+
+    def asobject(self):
+        """Return the object, or any other value that can be passed."""
+        raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
 cdef inline int _set(_abi.TVMFFIAny* out, int32_t index, int64_t payload) noexcept:
@@ -104,15 +120,33 @@ cdef int _pack_cuda_stream(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef object answer = (<object>value).__cuda_stream__()
-    if not isinstance(answer, tuple) or len(answer) != 2:
+    if not isinstance(answer, tuple) or len(answer) < 2:
         raise TypeError(
             f"{type(<object>value).__name__}.__cuda_stream__() must return a tuple "
             f"(version, pointer), got {answer!r}")
     return _set_pointer(out, answer[1])
 
 
+cdef int _pack_driver_stream(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, int(<object>value))
+
+
+cdef int _pack_by_handler(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, OPAQUE_PTR_HANDLERS[type(<object>value)](<object>value))
+
+
 cdef int _set_pointer(_abi.TVMFFIAny* out, object address) except -1:
-    cdef uintptr_t pointer = address
+    """The int as an address; one below zero as well, such as -1 for what is no address."""
+    cdef object number = PyNumber_Index(address)
+    cdef uintptr_t pointer
+    if number < 0:
+        pointer = <uintptr_t><int64_t>number
+    else:
+        pointer = number
     return _set(out, _abi.kTVMFFIOpaquePtr, <int64_t>pointer)
 
 
@@ -156,11 +190,12 @@ cdef int _pack_rvalue_ref(
 cdef int _pack_int_protocol(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef object number = (<object>value).__tvm_ffi_int__()
-    if not isinstance(number, int):
+    cdef object answer = (<object>value).__tvm_ffi_int__()
+    if not hasattr(answer, "__index__"):
         raise TypeError(
             f"{type(<object>value).__name__}.__tvm_ffi_int__() must return an int, "
-            f"got {type(number).__name__}")
+            f"got {type(answer).__name__}")
+    cdef object number = PyNumber_Index(answer)
     return pack_int(<PyObject*>number, out, state, packer)
 
 
@@ -171,26 +206,28 @@ cdef int _pack_float_protocol(
     return _pack_float(<PyObject*>number, out, state, packer)
 
 
-cdef int _pack_value_protocol(
+cdef int _pack_stand_in(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    """Pack what stands behind the value, and keep that alive during the call."""
+    """Pack what the value stands for, and keep that alive during the call."""
     cdef object inner = <object>value
+    cdef str method = "__tvm_ffi_value__"
     cdef _abi.TVMFFIObjectHandle keep_alive = NULL
-    cdef const Packer* inner_packer
-    for _ in range(_MAX_UNWRAP_STEPS):
-        if not hasattr(type(inner), "__tvm_ffi_value__"):
-            break
-        inner = inner.__tvm_ffi_value__()
-    else:
-        raise RecursionError(
-            f"{type(<object>value).__name__}.__tvm_ffi_value__() leads to no plain value within "
-            f"{_MAX_UNWRAP_STEPS} steps")
+    cdef int steps = 0
+    while packer.pack == <PackFunction>_pack_stand_in:
+        steps += 1
+        if steps > _MAX_UNWRAP_STEPS:
+            raise RecursionError(
+                f"{type(<object>value).__name__}.{method}() leads to no plain value within "
+                f"{_MAX_UNWRAP_STEPS} steps")
+        method = "__tvm_ffi_value__" if packer.context == NULL else "asobject"
+        inner = getattr(inner, method)()
+        packer = packer_of(<PyObject*>inner)
+        if packer == NULL:
+            return -1
     new_opaque(inner, &keep_alive)
     pack_temporary(state, out, _abi.kTVMFFIOpaquePyObject, keep_alive)
-    inner_packer = packer_of(<PyObject*>inner)
-    return -1 if inner_packer == NULL else inner_packer.pack(
-        <PyObject*>inner, out, state, inner_packer)
+    return packer.pack(<PyObject*>inner, out, state, packer)
 
 
 cdef int _pack_opaque(
@@ -224,9 +261,15 @@ cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef bint _stream_rule(type cls, object value, Packer* packer) except -1:
-    if not hasattr(cls, "__cuda_stream__"):
+    if hasattr(cls, "__cuda_stream__"):
+        packer.pack = <PackFunction>_pack_cuda_stream
+    elif any(
+        base.__name__ == "CUstream" and base.__module__ in _CUDA_DRIVER_MODULES
+        for base in cls.__mro__
+    ):
+        packer.pack = <PackFunction>_pack_driver_stream
+    else:
         return False
-    packer.pack = <PackFunction>_pack_cuda_stream
     return True
 
 
@@ -260,13 +303,20 @@ cdef bint _pointer_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
+cdef bint _handler_rule(type cls, object value, Packer* packer) except -1:
+    if cls not in OPAQUE_PTR_HANDLERS:
+        return False
+    packer.pack = <PackFunction>_pack_by_handler
+    return True
+
+
 cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
     if hasattr(cls, "__tvm_ffi_int__"):
         packer.pack = <PackFunction>_pack_int_protocol
     elif hasattr(cls, "__tvm_ffi_float__"):
         packer.pack = <PackFunction>_pack_float_protocol
     elif hasattr(cls, "__tvm_ffi_value__"):
-        packer.pack = <PackFunction>_pack_value_protocol
+        packer.pack = <PackFunction>_pack_stand_in
     else:
         return False
     return True
@@ -276,6 +326,14 @@ cdef bint _exception_rule(type cls, object value, Packer* packer) except -1:
     if not issubclass(cls, Exception):
         return False
     packer.pack = <PackFunction>_pack_exception
+    return True
+
+
+cdef bint _convertible_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, ObjectConvertible):
+        return False
+    packer.pack = <PackFunction>_pack_stand_in
+    packer.context = <void*>ObjectConvertible  # not NULL: tells which method to call
     return True
 
 
@@ -345,8 +403,10 @@ add_rule(4, _object_rule)
 add_rule(8, _stream_rule)
 add_rule(12, _number_rule)
 add_rule(25, _pointer_rule)
+add_rule(27, _handler_rule)
 add_rule(33, _value_rule)
 add_rule(36, _exception_rule)
+add_rule(37, _convertible_rule)
 add_rule(38, _opaque_rule)
 add_maker(_abi.kTVMFFINone, _make_none)
 add_maker(_abi.kTVMFFIInt, _make_int)

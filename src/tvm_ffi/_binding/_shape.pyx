@@ -19,11 +19,12 @@ from tvm_ffi._binding._error cimport check
 from tvm_ffi._binding._object cimport CObject, handle_of
 
 from tvm_ffi._binding._function import find_global_func
+from tvm_ffi._binding._native_value import PyNativeObject
 
 cdef CObject _make_native_shape = find_global_func("ffi.Shape")
 
 
-class Shape(tuple):
+class Shape(tuple, PyNativeObject):
     """Extents of a tensor, a tuple of int.
 
     Parameters
@@ -48,6 +49,14 @@ class Shape(tuple):
             if overflow != 0:
                 raise ValueError(f"Shape extent {extents[i]} does not fit 64 bits")
         return tuple.__new__(cls, extents)
+
+    @staticmethod
+    def __from_tvm_ffi_object__(value_class, obj):
+        """Return the value of a native shape."""
+        cdef _abi.TVMFFIObjectHandle handle = handle_of(obj)
+        if (<_abi.TVMFFIObject*>handle).type_index != _abi.kTVMFFIShape:
+            raise TypeError(f"expected an object of type ffi.Shape, got {obj!r}")
+        return tuple.__new__(value_class, _extents_of(handle))
 
 
 cdef list _integers(tuple extents):
@@ -96,13 +105,17 @@ cdef bint _shape_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
+cdef list _extents_of(_abi.TVMFFIObjectHandle shape):
+    cdef _abi.TVMFFIShapeCell* cell = _abi.TVMFFIShapeGetCellPtr(shape)
+    return [cell.data[i] for i in range(cell.size)]
+
+
 cdef object _make_shape(_abi.TVMFFIAny* owned, CallState* state):
-    cdef _abi.TVMFFIShapeCell* cell = _abi.TVMFFIShapeGetCellPtr(owned.v_obj)
     try:
-        return tuple.__new__(Shape, [cell.data[i] for i in range(cell.size)])
+        return tuple.__new__(Shape, _extents_of(owned.v_obj))
     finally:
         _abi.TVMFFIObjectDecRef(owned.v_obj)
 
 
-add_rule(19, _shape_rule)
+add_rule(18, _shape_rule)  # in front of other classes whose values hold an object
 add_maker(_abi.kTVMFFIShape, _make_shape)

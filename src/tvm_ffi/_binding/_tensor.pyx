@@ -100,7 +100,7 @@ cdef class Tensor(CObject):
         cdef _abi.DLTensor* tensor = _description(self)
         return <uintptr_t>tensor.data + tensor.byte_offset
 
-    def size(self, idx: int) -> int:
+    def size(self, Py_ssize_t idx) -> int:
         """Return the extent of dimension `idx`; negative counts from the end."""
         cdef _abi.DLTensor* tensor = _description(self)
         cdef int ndim = tensor.ndim

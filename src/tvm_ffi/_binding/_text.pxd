@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._convert cimport CallState, Packer
+from tvm_ffi._binding._object cimport CObject
 
 cdef int pack_str(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
+cdef int pack_bytes(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
+# The str or bytes of an object, which has to be of the type.
+cdef object text_of_object(CObject obj, int32_t type_index)
 # The Python str or bytes of a borrowed view of any text or bytes kind.
 cdef object text_of(const _abi.TVMFFIAny* view)

@@ -6,6 +6,7 @@ string is a loan of the Python object's buffer (see `_loan.pxd`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, strlen
@@ -18,12 +19,15 @@ from tvm_ffi._binding._error cimport check
 from tvm_ffi._binding._loan cimport (
     Loan, LoanPool, as_loan, loan_pool, take_loan, text_of_loan,
 )
+from tvm_ffi._binding._object cimport CObject, handle_of, type_key_of
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(PyObject* text, Py_ssize_t* size) noexcept
     object PyUnicode_DecodeUTF8(const char* data, Py_ssize_t size, const char* errors)
     Py_ssize_t PyBytes_Size(PyObject* value) noexcept
     char* PyBytes_AsString(PyObject* value) noexcept
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    PyTypeObject PyUnicode_Type, PyBytes_Type
 
 cdef int _SMALL_CAPACITY = 7
 cdef LoanPool* _pool = loan_pool()
@@ -59,7 +63,7 @@ cdef int pack_str(
         value, data, size, _abi.kTVMFFISmallStr, _abi.kTVMFFIStr, out, state)
 
 
-cdef int _pack_bytes(
+cdef int pack_bytes(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
     return _pack_content(
@@ -84,7 +88,7 @@ cdef bint _text_rule(type cls, object value, Packer* packer) except -1:
     if issubclass(cls, str):
         packer.pack = pack_str
     elif issubclass(cls, bytes):
-        packer.pack = _pack_bytes
+        packer.pack = pack_bytes
     elif issubclass(cls, bytearray):
         packer.pack = <PackFunction>_copy_bytearray
     else:
@@ -98,8 +102,14 @@ cdef object _decode(const char* data, size_t size):
     return PyUnicode_DecodeUTF8(data, <Py_ssize_t>size, NULL)
 
 
+cdef inline bint _is_plain(PyObject* text) noexcept:
+    """Not of a subclass: results are plain, whatever their length and origin."""
+    return Py_TYPE(text) == &PyUnicode_Type or Py_TYPE(text) == &PyBytes_Type
+
+
 cdef object text_of(const _abi.TVMFFIAny* view):
     cdef int32_t index = view.type_index
+    cdef Loan* loan
     cdef const _abi.TVMFFIByteArray* content
     if index == _abi.kTVMFFISmallStr:
         return _decode(view.v_bytes, view.small_str_len)
@@ -110,12 +120,24 @@ cdef object text_of(const _abi.TVMFFIAny* view):
     if index == _abi.kTVMFFIByteArrayPtr:
         content = <const _abi.TVMFFIByteArray*>view.v_ptr
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
-    if as_loan(_pool, view.v_obj) != NULL:
-        return <object>as_loan(_pool, view.v_obj).owner  # it came from Python: no copy back
+    loan = as_loan(_pool, view.v_obj)
+    if loan != NULL and _is_plain(loan.owner):
+        return <object>loan.owner  # it came from Python: no copy back
     content = _abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == _abi.kTVMFFIStr:
         return _decode(content.data, content.size)
     return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+
+
+cdef object text_of_object(CObject obj, int32_t type_index):
+    cdef _abi.TVMFFIAny view
+    view.v_obj = <_abi.TVMFFIObject*>handle_of(obj)
+    view.type_index = view.v_obj.type_index
+    if view.type_index != type_index:
+        raise TypeError(
+            f"expected an object of type {type_key_of(type_index)}, "
+            f"got {type_key_of(view.type_index)}")
+    return text_of(&view)
 
 
 cdef object _make_small(_abi.TVMFFIAny* owned, CallState* state):
@@ -129,7 +151,7 @@ cdef object _make_heap(_abi.TVMFFIAny* owned, CallState* state):
         _abi.TVMFFIObjectDecRef(owned.v_obj)
 
 
-add_exact_packer(bytes, _pack_bytes, NULL)
+add_exact_packer(bytes, pack_bytes, NULL)
 add_rule(20, _text_rule)
 add_maker(_abi.kTVMFFISmallStr, _make_small)
 add_maker(_abi.kTVMFFISmallBytes, _make_small)
