@@ -7,8 +7,8 @@
 
 namespace tvm::ffi::extra {
 
-// Nothing here recurses into values, but whoever releases a nested value does: each level takes
-// some fifty bytes of stack, and several hundred in a build for debugging.
+// Nothing here recurses into values, and releasing nested containers does not either; programs that
+// read the values, and binaries with other headers that made some of them, often do.
 inline constexpr size_t kMaxNesting = 10000;
 inline constexpr char kTooDeepMessage[] = "Nesting deeper than 10000 levels";
 

@@ -7,6 +7,7 @@
 #define TVM_FFI_MEMORY_H_
 
 #include <tvm/ffi/object.h>
+#include <tvm/ffi/release_detail.h>
 
 #include <new>
 
@@ -102,9 +103,18 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
       guard.memory = nullptr;
       return object;
     }
-    static FObjectDeleter Deleter() { return Delete; }
+    static FObjectDeleter Deleter() {
+      if constexpr (NestsDeeply<T>::value) {
+        return DeleteInTurn;
+      } else {
+        return Delete;
+      }
+    }
 
    private:
+    static void DeleteInTurn(void* handle, int flags) {
+      PendingReleases::Release(handle, flags, Delete);
+    }
     static void Delete(void* handle, int flags) {
       T* object = ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(handle));
       if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) object->T::~T();

@@ -18,6 +18,7 @@ struct TVM_FFI_HIDDEN MapUnsafe;
 
 class MapBaseObj : public Object {
  public:
+  using NestsDeeply_ = void;  // see release_detail.h
   using key_type = Any;
   using mapped_type = Any;
   using KVType = std::pair<Any, Any>;

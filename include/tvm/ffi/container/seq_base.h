@@ -37,6 +37,7 @@ namespace detail {
 
 class SeqBaseObj : public Object, protected TVMFFISeqCell {
  public:
+  using NestsDeeply_ = void;  // see release_detail.h
   SeqBaseObj() : TVMFFISeqCell{} {}
   SeqBaseObj(const SeqBaseObj&) = delete;
   SeqBaseObj& operator=(const SeqBaseObj&) = delete;

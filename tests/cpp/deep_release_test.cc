@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Containers nested a million levels deep are released without a deep stack.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/function.h>
+
+#include <thread>
+#include <vector>
+
+#include "../runtime/check.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+constexpr int kDepth = 1000000;
+
+// Notes when it is released.
+class NoteObj : public Object {
+ public:
+  explicit NoteObj(std::vector<int>* released, int number) : released_(released), number_(number) {}
+  ~NoteObj() { released_->push_back(number_); }
+
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.DeepReleaseNote", NoteObj, Object);
+
+ private:
+  std::vector<int>* released_;
+  int number_;
+};
+
+Any Note(std::vector<int>* released, int number) {
+  return Any(ObjectRef(ObjectPtr<Object>(make_object<NoteObj>(released, number))));
+}
+
+template <typename Wrap>
+size_t NumReleased(Wrap wrap) {
+  std::vector<int> released;
+  {
+    Any value = Note(&released, 0);
+    for (int i = 0; i < kDepth; ++i) value = wrap(std::move(value));
+    CHECK_EQ(released.size(), 0u);
+  }
+  return released.size();
+}
+
+TEST(SequencesAreReleased) {
+  CHECK_EQ(NumReleased([](Any value) { return Any(Array<Any>{std::move(value)}); }), 1u);
+  CHECK_EQ(NumReleased([](Any value) { return Any(List<Any>{1, std::move(value)}); }), 1u);
+  CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
+}
+
+TEST(TablesAreReleased) {
+  CHECK_EQ(NumReleased([](Any value) { return Any(Map<String, Any>{{"k", std::move(value)}}); }),
+           1u);
+  CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
+}
+
+TEST(KindsTakeTurns) {
+  int turn = 0;
+  CHECK_EQ(NumReleased([&turn](Any value) {
+             switch (turn++ % 3) {
+               case 0:
+                 return Any(Array<Any>{std::move(value)});
+               case 1:
+                 return Any(Dict<Any, Any>{{std::move(value), 1}});
+               default:
+                 return Any(List<Any>{std::move(value)});
+             }
+           }),
+           1u);
+}
+
+TEST(EveryBranchIsReleased) {
+  std::vector<int> released;
+  {
+    Any left = Note(&released, 1), right = Note(&released, 2);
+    for (int i = 0; i < kDepth / 2; ++i) {
+      left = Array<Any>{left, Note(&released, 3)};
+      right = List<Any>{right};
+    }
+    Array<Any> both = {left, right, right};
+    left = right = nullptr;
+    CHECK_EQ(released.size(), 0u);
+  }
+  CHECK_EQ(released.size(), static_cast<size_t>(kDepth / 2 + 2));
+}
+
+TEST(WhatIsReferencedElsewhereStays) {
+  Array<Any> kept = {1, 2};
+  {
+    Any value = kept;
+    for (int i = 0; i < kDepth; ++i) value = Array<Any>{std::move(value)};
+  }
+  CHECK_EQ(kept.use_count(), 1);
+  CHECK_EQ(kept[1].cast<int>(), 2);
+}
+
+TEST(ReleaseEndsBeforeTheStatementThatCausedIt) {
+  std::vector<int> released;
+  Any value = Note(&released, 7);
+  for (int i = 0; i < 1000; ++i) value = Array<Any>{std::move(value)};
+  value = nullptr;
+  CHECK_EQ(released.size(), 1u);
+  CHECK_EQ(released[0], 7);
+}
+
+TEST(OnManyThreads) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([] {
+      Any value;
+      for (int j = 0; j < kDepth / 4; ++j) value = List<Any>{std::move(value)};
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
