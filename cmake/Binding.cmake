@@ -16,7 +16,7 @@ function(tvm_ffi_add_binding_module source)
   # every declaration; copy_if_different then spares the C compiler when the code is the same.
   add_custom_command(OUTPUT ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/binding/new
-    COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail
+    COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
       --module-name tvm_ffi._binding.${name} -I ${TVM_FFI_PYTHON_ROOT}
       -o ${PROJECT_BINARY_DIR}/binding/new/${name}.c tvm_ffi/_binding/${name}.pyx
     COMMAND ${CMAKE_COMMAND} -E copy_if_different

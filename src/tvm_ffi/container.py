@@ -408,3 +408,18 @@ for _key, _class in {
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
     _class.__tvm_ffi_type_info__ = LateTypeInfo(_key, _class)  # type: ignore[attr-defined]
+
+# Elements are read in place by threads that hold the GIL, so whoever changes them keeps it as well.
+for _name in (
+    *(
+        "ListSetItem",
+        "ListAppend",
+        "ListInsert",
+        "ListPop",
+        "ListErase",
+        "ListClear",
+        "ListReverse",
+    ),
+    *("ListReplaceSlice", "DictSetItem", "DictErase", "DictClear"),
+):
+    getattr(_ffi_api, _name).release_gil = False

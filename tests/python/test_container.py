@@ -360,6 +360,35 @@ def test_containers_that_contain_themselves_are_refused(echo, make):
     assert echo([1]) == [1]
 
 
+@pytest.mark.parametrize("make", [lambda x: [x], lambda x: {"a": x}], ids=["list", "dict"])
+def test_very_deep_nesting_is_refused(echo, make):
+    value = make(1)
+    for _ in range(100_000):
+        value = make(value)
+    with pytest.raises(RecursionError, match="while converting a container"):
+        echo(value)
+
+
+def nest_and_release():
+    for make in (lambda x: Array([x]), lambda x: List([x]), lambda x: Map({1: x})):
+        value = 1
+        for _ in range(300_000):
+            value = make(value)
+    del value
+
+
+def test_deeply_nested_containers_are_released():
+    """Released from the outside in, not by recursion, which would overflow the stack."""
+    earlier = threading.stack_size(256 * 1024)
+    try:
+        thread = threading.Thread(target=nest_and_release)
+        thread.start()
+    finally:
+        threading.stack_size(earlier)
+    thread.join()
+    assert not thread.is_alive()
+
+
 def test_an_element_that_cannot_be_passed(echo):
     with pytest.raises(OverflowError):
         echo([1, [tvm_ffi.core.Device, 1 << 70, _BadPointer()]])

@@ -20,6 +20,7 @@ from elsewhere import make_step
 
 import tvm_ffi
 from tvm_ffi import core
+from tvm_ffi.error import TracebackManager
 
 from .forged import Framework, Source
 
@@ -49,6 +50,34 @@ class Pointer:
         return 16
 
 
+class Convertible(core.ObjectConvertible):
+    """A value that stands for a list."""
+
+    def asobject(self):
+        return [LONG, 2**80]
+
+
+class Stream:
+    """A stream of a framework."""
+
+    def __cuda_stream__(self):
+        return 0, 2**63
+
+
+class Handled:
+    """A class with a handler."""
+
+
+core._OPAQUE_PTR_HANDLERS[Handled] = lambda value: 1 << 40
+
+
+def held_string():
+    """Return a String that holds a native object."""
+    value = core.String(LONG)
+    value.__init_cached_object_by_constructor__(lambda: LONG)
+    return value
+
+
 def read_only(array):
     array.flags.writeable = False
     return array
@@ -69,6 +98,13 @@ VALUES = {
     "non-ascii": "caf\u00e9 " * 5,
     "bytes": LONG.encode(),
     "bytearray": bytearray(LONG.encode()),
+    "string": core.String(LONG),
+    "string-with-object": held_string(),
+    "bytes-subclass": core.Bytes(LONG.encode()),
+    "convertible": Convertible(),
+    "stream-protocol": Stream(),
+    "handled": Handled(),
+    "wrapped-tensor": core.DLTensorTestWrapper(tvm_ffi.from_dlpack(ARRAY)),
     "dtype": tvm_ffi.dtype("float32x4"),
     "numpy-dtype": np.dtype("int16"),
     "device": tvm_ffi.device("cuda:1"),
@@ -95,6 +131,18 @@ class _BadPointer:
 
 
 BAD_POINTER = _BadPointer()
+
+
+class PyNativeTuple(core.PyNativeObject, tuple):
+    """A value that should hold an object."""
+
+
+class _Endless(core.ObjectConvertible):
+    def asobject(self):
+        return _Endless()
+
+
+ENDLESS = _Endless()
 
 
 def raise_error():
@@ -157,6 +205,10 @@ WORKS = {
     "pickled-object": lambda k: pickle.loads(pickle.dumps(make_step(1, [LONG]))),
     "copied-tensor": lambda k: copy.copy(tvm_ffi.from_dlpack(ARRAY)),
     "any": lambda k: core._to_py_class_value(tvm_ffi.CAny([LONG, ARRAY])),
+    "deep-copy": lambda k: copy.deepcopy(tvm_ffi.Array([LONG, {"a": [2**80]}, tvm_ffi.List([1])])),
+    "deep-copy-of-python": lambda k: copy.deepcopy(tvm_ffi.List([LONG, {"a": {1, 2}}])),
+    "value-from-object": lambda k: held_string(),
+    "traceback": lambda k: TracebackManager().append_traceback(None, LONG, 3, "f"),
     "convert-func": lambda k: tvm_ffi.convert_func(lambda: 1)(),
     "new-tensor": lambda k: k.new_like(ARRAY),
     "row-of-tensor": lambda k: k.first_row(ARRAY),
@@ -200,6 +252,8 @@ FAILURES = {
     "lone-surrogate": (UnicodeEncodeError, lambda k: k.count(LONG, ARRAY, "\ud800")),
     "element": (OverflowError, lambda k: k.count(LONG, [LONG, [ARRAY, BAD_POINTER]])),
     "object-array": (TypeError, lambda k: k.count(LONG, np.zeros(1, object))),
+    "value-without-object": (ValueError, lambda k: k.count(LONG, PyNativeTuple((1, LONG)))),
+    "convertible-without-end": (RecursionError, lambda k: k.count(LONG, ENDLESS)),
     "byte-order": (TypeError, lambda k: k.count(LONG, np.zeros(1, ">f4"))),
     "odd-stride": (ValueError, lambda k: k.count(np.zeros(4, "i1,f4")["f1"])),
     "keyword": (TypeError, lambda k: k.count(x=1)),

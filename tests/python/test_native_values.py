@@ -149,7 +149,8 @@ def test_registered_class_makes_the_results():
         with pytest.raises(ZeroDivisionError):
             make(*arguments)
     finally:
-        core._register_object_by_index(index, type("Step", (tvm_ffi.Object,), {}))
+        restored = earlier if earlier is not tvm_ffi.Object else type("Step", (earlier,), {})
+        core._register_object_by_index(index, restored)
     assert issubclass(type(make(*arguments)), tvm_ffi.Object)
     assert issubclass(earlier, tvm_ffi.Object)
 
@@ -172,12 +173,10 @@ def test_classes_tell_their_type(cls):
     ("value", "text"),
     [
         (tvm_ffi.Array([1]), "(1,)"),
-        (5, "5"),
-        ("a", '"a"'),
         (tvm_ffi.convert(len), "ffi.Function"),
         (core.Object(), "Object(chandle=None)"),
     ],
-    ids=["array", "int", "str", "function", "empty"],
+    ids=["array", "function", "empty"],
 )
 def test_object_repr(value, text):
     assert core.object_repr(value) == text

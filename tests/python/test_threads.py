@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+import sysconfig
 import threading
 
 import numpy as np
@@ -168,3 +170,129 @@ def test_streams_stay_with_their_thread(kernels, on_threads):
         return tvm_ffi.get_raw_stream(device)
 
     assert on_threads(work) == [0] * NUM_THREADS
+
+
+STEP = "ffi.reflection.AccessStep"
+
+
+class Shared:
+    """What all threads use, and what they do with it, each with its own number."""
+
+    def __init__(self, kernels):
+        self.kernels = kernels
+        self.list = tvm_ffi.List(range(100))
+        self.map = tvm_ffi.Map({f"key {n}": [n, f"a text on the heap {n}"] for n in range(50)})
+        self.iterator = iter(tvm_ffi.Array(range(10**6)))
+        self.error = core.Error("ValueError", "shared", "")
+        self.make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
+        self.earlier = type(self.make(STEP, "kind", 1, "key", 0))
+        self.register_class(0)
+
+    def restore(self):
+        cls = self.earlier
+        if cls is tvm_ffi.Object:
+            cls = type("Step", (tvm_ffi.Object,), {})
+        core._register_object_by_index(core._object_type_key_to_index(STEP), cls)
+
+    def call(self, i):
+        value = [i, {"a": (2**70, "a text on the heap", np.zeros(3))}]
+        assert self.kernels.echo(value)[0] == i
+
+    def register_function(self, i):
+        name = f"test.threads.all.{i}"
+        tvm_ffi.register_global_func(name, lambda x: x + i, override=True)
+        assert tvm_ffi.get_global_func(name)(1) == 1 + i
+        tvm_ffi.remove_global_func(name)
+
+    def register_class(self, i):
+        cls = type("Step", (tvm_ffi.Object,), {"__slots__": (), "mark": i})
+        core._register_object_by_index(core._object_type_key_to_index(STEP), cls)
+        assert type(self.make(STEP, "kind", 1, "key", i)).mark in range(NUM_THREADS)
+
+    def register_error(self, i):
+        kind = f"TestThreads{i}"
+        tvm_ffi.register_error(kind, type(kind, (ValueError,), {}))
+        with pytest.raises(ValueError, match="message") as caught:
+            self.kernels["raise"](kind, "message")
+        assert type(caught.value).__name__ == kind
+        del core.ERROR_TYPE_TO_NAME[core.ERROR_NAME_TO_TYPE.pop(kind)]
+
+    def raise_shared_error(self, i):
+        with pytest.raises(ValueError, match="shared"):
+            self.kernels.raise_object(self.error)
+        assert type(self.kernels.echo(self.error)) is core.Error
+
+    def read(self, i):
+        assert self.map[f"key {i}"][0] == i
+        assert sum(value[0] for value in self.map.values()) == 1225
+        assert next(self.iterator) < 10**6
+
+    def change(self, i):
+        self.list.append(i)
+        self.list[0] = f"a text on the heap {i}"
+        assert len(list(self.list)) >= 100
+        self.list.pop()
+
+    def see_new_types(self, i):
+        for _ in range(5):
+            value = type("Fresh", (), {"__tvm_ffi_int__": lambda self: i})()
+            assert self.kernels.echo(value) == i
+
+
+def test_everything_at_once(kernels, on_threads):
+    """In each round each thread does, in an order of its own, what uses a shared table."""
+    shared = Shared(kernels)
+    names = ["call", "register_function", "register_class", "register_error"]
+    names += ["raise_shared_error", "read", "change", "see_new_types"]
+    tasks = [getattr(shared, name) for name in names]
+
+    def work(i):
+        for round_number in range(40):
+            for n in range(len(tasks)):
+                tasks[(i + n + round_number) % len(tasks)](i)
+
+    try:
+        on_threads(work)
+    finally:
+        shared.restore()
+    assert len(shared.list) == 100
+
+
+def test_list_that_changes_while_others_read_it(on_threads):
+    """A reader takes its own reference to an element before the element can be released."""
+    shared = tvm_ffi.List(["first element"])
+    interval = sys.getswitchinterval()
+
+    def work(i):
+        if i < 3:
+            for n in range(10000):
+                shared[0] = f"a text on the heap {n}"
+                if n % 8 == 0:
+                    shared.append(n)  # moves the elements to new memory now and then
+        else:
+            for _ in range(20000):
+                assert shared[0][0] in "af"
+
+    sys.setswitchinterval(1e-5)
+    try:
+        on_threads(work)
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(shared) == 3751
+
+
+def test_one_iterator_for_all_threads(on_threads):
+    iterator = iter(tvm_ffi.Array(range(8000)))
+
+    def work(i):
+        return list(iterator)
+
+    seen = [element for elements in on_threads(work) for element in elements]
+    assert sorted(seen) == list(range(8000))
+
+
+def test_modules_do_without_the_gil():
+    """Importing the package leaves the GIL of a free-threaded Python off."""
+    if not hasattr(sys, "_is_gil_enabled") or not sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("this Python has no mode without the GIL")
+    assert not sys._is_gil_enabled()

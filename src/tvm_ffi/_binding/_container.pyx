@@ -20,6 +20,7 @@ from tvm_ffi._binding._convert cimport (
 )
 from tvm_ffi._binding._dlpack cimport choose_stream
 from tvm_ffi._binding._error cimport check
+from tvm_ffi._binding._interpreter cimport GIL_IS_OPTIONAL, advance
 from tvm_ffi._binding._loan cimport loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 
@@ -145,9 +146,13 @@ cdef int _build_sequence(
     CObject make, object items, CallState* outer, _abi.TVMFFIAny* result
 ) except -1:
     cdef tuple row
-    if PyList_CheckExact(items) and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items)):
+    if (
+        not GIL_IS_OPTIONAL and PyList_CheckExact(items)
+        and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items))
+    ):
         return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
-    # A copy: converting an item may run code that changes the list.
+    # A copy: converting an item may run code that changes the list, and so may other threads where
+    # they are not kept out.
     row = PySequence_Tuple(items)
     return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
 
@@ -172,7 +177,10 @@ cdef int _build_mapping(
     cdef PyObject* few[MAX_STACK_ITEMS]
     cdef Py_ssize_t count = 0, position = 0
     cdef list row
-    if PyDict_CheckExact(mapping) and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS:
+    if (
+        not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
+        and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
+    ):
         while PyDict_Next(<PyObject*>mapping, &position, &few[count], &few[count + 1]):
             count += 2
         if _are_plain(few, count):
@@ -187,8 +195,8 @@ cdef list _row_of(object mapping):
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t position = 0
-    if not PyDict_CheckExact(mapping):
-        for pair in mapping.items():
+    if GIL_IS_OPTIONAL or not PyDict_CheckExact(mapping):
+        for pair in list(mapping.items()):
             row += pair
         return row
     while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
@@ -353,10 +361,14 @@ cdef class ListBase(SequenceBase):
 
 
 cdef class _SequenceIterator:
-    """Walks a sequence as Python's list iterator does: items that are appended are visited."""
+    """Walks a sequence as Python's list iterator does: items that are appended are visited.
+
+    Threads that share an iterator get different elements, also without the GIL.
+    """
 
     cdef SequenceBase sequence
     cdef int64_t position
+    cdef bint is_at_end  # stays so, even if the sequence grows
 
     def __init__(self, SequenceBase sequence):
         self.sequence = sequence
@@ -366,17 +378,18 @@ cdef class _SequenceIterator:
 
     def __next__(self):
         cdef SeqCell* cell
-        if self.sequence is None:
+        cdef int64_t position
+        if self.is_at_end:
             raise StopIteration
         cell = seq_cell(handle_of(self.sequence))
-        if self.position >= cell.size:
-            self.sequence = None
+        position = advance(&self.position, 1) - 1
+        if position >= cell.size:
+            self.is_at_end = True
             raise StopIteration
-        self.position += 1
-        return _to_python(&cell.data[self.position - 1], self.sequence)
+        return _to_python(&cell.data[position], self.sequence)
 
     def __length_hint__(self):
-        if self.sequence is None:
+        if self.is_at_end:
             return 0
         return max(seq_cell(handle_of(self.sequence)).size - self.position, 0)
 

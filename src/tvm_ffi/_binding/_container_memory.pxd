@@ -48,11 +48,13 @@ cdef inline uint64_t first_slot(const MapCell* cell) noexcept:
 
 
 cdef inline Pair* next_pair(const MapCell* cell, uint64_t* slot) noexcept:
-    """The pair in a slot, which moves on to the next one; NULL when the slot has been emptied."""
+    """The pair in a slot, which moves on to the next one; NULL when there is none any more."""
     cdef uint64_t i = slot[0]
     cdef char* block
     cdef char* entry
     if is_small(cell):
+        if i >= cell.size:
+            return NULL
         slot[0] = i + 1
         return <Pair*>cell.data + i
     if i >= cell.slots:

@@ -48,13 +48,26 @@ ctypedef object (*MakeFunction)(_abi.TVMFFIAny* owned, CallState* state)
 
 # Open addressing over the address of the type; see _convert.pyx for who fills it.
 ctypedef struct PackerTable:
-    Packer** slots
     size_t num_slots  # a power of two, never 0
     int shift         # 64 - log2(num_slots)
+    Packer* slots[1]  # num_slots of them
+
+
+cdef extern from *:
+    """
+    /* What a thread reads here, another one may be writing: tables and packers are complete before
+     * their address is stored, and looked at only after it was loaded. */
+    #define tvm_ffi_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+    #define tvm_ffi_store(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+    """
+    PackerTable* load_table "tvm_ffi_load"(PackerTable** place) noexcept
+    void store_table "tvm_ffi_store"(PackerTable** place, PackerTable* table) noexcept
+    Packer* load_packer "tvm_ffi_load"(Packer** place) noexcept
+    void store_packer "tvm_ffi_store"(Packer** place, Packer* packer) noexcept
 
 
 # ---- Python to native
-cdef const PackerTable* packer_table() noexcept
+cdef PackerTable** packer_table() noexcept  # where the current table is found; see find_packer
 cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
 cdef int add_rule(int precedence, PackRule rule) except -1
@@ -64,18 +77,21 @@ cdef const Packer* packer_of(PyObject* value) noexcept
 cdef int pack_owned(PyObject* value, _abi.TVMFFIAny* out) noexcept
 
 
-cdef inline size_t home_slot(const PackerTable* table, PyTypeObject* cls) noexcept:
+cdef inline size_t home_slot(PackerTable* table, PyTypeObject* cls) noexcept:
     # Fibonacci hashing: addresses of types differ in a few middle bits only.
     return (<uint64_t><uintptr_t>cls * 0x9E3779B97F4A7C15ULL) >> table.shift
 
 
-cdef inline const Packer* find_packer(const PackerTable* table, PyTypeObject* cls) noexcept:
+cdef inline const Packer* find_packer(PackerTable** place, PyTypeObject* cls) noexcept:
     """The packer chosen for the type; NULL when none of its values has been seen."""
+    cdef PackerTable* table = load_table(place)
     cdef size_t i = home_slot(table, cls)
-    while table.slots[i] != NULL:
-        if table.slots[i].type == cls:
-            return table.slots[i]
+    cdef Packer* packer = load_packer(&table.slots[i])
+    while packer != NULL:
+        if packer.type == cls:
+            return packer
         i = (i + 1) & (table.num_slots - 1)
+        packer = load_packer(&table.slots[i])
     return NULL
 
 

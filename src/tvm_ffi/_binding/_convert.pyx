@@ -3,6 +3,7 @@
 
 import weakref
 
+cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
@@ -10,6 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 
 from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._error cimport set_exception
+from tvm_ffi._binding._interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding._loan cimport loan_pool
 from tvm_ffi._binding._object cimport wrap_object
 
@@ -17,15 +19,19 @@ cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
 
 # ---- packers by type -----------------------------------------------------------------------
-# Open addressing over the address of the type.  A type that dies leaves a tombstone, so a table
-# does not grow with classes that come and go.
+# Open addressing over the address of the type.  A type that dies leaves a tombstone, which the next
+# type takes over, so a table does not grow with classes that come and go.
+#
+# Threads look into the table without a lock, also where Python runs without the GIL; `_lock` is for
+# those that change it.  Nothing but C code runs under the lock: Python code might come back here.
 
-cdef PackerTable _table
+cdef PackerTable* _table = NULL
 cdef size_t _num_used_slots = 0    # tombstones included
 cdef size_t _num_live_packers = 0
 cdef Packer _tombstone
+cdef cython.pymutex _lock
 
-# Rules in order of precedence: (precedence, rule) kept sorted.
+# Rules in order of precedence: (precedence, rule) kept sorted.  Filled while modules are imported.
 cdef PackRule _rules[64]
 cdef int _precedences[64]
 cdef int _num_rules = 0
@@ -34,69 +40,119 @@ cdef int _num_rules = 0
 cdef dict _watched_types = {}
 
 
-cdef const PackerTable* packer_table() noexcept:
+cdef PackerTable** packer_table() noexcept:
     return &_table
 
 
-cdef void _place(Packer* packer) noexcept:
-    cdef size_t i = home_slot(&_table, packer.type)
-    while _table.slots[i] != NULL:
-        i = (i + 1) & (_table.num_slots - 1)
-    _table.slots[i] = packer
+cdef bint _place(PackerTable* table, Packer* packer) noexcept:
+    """Put the packer into the first slot that is free; whether no packer was there before."""
+    cdef size_t i = home_slot(table, packer.type)
+    cdef bint is_new
+    while table.slots[i] != NULL and table.slots[i] != &_tombstone:
+        i = (i + 1) & (table.num_slots - 1)
+    is_new = table.slots[i] == NULL
+    store_packer(&table.slots[i], packer)
+    return is_new
 
 
-cdef int _rebuild(int log2_num_slots) except -1:
-    """Move the live packers to a table of this size; tombstones stay behind."""
+cdef int _rebuild(int log2_num_slots) noexcept:
+    """Move the live packers to a table of this size; tombstones stay behind.  -1: no memory."""
     global _num_used_slots
-    cdef Packer** old = _table.slots
-    cdef size_t num_old = _table.num_slots, i
-    cdef size_t num_slots = <size_t>1 << log2_num_slots
-    cdef Packer** slots = <Packer**>calloc(num_slots, sizeof(Packer*))
-    if slots == NULL:
-        raise MemoryError()
-    _table.slots, _table.num_slots, _table.shift = slots, num_slots, 64 - log2_num_slots
+    cdef PackerTable* old = _table
+    cdef size_t num_slots = <size_t>1 << log2_num_slots, i
+    cdef PackerTable* table = <PackerTable*>calloc(
+        1, sizeof(PackerTable) + (num_slots - 1) * sizeof(Packer*))
+    if table == NULL:
+        return -1
+    table.num_slots, table.shift = num_slots, 64 - log2_num_slots
     _num_used_slots = 0
-    for i in range(num_old):
-        if old[i] != NULL and old[i] != &_tombstone:
-            _place(old[i])
-            _num_used_slots += 1
-    free(old)
+    if old != NULL:
+        for i in range(old.num_slots):
+            if old.slots[i] != NULL and old.slots[i] != &_tombstone:
+                _place(table, old.slots[i])
+                _num_used_slots += 1
+    store_table(&_table, table)
+    if not GIL_IS_OPTIONAL:
+        free(old)  # else a thread may be looking into it
     return 0
 
 
 def _forget_type(size_t address):
-    """Empty the slot of a type that has died."""
-    global _num_live_packers
-    cdef size_t i
-    cdef Packer* packer
+    """Empty the slot of a type that has died: nobody has a value of it any more."""
+    cdef Packer* packer = NULL
     _watched_types.pop(address, None)
-    for i in range(_table.num_slots):
-        packer = _table.slots[i]
-        if packer != NULL and packer.type == <PyTypeObject*>address:
-            _table.slots[i] = &_tombstone
+    with _lock:
+        packer = _take_out(<PyTypeObject*>address)
+    if packer != NULL:
+        _free_packer(packer)
+
+
+cdef Packer* _take_out(PyTypeObject* cls) noexcept:
+    global _num_live_packers
+    cdef size_t i = home_slot(_table, cls)
+    cdef Packer* packer = _table.slots[i]
+    while packer != NULL:
+        if packer.type == cls:
+            store_packer(&_table.slots[i], &_tombstone)
             _num_live_packers -= 1
-            if packer.owns_context:
-                free(packer.context)
-            free(packer)
+            _clear_tombstones(i)
+            return packer
+        i = (i + 1) & (_table.num_slots - 1)
+        packer = _table.slots[i]
+    return NULL
+
+
+cdef void _clear_tombstones(size_t i) noexcept:
+    """Empty the slots up to this one if no probe has to go on behind it."""
+    global _num_used_slots
+    cdef size_t mask = _table.num_slots - 1
+    if _table.slots[(i + 1) & mask] != NULL:
+        return
+    while _table.slots[i] == &_tombstone:
+        store_packer(&_table.slots[i], NULL)
+        _num_used_slots -= 1
+        i = (i - 1) & mask
+
+
+cdef void _free_packer(Packer* packer) noexcept:
+    if packer.owns_context:
+        free(packer.context)
+    free(packer)
 
 
 cdef const Packer* _remember(type cls, Packer* packer) except NULL:
-    global _num_used_slots, _num_live_packers
     cdef size_t address = <uintptr_t><PyObject*>cls
-    cdef Packer* kept
+    cdef const Packer* kept = NULL
+    cdef Packer* made = <Packer*>malloc(sizeof(Packer))
+    if made == NULL:
+        raise MemoryError()
+    made[0] = packer[0]
+    made.type = <PyTypeObject*>cls
+    _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
+    with _lock:
+        kept = _insert(made)
+    if kept != made:  # another thread came first, or there is no memory
+        _free_packer(made)
+        if kept == NULL:
+            raise MemoryError()
+    return kept
+
+
+cdef const Packer* _insert(Packer* made) noexcept:
+    """The packer of the type from now on; NULL when there is no memory for a larger table."""
+    global _num_used_slots, _num_live_packers
+    cdef const Packer* earlier = find_packer(&_table, made.type)
+    cdef int log2_num_slots = 64 - _table.shift
+    if earlier != NULL:
+        return earlier
     if 2 * (_num_used_slots + 1) > _table.num_slots:
         # Tombstones alone are no reason for a larger table.
-        _rebuild(64 - _table.shift + (4 * _num_live_packers > _table.num_slots))
-    kept = <Packer*>malloc(sizeof(Packer))
-    if kept == NULL:
-        raise MemoryError()
-    kept[0] = packer[0]
-    kept.type = <PyTypeObject*>cls
-    _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
-    _place(kept)
-    _num_used_slots += 1
+        log2_num_slots += 4 * _num_live_packers > _table.num_slots
+        if _rebuild(log2_num_slots) != 0:
+            return NULL
+    _num_used_slots += _place(_table, made)
     _num_live_packers += 1
-    return kept
+    return made
 
 
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
@@ -187,4 +243,5 @@ cdef object make_object(_abi.TVMFFIAny* owned, CallState* state):
     raise ValueError(f"native function returned a value with the unknown type index {index}")
 
 
-_rebuild(6)
+if _rebuild(6) != 0:
+    raise MemoryError()

@@ -160,6 +160,8 @@ cdef inline tuple _pair(_abi.DLDevice cdevice):
 
 
 _device_class = Device
+# Kept: another thread may be about to use the class that is being replaced.
+cdef list _earlier_classes = []
 
 
 def set_device_class(cls):
@@ -167,6 +169,7 @@ def set_device_class(cls):
     global _device_class
     if not issubclass(cls, Device):
         raise TypeError(f"{cls.__name__} must derive from Device")
+    _earlier_classes.append(_device_class)
     _device_class = cls
 
 

@@ -14,6 +14,8 @@ from tvm_ffi._binding._text cimport text_of
 # Class of dtypes handed to Python, and its instances by packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
+# Kept: another thread may be about to use the class that is being replaced.
+cdef list _earlier_classes = []
 
 
 cdef class DataType:
@@ -109,6 +111,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
 def set_dtype_class(cls):
     """Let native dtypes arrive in Python as ``cls.from_data_type(DataType)``."""
     global _dtype_class
+    _earlier_classes.append(_dtype_class)
     _dtype_class = cls
     _dtype_by_triple.clear()
 

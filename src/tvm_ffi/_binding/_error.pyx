@@ -31,6 +31,12 @@ cdef extern from "Python.h":
     void PyErr_SetString(PyObject* type, const char* message) noexcept
     PyObject* PyExc_RuntimeError
 
+cdef extern from *:
+    """
+    #define tvm_ffi_exchange(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
+    """
+    PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** place, PyObject* value) noexcept
+
 cdef extern from "frameobject.h":
     PyFrameObject* PyFrame_New(
         PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
@@ -277,19 +283,23 @@ cdef object _new_exception(_abi.TVMFFIErrorCell* cell):
 cdef Error wrap_error(_abi.TVMFFIObjectHandle owned):
     cdef _ErrorObject* native = <_ErrorObject*>owned
     cdef Error error = Error.__new__(Error)
+    cdef PyObject* exception = NULL
     error.chandle = owned
-    if native.header.deleter == _delete_error and native.exception != NULL:
-        error.carried = <object>native.exception
-        Py_XDECREF(native.exception)
-        native.exception = NULL
+    if native.header.deleter == _delete_error:
+        # Atomic: two threads may have been given the same native error.
+        exception = exchange_pointer(&native.exception, NULL)
+    if exception != NULL:
+        error.carried = <object>exception
+        Py_XDECREF(exception)
     return error
 
 
 cdef _abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     cdef _ErrorObject* native = <_ErrorObject*>handle_of(error)
-    if error.carried is not None and native.exception == NULL:
-        Py_INCREF(error.carried)  # only our own native errors have ever carried one
-        native.exception = <PyObject*>error.carried
+    cdef object carried = error.carried
+    if carried is not None:  # only our own native errors have ever carried one
+        Py_INCREF(carried)
+        Py_XDECREF(exchange_pointer(&native.exception, <PyObject*>carried))
     return native
 
 

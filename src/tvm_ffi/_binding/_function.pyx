@@ -62,7 +62,7 @@ cdef enum:
     MAX_STACK_ARGS = 8  # more than these go to the heap
 
 cdef LoanPool* _pool = loan_pool()
-cdef const PackerTable* _packers = packer_table()
+cdef PackerTable** _packers = packer_table()
 
 # Initial Function.release_gil.
 cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0

@@ -18,7 +18,19 @@ from tvm_ffi._binding cimport _abi
 
 cdef enum:
     MAX_INLINE_NDIM = 8
-    MAX_POOLED_LOANS = 64
+
+cdef extern from *:
+    """
+    /* Where Python runs without the GIL loans are not pooled: threads would have to agree on who
+     * takes one, which costs more than a small allocation. */
+    #ifdef Py_GIL_DISABLED
+    #define TVM_FFI_MAX_POOLED_LOANS 0
+    #else
+    #define TVM_FFI_MAX_POOLED_LOANS 64
+    #endif
+    """
+    enum:
+        MAX_POOLED_LOANS "TVM_FFI_MAX_POOLED_LOANS"
 
 
 ctypedef struct Loan:

@@ -9,12 +9,13 @@ from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._interpreter cimport release_python_object
+from tvm_ffi._binding._interpreter cimport add_to_count, release_python_object
 
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
 
-# The class of each type index; None where it is not decided yet.
+# The class of each type index; None where it is not decided yet.  Read without a lock; changed, as
+# are the two tables below, in a critical section of this list, which the GIL is where it exists.
 cdef list _class_by_index = []
 # Indices whose class is that of an ancestor.
 cdef set _inheriting = set()
@@ -38,12 +39,10 @@ cdef class CObject:
     """
 
     def __cinit__(self):
-        global _num_live_objects
-        _num_live_objects += 1
+        add_to_count(&_num_live_objects, 1)
 
     def __dealloc__(self):
-        global _num_live_objects
-        _num_live_objects -= 1
+        add_to_count(&_num_live_objects, -1)
         if self.chandle != NULL:
             _abi.TVMFFIObjectDecRef(self.chandle)
 
@@ -247,14 +246,15 @@ def register_class(int32_t index, cls):
     makes_values = hasattr(cls, "__from_tvm_ffi_object__")
     if not issubclass(cls, CObject) and not makes_values:
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
-    for heir in _inheriting:  # the class may be nearer to some than what they have
-        _class_by_index[heir] = None
-    _inheriting.clear()
-    _value_classes.pop(index, None)
-    if makes_values:
-        _value_classes[index] = cls
-        cls = None
-    _set_class(index, cls)
+    with cython.critical_section(_class_by_index):
+        for heir in list(_inheriting):  # the class may be nearer to some than what they have
+            _class_by_index[heir] = None
+        _inheriting.clear()
+        _value_classes.pop(index, None)
+        if makes_values:
+            _value_classes[index] = cls
+            cls = None
+        _set_class(index, cls)
 
 
 cdef int _set_class(int32_t index, object cls) except -1:
@@ -283,12 +283,15 @@ cdef object _class_of(int32_t index):
     """The registered class, or that of the nearest ancestor that has one; remembered."""
     cdef const _abi.TVMFFITypeInfo* info = _abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor
-    for depth in range(info.type_depth - 1, -1, -1):
-        ancestor = info.type_ancestors[depth].type_index
-        if ancestor < len(_class_by_index) and _class_by_index[ancestor] is not None:
-            _set_class(index, _class_by_index[ancestor])
-            _inheriting.add(index)
-            return _class_by_index[ancestor]
+    cdef object cls
+    with cython.critical_section(_class_by_index):
+        for depth in range(info.type_depth - 1, -1, -1):
+            ancestor = info.type_ancestors[depth].type_index
+            cls = _class_by_index[ancestor] if ancestor < len(_class_by_index) else None
+            if cls is not None:
+                _set_class(index, cls)
+                _inheriting.add(index)
+                return cls
     return Object
 
 

@@ -287,6 +287,8 @@ def _array_dtype(dtype):
 
 
 _tensor_class = Tensor
+# Kept: another thread may be about to use the class that is being replaced.
+cdef list _earlier_classes = []
 
 
 def set_tensor_class(cls):
@@ -294,6 +296,7 @@ def set_tensor_class(cls):
     global _tensor_class
     if not issubclass(cls, Tensor):
         raise TypeError(f"{cls.__name__} must derive from Tensor")
+    _earlier_classes.append(_tensor_class)
     _tensor_class = cls
 
 
