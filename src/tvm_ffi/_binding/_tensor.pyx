@@ -174,27 +174,16 @@ cdef class Tensor(CObject):
         if copy:
             raise BufferError("cannot export a copy; copy with the consuming library")
         if max_version is not None and max_version[0] >= 1:
-            return self._to_dlpack_versioned()
-        return self._to_dlpack()
+            return _new_versioned_capsule(self)
+        return _new_legacy_capsule(self)
 
     def _to_dlpack(self):
         """Return a legacy ``dltensor`` capsule."""
-        cdef _abi.DLManagedTensor* managed = NULL
-        _check_exportable(self)
-        if _is_read_only(self):
-            raise BufferError(
-                "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
-        check(_abi.TVMFFITensorToDLPack(self.chandle, &managed))
-        return PyCapsule_New(managed, b"dltensor", _delete_legacy_capsule)
+        return _new_legacy_capsule(self)
 
     def _to_dlpack_versioned(self):
         """Return a ``dltensor_versioned`` capsule."""
-        cdef _abi.DLManagedTensorVersioned* managed = NULL
-        _check_exportable(self)
-        check(_abi.TVMFFITensorToDLPackVersioned(self.chandle, &managed))
-        if _is_read_only(self):
-            managed.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
-        return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
+        return _new_versioned_capsule(self)
 
     def __reduce_ex__(self, protocol):
         tensor = _description(self)
@@ -227,6 +216,25 @@ cdef class Tensor(CObject):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+
+
+cdef object _new_legacy_capsule(Tensor tensor):
+    cdef _abi.DLManagedTensor* managed = NULL
+    _check_exportable(tensor)
+    if _is_read_only(tensor):
+        raise BufferError(
+            "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
+    check(_abi.TVMFFITensorToDLPack(tensor.chandle, &managed))
+    return PyCapsule_New(managed, b"dltensor", _delete_legacy_capsule)
+
+
+cdef object _new_versioned_capsule(Tensor tensor):
+    cdef _abi.DLManagedTensorVersioned* managed = NULL
+    _check_exportable(tensor)
+    check(_abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
+    if _is_read_only(tensor):
+        managed.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
 
 
 def _tensor_of_content(content, shape, dtype, bint is_read_only):
