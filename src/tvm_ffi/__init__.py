@@ -106,11 +106,19 @@ __all__ = [
 ]
 
 if _TYPE_CHECKING:
+    from ctypes import CDLL
+
     from . import dataclasses, utils
+
+    LIB: CDLL
 
 
 def __getattr__(name: str) -> object:
-    """Load a subpackage that most programs do without, when it is first asked for."""
+    """Load what most programs do without when it is first asked for."""
+    if name == "LIB":  # the runtime's C functions for ctypes
+        import ctypes
+
+        return globals().setdefault(name, ctypes.CDLL(core._library.path, ctypes.RTLD_GLOBAL))
     if name not in {"dataclasses", "utils"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -14,6 +14,7 @@ from ._binding._object import Object, register_class, type_key_to_index
 from ._binding._origin import set_module_origin
 from ._binding._reflection import FieldGetter, type_facts
 from .container import Array
+from .registry import LateTypeInfo
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
 
@@ -43,6 +44,7 @@ class Module(Object):
     """
 
     __slots__ = ("__dict__",)
+    __tvm_ffi_type_info__: Any
     entry_name = "main"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -283,6 +285,7 @@ def _register() -> FieldGetter:
     index = type_key_to_index("ffi.Module")
     assert index is not None  # one of the built-in types
     register_class(index, Module)
+    Module.__tvm_ffi_type_info__ = LateTypeInfo("ffi.Module", Module)
     getter: FieldGetter = next(
         field["getter"] for field in type_facts(index)["fields"] if field["name"] == "imports_"
     )

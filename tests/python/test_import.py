@@ -187,6 +187,19 @@ def test_symbols_of_the_library_are_visible_to_the_process(run_python):
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
 
 
+def test_the_library_can_be_called_through_ctypes(run_python):
+    result = run_python(
+        "import sys, tvm_ffi\n"
+        "print('ctypes' in sys.modules)\n"
+        "from ctypes import c_char_p, c_void_p, byref\n"
+        "error = c_void_p()\n"
+        "tvm_ffi.LIB.TVMFFIErrorSetRaisedFromCStr(c_char_p(b'ValueError'), c_char_p(b'text'))\n"
+        "tvm_ffi.LIB.TVMFFIErrorMoveFromRaised(byref(error))\n"
+        "print(error.value is not None, tvm_ffi.LIB is tvm_ffi.LIB)\n"
+    )
+    assert (result.returncode, result.stdout) == (0, "False\nTrue True\n"), result.stderr
+
+
 def test_public_names_exist():
     import tvm_ffi
 

@@ -249,3 +249,9 @@ def test_functions_keep_their_module(kernel_library, tmp_path):
     count = load_module(path, keep_module_alive=False)["count"]
     gc.collect()
     assert count(1, 2, 3) == 3
+
+
+def test_type_info():
+    info = tvm_ffi.Module.__tvm_ffi_type_info__
+    assert (info.type_key, info.type_cls) == ("ffi.Module", tvm_ffi.Module)
+    assert [field.name for field in info.fields] == ["imports_"]

@@ -10,7 +10,6 @@
 #include <tvm/ffi/memory.h>
 #include <tvm/ffi/message_detail.h>
 
-#include <cstdarg>
 #include <vector>
 
 #ifdef __GLIBCXX__
@@ -205,16 +204,15 @@ TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
                                                      std::string_view message) {
   throw ErrorFromOwned(NewErrorObject(kind, message, std::string_view()));
 }
-// For messages of bounded length: what is longer is cut.
 [[noreturn]] TVM_FFI_FAILURE_ TVM_FFI_PRINTF_(2, 3) inline void ThrowFormatted(const char* kind,
                                                                                const char* format,
                                                                                ...) {
-  char text[256];
+  MessageStream text;
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text, sizeof(text), format, arguments);
+  text.PrintList(format, arguments);
   va_end(arguments);
-  ThrowError(std::string_view(kind), std::string_view(text));
+  ThrowError(std::string_view(kind), text.view());
 }
 [[noreturn]] inline void ThrowError(const char* kind, const MessageStream& message) {
   ThrowError(std::string_view(kind), message.view());

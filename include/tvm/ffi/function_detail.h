@@ -74,7 +74,7 @@ TVM_FFI_HIDDEN inline constexpr Signature kSignature = {kSignatureNames<R, Args.
 
 TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
   if (name.text != nullptr) {
-    *out << name.text;
+    out->Print("%s", name.text);
   } else {
     name.put(out, name.make);
   }
@@ -82,12 +82,12 @@ TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
 
 // (0: int, 1: Array<int>) -> str
 TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, MessageStream* out) {
-  *out << "(";
+  out->Print("(");
   for (int32_t i = 0; i < signature.num_parameters; ++i) {
-    *out << (i > 0 ? ", " : "") << i << ": ";
+    out->Print("%s%d: ", i > 0 ? ", " : "", static_cast<int>(i));
     PutName(out, signature.names[i]);
   }
-  *out << ") -> ";
+  out->Print(") -> ");
   PutName(out, signature.names[signature.num_parameters]);
 }
 
@@ -177,21 +177,17 @@ struct CallSite {
                                                             const std::string_view* found) {
   const Signature& signature = *site.signature;
   MessageStream text;
-  text << "Mismatched ";
   if (found != nullptr) {
-    text << "type on argument #" << index;
-  } else {
-    text << "number of arguments";
-  }
-  text << " when calling: `" << site.function_name;
-  FormatSignature(signature, &text);
-  text << "`. Expected ";
-  if (found != nullptr) {
-    text << "`";
+    text.Print("Mismatched type on argument #%d when calling: `%s", index, site.function_name);
+    FormatSignature(signature, &text);
+    text.Print("`. Expected `");
     PutName(&text, signature.names[index]);
-    text << "` but got `" << *found << "`";
+    text.Print("` but got `%.*s`", static_cast<int>(found->size()), found->data());
   } else {
-    text << signature.num_parameters << " but got " << index << " arguments";
+    text.Print("Mismatched number of arguments when calling: `%s", site.function_name);
+    FormatSignature(signature, &text);
+    text.Print("`. Expected %d but got %d arguments", static_cast<int>(signature.num_parameters),
+               index);
   }
   ThrowError("TypeError", text);
 }

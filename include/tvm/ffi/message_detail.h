@@ -10,6 +10,7 @@
 
 #include <tvm/ffi/base_detail.h>
 
+#include <cstdarg>
 #include <iosfwd>
 #include <string>
 #include <string_view>
@@ -40,6 +41,24 @@ class TVM_FFI_HIDDEN MessageStream {
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE ~MessageStream() {
     if (ostream_ != nullptr) ostream_->destroy(ostream_);
     std::free(data_);
+  }
+
+  // As printf, for text that no manipulator concerns: one call for several pieces.
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE TVM_FFI_PRINTF_(2, 3) void Print(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    PrintList(format, arguments);
+    va_end(arguments);
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE TVM_FFI_PRINTF_(2, 0) void PrintList(const char* format,
+                                                                           va_list arguments) {
+    va_list copy;
+    va_copy(copy, arguments);
+    size_t size = PrintedSize(std::vsnprintf(nullptr, 0, format, copy));
+    va_end(copy);
+    Reserve(size + 1);
+    std::vsnprintf(data_ + size_, size + 1, format, arguments);
+    size_ += size;
   }
 
   std::string_view view() const { return std::string_view(data_, size_); }
@@ -159,17 +178,19 @@ class TVM_FFI_HIDDEN MessageStream {
     return PutText(digits, PrintedSize(size));
   }
   static size_t PrintedSize(int size) { return static_cast<size_t>(size); }
-  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& Append(const char* data, size_t size) {
-    if (capacity_ - size_ < size) {
-      size_t capacity = 2 * (size_ + size) + 64;
-      char* grown = static_cast<char*>(std::realloc(data_, capacity));
-      if (grown == nullptr) throw std::bad_alloc();
-      data_ = grown;
-      capacity_ = capacity;
-    }
+  MessageStream& Append(const char* data, size_t size) {
+    Reserve(size);
     if (size > 0) std::memcpy(data_ + size_, data, size);
     size_ += size;
     return *this;
+  }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void Reserve(size_t size) {
+    if (capacity_ - size_ >= size) return;
+    size_t capacity = 2 * (size_ + size) + 64;
+    char* grown = static_cast<char*>(std::realloc(data_, capacity));
+    if (grown == nullptr) throw std::bad_alloc();
+    data_ = grown;
+    capacity_ = capacity;
   }
 
   // A buffer of our own: std::string would have to be compiled into every file that can fail.
