@@ -32,7 +32,7 @@ auto KeysOf(const Ref& map) {
   return keys;
 }
 
-template <template <typename, typename> class Table>
+template <template <typename...> class Table>
 void CheckBasics() {
   Table<String, int64_t> map{{"one", 1}, {"two", 2}, {"one", 3}};
   CHECK_EQ(map.size(), size_t{2});

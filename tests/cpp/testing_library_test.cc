@@ -10,6 +10,10 @@
 
 #include "../runtime/check.h"
 
+#ifndef TESTING_LIBRARY
+#define TESTING_LIBRARY "libtvm_ffi_testing.so"  // the build knows where it is
+#endif
+
 namespace {
 
 using namespace tvm::ffi;

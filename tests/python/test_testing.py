@@ -101,6 +101,15 @@ def test_raise_error():
         testing.test_raise_error("NoSuchKind", "hi")
 
 
+@pytest.fixture
+def python_handles_interrupts():
+    """Undo what a shell does for programs in the background: it ignores the signal for them."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+@pytest.mark.usefixtures("python_handles_interrupts")
 def test_signals_are_seen_during_the_wait():
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     begin = time.monotonic()

@@ -23,7 +23,7 @@ namespace exchange {
 void FailOnPurpose(tvm::ffi::Any) { CHECK_EQ(1, 2); }
 void LeakOnPurpose(tvm::ffi::Any) {
   static void* volatile leaked = nullptr;
-  leaked = std::malloc(1000);
+  leaked = std::malloc(50000);  // more than what is freed by chance meanwhile
   CHECK(leaked != nullptr);
 }
 void CrashOnPurpose(tvm::ffi::Any) { std::abort(); }
