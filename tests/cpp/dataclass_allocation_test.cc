@@ -9,7 +9,7 @@
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "failing_memory.h"
+#include "every_request.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "failing_memory.h"
+#include "every_request.h"
 #include "structural_text.h"
 
 namespace {

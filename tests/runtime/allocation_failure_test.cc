@@ -1,59 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every request for memory fails once: the call reports MemoryError, keeps what it must and loses
 // nothing (under AddressSanitizer a lost block is a failure).
-//
-// Linked statically with --wrap=malloc and --wrap=posix_memalign, so that the runtime's own calls
-// pass through here; operator new is replaced as the language allows.
+// Linked with --wrap=posix_memalign as well.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
-#include <new>
 #include <string>
 #include <thread>
 
 #include "check.h"
+#include "failing_memory.h"
 #include "raised.h"
 #include "tensor_source.h"
 #include "values.h"
 
-namespace {
-
-constexpr int kNever = -1;
-thread_local int requests_until_failure = kNever;
-thread_local bool stays_exhausted = false;
-thread_local bool has_failed = false;
-
-bool FailsNow() {
-  if (requests_until_failure == kNever) return false;
-  if (requests_until_failure > 0) {
-    --requests_until_failure;
-    return false;
-  }
-  has_failed = true;
-  if (!stays_exhausted) requests_until_failure = kNever;
-  return true;
-}
-
-}  // namespace
-
-extern "C" void* __real_malloc(size_t size);
-extern "C" void* __wrap_malloc(size_t size) { return FailsNow() ? nullptr : __real_malloc(size); }
 extern "C" int __real_posix_memalign(void** out, size_t alignment, size_t size);
 extern "C" int __wrap_posix_memalign(void** out, size_t alignment, size_t size) {
   return FailsNow() ? ENOMEM : __real_posix_memalign(out, alignment, size);
 }
-
-// Not inline: the compiler would see malloc's memory given to delete.
-#define NOINLINE __attribute__((noinline))
-NOINLINE void* operator new(size_t size) {
-  void* space = FailsNow() ? nullptr : __real_malloc(size);
-  if (space == nullptr) throw std::bad_alloc();
-  return space;
-}
-NOINLINE void operator delete(void* space) noexcept { std::free(space); }
-NOINLINE void operator delete(void* space, size_t) noexcept { std::free(space); }
 
 namespace {
 

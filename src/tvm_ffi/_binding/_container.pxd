@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 from tvm_ffi._binding cimport _abi
-from tvm_ffi._binding._convert cimport CallState
 from tvm_ffi._binding._object cimport CObject
 
 
@@ -8,5 +7,3 @@ cdef class CContainerBase(CObject):
     # Of the framework whose tensors came in with the container's elements; tensors that are read
     # from it come back as that framework's.
     cdef const _abi.DLPackExchangeAPI* exchange_api
-    # Hold the object that was made, in place of an earlier one.
-    cdef int _take(self, _abi.TVMFFIAny* made, const CallState* state) except -1

@@ -308,13 +308,24 @@ cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
 cdef class CContainerBase(CObject):
     """Base of the containers."""
 
-    cdef int _take(self, _abi.TVMFFIAny* made, const CallState* state) except -1:
-        cdef _abi.TVMFFIObjectHandle previous = self.chandle
-        self.chandle = made.v_obj
-        self.exchange_api = state.exchange_api
-        if previous != NULL:
-            _abi.TVMFFIObjectDecRef(previous)
-        return 0
+
+ctypedef int (*_Build)(
+    CObject make, object items, CallState* outer, _abi.TVMFFIAny* result) except -1
+
+
+cdef int _hold_new(CContainerBase self, _Build build, CObject make, object items) except -1:
+    """Let the wrapper hold a new container of these items, in place of an earlier one."""
+    cdef _abi.TVMFFIObjectHandle previous
+    cdef CallState state
+    cdef _abi.TVMFFIAny made
+    begin_call(&state, NULL)
+    build(make, items, &state, &made)
+    previous = self.chandle
+    self.chandle = made.v_obj
+    self.exchange_api = state.exchange_api
+    if previous != NULL:
+        _abi.TVMFFIObjectDecRef(previous)
+    return 0
 
 
 cdef class SequenceBase(CContainerBase):
@@ -349,22 +360,14 @@ cdef class ArrayBase(SequenceBase):
     """Construction of Array."""
 
     def __init__(self, input_list):
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_sequence(_make_array, input_list, &state, &made)
-        self._take(&made, &state)
+        _hold_new(self, _build_sequence, _make_array, input_list)
 
 
 cdef class ListBase(SequenceBase):
     """Construction of List."""
 
     def __init__(self, input_list=()):
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_sequence(_make_list, input_list, &state, &made)
-        self._take(&made, &state)
+        _hold_new(self, _build_sequence, _make_list, input_list)
 
 
 cdef class _SequenceIterator:
@@ -409,12 +412,8 @@ cdef class MappingBase(CContainerBase):
 
     def __init_from_row__(self, list row):
         """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_sequence(
-            _make_dict if isinstance(self, DictBase) else _make_map, row, &state, &made)
-        self._take(&made, &state)
+        make = _make_dict if isinstance(self, DictBase) else _make_map
+        _hold_new(self, _build_sequence, make, row)
 
     def __len__(self):
         return map_cell(handle_of(self)).size
@@ -481,22 +480,14 @@ cdef class MapBase(MappingBase):
     """Construction of Map."""
 
     def __init__(self, input_dict):
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_mapping(_make_map, input_dict, &state, &made)
-        self._take(&made, &state)
+        _hold_new(self, _build_mapping, _make_map, input_dict)
 
 
 cdef class DictBase(MappingBase):
     """Construction of Dict."""
 
     def __init__(self, input_dict=None):
-        cdef CallState state
-        cdef _abi.TVMFFIAny made
-        begin_call(&state, NULL)
-        _build_mapping(_make_dict, {} if input_dict is None else input_dict, &state, &made)
-        self._take(&made, &state)
+        _hold_new(self, _build_mapping, _make_dict, {} if input_dict is None else input_dict)
 
 
 cdef class MappingIterator:

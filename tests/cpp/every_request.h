@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of the C++ API in which each request for memory fails once.
+#ifndef TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
+#define TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
+
+#include <tvm/ffi/error.h>
+
+#include <new>
+#include <string>
+
+#include "../runtime/check.h"
+#include "../runtime/failing_memory.h"
+
+namespace {
+
+// Runs `call` with the n-th request failing, for n = 1, 2, ... until none fails; then its answer
+// must be `true`.  Afterwards there are as many objects as before.
+template <typename Call>
+void CheckEveryRequest(const char* what, const int* alive, Call call) {
+  int alive_before = *alive;
+  for (bool stays : {false, true}) {
+    for (int n = 0;; ++n) {
+      has_failed = false;
+      stays_exhausted = stays;
+      requests_until_failure = n;
+      bool answer = false;
+      bool has_thrown = false;
+      try {
+        answer = call();
+      } catch (const std::bad_alloc&) {
+        has_thrown = true;
+      } catch (const tvm::ffi::Error& error) {
+        requests_until_failure = kNever;
+        has_thrown = error.kind() == "MemoryError";
+      }
+      requests_until_failure = kNever;
+      if (has_thrown != has_failed || answer == has_thrown || *alive != alive_before) {
+        check::Fail(__FILE__, __LINE__, std::string(what) + ", request " + std::to_string(n));
+        return;
+      }
+      if (!has_failed) break;
+    }
+  }
+}
+
+}  // namespace
+
+#endif  // TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
