@@ -71,22 +71,21 @@ def _convert_by_protocol(value: Any) -> Any:
         return convert_func(value)
     if isinstance(value, Exception):
         return error_from_exception(value)
-    if _is_of("dtype", ("torch", "numpy"), value):
+    if is_of(value, ("torch", "numpy"), "dtype"):
         return dtype(value)
     if hasattr(value, "__dlpack_data_type__"):
         return dtype.from_dlpack_data_type(value.__dlpack_data_type__())
     if (
-        _is_of("c_void_p", ("ctypes",), value)
-        or _is_of("bool", ("numpy",), value)
+        is_of(value, ("ctypes",), "c_void_p")
+        or is_of(value, ("numpy",), "bool", "bool_")
         or any(hasattr(value, protocol) for protocol in _PROTOCOLS)
     ):
         return value
     return opaque_object(value)
 
 
-def _is_of(name: str, modules: tuple[str, ...], value: Any) -> bool:
-    """Whether the value is of a class of this name, which is known without importing its module."""
+def is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:
+    """Whether the value is of a class of such a name; the module need not be imported for that."""
     return any(
-        base.__name__.rstrip("_") == name and base.__module__ in modules
-        for base in type(value).__mro__
+        base.__name__ in names and base.__module__ in modules for base in type(value).__mro__
     )

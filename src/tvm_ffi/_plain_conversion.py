@@ -15,7 +15,9 @@ from ._binding._dtype import DataType
 from ._binding._function import Function, convert_func
 from ._binding._object import CObject, ObjectRValueRef
 from ._binding._reflection import type_facts
+from ._binding._scalar import ObjectConvertible
 from ._binding._tensor import Tensor
+from ._convert import is_of
 from ._dtype import dtype
 from ._type_origin import index_of_origin
 
@@ -119,8 +121,8 @@ def _substitution(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
             return method, name
     if cls is ObjectRValueRef:
         return _referenced, "obj"
-    if any(base.__name__ == "ObjectConvertible" for base in cls.__mro__):
-        return getattr(cls, "asobject", None), "asobject"
+    if issubclass(cls, ObjectConvertible):
+        return cls.asobject, "asobject"
     return None, ""
 
 
@@ -158,15 +160,8 @@ def _of_type(schema: TypeSchema, value: Any, *origins: str) -> Any:
 # ---- plain values ----------------------------------------------------------------------------
 
 
-def _is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:
-    """Whether the value is of a class of such a name; the module need not be imported for that."""
-    return any(
-        base.__name__ in names and base.__module__ in modules for base in type(value).__mro__
-    )
-
-
 def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or _is_of(value, ("numpy",), "bool", "bool_")
+    return isinstance(value, bool) or is_of(value, ("numpy",), "bool", "bool_")
 
 
 def _to_any(schema: TypeSchema, value: Any) -> Any:
@@ -247,7 +242,7 @@ def _to_dtype(schema: TypeSchema, value: Any) -> dtype:
         if error is not None:
             raise MismatchError(f"expected dtype, got invalid dtype string {value!r}") from error
         return made  # type: ignore[no-any-return]
-    if _is_of(value, ("numpy", "torch"), "dtype"):
+    if is_of(value, ("numpy", "torch"), "dtype"):
         return _of_type(schema, value, "dtype")  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]
 

@@ -78,14 +78,17 @@ __all__ = [
 ]
 
 
-# Names that few programs ask for: loaded when that happens, from these modules.
+# Names that few programs ask for: loaded when that happens, from a module and by its name there.
 _LATE = {
-    "DLTensorTestWrapper": "_binding._dltensor_wrapper",
-    "_TRACEBACK_TO_BACKTRACE_STR": "_binding._error",
-    "_WITH_APPEND_BACKTRACE": "error",
-    "_register_object_by_index": "_type_info",
-    "TypeSchema": "_type_schema",
-    **dict.fromkeys(("KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod"), "_type_info"),
+    "DLTensorTestWrapper": ("_binding._dltensor_wrapper", "DLTensorTestWrapper"),
+    "_TRACEBACK_TO_BACKTRACE_STR": ("_binding._error", "backtrace_text"),
+    "_WITH_APPEND_BACKTRACE": ("error", "_with_append_backtrace"),
+    "_register_object_by_index": ("_type_info", "register_object_by_index"),
+    "TypeSchema": ("_type_schema", "TypeSchema"),
+    **{
+        name: ("_type_info", name)
+        for name in ("KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod")
+    },
 }
 
 
@@ -96,14 +99,7 @@ def __getattr__(name: str) -> Any:
         return device_class()
     if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__package__}.{_LATE[name]}")
-    value = getattr(module, _OTHER_NAMES.get(name, name))
+    module, attribute = _LATE[name]
+    value = getattr(import_module(f"{__package__}.{module}"), attribute)
     globals()[name] = value
     return value
-
-
-_OTHER_NAMES = {
-    "_TRACEBACK_TO_BACKTRACE_STR": "backtrace_text",
-    "_WITH_APPEND_BACKTRACE": "_with_append_backtrace",
-    "_register_object_by_index": "register_object_by_index",
-}

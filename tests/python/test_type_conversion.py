@@ -455,11 +455,7 @@ def test_protocols_that_fail():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-class ObjectConvertible:
-    """Stands for the class of this name in the package: the name in the bases is what counts."""
-
-
-class Convertible(ObjectConvertible):
+class Convertible(tvm_ffi.ObjectConvertible):
     def __init__(self, value):
         self._value = value
 
