@@ -12,6 +12,7 @@ from ._binding._device import Device
 from ._binding._dtype import DataType
 from ._binding._error import Error
 from ._binding._function import Function
+from ._binding._native_value import Bytes, String
 from ._binding._object import CObject, Object, type_key_to_index
 from ._binding._shape import Shape
 from ._binding._tensor import Tensor
@@ -42,7 +43,9 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     int: "int",
     float: "float",
     str: "str",
+    String: "str",
     bytes: "bytes",
+    Bytes: "bytes",
     dtype: "dtype",
     DataType: "dtype",
     Device: "Device",

@@ -35,6 +35,7 @@ from ._binding._scalar import ObjectConvertible
 from ._binding._tensor import Tensor
 from ._binding._tensor import dlpack_version as __dlpack_version__
 from ._binding._tensor import set_tensor_class as _set_class_tensor
+from ._binding._text import ByteArrayArg
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
@@ -48,6 +49,7 @@ __all__ = [
     "ERROR_TYPE_TO_NAME",
     "KWARGS",
     "MISSING",
+    "ByteArrayArg",
     "Bytes",
     "CAny",
     "CContainerBase",

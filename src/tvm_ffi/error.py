@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from ._binding._error import (
@@ -68,6 +68,10 @@ class TracebackManager:
     ('launch', 12)
     """
 
+    def __init__(self) -> None:
+        # A place is asked for each time it raises; its frame is made once.
+        self._frames: dict[tuple[str, int, str], FrameType] = {}
+
     def append_traceback(
         self, tb: TracebackType | None, filename: str, lineno: int, func: str
     ) -> TracebackType:
@@ -80,7 +84,10 @@ class TracebackManager:
         filename, lineno, func : str, int, str
             Where the entry points.
         """
-        frame = frame_of_line(filename, lineno, func)
+        place = (filename, lineno, func)
+        frame = self._frames.get(place)
+        if frame is None:
+            frame = self._frames[place] = frame_of_line(*place)
         return TracebackType(tb, frame, frame.f_lasti, lineno)
 
 

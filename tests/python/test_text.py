@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tvm_ffi.core import ByteArrayArg
+
 SMALL_STR, SMALL_BYTES, STR, BYTES = 11, 12, 65, 66
 
 
@@ -189,3 +191,17 @@ def test_many_long_texts_in_one_call(kernels):
     texts = [f"text number {i} of many" for i in range(100)]
     assert kernels.call(lambda *args: list(args) == texts, *texts) is True
     assert kernels.last(*texts) == texts[-1]
+
+
+@pytest.mark.parametrize("content", [b"", b"a\0b", bytes(range(256)) * 400])
+def test_byte_array_arguments_are_read_as_bytes(echo, content):
+    argument = ByteArrayArg(content)
+    assert echo(argument) == content
+    assert echo(argument) == content, "an argument can be passed again"
+    assert repr(argument) == f"ByteArrayArg({content!r})"
+
+
+@pytest.mark.parametrize("wrong", ["text", bytearray(b"abc"), 3, None])
+def test_byte_array_arguments_are_made_of_bytes(wrong):
+    with pytest.raises(TypeError, match="bytes"):
+        ByteArrayArg(wrong)

@@ -325,6 +325,8 @@ class Exporting:
         (float, "float"),
         (str, "str"),
         (bytes, "bytes"),
+        (core.String, "str"),
+        (core.Bytes, "bytes"),
         (list, "List[Any]"),
         (dict, "Dict[Any, Any]"),
         (tuple, "tuple"),

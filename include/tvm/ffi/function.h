@@ -213,13 +213,14 @@ class Function : public ObjectRef {
     return Function(ObjectPtr<FunctionObj>(make_object<detail::FunctionObjImpl<Callable>>(
         std::in_place, std::forward<F>(packed_call))));
   }
-  // Also returns the callable, which lives inside the function.
+  // Also returns the callable, which lives inside the function.  A pair converts to a tuple, and
+  // does not need <tuple>, which every kernel would have to read.
   template <typename Callable, typename... Args>
   static auto FromPackedInplace(Args&&... args) {
     auto object =
         make_object<detail::FunctionObjImpl<Callable>>(std::in_place, std::forward<Args>(args)...);
     Callable* callable = object->callable();
-    return std::make_tuple(Function(ObjectPtr<FunctionObj>(std::move(object))), callable);
+    return std::make_pair(Function(ObjectPtr<FunctionObj>(std::move(object))), callable);
   }
   // From a callable with convertible parameters; the name appears in messages.
   template <typename F>

@@ -10,8 +10,6 @@
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/expected.h>
 
-#include <tuple>
-
 namespace tvm {
 namespace ffi {
 
@@ -115,7 +113,7 @@ inline constexpr bool is_result_v = std::is_void_v<T> || std::is_same_v<T, Any> 
 template <typename R, typename... Args>
 struct FunctionInfoOf {
   using FType = R(Args...);
-  using ArgType = std::tuple<Args...>;
+  using ArgType = std::tuple<Args...>;  // declared by <utility>; <tuple> is the user's to include
   using RetType = R;
   static constexpr size_t num_args = sizeof...(Args);
   static constexpr bool unpacked_supported = (is_argument_v<Args> && ...) && is_result_v<R>;

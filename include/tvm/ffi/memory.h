@@ -75,14 +75,18 @@ class ObjAllocatorBase {
   template <typename T>
   static ObjectPtr<T> Finish(T* object, FObjectDeleter deleter) {
     TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
-    header->combined_ref_count = kCombinedRefCountBothOne;
-    header->type_index = T::RuntimeTypeIndex();
+    int32_t type_index = T::RuntimeTypeIndex();
     // The file's static initialization may not have reached the type's index yet.
-    if (TVM_FFI_PREDICT_FALSE(header->type_index == 0)) {
-      header->type_index = T::_GetOrAllocRuntimeTypeIndex();
-    }
-    header->__padding = 0;
+    if (TVM_FFI_PREDICT_FALSE(type_index == 0)) type_index = T::_GetOrAllocRuntimeTypeIndex();
+    header->combined_ref_count = kCombinedRefCountBothOne;
     header->deleter = deleter;
+    // One store with the padding, so that compilers see that all zeros of Object() are overwritten.
+    const struct {
+      int32_t type_index;
+      uint32_t padding;
+    } cell{type_index, 0};
+    std::memcpy(reinterpret_cast<char*>(header) + offsetof(TVMFFIObject, type_index), &cell,
+                sizeof(cell));
     return ObjectUnsafe::ObjectPtrFromOwned<T>(header);
   }
 };

@@ -124,6 +124,7 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         kTVMFFISmallStr
         kTVMFFISmallBytes
         kTVMFFIStaticObjectBegin
+        kTVMFFIDynObjectBegin
         kTVMFFIObject
         kTVMFFIStr
         kTVMFFIBytes

@@ -18,3 +18,10 @@ cdef class Function(CObject):
 
 # A method of a native type; a static one does not bind.
 cdef Function new_method(_abi.TVMFFIObjectHandle function, bint is_static)
+
+
+# Calls `function`; `target` takes the object that it returns.  None, or NULL with an exception set.
+cdef PyObject* call_into(
+    Function function, PyObject* const* values, Py_ssize_t num_args, CObject target) noexcept
+# Lets `target` hold what `owned` holds; `owned` is released.  None, or NULL with an exception set.
+cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept

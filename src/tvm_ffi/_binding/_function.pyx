@@ -11,7 +11,7 @@ import os
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport _abi
@@ -168,8 +168,9 @@ cdef int _invoke_in_environment(
 
 cdef inline PyObject* _call_with_buffers(
     Function function, PyObject* const* values, int32_t num_args, PyObject* names,
-    _abi.TVMFFIAny* args, _abi.TVMFFIObject** temporaries,
+    _abi.TVMFFIAny* args, _abi.TVMFFIObject** temporaries, PyObject* target,
 ) noexcept:
+    """The call; `target`, if not NULL, is a CObject that takes the result, which is then None."""
     cdef CallState state
     cdef _abi.TVMFFIAny result
     cdef PyObject* answer = NULL
@@ -188,16 +189,61 @@ cdef inline PyObject* _call_with_buffers(
         code = _invoke(function, args, num_args, &result, names)
     else:
         code = _invoke_in_environment(function, args, num_args, &result, &state, names)
-    if code == 0:
+    if code != 0:
+        raise_from_native(code)
+    elif target == NULL:
         answer = _unpack_result(&result, &state)
     else:
-        raise_from_native(code)
+        answer = _keep_result(&result, &state, <CObject>target)
     if state.num_temporaries != 0:
         if answer != NULL:
             release_temporaries(&state, _pool)
         else:
             _release_after_failure(&state)
     return answer
+
+
+cdef PyObject* _keep_result(
+    _abi.TVMFFIAny* result, CallState* state, CObject target
+) noexcept:
+    """Let `target` hold the object that came back; returns None, as __init__ does."""
+    cdef _abi.TVMFFIObjectHandle previous = target.chandle
+    cdef PyObject* made
+    if result.type_index < _abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
+        made = _make_result(result, state)
+        return NULL if made == NULL else move_handle(made, <PyObject*>target)
+    target.chandle = result.v_obj
+    if previous != NULL:
+        _abi.TVMFFIObjectDecRef(previous)
+    Py_INCREF(<object>Py_None)
+    return Py_None
+
+
+cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
+    """Let `target` hold what `owned` held; `owned` is released.  Returns None, as __init__ does."""
+    cdef object made = <object>owned
+    Py_DECREF(made)
+    if not isinstance(made, CObject):
+        set_exception(TypeError(
+            f"constructor must return an object, got {type(made).__name__}"))
+        return NULL
+    # The target's old object dies with the wrapper of the new one.
+    (<CObject>made).chandle, (<CObject>target).chandle = (
+        (<CObject>target).chandle, (<CObject>made).chandle)
+    Py_INCREF(<object>Py_None)
+    return Py_None
+
+
+cdef PyObject* call_into(
+    Function function, PyObject* const* values, Py_ssize_t num_args, CObject target
+) noexcept:
+    """Call `function`; `target` takes the object that it returns.  Returns None."""
+    cdef _abi.TVMFFIAny args[MAX_STACK_ARGS]
+    cdef _abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    if function.chandle == NULL or num_args > MAX_STACK_ARGS:
+        return _call_unusual(function, values, num_args, NULL, <PyObject*>target)
+    return _call_with_buffers(
+        function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target)
 
 
 cdef void _release_after_failure(CallState* state) noexcept:
@@ -235,14 +281,15 @@ cdef PyObject* _call(
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef Function function = <Function>callable
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
-        return _call_unusual(function, values, num_args, kwnames)
+        return _call_unusual(function, values, num_args, kwnames, NULL)
     if num_args == 0:
         return _call_without_arguments(function)
-    return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries)
+    return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
 
 
 cdef PyObject* _call_unusual(
-    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    PyObject* target,
 ) noexcept:
     """Calls with names or with many arguments, and those that cannot be made at all.
 
@@ -267,7 +314,7 @@ cdef PyObject* _call_unusual(
     temporaries = <_abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
         answer = _call_with_buffers(
-            function, values, <int32_t>num_args, kwnames, args, temporaries)
+            function, values, <int32_t>num_args, kwnames, args, temporaries, target)
     else:
         PyErr_NoMemory()
     PyMem_Free(args)

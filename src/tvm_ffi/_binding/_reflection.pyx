@@ -7,7 +7,7 @@ class itself.
 """
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport _abi
@@ -15,7 +15,9 @@ from tvm_ffi._binding._convert cimport (
     CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding._error cimport check, set_exception
-from tvm_ffi._binding._function cimport Vectorcall, new_method
+from tvm_ffi._binding._function cimport (
+    Function, Vectorcall, call_into, move_handle, new_method,
+)
 from tvm_ffi._binding._loan cimport loan_pool
 from tvm_ffi._binding._object cimport CObject, handle_of, type_key_of
 from tvm_ffi._binding._vectorcall cimport (
@@ -24,7 +26,6 @@ from tvm_ffi._binding._vectorcall cimport (
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
-    void Py_DECREF(PyObject* value) noexcept
     object PyMethod_New(object function, object self)
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
@@ -266,13 +267,16 @@ cdef PyObject* _construct(
         if _check_receiver(constructor, args[0] if num_args != 0 else Py_None) != 0:
             return NULL
     if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
+        if type(constructor.construct) is Function:
+            return call_into(
+                <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
         made = PyObject_Vectorcall(
             <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, NULL)
     else:
         made = _construct_with_names(constructor, args, num_args, kwnames)
     if made == NULL:
         return NULL
-    return _move_handle(made, args[0])
+    return move_handle(made, args[0])
 
 
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
@@ -304,21 +308,6 @@ cdef PyObject* _construct_with_names(
             row.append(<object>args[num_args + i])
     all_args = tuple(row)
     return PyObject_CallObject(<PyObject*>constructor.construct, <PyObject*>all_args)
-
-
-cdef PyObject* _move_handle(PyObject* owned, PyObject* target) noexcept:
-    """Let `target` hold what `owned` held; `owned` is released.  Returns None, as __init__ does."""
-    cdef object made = <object>owned
-    Py_DECREF(owned)
-    if not isinstance(made, CObject):
-        set_exception(TypeError(
-            f"constructor must return an object, got {type(made).__name__}"))
-        return NULL
-    # The target's old object dies with the wrapper of the new one.
-    (<CObject>made).chandle, (<CObject>target).chandle = (
-        (<CObject>target).chandle, (<CObject>made).chandle)
-    Py_INCREF(None)
-    return Py_None
 
 
 def _install():

@@ -1,1 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
+
+class ByteArrayArg:
+    def __new__(cls, content: bytes) -> ByteArrayArg: ...

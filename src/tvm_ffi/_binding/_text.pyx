@@ -71,6 +71,35 @@ cdef int pack_bytes(
         _abi.kTVMFFIBytes, out, state)
 
 
+cdef class ByteArrayArg:
+    """Bytes that a function gets by their address, as a ``TVMFFIByteArray*``.
+
+    Parameters
+    ----------
+    content : bytes
+        What the function reads; it may keep a copy, but not the address.
+    """
+
+    cdef bytes content
+    cdef _abi.TVMFFIByteArray view
+
+    def __cinit__(self, bytes content not None):
+        self.content = content
+        self.view.data, self.view.size = content, len(content)
+
+    def __repr__(self):
+        return f"ByteArrayArg({self.content!r})"
+
+
+cdef int _pack_byte_array(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    out.type_index = _abi.kTVMFFIByteArrayPtr
+    out.zero_padding = 0
+    out.v_ptr = &(<ByteArrayArg>value).view
+    return 0
+
+
 cdef int _copy_bytearray(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -152,6 +181,7 @@ cdef object _make_heap(_abi.TVMFFIAny* owned, CallState* state):
 
 
 add_exact_packer(bytes, pack_bytes, NULL)
+add_exact_packer(ByteArrayArg, _pack_byte_array, NULL)
 add_rule(20, _text_rule)
 add_maker(_abi.kTVMFFISmallStr, _make_small)
 add_maker(_abi.kTVMFFISmallBytes, _make_small)

@@ -160,11 +160,14 @@ class Shape : public ObjectRef {
 
  private:
   explicit Shape(ObjectPtr<ShapeObj> shape) : ObjectRef(ObjectPtr<Object>(std::move(shape))) {}
-  // The loop is in line, because the caller knows the number of extents.
+  // The loop is in line, because the caller knows the number of extents.  They are written one by
+  // one, which volatile enforces, because a block would cross a cache line in every second object.
   static ObjectPtr<ShapeObj> FromList(std::initializer_list<int64_t> list) {
     int64_t* extents;
     ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);
-    for (int64_t extent : list) *extents++ = extent;
+    volatile int64_t* target = extents;
+#pragma GCC unroll 8
+    for (int64_t extent : list) *target++ = extent;
     return shape;
   }
 };

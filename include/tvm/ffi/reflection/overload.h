@@ -8,6 +8,8 @@
 
 #include <tvm/ffi/reflection/registry.h>
 
+#include <tuple>
+
 namespace tvm {
 namespace ffi {
 namespace reflection {

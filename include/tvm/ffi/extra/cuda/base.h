@@ -7,6 +7,8 @@
 #include <cuda_runtime.h>
 #include <tvm/ffi/error.h>
 
+#include <tuple>  // published sources of kernels count on it
+
 namespace tvm {
 namespace ffi {
 
