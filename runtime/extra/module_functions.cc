@@ -84,7 +84,9 @@ void RegisterModuleFunctions() {
       .def_method("ffi.ModuleImportModule", &ModuleObj::ImportModule)
       .def_method("ffi.ModuleClearImports", &ModuleObj::ClearImports)
       .def("ffi.ModuleGlobalsAdd", &Pin)
-      .def("ffi.ModuleGlobalsRemove", &Unpin);
+      .def("ffi.ModuleGlobalsRemove", &Unpin)
+      // Not in the contract, so outside of its prefix.
+      .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes);
 }
 
 }  // namespace tvm::ffi::extra

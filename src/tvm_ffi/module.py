@@ -14,7 +14,7 @@ from ._binding._object import Object, register_class, type_key_to_index
 from ._binding._origin import set_module_origin
 from ._binding._reflection import FieldGetter, type_facts
 from .container import Array
-from .registry import LateTypeInfo
+from .registry import LateTypeInfo, get_global_func
 
 __all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
 
@@ -134,6 +134,19 @@ class Module(Object):
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
         """Write the module to a file; RuntimeError where its kind cannot."""
         _ffi_api.ModuleWriteToFile(self, file_name, fmt)
+
+    def save_to_bytes(self) -> bytes:
+        """Return what the loader of the module's kind makes an equal module from.
+
+        Imported modules are not part of it.
+
+        Raises
+        ------
+        RuntimeError
+            If modules of this kind cannot be saved, see `is_binary_serializable`; those of kind
+            ``"library"`` cannot, because their content is their file.
+        """
+        return bytes(get_global_func("pytvmffi.ModuleSaveToBytes")(self))
 
     def get_property_mask(self) -> int:
         """Return the bits of `ModulePropertyMask` that hold."""

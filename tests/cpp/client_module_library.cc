@@ -23,7 +23,7 @@ class CounterModule : public ffi::ModuleObj {
   ~CounterModule() { --alive; }
 
   const char* kind() const { return "counter"; }
-  int GetPropertyMask() const { return ffi::Module::kRunnable; }
+  int GetPropertyMask() const { return ffi::Module::kRunnable | ffi::Module::kBinarySerializable; }
 
   ffi::Optional<ffi::Function> GetFunction(const ffi::String& name) {
     ffi::ObjectPtr<ffi::Object> self = ffi::GetObjectPtr<ffi::Object>(this);
@@ -38,6 +38,7 @@ class CounterModule : public ffi::ModuleObj {
     return std::nullopt;
   }
 
+  ffi::Bytes SaveToBytes() const { return ffi::Bytes(label_); }
   ffi::String InspectSource(const ffi::String& format) const { return label_ + "." + format; }
 
  private:

@@ -55,10 +55,11 @@ def test_module_of_a_client_class_is_a_module(client):
     assert isinstance(counter, tvm_ffi.Module)
     assert counter.kind == "counter"
     assert counter.is_runnable()
-    assert not counter.is_binary_serializable()
+    assert counter.is_binary_serializable()
     assert counter.inspect_source("c") == "three.c"
     assert [counter["next"]() for _ in range(3)] == [3, 4, 5]
     assert counter.label() == "three"
+    assert counter.save_to_bytes() == b"three"
     with pytest.raises(AttributeError, match="Module has no function"):
         counter.get_function("none")
     with pytest.raises(ValueError, match="the counter three refuses"):

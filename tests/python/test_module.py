@@ -66,6 +66,11 @@ def test_library_has_no_source_and_cannot_be_written(kernels, tmp_path):
         kernels.write_to_file(str(tmp_path / "out.so"))
 
 
+def test_library_cannot_be_saved_to_bytes(kernels):
+    with pytest.raises(RuntimeError, match=r"Module\[library\] does not support SaveToBytes"):
+        kernels.save_to_bytes()
+
+
 def test_copies_of_a_module_are_the_module(kernels):
     for use in (copy.copy, copy.deepcopy):
         assert use(kernels) is kernels
