@@ -22,12 +22,13 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer docs \
-	bench format lint clean
+	fuzz bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
 	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
+	@echo "make fuzz         hostile bytes for a minute per reader; needs clang"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
 	@echo "make venv         only $(VENV) with the package in it"
@@ -107,6 +108,21 @@ $(FLASHINFER)/.unpacked: | $(STAMPS)/created
 test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
 	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
 		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
+
+# Reads what nobody would write, for a minute per program.  What was found to be interesting stays in
+# $(BUILD)/fuzz/corpus, so that the next run begins there.
+FUZZ := $(BUILD)/fuzz
+FUZZ_SECONDS ?= 60
+
+fuzz: $(STAMPS)/build
+	cmake -S . -B $(FUZZ) -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
+		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DTVM_FFI_BUILD_FUZZERS=ON \
+		-DTVM_FFI_SANITIZERS=address$(COMMA)fuzzer-no-link
+	cmake --build $(FUZZ) --target library_binary_fuzz
+	mkdir -p $(FUZZ)/corpus/library_binary
+	cd $(FUZZ) && tests/fuzz/library_binary_fuzz -max_total_time=$(FUZZ_SECONDS) \
+		-max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 \
+		corpus/library_binary $(CURDIR)/tests/fuzz/seeds/library_binary
 
 # ---- Documentation -------------------------------------------------------------------------------
 

@@ -6,6 +6,10 @@
 #include <string>
 
 #include "context_symbols.h"
+#include "library_binary.h"
+#include "module_tree.h"
+#include "native_stack.h"
+#include "symbol_extent.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -70,10 +74,13 @@ class LibraryModuleObj final : public ModuleObj {
     return CallText(symbol::tvm_ffi_metadata_prefix + std::string(name));
   }
 
-  void BindContext() {
+  void BindContextSymbols() {
     for (const auto& [name, address] : ContextSymbols()) {
       if (void** slot = FindSlot(name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
     }
+  }
+
+  void FillContextSlot() {
     context_slot_ = FindSlot(symbol::tvm_ffi_library_ctx);
     if (context_slot_ != nullptr) __atomic_store_n(context_slot_, Address(), __ATOMIC_RELEASE);
   }
@@ -100,15 +107,24 @@ class LibraryModuleObj final : public ModuleObj {
 
 }  // namespace
 
-Module NewLibraryModule(std::unique_ptr<Library> library) {
-  if (library->Find(symbol::tvm_ffi_library_bin) != nullptr) {
+LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
+  // A loader of embedded modules may load libraries, which must not be this one.
+  if (NativeStackRoom() == StackRoom::kLow) {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << library->Name()
-                                << ": it embeds serialized modules (" << symbol::tvm_ffi_library_bin
-                                << "), which this version cannot read";
+                                << ": too many libraries load one another";
   }
-  ObjectPtr<LibraryModuleObj> module = make_object<LibraryModuleObj>(std::move(library));
-  module->BindContext();
-  return Module(module);
+  std::string name = library->Name();
+  const void* binary = library->Find(symbol::tvm_ffi_library_bin);
+  ObjectPtr<LibraryModuleObj> object = make_object<LibraryModuleObj>(std::move(library));
+  object->BindContextSymbols();
+  Module module(object);
+  if (binary == nullptr) return {module, module};
+  std::string_view bytes = SymbolBytes(binary, symbol::tvm_ffi_library_bin);
+  return {module, BuildModuleTree(DecodeLibraryBinary(bytes, name), module, name)};
+}
+
+void FillContextSlot(const Module& library) {
+  static_cast<LibraryModuleObj*>(library.get())->FillContextSlot();
 }
 
 }  // namespace tvm::ffi::extra

@@ -11,9 +11,19 @@
 
 namespace tvm::ffi::extra {
 
-// Makes a module over the library and fills the data slots through which the library reaches its
-// module and the host.  A second module over the same library takes the slots over.
-Module NewLibraryModule(std::unique_ptr<Library> library);
+struct LoadedLibrary {
+  Module library;  // over the library's symbols
+  Module root;     // what stands for the library: the same, or the root of the modules it embeds
+};
+
+// Makes a module over the library, fills the data slots through which the library reaches its host,
+// and makes the modules that the library embeds.  Runs foreign code.
+LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
+
+// Lets generated code of the library find its imports through this module, and no longer through
+// an earlier one over the same library.  For a module that LoadLibrary made, when all of it is
+// there: a load that fails half-way must not take an earlier one's place.
+void FillContextSlot(const Module& library);
 
 }  // namespace tvm::ffi::extra
 

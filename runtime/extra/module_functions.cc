@@ -5,6 +5,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_set>
 
 #include "library_module.h"
@@ -14,19 +15,40 @@ namespace tvm::ffi::extra {
 namespace {
 
 Module LoadSharedLibrary(const String& path, const String& /*format*/) {
-  return NewLibraryModule(OpenSharedLibrary(path));
+  LoadedLibrary loaded = LoadLibrary(OpenSharedLibrary(path));
+  FillContextSlot(loaded.library);
+  return loaded.root;
 }
 
 // One module per prefix, for the life of the process.
-Module SystemLibraryModule(const std::string& prefix) {
-  static auto* mutex = new std::mutex();
-  static auto* modules = new std::map<std::string, Module>();
-  std::lock_guard<std::mutex> lock(*mutex);
-  auto found = modules->find(prefix);
-  if (found == modules->end()) {
-    found = modules->emplace(prefix, NewLibraryModule(OpenSystemLibrary(prefix))).first;
+struct SystemModules {
+  std::mutex mutex;
+  std::map<std::string, Module> modules;
+
+  static SystemModules& Global() {
+    static auto* table = new SystemModules();
+    return *table;
   }
-  return found->second;
+  std::optional<Module> Find(const std::string& prefix) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = modules.find(prefix);
+    if (found == modules.end()) return std::nullopt;
+    return found->second;
+  }
+  // The first module of a prefix is the one for all.
+  Module Add(const std::string& prefix, const LoadedLibrary& loaded) {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto [entry, is_new] = modules.emplace(prefix, loaded.root);
+    if (is_new) FillContextSlot(loaded.library);
+    return entry->second;
+  }
+};
+
+Module SystemLibraryModule(const std::string& prefix) {
+  if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
+  // Without the lock: loaders of embedded modules are foreign code.
+  LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
+  return SystemModules::Global().Add(prefix, loaded);
 }
 
 void SystemLib(PackedArgs args, Any* result) {

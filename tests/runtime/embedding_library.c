@@ -1,6 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A library that embeds serialized modules: only the symbol matters. */
+ * A library that embeds serialized modules, as an exporter would write it. */
+#include <stddef.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
 
-TVM_FFI_DLL_EXPORT const char __tvm_ffi__library_bin[8] = {0};
+TVM_FFI_DLL_EXPORT const unsigned char __tvm_ffi__library_bin[] = {
+#include "embedded_diamond.inc"
+};
+
+/* The loader fills it. */
+TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_library_context(void* handle, const TVMFFIAny* args,
+                                                 int32_t num_args, TVMFFIAny* result) {
+  (void)handle;
+  (void)args;
+  (void)num_args;
+  result->type_index = kTVMFFIOpaquePtr;
+  result->zero_padding = 0;
+  result->v_ptr = __tvm_ffi__library_ctx;
+  return 0;
+}
+
+/* Calls a function that the library imports; the argument is its name. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                             TVMFFIAny* result) {
+  TVMFFIObjectHandle function = NULL;
+  (void)handle;
+  (void)num_args;
+  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, args[0].v_c_str, &function) != 0) {
+    return -1;
+  }
+  return TVMFFIFunctionCall(function, NULL, 0, result);
+}

@@ -324,10 +324,6 @@ TEST(LoaderOfAnExtensionIsAGlobalFunction) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(LibraryWithEmbeddedModulesIsRefusedWithItsReason) {
-  CHECK_RAISES(LoadFails(EMBEDDING_LIBRARY), "RuntimeError", "__tvm_ffi__library_bin");
-}
-
 TEST(SystemSymbolMayBeReplacedWithAWarning) {
   ChildEnd end = RunInChild([] {
     static int first, second;

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Libraries that embed serialized modules: what loading them makes, and what is left when it fails.
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/extra/c_env_api.h>
+#include <tvm/ffi/extra/module.h>
+
+#include <atomic>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "../runtime/check.h"
+#include "../runtime/threads.h"
+#include "thrown.h"
+
+#ifndef EMBEDDING_LIBRARY
+#define EMBEDDING_LIBRARY "embedding_library.so"  // the build knows where they are
+#define OVERLONG_LIBRARY "overlong_library.so"
+#endif
+
+namespace {
+
+using namespace tvm::ffi;
+
+std::atomic<int> alive{0};
+
+// Has one function, called as the payload that it was made from, which answers the kind.
+class LoadedModule : public ModuleObj {
+ public:
+  LoadedModule(std::string kind, std::string payload)
+      : kind_(std::move(kind)), payload_(std::move(payload)) {
+    ++alive;
+  }
+  ~LoadedModule() { --alive; }
+  const char* kind() const override { return kind_.c_str(); }
+  Optional<Function> GetFunction(const String& name) override {
+    if (name != payload_) return std::nullopt;
+    return Function::FromTyped([kind = kind_] { return kind; });
+  }
+  Bytes SaveToBytes() const override { return Bytes(payload_); }
+
+ private:
+  std::string kind_;
+  std::string payload_;
+};
+
+// The loaders of some kinds, while it lives.
+class Loaders {
+ public:
+  explicit Loaders(std::vector<std::string> kinds) : kinds_(std::move(kinds)) {
+    for (const std::string& kind : kinds_) {
+      Set(kind, [this, kind](const Bytes& payload) {
+        payloads.push_back(std::string(payload));
+        return Module(make_object<LoadedModule>(kind, std::string(payload)));
+      });
+    }
+  }
+  ~Loaders() {
+    for (const std::string& kind : kinds_) Function::RemoveGlobal(Name(kind));
+  }
+  template <typename Load>
+  static void Set(const std::string& kind, Load load) {
+    Function::SetGlobal(Name(kind), Function::FromTyped(load), true);
+  }
+  std::vector<std::string> payloads;  // what was loaded, in order
+
+ private:
+  static std::string Name(const std::string& kind) { return "ffi.Module.load_from_bytes." + kind; }
+  std::vector<std::string> kinds_;
+};
+
+std::string Word(unsigned char value) {
+  return std::string(1, static_cast<char>(value)) + std::string(7, '\0');
+}
+std::string Text(const std::string& text) {
+  return Word(static_cast<unsigned char>(text.size())) + text;
+}
+
+// Modules linked into this program that embed the bytes; each prefix is loaded at most once.
+Module LoadFromProgram(const std::string& prefix, const std::string& rest) {
+  static auto* images = new std::deque<std::string>();
+  images->push_back(Word(static_cast<unsigned char>(rest.size())) + rest);
+  std::string name = prefix + "__tvm_ffi__library_bin";
+  CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol(name.c_str(), images->back().data()), 0);
+  return Function::GetGlobalRequired("ffi.SystemLib")(prefix).cast<Module>();
+}
+
+Module Import(const Module& module, int64_t i) { return module->imports()[i].cast<Module>(); }
+
+void* ContextOf(const Module& library) {
+  return library->GetFunction("library_context").value()().cast<void*>();
+}
+
+}  // namespace
+
+// ---- What comes out ---------------------------------------------------------------------------
+
+TEST(DiamondIsRebuilt) {
+  {
+    Loaders loaders({"a", "b"});
+    Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
+    CHECK(loaders.payloads == (std::vector<std::string>{"top", "left", ""}));
+    CHECK_EQ(top->kind(), "a");
+    CHECK_EQ(top->imports().size(), 2u);
+    Module library = Import(top, 0), left = Import(top, 1);
+    CHECK_EQ(library->kind(), "library");
+    CHECK_EQ(left->kind(), "b");
+    CHECK_EQ(library->imports().size(), 1u);
+    CHECK_EQ(left->imports().size(), 1u);
+    Module shared = Import(left, 0);
+    CHECK(shared.same_as(Import(library, 0)));
+    CHECK_EQ(shared->kind(), "a");
+    CHECK_EQ(shared->imports().size(), 0u);
+    CHECK_EQ(alive.load(), 3);
+    CHECK_EQ(top.use_count(), 1);
+    CHECK_EQ(shared.use_count(), 3);  // with the one here
+  }
+  CHECK_EQ(alive.load(), 0);
+}
+
+TEST(GeneratedCodeReachesItsModuleAndItsImports) {
+  Loaders loaders({"a", "b"});
+  Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
+  Module library = Import(top, 0);
+  // The slot holds the library's module, wherever it is in the tree.
+  CHECK_EQ(ContextOf(library), static_cast<void*>(static_cast<ModuleObj*>(library.get())));
+  Function call_import = library->GetFunction("call_import").value();
+  CHECK_EQ(call_import("").cast<String>(), "a");  // of module 3, whose payload is empty
+  CHECK_EQ(Thrown([&] { call_import("left"); }),
+           "RuntimeError: Cannot find function left in the imported modules or global registry.");
+  CHECK_EQ(top->GetFunction("left", true).value()().cast<String>(), "b");
+}
+
+TEST(EachLoadMakesModulesOfItsOwn) {
+  Loaders loaders({"a", "b"});
+  Module first = Module::LoadFromFile(EMBEDDING_LIBRARY);
+  Module second = Module::LoadFromFile(EMBEDDING_LIBRARY);
+  CHECK_EQ(alive.load(), 6);
+  Module library = Import(second, 0);
+  CHECK_EQ(ContextOf(Import(first, 0)), static_cast<void*>(library.get()));
+}
+
+TEST(ProgramsEmbedModulesAsWell) {
+  Loaders loaders({"a"});
+  Module module = LoadFromProgram("tree_", Word(3) + Word(0) + Word(1) + Word(1) + Word(1) +
+                                               Word(1) + Text("_lib") + Text("a") + Text("xyz"));
+  CHECK_EQ(module->kind(), "library");
+  CHECK_EQ(Import(module, 0)->SaveToBytes(), "xyz");
+  Module again = Function::GetGlobalRequired("ffi.SystemLib")("tree_").cast<Module>();
+  CHECK(again.same_as(module));
+}
+
+TEST(LibraryNeedNotBeInItsTree) {
+  Loaders loaders({"a"});
+  Module module =
+      LoadFromProgram("no_lib_", Word(2) + Word(0) + Word(0) + Word(0) + Text("a") + Text("alone"));
+  CHECK_EQ(module->kind(), "a");
+  CHECK_EQ(module->imports().size(), 0u);
+}
+
+TEST(LoadersMayLoadLibraries) {
+  Loaders loaders({"a", "b"});
+  Loaders::Set("outer", [](Bytes) {
+    return Function::GetGlobalRequired("ffi.SystemLib")("tree_inner_").cast<Module>();
+  });
+  Module module = LoadFromProgram("tree_outer_",
+                                  Word(2) + Word(0) + Word(0) + Word(0) + Text("outer") + Text(""));
+  CHECK_EQ(module->kind(), "library");
+}
+
+TEST(ThreadsLoadOneSystemLibrary) {
+  Loaders::Set("slow", [](Bytes payload) {
+    std::this_thread::yield();
+    return Module(make_object<LoadedModule>("slow", std::string(payload)));
+  });
+  Module first =
+      LoadFromProgram("threads_", Word(2) + Word(0) + Word(0) + Word(0) + Text("slow") + Text(""));
+  std::vector<Module> loaded(8, first);
+  RunTogether(8, [&](int i) {
+    loaded[static_cast<size_t>(i)] =
+        Function::GetGlobalRequired("ffi.SystemLib")("threads_").cast<Module>();
+  });
+  for (const Module& module : loaded) CHECK(module.same_as(first));
+}
+
+// ---- What goes wrong --------------------------------------------------------------------------
+
+TEST(MissingLoaderIsNamedBeforeAnyModuleIsMade) {
+  int before = alive;
+  Loaders loaders({"a"});
+  CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }),
+           "RuntimeError: Library binary was created using {b} but a loader of that name is not "
+           "registered. Failed to load " EMBEDDING_LIBRARY
+           ": it embeds a module of kind `b`, which the global function "
+           "`ffi.Module.load_from_bytes.b` would make. First import the Python package that "
+           "registers this function, or load the library that contains it");
+  CHECK(loaders.payloads.empty());
+  CHECK_EQ(alive.load(), before);
+}
+
+TEST(LoaderThatFailsPassesItsErrorOnAndLeavesNothing) {
+  int before = alive;
+  Loaders loaders({"a", "b"});
+  Module good = Module::LoadFromFile(EMBEDDING_LIBRARY);
+  Loaders::Set("b", [](Bytes) -> Module {
+    TVM_FFI_THROW(KeyError) << "not this one";
+    TVM_FFI_UNREACHABLE();
+  });
+  CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }), "KeyError: not this one");
+  CHECK_EQ(alive.load(), before + 3);
+  // The module that was loaded before still serves its library.
+  Module library = Import(good, 0);
+  CHECK_EQ(ContextOf(library), static_cast<void*>(library.get()));
+  CHECK_EQ(library->GetFunction("call_import").value()("").cast<String>(), "a");
+}
+
+TEST(LoaderThatMakesNoModuleIsNamed) {
+  int before = alive;
+  Loaders loaders({"a", "b"});
+  Loaders::Set("b", [](Bytes) { return 3; });
+  CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }),
+           "TypeError: Failed to load " EMBEDDING_LIBRARY
+           ": the loader `ffi.Module.load_from_bytes.b` made no module: expected `ffi.Module` but "
+           "got `int`");
+  CHECK_EQ(alive.load(), before);
+}
+
+TEST(LoaderThatGivesOneModuleForAllMayCloseACycle) {
+  Module one(make_object<LoadedModule>("one", ""));
+  Loaders::Set("one", [&](Bytes) { return one; });
+  CHECK_EQ(Thrown([] {
+             LoadFromProgram("cycle_", Word(3) + Word(0) + Word(1) + Word(1) + Word(1) + Word(1) +
+                                           Text("one") + Text("") + Text("one") + Text(""));
+           }),
+           "RuntimeError: Cyclic dependency detected during import");
+  CHECK_EQ(one.use_count(), 1);
+}
+
+TEST(MalformedBytesAreRefusedWithTheNameOfTheLibrary) {
+  CHECK_EQ(Thrown([] { LoadFromProgram("bad_", Word(1) + Word(0)); }),
+           "RuntimeError: Failed to load the system library: __tvm_ffi__library_bin is malformed "
+           "at byte 8: there is no module");
+}
+
+TEST(NothingIsReadBeyondTheSymbol) {
+  CHECK_EQ(Thrown([] { Module::LoadFromFile(OVERLONG_LIBRARY); }),
+           "RuntimeError: Failed to load " OVERLONG_LIBRARY
+           ": __tvm_ffi__library_bin is malformed at byte 0: 44 bytes should follow, but the "
+           "symbol has 32 in all");
+}
+
+TEST(LibraryThatItsOwnLoaderLoadsIsAnErrorAndNoCrash) {
+  Loaders loaders({"a"});
+  Loaders::Set("b", [](Bytes) { return Module::LoadFromFile(EMBEDDING_LIBRARY); });
+  CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }),
+           "RuntimeError: Failed to load " EMBEDDING_LIBRARY
+           ": too many libraries load one another");
+  Function::RemoveGlobal("ffi.Module.load_from_bytes.b");
+}
