@@ -20,6 +20,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterContainerVisits();
   // Functions
   RegisterContainerDevice();
+  RegisterCustomModule();
   RegisterDeepCopy();
   RegisterDescribedTypes();
   RegisterFieldAccess();

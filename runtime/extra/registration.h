@@ -15,6 +15,7 @@ void RegisterContainerDevice();
 void RegisterContainerMutations();
 void RegisterContainerVisits();
 void RegisterConversions();
+void RegisterCustomModule();
 void RegisterDeepCopy();
 void RegisterDescribedTypes();
 void RegisterFieldAccess();

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from enum import IntEnum
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from . import _ffi_api
 from ._binding._function import Function
@@ -16,7 +16,20 @@ from ._binding._reflection import FieldGetter, type_facts
 from .container import Array
 from .registry import LateTypeInfo, get_global_func
 
-__all__ = ["Module", "ModulePropertyMask", "load_module", "system_lib"]
+if TYPE_CHECKING:
+    from ._custom_module import CustomModule
+
+__all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
+
+
+def __getattr__(name: str) -> Any:
+    # Most programs need no kinds of their own, and import faster without them.
+    if name != "CustomModule":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._custom_module import CustomModule
+
+    globals()[name] = CustomModule
+    return CustomModule
 
 
 class ModulePropertyMask(IntEnum):
@@ -48,7 +61,9 @@ class Module(Object):
     entry_name = "main"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError("Module cannot be constructed directly; use load_module")
+        raise TypeError(
+            "Module cannot be constructed directly; use load_module, or derive from CustomModule"
+        )
 
     @property
     def kind(self) -> str:

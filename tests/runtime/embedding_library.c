@@ -2,6 +2,7 @@
  *
  * A library that embeds serialized modules, as an exporter would write it. */
 #include <stddef.h>
+#include <string.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
@@ -23,14 +24,18 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_library_context(void* handle, const TVMFFIAny* 
   return 0;
 }
 
-/* Calls a function that the library imports; the argument is its name. */
+/* Calls a function that the library imports; the argument is its name, of a few bytes. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_call_import(void* handle, const TVMFFIAny* args, int32_t num_args,
                                              TVMFFIAny* result) {
   TVMFFIObjectHandle function = NULL;
+  char name[8] = {0};
   (void)handle;
   (void)num_args;
-  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, args[0].v_c_str, &function) != 0) {
-    return -1;
+  if (args[0].type_index == kTVMFFIRawStr) {
+    strncpy(name, args[0].v_c_str, sizeof(name) - 1);
+  } else if (args[0].type_index == kTVMFFISmallStr) {
+    memcpy(name, args[0].v_bytes, args[0].small_str_len);
   }
+  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, name, &function) != 0) return -1;
   return TVMFFIFunctionCall(function, NULL, 0, result);
 }
