@@ -82,10 +82,10 @@ int Enter(const std::string& bytes) {
 
 TEST(DiamondIsDecoded) {
   LibraryBinary binary = DecodeLibraryBinary(kDiamondBytes, "lib.so");
-  CHECK_EQ(kDiamondBytes.size(), 166u);
+  CHECK_EQ(kDiamondBytes.size(), 169u);
   CHECK_EQ(binary.entries.size(), 4u);
   const char* kinds[] = {"a", "_lib", "b", "a"};
-  const char* payloads[] = {"top", "", "left", ""};
+  const char* payloads[] = {"top", "", "left", "end"};
   size_t first[] = {0, 2, 3, 4}, end[] = {2, 3, 4, 4};
   for (size_t i = 0; i < 4; ++i) {
     CHECK_EQ(binary.entries[i].kind, kinds[i]);

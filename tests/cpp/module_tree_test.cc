@@ -99,7 +99,7 @@ TEST(DiamondIsRebuilt) {
   {
     Loaders loaders({"a", "b"});
     Module top = Module::LoadFromFile(EMBEDDING_LIBRARY);
-    CHECK(loaders.payloads == (std::vector<std::string>{"top", "left", ""}));
+    CHECK(loaders.payloads == (std::vector<std::string>{"top", "left", "end"}));
     CHECK_EQ(top->kind(), "a");
     CHECK_EQ(top->imports().size(), 2u);
     Module library = Import(top, 0), left = Import(top, 1);
@@ -125,7 +125,7 @@ TEST(GeneratedCodeReachesItsModuleAndItsImports) {
   // The slot holds the library's module, wherever it is in the tree.
   CHECK_EQ(ContextOf(library), static_cast<void*>(static_cast<ModuleObj*>(library.get())));
   Function call_import = library->GetFunction("call_import").value();
-  CHECK_EQ(call_import("").cast<String>(), "a");  // of module 3, whose payload is empty
+  CHECK_EQ(call_import("end").cast<String>(), "a");
   CHECK_EQ(Thrown([&] { call_import("left"); }),
            "RuntimeError: Cannot find function left in the imported modules or global registry.");
   CHECK_EQ(top->GetFunction("left", true).value()().cast<String>(), "b");
@@ -156,6 +156,13 @@ TEST(LibraryNeedNotBeInItsTree) {
       LoadFromProgram("no_lib_", Word(2) + Word(0) + Word(0) + Word(0) + Text("a") + Text("alone"));
   CHECK_EQ(module->kind(), "a");
   CHECK_EQ(module->imports().size(), 0u);
+}
+
+TEST(ModuleMayBeMadeFromNoBytes) {
+  Loaders loaders({"a"});
+  Module module =
+      LoadFromProgram("empty_", Word(2) + Word(0) + Word(0) + Word(0) + Text("a") + Text(""));
+  CHECK_EQ(module->GetFunction("").value()().cast<String>(), "a");
 }
 
 TEST(LoadersMayLoadLibraries) {
@@ -211,7 +218,7 @@ TEST(LoaderThatFailsPassesItsErrorOnAndLeavesNothing) {
   // The module that was loaded before still serves its library.
   Module library = Import(good, 0);
   CHECK_EQ(ContextOf(library), static_cast<void*>(library.get()));
-  CHECK_EQ(library->GetFunction("call_import").value()("").cast<String>(), "a");
+  CHECK_EQ(library->GetFunction("call_import").value()("end").cast<String>(), "a");
 }
 
 TEST(LoaderThatMakesNoModuleIsNamed) {

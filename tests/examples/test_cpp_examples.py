@@ -8,7 +8,13 @@ import shutil
 
 import pytest
 
-NAMES = ("kernel_library", "python_packaging", "quickstart_cpp", "tensor_allocators")
+NAMES = (
+    "custom_module",
+    "kernel_library",
+    "python_packaging",
+    "quickstart_cpp",
+    "tensor_allocators",
+)
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"

@@ -23,7 +23,13 @@ EXAMPLES = HERE.parents[1] / "examples"
 NAMES = ("abi_overview", "quickstart", "stable_c_abi")
 CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
-CPP_NAMES = ("kernel_library", "python_packaging", "quickstart_cpp", "tensor_allocators")
+CPP_NAMES = (
+    "custom_module",
+    "kernel_library",
+    "python_packaging",
+    "quickstart_cpp",
+    "tensor_allocators",
+)
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

@@ -320,7 +320,7 @@ def test_embedded_modules_are_made_in_python(embedding_library):
     library, left = top.imports
     assert [top.kind, library.kind, left.kind] == ["test.a", "library", "test.b"]
     assert left.imports[0] is library.imports[0]
-    assert left.imports[0].data == b""
+    assert left.imports[0].data == b"end"
     assert top.get_function("left", query_imports=True)() == "b left"
 
 
@@ -330,8 +330,9 @@ def test_generated_code_finds_functions_of_python_modules(embedding_library, ker
     library = top.imports[0]
     library.import_module(Greeter("unused"))
     call_import = library["call_import"]
-    assert call_import("") == "a "
-    assert kernels.call_on_thread(call_import, "") == "a "  # a thread that Python has never seen
+    assert call_import("end") == "a end"
+    # On a thread that Python has never seen:
+    assert kernels.call_on_thread(call_import, "end") == "a end"
     with pytest.raises(RuntimeError, match="Cannot find function left in the imported modules"):
         call_import("left")
     with pytest.raises(Refusal, match="unused"):

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Use a kind of modules from C++ and one from Python together:  ``python run.py LIBRARY``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Callable
+
+import tvm_ffi
+from tvm_ffi.module import CustomModule
+
+
+class Scaled(CustomModule, kind="example.scaled"):
+    """Multiplies what an imported module evaluates."""
+
+    def __init__(self, factor: int) -> None:
+        self.factor = factor
+
+    def find_function(self, name: str) -> Callable[..., Any] | None:
+        """Return the module's own function of this name."""
+        return self.scaled if name == "scaled" else None
+
+    def scaled(self, x: float) -> Any:
+        """Return what the imported polynomial has at x, times the factor."""
+        evaluate = self.get_function("evaluate", query_imports=True)
+        return self.factor * evaluate(x)
+
+    def save_to_bytes(self) -> bytes:
+        """Return the factor, all that there is to know."""
+        return self.factor.to_bytes(8, "little")
+
+    @classmethod
+    def load_from_bytes(cls, data: bytes) -> Scaled:
+        """Make the module that `save_to_bytes` was asked of."""
+        return cls(int.from_bytes(data, "little"))
+
+
+def load(kind: str, data: bytes) -> tvm_ffi.Module:
+    """Make a module from bytes, as the loader of a library does that embeds it."""
+    loader = tvm_ffi.get_global_func(f"ffi.Module.load_from_bytes.{kind}")
+    module: tvm_ffi.Module = loader(data)
+    return module
+
+
+def main(path: str) -> None:
+    """Make modules of both kinds, let one import the other, and send them through bytes."""
+    library = tvm_ffi.load_module(path)
+    polynomial = library.new_polynomial([1, 2, 3])
+    print("kind    ", polynomial.kind, polynomial.get_property_mask())
+    print("source  ", polynomial.inspect_source())
+    print("evaluate", polynomial.evaluate(2), "|", polynomial.get_function_doc("evaluate"))
+
+    scaled = Scaled(10)
+    scaled.import_module(polynomial)
+    print("scaled  ", scaled.get_function("scaled")(2))
+
+    copies = [load(module.kind, module.save_to_bytes()) for module in (scaled, polynomial)]
+    copies[0].import_module(copies[1])
+    print("copy    ", type(copies[0]).__name__, copies[0].get_function("scaled")(2))
+    try:
+        load("example.polynomial", b"damaged")
+    except ValueError as error:
+        print("ValueError:", error)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(f"usage: {sys.argv[0]} LIBRARY")
+    main(sys.argv[1])
