@@ -105,7 +105,7 @@ class CustomModule(Module):
         state = _State(self)
         # The result arrives as the object that it is made for, which has its handle then.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
-        self._link = StateLink(self, state)
+        object.__setattr__(self, "_link", StateLink(self, state))  # a class may have its own
         return self
 
     def __init__(self) -> None:
@@ -188,8 +188,8 @@ class _State:
             module = self.wrapper()
             if module is None:
                 module = Module.__new__(self.cls)
-                module.__dict__ = self.attributes
-                module._link = StateLink(module, self)
+                object.__setattr__(module, "__dict__", self.attributes)
+                object.__setattr__(module, "_link", StateLink(module, self))
                 self.wrapper = ref(module)
             if not module.__chandle__():  # new, or moved away before
                 module.__move_handle_from__(obj)

@@ -99,7 +99,8 @@ class Module(Object):
         function: Function | None = _ffi_api.ModuleGetFunction(self, name, query_imports)
         if function is None:
             raise AttributeError(f"Module has no function '{name}'")
-        set_module_origin(function, self, name, query_imports)
+        if note_of(function) is None:  # a function of another module stays that module's
+            set_module_origin(function, self, name, query_imports)
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:

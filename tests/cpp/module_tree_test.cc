@@ -76,13 +76,25 @@ std::string Text(const std::string& text) {
   return Word(static_cast<unsigned char>(text.size())) + text;
 }
 
-// Modules linked into this program that embed the bytes; each prefix is loaded at most once.
-Module LoadFromProgram(const std::string& prefix, const std::string& rest) {
+void LinkIn(const std::string& symbol, void* address) {
+  CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol(symbol.c_str(), address), 0);
+}
+
+// Lets the program itself embed the bytes.
+void Embed(const std::string& prefix, const std::string& rest) {
   static auto* images = new std::deque<std::string>();
   images->push_back(Word(static_cast<unsigned char>(rest.size())) + rest);
-  std::string name = prefix + "__tvm_ffi__library_bin";
-  CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol(name.c_str(), images->back().data()), 0);
+  LinkIn(prefix + "__tvm_ffi__library_bin", images->back().data());
+}
+
+Module SystemLibrary(const std::string& prefix) {
   return Function::GetGlobalRequired("ffi.SystemLib")(prefix).cast<Module>();
+}
+
+// Each prefix is loaded at most once.
+Module LoadFromProgram(const std::string& prefix, const std::string& rest) {
+  Embed(prefix, rest);
+  return SystemLibrary(prefix);
 }
 
 Module Import(const Module& module, int64_t i) { return module->imports()[i].cast<Module>(); }
@@ -146,8 +158,7 @@ TEST(ProgramsEmbedModulesAsWell) {
                                                Word(1) + Text("_lib") + Text("a") + Text("xyz"));
   CHECK_EQ(module->kind(), "library");
   CHECK_EQ(Import(module, 0)->SaveToBytes(), "xyz");
-  Module again = Function::GetGlobalRequired("ffi.SystemLib")("tree_").cast<Module>();
-  CHECK(again.same_as(module));
+  CHECK(SystemLibrary("tree_").same_as(module));
 }
 
 TEST(LibraryNeedNotBeInItsTree) {
@@ -168,7 +179,7 @@ TEST(ModuleMayBeMadeFromNoBytes) {
 TEST(LoadersMayLoadLibraries) {
   Loaders loaders({"a", "b"});
   Loaders::Set("outer", [](Bytes) {
-    return Function::GetGlobalRequired("ffi.SystemLib")("tree_inner_").cast<Module>();
+    return SystemLibrary("tree_inner_");
   });
   Module module = LoadFromProgram("tree_outer_",
                                   Word(2) + Word(0) + Word(0) + Word(0) + Text("outer") + Text(""));
@@ -176,18 +187,20 @@ TEST(LoadersMayLoadLibraries) {
 }
 
 TEST(ThreadsLoadOneSystemLibrary) {
+  static void* context = nullptr;
+  LinkIn("threads___tvm_ffi__library_ctx", &context);
+  Embed("threads_", Word(3) + Word(0) + Word(1) + Word(1) + Word(1) + Word(1) + Text("_lib") +
+                        Text("slow") + Text(""));
   Loaders::Set("slow", [](Bytes payload) {
     std::this_thread::yield();
     return Module(make_object<LoadedModule>("slow", std::string(payload)));
   });
-  Module first =
-      LoadFromProgram("threads_", Word(2) + Word(0) + Word(0) + Word(0) + Text("slow") + Text(""));
-  std::vector<Module> loaded(8, first);
-  RunTogether(8, [&](int i) {
-    loaded[static_cast<size_t>(i)] =
-        Function::GetGlobalRequired("ffi.SystemLib")("threads_").cast<Module>();
-  });
-  for (const Module& module : loaded) CHECK(module.same_as(first));
+  int before = alive;
+  std::vector<Module> loaded(8, Module(UnsafeInit{}));
+  RunTogether(8, [&](int i) { loaded[static_cast<size_t>(i)] = SystemLibrary("threads_"); });
+  for (const Module& module : loaded) CHECK(module.same_as(loaded[0]));
+  CHECK_EQ(context, static_cast<void*>(loaded[0].get()));
+  CHECK_EQ(alive.load(), before + 1);
 }
 
 // ---- What goes wrong --------------------------------------------------------------------------

@@ -194,6 +194,27 @@ def test_missing_attribute_in_a_lookup_is_no_function():
         Misspelt().__deepcopy_me__  # noqa: B018
 
 
+def test_function_of_another_module_stays_that_modules(kernels):
+    class Forwarding(CustomModule, kind="test.forwarding"):
+        def find_function(self, name):
+            return kernels.echo if name == "other" else None
+
+    function = Forwarding()["other"]
+    assert (function.__name__, function.__doc__) == ("echo", "Return the argument.")
+    assert kernels.echo.__name__ == "echo"
+
+
+def test_class_may_set_attributes_its_own_way():
+    class Strict(CustomModule, kind="test.strict"):
+        def __setattr__(self, name, value):
+            raise Refusal(name)
+
+    kept = tvm_ffi.Array([Strict()])
+    assert type(kept[0]) is Strict
+    with pytest.raises(Refusal, match="x"):
+        kept[0].x = 1
+
+
 def test_copies_are_the_module_itself():
     greeter = Greeter("Hello")
     assert copy.copy(greeter) is greeter

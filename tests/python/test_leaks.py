@@ -21,6 +21,7 @@ from elsewhere import make_step
 import tvm_ffi
 from tvm_ffi import core
 from tvm_ffi.error import TracebackManager
+from tvm_ffi.module import CustomModule
 
 from .forged import Framework, Source
 
@@ -182,7 +183,26 @@ def register_and_remove():
     tvm_ffi.remove_global_func("test.leaks")
 
 
+class Answer(CustomModule, kind="test.leaks"):
+    """A module with one function."""
+
+    def __init__(self):
+        self.text = LONG
+
+    def find_function(self, name):
+        return (lambda: self.text) if name == "f" else None
+
+
+def use_custom_modules():
+    """Call through an import, and a module that Python has forgotten in between."""
+    modules = tvm_ffi.Array([Answer(), Answer()])
+    modules[0].import_module(modules[1])
+    assert modules[0]["f"]() == LONG
+    assert modules[1].get_function("f", query_imports=True)() == LONG
+
+
 WORKS = {
+    "custom-modules": lambda k: use_custom_modules(),
     "read-containers": lambda k: [
         [list(k.echo([LONG, [ARRAY], {LONG: 2**90}])[1]) for _ in range(2)],
         list(k.echo({LONG: ARRAY, "b": [LONG]}).items()),
