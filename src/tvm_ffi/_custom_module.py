@@ -14,14 +14,9 @@ from collections.abc import Sequence
 from typing import Any, Callable, ClassVar
 from weakref import ref
 
+from . import module as module_api
 from ._binding._note import note_of
-from ._binding._object import (
-    CObject,
-    OpaquePyObject,
-    opaque_object,
-    register_class,
-    type_key_to_index,
-)
+from ._binding._object import CObject, OpaquePyObject, opaque_object
 from ._binding._state_link import StateLink
 from .module import Module, ModulePropertyMask
 from .registry import get_global_func, register_global_func
@@ -359,25 +354,12 @@ _state_of = get_global_func("pytvmffi.ModuleState")
 # ---- Modules that come from native code ----------------------------------------------------------
 
 
-class _ModuleMaker:
-    """Makes the Python objects of native modules, now that some have a class of their own."""
-
-    @staticmethod
-    def __from_tvm_ffi_object__(_: Any, obj: CObject) -> Module:
-        state = _state_of(obj)
-        if isinstance(state, OpaquePyObject):
-            state = state.pyobject()
-        if isinstance(state, _State):
-            return state.module_of(obj)
-        module = Module.__new__(Module)
-        module.__move_handle_from__(obj)
-        return module
+def _find_custom(obj: CObject) -> Module | None:
+    """Return the Python object of a native module when this file made it."""
+    state = _state_of(obj)
+    if isinstance(state, OpaquePyObject):
+        state = state.pyobject()
+    return state.module_of(obj) if isinstance(state, _State) else None
 
 
-def _register() -> None:
-    index = type_key_to_index("ffi.Module")
-    assert index is not None  # one of the built-in types
-    register_class(index, _ModuleMaker)
-
-
-_register()
+module_api._find_custom = _find_custom

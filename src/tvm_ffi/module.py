@@ -181,6 +181,14 @@ class Module(Object):
         """Whether the module can be exported as an object file."""
         return bool(self.get_property_mask() & ModulePropertyMask.COMPILATION_EXPORTABLE)
 
+    @staticmethod
+    def __from_tvm_ffi_object__(cls: type[Module], obj: Object) -> Module:  # noqa: PLW0211
+        module = None if _find_custom is None else _find_custom(obj)
+        if module is None:
+            module = Object.__new__(cls)
+            module.__move_handle_from__(obj)
+        return module
+
     def __getattr__(self, name: str) -> Function:
         # Reached for names that are not there yet; the answer is kept in the instance.
         if name.startswith("__") and name.endswith("__"):
@@ -206,6 +214,11 @@ class Module(Object):
 
     def __deepcopy__(self, memo: Any) -> Module:
         return self
+
+
+# Returns the Python object of a module whose kind is written in Python, None for others.  There are
+# none before _custom_module is imported, which sets this.
+_find_custom: Callable[[Object], Module | None] | None = None
 
 
 # ---- where modules and functions come from -------------------------------------------------------

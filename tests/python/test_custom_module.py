@@ -204,6 +204,21 @@ def test_function_of_another_module_stays_that_modules(kernels):
     assert kernels.echo.__name__ == "echo"
 
 
+def test_another_class_for_modules_leaves_custom_ones_alone(echo):
+    class Other(Module):
+        pass
+
+    try:
+        tvm_ffi.register_object("ffi.Module")(Other)
+        greeter = Greeter("Hello")
+        assert echo(greeter) is greeter
+        assert type(tvm_ffi.system_lib("other_class_")) is Other
+    finally:
+        tvm_ffi.register_object("ffi.Module")(Module)
+    assert type(tvm_ffi.system_lib("other_class_")) is Module
+    assert echo(greeter) is greeter
+
+
 def test_class_may_set_attributes_its_own_way():
     class Strict(CustomModule, kind="test.strict"):
         def __setattr__(self, name, value):

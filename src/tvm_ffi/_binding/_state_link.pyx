@@ -55,7 +55,7 @@ cdef class StateLink:
     cdef LinkView view
     cdef object state
 
-    def __cinit__(self, CObject owner not None, state):
+    def __init__(self, CObject owner not None, state):
         self.state = state
         self.view.state = <PyObject*>state
         self.view.handle = &owner.chandle  # the link dies with its owner, so this stays valid
