@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes behind the symbol ``__tvm_ffi__library_bin``: modules that travel inside a library.
+
+All numbers are unsigned, 64 bits, little-endian; n modules, m imports in total:
+
+    total | n + 1, row[0] ... row[n] | m, child[0] ... child[m - 1] | module 0 | ... | module n - 1
+    module:   kind length, kind in UTF-8, payload length, payload
+    `_lib`:   4, "_lib"                    the library itself; it has no payload
+
+`total` counts the bytes after itself.  Module i imports child[row[i]], ..., child[row[i + 1] - 1],
+in this order; a module that several import stands once.  Module 0 is what loading returns.
+
+Nothing here needs the compiled half of the package; payloads are never copied, except by `encode`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+SYMBOL = "__tvm_ffi__library_bin"
+LIBRARY_KIND = "_lib"
+
+Payload = Union[bytes, bytearray, memoryview]
+
+_SIZE = struct.Struct("<Q")
+
+
+@dataclass(frozen=True)
+class EmbeddedModule:
+    """One module inside a library."""
+
+    kind: str
+    """`LIBRARY_KIND` for the library's own code; else what the module was saved from."""
+    payload: Payload | None
+    """What the loader of the kind gets; None exactly for `LIBRARY_KIND`."""
+    imports: tuple[int, ...] = ()
+    """Indices of the imported modules, in order."""
+
+
+# ---- Writing -------------------------------------------------------------------------------------
+
+
+def encode(modules: Sequence[EmbeddedModule]) -> bytes:
+    """Return the modules as the bytes that the loader reads; the first is the one it returns.
+
+    Raises
+    ------
+    ValueError
+        If there is no module, a module without a kind or a second `LIBRARY_KIND`, an import that
+        does not exist, or a circle of imports.
+    """
+    return b"".join(encoded_parts(modules))
+
+
+def encoded_parts(modules: Sequence[EmbeddedModule]) -> list[Payload]:
+    """Return what `encode` joins: the payloads themselves and small parts between them."""
+    rows = [0]
+    for module in modules:
+        rows.append(rows[-1] + len(module.imports))
+    _check_modules(modules)
+    children = [child for module in modules for child in module.imports]
+    parts: list[Payload] = [_vector(rows) + _vector(children)]
+    for module in modules:
+        kind = module.kind.encode()
+        parts.append(_SIZE.pack(len(kind)) + kind)
+        if module.payload is not None:
+            payload = memoryview(module.payload).cast("B")
+            parts += [_SIZE.pack(len(payload)), payload]
+    return [_SIZE.pack(sum(map(len, parts))), *parts]
+
+
+def _vector(numbers: Sequence[int]) -> bytes:
+    return struct.pack(f"<{len(numbers) + 1}Q", len(numbers), *numbers)
+
+
+def _check_modules(modules: Sequence[EmbeddedModule]) -> None:
+    if not modules:
+        raise ValueError("library binary: expected at least one module, got none")
+    for index, module in enumerate(modules):
+        _check_module(index, module)
+        for child in module.imports:
+            if not 0 <= child < len(modules):
+                raise ValueError(
+                    f"library binary: module {index} ({module.kind!r}) imports module {child}, "
+                    f"but there are {len(modules)}"
+                )
+    _check_single_library(modules)
+    _check_no_circle([module.imports for module in modules])
+
+
+def _check_module(index: int, module: EmbeddedModule) -> None:
+    if not module.kind:
+        raise ValueError(f"library binary: module {index} has an empty kind")
+    if (module.payload is None) != (module.kind == LIBRARY_KIND):
+        wanted = "no payload" if module.kind == LIBRARY_KIND else "a payload"
+        raise ValueError(f"library binary: module {index} ({module.kind!r}) must have {wanted}")
+
+
+# ---- Reading -------------------------------------------------------------------------------------
+
+
+def decode(data: Payload) -> list[EmbeddedModule]:
+    """Return the modules that stand in `data`, checked completely.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
+        All of it, from `total` to the last payload: 8 bytes more than `total` says.
+
+    Returns
+    -------
+    list of EmbeddedModule
+        The first is the one that loading returns.  Payloads are views of `data`.
+
+    Raises
+    ------
+    ValueError
+        If `data` is anything but a complete and meaningful library binary; the message names the
+        offset of the byte.  Memory is taken for what is there, never for what a count promises.
+    """
+    reader = _Reader(memoryview(data).cast("B"))
+    reader.take_total()
+    rows, rows_at = reader.take_vector("row pointer")
+    children, children_at = reader.take_vector("child")
+    count = len(rows) - 1
+    _check_rows(rows, rows_at, len(children))
+    _check_children(children, children_at, count)
+    imports = [tuple(children[rows[i] : rows[i + 1]]) for i in range(count)]
+    modules = [reader.take_module(index, imports[index]) for index in range(count)]
+    reader.check_end()
+    _check_single_library(modules)
+    _check_no_circle(imports)
+    return modules
+
+
+class _Reader:
+    """Takes one part after another; never more than there is."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data = data
+        self._offset = 0
+
+    def take_total(self) -> None:
+        total = self._take_number("the number of bytes that follow")
+        if total != self._remaining:
+            raise _error(0, f"{self._remaining}, the number of bytes that follow", total)
+
+    def take_vector(self, what: str) -> tuple[tuple[int, ...], int]:
+        """Return numbers, which a count precedes, and the offset of the first."""
+        at = self._offset
+        count = self._take_number(f"the number of {what} entries")
+        if count > self._remaining // _SIZE.size:
+            raise _error(
+                at,
+                f"at most {self._remaining // _SIZE.size} {what} entries, as {self._remaining} "
+                "bytes remain",
+                count,
+            )
+        begin = self._offset
+        numbers = struct.unpack_from(f"<{count}Q", self._data, begin)
+        self._offset += count * _SIZE.size
+        return numbers, begin
+
+    def take_module(self, index: int, imports: tuple[int, ...]) -> EmbeddedModule:
+        at = self._offset
+        view = self._take_bytes(f"the kind of module {index}")
+        if not view:
+            raise _error(at, f"the length of the kind of module {index}, at least 1", 0)
+        try:
+            kind = str(view, "utf-8")
+        except UnicodeDecodeError as error:
+            offset = at + _SIZE.size + error.start
+            wanted = f"UTF-8 in the kind of module {index}"
+            raise _error(offset, wanted, f"byte 0x{view[error.start]:02x}") from error
+        if kind == LIBRARY_KIND:
+            return EmbeddedModule(kind, None, imports)
+        return EmbeddedModule(kind, self._take_bytes(f"the payload of module {index}"), imports)
+
+    def check_end(self) -> None:
+        if self._remaining:
+            raise _error(self._offset, "the end", f"{self._remaining} more bytes")
+
+    @property
+    def _remaining(self) -> int:
+        return len(self._data) - self._offset
+
+    def _take_number(self, what: str) -> int:
+        if self._remaining < _SIZE.size:
+            raise _error(self._offset, f"{what} in 8 bytes", f"{self._remaining} bytes")
+        (number,) = _SIZE.unpack_from(self._data, self._offset)
+        self._offset += _SIZE.size
+        return int(number)
+
+    def _take_bytes(self, what: str) -> memoryview:
+        at = self._offset
+        size = self._take_number(f"the length of {what}")
+        if size > self._remaining:
+            raise _error(at, f"the length of {what}, at most {self._remaining}", size)
+        view = self._data[self._offset : self._offset + size]
+        self._offset += size
+        return view
+
+
+def _error(offset: int, expected: str, got: object) -> ValueError:
+    return ValueError(f"library binary: byte {offset}: expected {expected}, got {got}")
+
+
+def _check_rows(rows: tuple[int, ...], rows_at: int, num_children: int) -> None:
+    """Rows begin at 0, never go back, and end behind the last child."""
+    if len(rows) < 2:
+        raise _error(rows_at - _SIZE.size, "at least 2 row pointer entries", len(rows))
+    if rows[0] != 0:
+        raise _error(rows_at, "0 as row pointer 0", rows[0])
+    for i in range(1, len(rows)):
+        if not rows[i - 1] <= rows[i] <= num_children:
+            wanted = f"row pointer {i} from {rows[i - 1]} to {num_children}"
+            raise _error(rows_at + i * _SIZE.size, wanted, rows[i])
+    if rows[-1] != num_children:
+        at = rows_at + (len(rows) - 1) * _SIZE.size
+        raise _error(at, f"{num_children}, the number of children, as last row pointer", rows[-1])
+
+
+def _check_children(children: tuple[int, ...], children_at: int, count: int) -> None:
+    for i, child in enumerate(children):
+        if child >= count:
+            wanted = f"a module below {count} as child {i}"
+            raise _error(children_at + i * _SIZE.size, wanted, child)
+
+
+# ---- What both check -----------------------------------------------------------------------------
+
+
+def _check_single_library(modules: Sequence[EmbeddedModule]) -> None:
+    libraries = [i for i, module in enumerate(modules) if module.kind == LIBRARY_KIND]
+    if len(libraries) > 1:
+        raise ValueError(
+            f"library binary: modules {libraries[0]} and {libraries[1]} are both "
+            f"{LIBRARY_KIND!r}, the library itself"
+        )
+
+
+def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
+    """No module reaches itself; any depth, without recursion."""
+    done = [False] * len(imports)
+    on_path: dict[int, Iterator[int]] = {}  # from a start to here, with the children to come
+    for start in range(len(imports)):
+        pending = [] if done[start] else [start]
+        while pending:
+            module = pending[-1]
+            children = on_path.setdefault(module, iter(imports[module]))
+            child = next((child for child in children if not done[child]), None)
+            if child is None:
+                done[pending.pop()] = True
+                del on_path[module]
+            elif child in on_path:
+                circle = [*pending[pending.index(child) :], child]
+                raise ValueError(f"library binary: modules import in a circle: {_arrows(circle)}")
+            else:
+                pending.append(child)
+
+
+def _arrows(path: Sequence[int]) -> str:
+    """Return the path, shortened in the middle."""
+    shown = list(map(str, path))
+    return " -> ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]])

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes of embedded modules: written by hand from the description of the format."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tvm_ffi._library_binary import EmbeddedModule, decode, encode, encoded_parts
+
+
+def u64(*numbers):
+    """Return numbers as the format writes them, without the code under test."""
+    return b"".join(bytes((n >> shift) & 0xFF for shift in range(0, 64, 8)) for n in numbers)
+
+
+ONLY_CODE = bytes.fromhex(
+    "2c 00 00 00 00 00 00 00"  # 44 bytes follow
+    "02 00 00 00 00 00 00 00"  # two row pointers
+    "00 00 00 00 00 00 00 00"
+    "00 00 00 00 00 00 00 00"
+    "00 00 00 00 00 00 00 00"  # no children
+    "04 00 00 00 00 00 00 00"  # the kind has 4 bytes
+    "5f 6c 69 62"  # _lib, which has no payload
+)
+# 0 "é" imports 1 and 2; both import 3, the library; 2 has an empty payload.
+DIAMOND = bytes.fromhex(
+    "9c 00 00 00 00 00 00 00"  # 156 bytes follow
+    "05 00 00 00 00 00 00 00"  # five row pointers
+    "00 00 00 00 00 00 00 00"
+    "02 00 00 00 00 00 00 00"
+    "03 00 00 00 00 00 00 00"
+    "04 00 00 00 00 00 00 00"
+    "04 00 00 00 00 00 00 00"
+    "04 00 00 00 00 00 00 00"  # four children
+    "01 00 00 00 00 00 00 00"
+    "02 00 00 00 00 00 00 00"
+    "03 00 00 00 00 00 00 00"
+    "03 00 00 00 00 00 00 00"
+    "02 00 00 00 00 00 00 00"  # byte 96: the kind of module 0 has two bytes
+    "c3 a9"
+    "03 00 00 00 00 00 00 00"  # its payload has three
+    "00 ff 0a"
+    "01 00 00 00 00 00 00 00"
+    "78"  # x
+    "01 00 00 00 00 00 00 00"
+    "79"
+    "01 00 00 00 00 00 00 00"
+    "78"
+    "00 00 00 00 00 00 00 00"
+    "04 00 00 00 00 00 00 00"
+    "5f 6c 69 62"
+)
+DIAMOND_MODULES = [
+    EmbeddedModule("é", b"\x00\xff\n", (1, 2)),
+    EmbeddedModule("x", b"y", (3,)),
+    EmbeddedModule("x", b"", (3,)),
+    EmbeddedModule("_lib", None, ()),
+]
+FIXTURES = pytest.mark.parametrize(
+    ("modules", "data"),
+    [
+        pytest.param([EmbeddedModule("_lib", None)], ONLY_CODE, id="only-code"),
+        pytest.param(DIAMOND_MODULES, DIAMOND, id="diamond"),
+    ],
+)
+
+
+@FIXTURES
+def test_encode(modules, data):
+    assert encode(modules) == data
+
+
+@FIXTURES
+def test_decode(modules, data):
+    assert decode(data) == modules
+
+
+def test_payloads_are_not_copied():
+    payload = bytearray(1 << 20)
+    parts = encoded_parts([EmbeddedModule("x", payload)])
+    assert [part.obj for part in parts if isinstance(part, memoryview)] == [payload]
+    data = encode([EmbeddedModule("x", payload)])
+    assert decode(data)[0].payload.obj is data
+
+
+@st.composite
+def import_trees(draw):
+    """Modules that import what stands behind them, or in front of them, but never both."""
+    count = draw(st.integers(1, 12))
+    order = draw(st.permutations(range(count)))
+    imports = [()] * count
+    for place, module in enumerate(order):
+        if later := order[place + 1 :]:
+            imports[module] = tuple(draw(st.lists(st.sampled_from(later), max_size=6)))
+    library = draw(st.integers(-1, count - 1))
+    kinds = st.text(min_size=1, max_size=8).filter(lambda kind: kind != "_lib")
+    return [
+        EmbeddedModule("_lib", None, imports[i])
+        if i == library
+        else EmbeddedModule(draw(kinds), draw(st.binary(max_size=20)), imports[i])
+        for i in range(count)
+    ]
+
+
+@given(import_trees())
+def test_round_trip(modules):
+    assert decode(encode(modules)) == modules
+
+
+@pytest.mark.parametrize("data", [ONLY_CODE, DIAMOND])
+def test_every_truncation_is_an_error(data):
+    for length in range(len(data)):
+        with pytest.raises(ValueError, match="library binary: byte"):
+            decode(data[:length])
+        if length >= 8:  # the same with a total that agrees
+            with pytest.raises(ValueError, match="library binary: byte"):
+                decode(u64(length - 8) + data[8:length])
+
+
+@given(st.binary(max_size=200), st.integers(0, 163), st.integers(0, 255))
+def test_other_bytes_are_modules_or_an_error(noise, place, byte):
+    damaged = bytearray(DIAMOND)
+    damaged[place] = byte
+    for data in (bytes(damaged), noise, u64(len(noise)) + noise):
+        message = ""
+        try:
+            modules = decode(data)
+        except ValueError as error:
+            message = str(error)
+        if message:
+            assert message.startswith("library binary: ")
+        else:
+            assert encode(modules) == data
+
+
+def with_total(*parts):
+    body = b"".join(parts)
+    return u64(len(body)) + body
+
+
+LIB = u64(4) + b"_lib"
+XY = u64(1) + b"x" + u64(1) + b"y"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        pytest.param(
+            b"\x01\x02",
+            "byte 0: expected the number of bytes that follow in 8 bytes, got 2 bytes",
+            id="no-total",
+        ),
+        pytest.param(
+            ONLY_CODE + b"\0",
+            "byte 0: expected 45, the number of bytes that follow, got 44",
+            id="more-than-the-total",
+        ),
+        pytest.param(
+            with_total(u64(1 << 63)),
+            "byte 8: expected at most 0 row pointer entries, as 0 bytes remain, "
+            "got 9223372036854775808",
+            id="rows-that-are-not-there",
+        ),
+        pytest.param(
+            with_total(u64(1, 0, 0)),
+            "byte 8: expected at least 2 row pointer entries, got 1",
+            id="no-module",
+        ),
+        pytest.param(
+            with_total(u64(0, 0)),
+            "byte 8: expected at least 2 row pointer entries, got 0",
+            id="no-rows",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 0, 1 << 40, 0), LIB),
+            "byte 32: expected at most 2 child entries, as 20 bytes remain, got 1099511627776",
+            id="children-that-are-not-there",
+        ),
+        pytest.param(
+            with_total(u64(2, 1, 1, 1, 0), LIB),
+            "byte 16: expected 0 as row pointer 0, got 1",
+            id="first-row",
+        ),
+        pytest.param(
+            with_total(u64(4, 0, 2, 1, 2, 2, 1, 1), LIB, XY, XY),
+            "byte 32: expected row pointer 2 from 2 to 2, got 1",
+            id="rows-go-back",
+        ),
+        pytest.param(
+            with_total(u64(3, 0, 9, 1, 1, 1), LIB, XY),
+            "byte 24: expected row pointer 1 from 0 to 1, got 9",
+            id="row-behind-the-children",
+        ),
+        pytest.param(
+            with_total(u64(3, 0, 1, 1, 2, 1, 1), LIB, XY),
+            "byte 32: expected 2, the number of children, as last row pointer, got 1",
+            id="children-of-nobody",
+        ),
+        pytest.param(
+            with_total(u64(3, 0, 1, 1, 1, 2), LIB, XY),
+            "byte 48: expected a module below 2 as child 0, got 2",
+            id="child-that-is-not-there",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 0, 0, 0, 0)),
+            "byte 40: expected the length of the kind of module 0, at least 1, got 0",
+            id="no-kind",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 0, 0, 3), b"a\xffb", u64(0)),
+            "byte 49: expected UTF-8 in the kind of module 0, got byte 0xff",
+            id="kind-not-in-UTF-8",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 0, 0, 1), b"a", u64(1 << 64 - 1), b"bc"),
+            "byte 49: expected the length of the payload of module 0, at most 2, "
+            "got 9223372036854775808",
+            id="huge-payload",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 0, 0), LIB, b"abc"),
+            "byte 52: expected the end, got 3 more bytes",
+            id="bytes-behind-the-last-module",
+        ),
+        pytest.param(
+            with_total(u64(3, 0, 0, 0, 0), LIB, LIB),
+            "modules 0 and 1 are both '_lib', the library itself",
+            id="two-libraries",
+        ),
+        pytest.param(
+            with_total(u64(2, 0, 1, 1, 0), LIB),
+            "modules import in a circle: 0 -> 0",
+            id="imports-itself",
+        ),
+        pytest.param(
+            with_total(u64(4, 0, 1, 2, 3, 3, 1, 2, 1), LIB, XY, XY),
+            "modules import in a circle: 1 -> 2 -> 1",
+            id="circle",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named(data, message):
+    with pytest.raises(ValueError, match=f"^library binary: {re.escape(message)}$"):
+        decode(data)
+
+
+def test_counts_take_no_memory():
+    data = with_total(u64(1 << 61), bytes(80))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="row pointer"):
+            decode(data)
+        assert tracemalloc.get_traced_memory()[1] < 100_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_long_chain_needs_no_recursion():
+    chain = [EmbeddedModule("x", b"", (i + 1,)) for i in range(100_000)]
+    chain.append(EmbeddedModule("_lib", None))
+    assert decode(encode(chain)) == chain
+    chain[-1] = EmbeddedModule("_lib", None, (0,))
+    with pytest.raises(ValueError, match=r"circle: 0 -> 1 -> 2 -> 3 -> \.\.\. -> 99999 -> 100000"):
+        encode(chain)
+
+
+@pytest.mark.parametrize(
+    ("modules", "message"),
+    [
+        ([], "expected at least one module, got none"),
+        ([EmbeddedModule("", b"")], "module 0 has an empty kind"),
+        ([EmbeddedModule("_lib", b"")], r"module 0 \('_lib'\) must have no payload"),
+        ([EmbeddedModule("x", None)], r"module 0 \('x'\) must have a payload"),
+        ([EmbeddedModule("x", b"", (1,))], r"module 0 \('x'\) imports module 1, but there are 1"),
+        ([EmbeddedModule("x", b"", (-1,))], "imports module -1"),
+        ([EmbeddedModule("_lib", None)] * 2, "modules 0 and 1 are both '_lib'"),
+        ([EmbeddedModule("x", b"", (0,))], "circle: 0 -> 0"),
+    ],
+)
+def test_what_cannot_be_written(modules, message):
+    with pytest.raises(ValueError, match=f"^library binary: .*{message}"):
+        encode(modules)
