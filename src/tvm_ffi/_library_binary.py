@@ -8,7 +8,8 @@ All numbers are unsigned, 64 bits, little-endian; n modules, m imports in total:
     `_lib`:   4, "_lib"                    the library itself; it has no payload
 
 `total` counts the bytes after itself.  Module i imports child[row[i]], ..., child[row[i + 1] - 1],
-in this order; a module that several import stands once.  Module 0 is what loading returns.
+in this order; a module that several import stands once.  Module 0 is what loading returns.  `_lib`
+may stand several times: compilers whose code is in several modules of a tree link them into one.
 
 Nothing here needs the compiled half of the package; payloads are never copied, except by `encode`.
 """
@@ -49,8 +50,8 @@ def encode(modules: Sequence[EmbeddedModule]) -> bytes:
     Raises
     ------
     ValueError
-        If there is no module, a module without a kind or a second `LIBRARY_KIND`, an import that
-        does not exist, or a circle of imports.
+        If there is no module, a module without a kind, an import that does not exist, or a circle
+        of imports.
     """
     return b"".join(encoded_parts(modules))
 
@@ -87,7 +88,6 @@ def _check_modules(modules: Sequence[EmbeddedModule]) -> None:
                     f"library binary: module {index} ({module.kind!r}) imports module {child}, "
                     f"but there are {len(modules)}"
                 )
-    _check_single_library(modules)
     _check_no_circle([module.imports for module in modules])
 
 
@@ -131,7 +131,6 @@ def decode(data: Payload) -> list[EmbeddedModule]:
     imports = [tuple(children[rows[i] : rows[i + 1]]) for i in range(count)]
     modules = [reader.take_module(index, imports[index]) for index in range(count)]
     reader.check_end()
-    _check_single_library(modules)
     _check_no_circle(imports)
     return modules
 
@@ -231,15 +230,6 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
 
 
 # ---- What both check -----------------------------------------------------------------------------
-
-
-def _check_single_library(modules: Sequence[EmbeddedModule]) -> None:
-    libraries = [i for i, module in enumerate(modules) if module.kind == LIBRARY_KIND]
-    if len(libraries) > 1:
-        raise ValueError(
-            f"library binary: modules {libraries[0]} and {libraries[1]} are both "
-            f"{LIBRARY_KIND!r}, the library itself"
-        )
 
 
 def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
