@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An ELF64 object file with bytes behind one symbol, for a linker to put into a library.
+
+    header | the bytes (.rodata) | .note.gnu.property | .symtab | .strtab | .shstrtab | sections
+
+The symbol is exported, read-only data of the bytes' size.  Nothing needs relocation, and nothing
+asks for an executable stack.  Source: System V ABI, and its supplements for the two machines.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Union
+
+Content = Union[bytes, bytearray, memoryview]
+
+# By the names that the kernel gives them: e_machine, and the property in which code promises to
+# work with the machine's protection of jumps and returns.  Data may promise it; without the promise
+# of all objects, the linker takes it from the library.
+_MACHINES = {
+    "x86_64": (62, 0xC0000002),  # GNU_PROPERTY_X86_FEATURE_1_AND: IBT and SHSTK
+    "aarch64": (183, 0xC0000000),  # GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI and PAC
+}
+_ALL_PROTECTION = 3
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_ALIGNMENT = 16  # of the bytes
+
+_ET_REL = 1
+_SHT_PROGBITS, _SHT_SYMTAB, _SHT_STRTAB, _SHT_NOTE = 1, 2, 3, 7
+_SHF_ALLOC = 2
+_STB_GLOBAL, _STT_OBJECT = 1, 1
+IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, version 1, System V
+
+
+def machine_of(path: str | os.PathLike[str]) -> str | None:
+    """Return the machine that an ELF64 file is for; None for other files and machines."""
+    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
+        start = file.read(20)
+    if len(start) < 20 or start[:6] != IDENTITY[:6]:
+        return None
+    number = int.from_bytes(start[18:20], "little")
+    return next((name for name, (known, _) in _MACHINES.items() if known == number), None)
+
+
+def write_object(
+    file: BinaryIO, symbol: str, parts: Sequence[Content], machine: str | None = None
+) -> None:
+    """Write an object file; the parts follow each other, and are not copied.
+
+    Parameters
+    ----------
+    file : binary file
+        Where the object goes, from the file's current position on.
+    symbol : str
+        Name of the symbol, whose value is the address of the first byte.
+    parts : sequence of bytes, bytearray or memoryview
+        The bytes.
+    machine : str, optional
+        ``"x86_64"`` or ``"aarch64"``, by default the one that this runs on.
+
+    Raises
+    ------
+    ValueError
+        If the machine is another one.
+    """
+    name = platform.machine() if machine is None else machine
+    if name not in _MACHINES:
+        known = " and ".join(_MACHINES)
+        raise ValueError(f"object files can be written for {known}, not for {name}")
+    number, protection = _MACHINES[name]
+    size = sum(map(len, parts))
+    content_end = _HEADER.size + size
+    tail = _Tail(content_end)
+    sections = _sections(tail, symbol, size, protection)
+    table_at = tail.append(b"".join(sections), 8)
+    file.write(_header(number, table_at, len(sections)))
+    for part in parts:
+        file.write(part)
+    file.write(tail.content)
+
+
+@dataclass
+class _Tail:
+    """What follows the bytes in the file."""
+
+    begin: int  # offset in the file
+    content: bytes = b""
+
+    def append(self, piece: bytes, alignment: int) -> int:
+        """Add a piece; return its offset in the file."""
+        end = self.begin + len(self.content)
+        self.content += bytes(-end % alignment) + piece
+        return self.begin + len(self.content) - len(piece)
+
+
+def _header(machine: int, sections_at: int, count: int) -> bytes:
+    """Return the ELF header; the names of the sections are in the last one."""
+    before = (IDENTITY, _ET_REL, machine, 1, 0, 0, sections_at, 0, _HEADER.size, 0, 0)
+    return _HEADER.pack(*before, _SECTION.size, count, count - 1)
+
+
+def _sections(tail: _Tail, symbol: str, size: int, protection: int) -> list[bytes]:
+    """Return the section headers, and put the content of the small sections into the tail."""
+    names = [".rodata", ".note.gnu.property", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab"]
+    name_table = b"\0" + b"".join(name.encode() + b"\0" for name in names)
+    at = {name: name_table.index(b"\0" + name.encode() + b"\0") + 1 for name in names}
+    strings = b"\0" + symbol.encode() + b"\0"
+    # Section 1 holds the bytes; the first symbol is the null symbol, as the first section is.
+    symbols = bytes(_SYMBOL.size)
+    symbols += _SYMBOL.pack(1, _STB_GLOBAL << 4 | _STT_OBJECT, 0, 1, 0, size)
+    note = struct.pack("<III4sIIII", 4, 16, 5, b"GNU", protection, 4, _ALL_PROTECTION, 0)
+
+    def small(
+        name: str,
+        kind: int,
+        content: bytes,
+        alignment: int,
+        flags: int = 0,
+        entries: tuple[int, int, int] = (0, 0, 0),
+    ) -> bytes:
+        link, info, entry_size = entries
+        place = (flags, 0, tail.append(content, alignment), len(content))
+        return _SECTION.pack(at[name], kind, *place, link, info, alignment, entry_size)
+
+    content_place = (_SHF_ALLOC, 0, _HEADER.size, size)
+    return [
+        bytes(_SECTION.size),
+        _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *content_place, 0, 0, _ALIGNMENT, 0),
+        small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
+        small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
+        # Its strings are in section 5; symbol 1 is the first global one.
+        small(".symtab", _SHT_SYMTAB, symbols, 8, entries=(5, 1, _SYMBOL.size)),
+        small(".strtab", _SHT_STRTAB, strings, 1),
+        small(".shstrtab", _SHT_STRTAB, name_table, 1),
+    ]
