@@ -89,6 +89,7 @@ __all__ = [
     "core",
     "device",
     "dtype",
+    "export_library",
     "from_dlpack",
     "get_global_func",
     "get_global_func_metadata",
@@ -109,6 +110,7 @@ if _TYPE_CHECKING:
     from ctypes import CDLL
 
     from . import dataclasses, utils
+    from .export import export_library
 
     LIB: CDLL
 
@@ -119,8 +121,10 @@ def __getattr__(name: str) -> object:
         import ctypes
 
         return globals().setdefault(name, ctypes.CDLL(core._library.path, ctypes.RTLD_GLOBAL))
-    if name not in {"dataclasses", "utils"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "export_library":
+        return globals().setdefault(name, import_module(f"{__name__}.export").export_library)
+    if name not in {"dataclasses", "utils"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

@@ -233,7 +233,18 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
 
 
 def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
-    """No module reaches itself; any depth, without recursion."""
+    circle = find_circle(imports)
+    if circle is not None:
+        shown = list(map(str, circle))
+        shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
+        raise ValueError(f"library binary: modules import in a circle: {' -> '.join(shown)}")
+
+
+def find_circle(imports: Sequence[Sequence[int]]) -> list[int] | None:
+    """Return modules that import each other, the first also at the end; None without a circle.
+
+    Trees of any depth: there is no recursion.
+    """
     done = [False] * len(imports)
     on_path: dict[int, Iterator[int]] = {}  # from a start to here, with the children to come
     for start in range(len(imports)):
@@ -246,13 +257,7 @@ def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
                 done[pending.pop()] = True
                 del on_path[module]
             elif child in on_path:
-                circle = [*pending[pending.index(child) :], child]
-                raise ValueError(f"library binary: modules import in a circle: {_arrows(circle)}")
+                return [*pending[pending.index(child) :], child]
             else:
                 pending.append(child)
-
-
-def _arrows(path: Sequence[int]) -> str:
-    """Return the path, shortened in the middle."""
-    shown = list(map(str, path))
-    return " -> ".join(shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]])
+    return None
