@@ -9,7 +9,17 @@ cdef class NativeReference:
 
     # Makes a new reference refer to the object.
     cdef int refer_to(self, CObject obj) except -1
+    # What `note_of` returns.
+    cdef object own_note(self)
 
+
+# Lets `note_of` find the note of a reference.
+cdef int keep_note(NativeReference reference) except -1
+
+# Parts of references: a weak count of the object, owned; its end; a wrapper, or None.
+cdef _abi.TVMFFIObject* weak_target(CObject obj) except NULL
+cdef void drop_target(_abi.TVMFFIObject* target) noexcept
+cdef object wrap_target(_abi.TVMFFIObject* target)
 
 # See the Python functions of these names.
 cpdef NativeReference set_note(CObject obj, object note)

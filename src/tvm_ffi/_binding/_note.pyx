@@ -7,6 +7,8 @@ weak native reference goes with each: the object may die, but its memory, and so
 used again until the note has been dropped.
 """
 
+from cpython.dict cimport PyDict_Next
+from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
 
 from tvm_ffi._binding cimport _abi
@@ -77,19 +79,35 @@ cdef class NativeReference:
     cdef int refer_to(self, CObject obj) except -1:
         if self.target != NULL:
             raise TypeError("a reference cannot be made to refer to another object")
-        self.target = <_abi.TVMFFIObject*>handle_of(obj)
-        add_weak(self.target)
+        self.target = weak_target(obj)
         return 0
 
+    cdef object own_note(self):
+        return self.note
+
     def __dealloc__(self):
-        if self.target != NULL:
-            drop_weak(self.target)
+        drop_target(self.target)
 
     def __call__(self):
         """Return a wrapper of the object; None when it has died."""
-        if self.target == NULL or not make_strong(self.target):
-            return None
-        return wrap_object(self.target)
+        return wrap_target(self.target)
+
+
+cdef _abi.TVMFFIObject* weak_target(CObject obj) except NULL:
+    cdef _abi.TVMFFIObject* target = <_abi.TVMFFIObject*>handle_of(obj)
+    add_weak(target)
+    return target
+
+
+cdef void drop_target(_abi.TVMFFIObject* target) noexcept:
+    if target != NULL:
+        drop_weak(target)
+
+
+cdef object wrap_target(_abi.TVMFFIObject* target):
+    if target == NULL or not make_strong(target):
+        return None
+    return wrap_object(target)
 
 
 cpdef NativeReference set_note(CObject obj, object note):
@@ -100,26 +118,35 @@ cpdef NativeReference set_note(CObject obj, object note):
     NativeReference
         A weak reference to the object.
     """
-    global _next_purge
     cdef NativeReference reference = NativeReference.__new__(NativeReference)
     reference.refer_to(obj)
     reference.note = note
+    keep_note(reference)
+    return reference
+
+
+cdef int keep_note(NativeReference reference) except -1:
+    global _next_purge
     if len(_notes) >= _next_purge:
         _purge()
         _next_purge = 2 * len(_notes) + 64
-    _notes[<uintptr_t>obj.chandle] = reference
-    return reference
+    _notes[<uintptr_t>reference.target] = reference
+    return 0
 
 
 cpdef object note_of(CObject obj):
     """Return the note about the native object, or None."""
     cdef NativeReference reference = _notes.get(<uintptr_t>obj.chandle)
-    return None if reference is None else reference.note
+    return None if reference is None else reference.own_note()
 
 
 cdef int _purge() except -1:
-    cdef NativeReference reference
-    for address, reference in list(_notes.items()):
-        if not is_alive(reference.target):
-            _notes.pop(address, None)
+    """Drop the notes of dead objects.  The copy is ours alone, so nobody changes it meanwhile."""
+    cdef dict notes = _notes.copy()
+    cdef Py_ssize_t position = 0
+    cdef PyObject* address
+    cdef PyObject* reference
+    while PyDict_Next(notes, &position, &address, &reference):
+        if not is_alive((<NativeReference>reference).target):
+            _notes.pop(<object>address, None)
     return 0

@@ -4,18 +4,31 @@
 Only the name is kept with a function; everything else is asked for when somebody wants to know.
 """
 
+from tvm_ffi._binding cimport _abi
 from tvm_ffi._binding._function cimport Function
-from tvm_ffi._binding._note cimport NativeReference, set_note
+from tvm_ffi._binding._note cimport (
+    NativeReference, drop_target, keep_note, weak_target, wrap_target
+)
 from tvm_ffi._binding._object cimport CObject
 
 from tvm_ffi._binding._function import find_global_func
 
 
 cdef class ModuleOrigin(NativeReference):
-    """A function's module, which is not kept alive from here, and its name there."""
+    """A function's module, which is not kept alive from here, and its name there.
 
+    It is the note about the function, and the reference to it that goes with the note.
+    """
+
+    cdef _abi.TVMFFIObject* module  # one weak count is ours
     cdef readonly str name
     cdef readonly bint query_imports
+
+    def __dealloc__(self):
+        drop_target(self.module)
+
+    cdef object own_note(self):
+        return self
 
     def doc(self):
         """Return the documentation that the library has, or None."""
@@ -26,14 +39,14 @@ cdef class ModuleOrigin(NativeReference):
         return self._ask("ffi.ModuleGetFunctionMetadata")
 
     cdef object _ask(self, str question):
-        module = self()
+        module = wrap_target(self.module)
         if module is None:
             return None
         return find_global_func(question)(module, self.name, self.query_imports)
 
     def reduce(self):
         """Return what the function's ``__reduce__`` returns."""
-        module = self()
+        module = wrap_target(self.module)
         if module is None:
             raise TypeError(f"cannot pickle function `{self.name}`: its module is gone")
         return type(module).get_function, (module, self.name, self.query_imports)
@@ -44,8 +57,9 @@ def set_module_origin(
 ) -> None:
     """Note where a function was found; all wrappers of the function know it then."""
     cdef ModuleOrigin origin = ModuleOrigin.__new__(ModuleOrigin)
-    origin.refer_to(module)
+    origin.refer_to(function)
+    origin.module = weak_target(module)
     origin.name = name
     origin.query_imports = query_imports
     function.origin = origin
-    set_note(function, origin)
+    keep_note(origin)
