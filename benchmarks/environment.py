@@ -125,6 +125,34 @@ def compile_floor(library: Path) -> Path:
     return _compile_c(BENCHMARKS / "call" / "floor" / "floor.c", output, library, includes)
 
 
+def compile_functions(count: int) -> Path:
+    """Return a library with so many functions `function_I`, which return I; made once.
+
+    Raises
+    ------
+    SetupError
+        If there is no compiler.
+    """
+    text = _FUNCTIONS + "".join(f"FUNCTION({i})\n" for i in range(count))
+    source, library = BUILD / f"functions_{count}.c", BUILD / f"functions_{count}.so"
+    if not library.exists() or source.read_text(encoding="utf-8") != text:
+        BUILD.mkdir(parents=True, exist_ok=True)
+        source.write_text(text, encoding="utf-8")
+        flags = ["-std=gnu11", "-O1", "-shared", "-fPIC", f"-I{ROOT / 'include'}"]
+        compiler = shlex.split(os.environ.get("CC", "cc"))
+        run_program([*compiler, *flags, source, "-o", library], folder=BENCHMARKS)
+    return library
+
+
+_FUNCTIONS = """\
+#include <tvm/ffi/c_api.h>
+#define FUNCTION(I) \\
+  int __tvm_ffi_function_##I(void* h, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) { \\
+    *result = (TVMFFIAny){.type_index = kTVMFFIInt, .v_int64 = I}; return 0; \\
+  }
+"""
+
+
 def compile_cpp_program(interpreter: Interpreter) -> Path:
     """Compile the C++ benchmark with an implementation's headers and library; return the program.
 

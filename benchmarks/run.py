@@ -37,6 +37,7 @@ from environment import (
 )
 from import_time import measure_import
 from library_size import measure_size
+from load_time import measure_load, row_names
 from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
 from results import FLOOR, OURS, PEER, Row, Unavailable
@@ -160,11 +161,13 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
 
 
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about importing and about size."""
+    """Return the rows about importing, loading and size."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
         rows += measure_import(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
+    if fnmatch.filter(row_names(), pattern):
+        rows += measure_load(interpreters, effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

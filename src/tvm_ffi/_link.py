@@ -136,6 +136,7 @@ def _c_libraries() -> list[str]:
         return []
     files = {line.split(maxsplit=5)[-1] for line in maps.splitlines() if "/" in line}
     found = [file for file in files if Path(file).name.startswith(_C_LIBRARIES)]
+    found = [file for file in found if Path(file).is_file()]  # not so after an update
     return ["--as-needed", *sorted(found)] if found else []
 
 

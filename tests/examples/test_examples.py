@@ -20,7 +20,7 @@ from tvm_ffi import libinfo
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parents[1] / "examples"
-NAMES = ("abi_overview", "quickstart", "stable_c_abi")
+NAMES = ("abi_overview", "export_library", "quickstart", "stable_c_abi")
 CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
 CPP_NAMES = (
@@ -100,6 +100,7 @@ def without_torch(tmp_path):
 # What each block of commands prints in the end; before that a build may print anything.
 README_OUTPUTS = {
     "abi_overview": [expected("abi_overview")] * 2,
+    "export_library": [expected("export_library")],
     "quickstart": [expected_of_run_py(HAS_TORCH) + expected("quickstart")],
     "stable_c_abi": [expected("load") + expected_of_load_py(HAS_TORCH), expected("load")],
 }
@@ -136,6 +137,7 @@ def test_no_commands_of_the_readme_are_left_out(readme_blocks, name):
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
+        ("export_library", [expected("export_library")]),
         ("quickstart", [expected_of_run_py(torch=True) + expected("quickstart")]),
         ("stable_c_abi", [expected("load"), expected_of_load_py(torch=True)]),
     ],
@@ -272,7 +274,7 @@ def sanitized(run, tmp_path):
         ("quickstart/main.c", "quickstart/kernel.c", expected("quickstart")),
         ("stable_c_abi/src/load.c", "stable_c_abi/src/add_one_cpu.c", expected("load")),
     ],
-    ids=NAMES,
+    ids=["abi_overview", "quickstart", "stable_c_abi"],
 )
 def test_sanitizers_find_nothing(sanitized, run, tmp_path, program, kernel, output):
     """As a user would run them, with the library as it is installed."""

@@ -282,11 +282,11 @@ def test_counts_take_no_memory():
 
 
 def test_a_long_chain_needs_no_recursion():
-    chain = [EmbeddedModule("x", b"", (i + 1,)) for i in range(100_000)]
+    chain = [EmbeddedModule("x", b"", (i + 1,)) for i in range(20_000)]
     chain.append(EmbeddedModule("_lib", None))
     assert decode(encode(chain)) == chain
     chain[-1] = EmbeddedModule("_lib", None, (0,))
-    with pytest.raises(ValueError, match=r"circle: 0 -> 1 -> 2 -> 3 -> \.\.\. -> 99999 -> 100000"):
+    with pytest.raises(ValueError, match=r"circle: 0 -> 1 -> 2 -> 3 -> \.\.\. -> 19999 -> 20000"):
         encode(chain)
 
 

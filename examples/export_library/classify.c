@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * classify(scores) returns the label of the largest score.
+ *
+ * The kernel knows no labels: it asks the function `label` of a module that its library imports,
+ * whatever that module is made of. */
+#include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+/* The loader stores the module of this library here, for questions about its imports. */
+TVM_FFI_DLL_EXPORT void* __tvm_ffi__library_ctx = NULL;
+
+static int fail(const char* message) {
+  TVMFFIErrorSetRaisedFromCStr("TypeError", message);
+  return -1;
+}
+
+/* Return the tensor behind an argument, a Tensor object or a bare DLTensor*; NULL for others. */
+static const DLTensor* as_tensor(const TVMFFIAny* value) {
+  if (value->type_index == kTVMFFITensor) return (const DLTensor*)(value->v_obj + 1);
+  return value->type_index == kTVMFFIDLTensorPtr ? value->v_ptr : NULL;
+}
+
+/* Whether the kernel can read it: a compact float32 vector with elements, on the CPU. */
+static int is_readable(const DLTensor* t) {
+  return t->dtype.code == kDLFloat && t->dtype.bits == 32 && t->dtype.lanes == 1 &&
+         t->device.device_type == kDLCPU && t->ndim == 1 && t->shape[0] > 0 &&
+         (t->strides == NULL || t->shape[0] == 1 || t->strides[0] == 1);
+}
+
+TVM_FFI_DLL_EXPORT int __tvm_ffi_classify(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                          TVMFFIAny* result) {
+  (void)handle;
+  const DLTensor* scores = num_args == 1 ? as_tensor(&args[0]) : NULL;
+  if (scores == NULL || !is_readable(scores)) {
+    return fail("classify(scores): `scores` must be a compact float32 vector on the CPU");
+  }
+
+  const float* values = (const float*)((const char*)scores->data + scores->byte_offset);
+  int64_t best = 0;
+  for (int64_t i = 1; i < scores->shape[0]; ++i) {
+    if (values[i] > values[best]) best = i;
+  }
+
+  TVMFFIObjectHandle label = NULL; /* borrowed from the module */
+  if (TVMFFIEnvModLookupFromImports(__tvm_ffi__library_ctx, "label", &label) != 0) return -1;
+  TVMFFIAny index = {.type_index = kTVMFFIInt, .v_int64 = best};
+  return TVMFFIFunctionCall(label, &index, 1, result);
+}
