@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "builtin.h"
+#include "duplicate_registration.h"
 #include "error.h"
 #include "text.h"
 
@@ -58,12 +59,23 @@ std::vector<std::string> FunctionTable::Names() const {
 }
 
 void FunctionTable::Set(const Registration& registration, bool allow_override) {
+  const void* registrant = nullptr;
+  if (TrySet(registration, allow_override, &registrant)) return;
+  // Without the lock: both wait for the loader, which may be waiting for an initialiser that
+  // registers something.
+  if (PassesOverDuplicate("global function", registration.name, registrant)) return;
+  Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
+}
+
+bool FunctionTable::TrySet(const Registration& registration, bool allow_override,
+                           const void** registrant) {
   // Dies after the lock is gone: a function's deleter may call back into the table.
   Ref<FunctionObject> previous;
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* entry = FindEntry(registration.name);
   if (entry != nullptr && !allow_override && !entry->function.IsNull()) {
-    Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
+    *registrant = entry->registrant;
+    return false;
   }
   // What may run out of memory comes first: a failed registration changes nothing.
   std::string metadata(registration.metadata), doc(registration.doc);
@@ -77,12 +89,14 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
   entry->metadata.swap(metadata);
   entry->doc.swap(doc);
   entry->flags = registration.flags;
+  entry->registrant = registration.registrant;
   previous = entry->function.Exchange(registration.function);
   if (is_new) {
     std::atomic<Entry*>& bucket = BucketOf(entry->name);
     entry->next_in_bucket = bucket.load(std::memory_order_relaxed);
     bucket.store(entry, std::memory_order_release);
   }
+  return true;
 }
 
 bool FunctionTable::Remove(std::string_view name) {
@@ -110,21 +124,25 @@ int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out
 }
 
 int TVMFFIFunctionSetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle f, int allow_override) {
+  const void* caller = __builtin_return_address(0);
   return GuardBoundary([&] {
-    FunctionTable::Global().Set({View(*name), Ref<FunctionObject>::Share(f), {}, {}},
-                                allow_override != 0);
+    FunctionTable::Registration registration{View(*name), Ref<FunctionObject>::Share(f), {}, {}};
+    registration.registrant = caller;
+    FunctionTable::Global().Set(registration, allow_override != 0);
   });
 }
 
 int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info, int allow_override) {
+  const void* caller = __builtin_return_address(0);
   return GuardBoundary([&] {
     if (method_info->method.type_index != kTVMFFIFunction) {
       Raise("TypeError", "global function `", View(method_info->name),
             "`: the method is not a function");
     }
     FunctionTable::Registration registration{
-        View(method_info->name), Ref<FunctionObject>::Share(method_info->method.v_obj),
-        View(method_info->metadata), View(method_info->doc), method_info->flags};
+        View(method_info->name),     Ref<FunctionObject>::Share(method_info->method.v_obj),
+        View(method_info->metadata), View(method_info->doc),
+        method_info->flags,          caller};
     try {
       FunctionTable::Global().Set(registration, allow_override != 0);
     } catch (const Raised& raised) {

@@ -37,8 +37,10 @@ class FunctionTable {
     std::string_view metadata;
     std::string_view doc;
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
+    const void* registrant = nullptr;  // an address in the code that registers
   };
-  // Raises RuntimeError when the name is taken and must not be overridden.
+  // Raises RuntimeError when the name is taken and must not be overridden, unless a library that
+  // is being loaded repeats it, see duplicate_registration.h.
   void Set(const Registration& registration, bool allow_override);
   // False when the name is not registered.
   bool Remove(std::string_view name);
@@ -50,6 +52,7 @@ class FunctionTable {
     std::string metadata;                // guarded by mutex_, like the two below
     std::string doc;
     int64_t flags = 0;
+    const void* registrant = nullptr;
     Entry* next_in_bucket = nullptr;
   };
   static constexpr size_t kBuckets = 4096;
@@ -57,6 +60,8 @@ class FunctionTable {
   FunctionTable() = default;
   std::atomic<Entry*>& BucketOf(std::string_view name) const;
   Entry* FindEntry(std::string_view name) const;
+  // False when the name is taken and must not be overridden; *registrant then tells by whom.
+  bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;
   std::vector<Entry*> entries_;  // in order of first registration; guarded by mutex_

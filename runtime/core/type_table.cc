@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "duplicate_registration.h"
 #include "error.h"
 #include "text.h"
 #include "type_names.h"
@@ -15,6 +16,14 @@ namespace tvm::ffi::runtime {
 namespace {
 
 constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, register nothing
+
+// Something registered twice, `what` and its name in words.  Call it without the lock, as both
+// outcomes wait for the loader, which may be waiting for an initialiser that registers something.
+void PassOverOrRaise(const void* registrant, const char* what, std::string_view name,
+                     const char* error_kind, std::string error_message) {
+  if (PassesOverDuplicate(what, name, registrant)) return;
+  RaiseMessage(error_kind, std::move(error_message));
+}
 
 }  // namespace
 
@@ -160,14 +169,23 @@ void TypeTable::Publish(int32_t index, Entry* entry) {
   (*chunk)[static_cast<size_t>(index) & (kChunkSize - 1)].store(entry, std::memory_order_release);
 }
 
+bool TypeTable::IsPassedOver(int32_t index) const {
+  const Entry* entry = FindEntry(index);
+  if (entry == nullptr) return false;
+  const void* library = entry->passed_over.load(std::memory_order_acquire);
+  return library != nullptr && library == LibraryBeingInitialised();
+}
+
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  if (IsPassedOver(index)) return;
+  std::unique_lock<std::mutex> lock(mutex_);
   Entry& entry = RegisteredEntry(index, "a field");
-  std::string_view name = View(info.name);
+  std::string_view name = View(info.name), key = View(entry.info.type_key);
   for (size_t i = 0; i < entry.fields.size(); ++i) {
     if (View(entry.fields.data()[i].name) == name) {
-      Raise("InternalError", "type `", View(entry.info.type_key), "` already has a field `", name,
-            "`");
+      lock.unlock();
+      return PassOverOrRaise(entry.registrant, "field", Concat(key, ".", name), "InternalError",
+                             Concat("type `", key, "` already has a field `", name, "`"));
     }
   }
   for (int32_t depth = 0; depth < entry.info.type_depth; ++depth) {
@@ -201,6 +219,7 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
 }
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
+  if (IsPassedOver(index)) return;
   std::lock_guard<std::mutex> lock(mutex_);
   Entry& entry = RegisteredEntry(index, "a method");
   TVMFFIMethodInfo method = info;
@@ -216,12 +235,19 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
                    __ATOMIC_RELEASE);
 }
 
-void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata) {
-  std::lock_guard<std::mutex> lock(mutex_);
+void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata,
+                                 const void* registrant) {
+  std::unique_lock<std::mutex> lock(mutex_);
   Entry& entry = RegisteredEntry(index, "metadata");
   if (entry.info.metadata != nullptr) {
-    Raise("RuntimeError", "type `", View(entry.info.type_key), "` already has metadata");
+    lock.unlock();
+    std::string_view key = View(entry.info.type_key);
+    PassOverOrRaise(entry.registrant, "type", key, "RuntimeError",
+                    Concat("type `", key, "` already has metadata"));
+    entry.passed_over.store(LibraryBeingInitialised(), std::memory_order_release);
+    return;
   }
+  entry.registrant = registrant;
   entry.metadata = metadata;
   entry.metadata.doc = Intern(metadata.doc);
   __atomic_store_n(&entry.info.metadata, &entry.metadata, __ATOMIC_RELEASE);
@@ -235,7 +261,8 @@ TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
 }
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  if (index != kTVMFFINone && IsPassedOver(index)) return;
+  std::unique_lock<std::mutex> lock(mutex_);
   Column& column = GetOrAddColumn(name);
   if (index == kTVMFFINone) return;
   if (index < 0 || index >= kMaxTypes) {
@@ -243,8 +270,12 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
   }
   auto position = static_cast<size_t>(index);
   if (position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone) {
-    Raise("RuntimeError", "TypeAttr `", name, "` is already registered for type index ", index,
-          " (`", KeyOf(index), "`)");
+    const Entry* entry = FindEntry(index);
+    lock.unlock();
+    return PassOverOrRaise(entry == nullptr ? nullptr : entry->registrant, "type attribute",
+                           Concat(KeyOf(index), ".", name), "RuntimeError",
+                           Concat("TypeAttr `", name, "` is already registered for type index ",
+                                  index, " (`", KeyOf(index), "`)"));
   }
   Value owned = Value::FromView(value);
   column.values.ExtendTo(position + 1, NoneAny());
@@ -299,7 +330,9 @@ int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info) {
 }
 
 int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata) {
-  return GuardBoundary([&] { TypeTable::Global().RegisterMetadata(type_index, *metadata); });
+  const void* caller = __builtin_return_address(0);
+  return GuardBoundary(
+      [&] { TypeTable::Global().RegisterMetadata(type_index, *metadata, caller); });
 }
 
 int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray* attr_name,

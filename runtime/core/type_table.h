@@ -49,9 +49,13 @@ class TypeTable {
   std::string_view KeyOf(int32_t index) const;
   std::vector<std::string_view> Keys() const;  // in order of registration
 
+  // What is registered twice is an error, unless a library that is being loaded repeats it, see
+  // duplicate_registration.h.  A library whose metadata of a type is passed over has no say in its
+  // fields, methods and attributes either.
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
   void RegisterMethod(int32_t index, const TVMFFIMethodInfo& info);
-  void RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata);
+  // `registrant` is an address in the code that registers.
+  void RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata, const void* registrant);
 
   // Index 0 only makes sure that the column exists.
   void RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value);
@@ -65,6 +69,10 @@ class TypeTable {
     int32_t allocated_slots;  // of these, how many are given out; the type itself is the first
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
+    const void* registrant = nullptr;  // of the metadata
+    // The library that is being loaded and has registered the type again; never reset, since other
+    // threads load nothing meanwhile and later libraries are compared with it.
+    std::atomic<const void*> passed_over{nullptr};
     GrowingArray<TVMFFIFieldInfo> fields;
     GrowingArray<TVMFFIMethodInfo> methods;
   };
@@ -81,6 +89,7 @@ class TypeTable {
 
   TypeTable();
   Entry* FindEntry(int32_t index) const;
+  bool IsPassedOver(int32_t index) const;
   Entry& RegisteredEntry(int32_t index, const char* what);
   int32_t Add(const TypeRequest& request);
   int32_t AllocDynamicIndex(const TypeRequest& request, Entry* parent);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "duplicate_registration.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unwind.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tvm::ffi::runtime {
+namespace {
+
+struct AddressRange {
+  uintptr_t begin = 0;
+  uintptr_t end = 0;
+
+  bool Contains(uintptr_t address) const { return begin <= address && address < end; }
+};
+
+const void* StartOfLibraryAt(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+std::string NameOfLibraryAt(const void* address) {
+  Dl_info info;
+  bool known = address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr;
+  return known && *info.dli_fname != '\0' ? info.dli_fname : "the program";
+}
+
+int FindLoader(dl_phdr_info* library, size_t /*size*/, void* data) {
+  auto* loader = static_cast<AddressRange*>(data);
+  if (library->dlpi_addr != loader->begin) return 0;
+  for (int i = 0; i < library->dlpi_phnum; ++i) {
+    const ElfW(Phdr) & segment = library->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD) continue;
+    loader->end =
+        std::max<uintptr_t>(loader->end, library->dlpi_addr + segment.p_vaddr + segment.p_memsz);
+  }
+  return 1;
+}
+
+// Where the system's loader lies.  Empty when it cannot be told from the C library, in whose code
+// every stack begins.
+AddressRange FindLoaderRange() {
+  AddressRange loader;
+  loader.begin = getauxval(AT_BASE);
+  const void* libc = StartOfLibraryAt(reinterpret_cast<const void*>(&std::fopen));
+  if (loader.begin == 0 || reinterpret_cast<uintptr_t>(libc) == loader.begin) return {};
+  dl_iterate_phdr(&FindLoader, &loader);
+  return loader;
+}
+
+// Steps outwards to the loader; the frame before it is the initialiser.
+struct Walk {
+  AddressRange loader;
+  uintptr_t previous = 0;
+  uintptr_t initialiser = 0;
+};
+
+_Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) {
+  auto* walk = static_cast<Walk*>(data);
+  uintptr_t address = _Unwind_GetIP(context);
+  if (walk->loader.Contains(address)) {
+    walk->initialiser = walk->previous;
+    return _URC_END_OF_STACK;
+  }
+  walk->previous = address;
+  return _URC_NO_REASON;
+}
+
+// Whether it is the first time that this library is warned about.
+bool IsNews(const std::string& library) {
+  static auto* mutex = new std::mutex();
+  static auto* warned_about = new std::vector<std::string>();
+  std::lock_guard<std::mutex> lock(*mutex);
+  for (const std::string& other : *warned_about) {
+    if (other == library) return false;
+  }
+  warned_about->push_back(library);
+  return true;
+}
+
+}  // namespace
+
+const void* LibraryBeingInitialised() noexcept {
+  static const AddressRange loader = FindLoaderRange();
+  Walk walk;
+  walk.loader = loader;
+  _Unwind_Backtrace(&VisitFrame, &walk);
+  // A return address may lie behind the last byte of the function; the call itself does not.
+  return walk.initialiser == 0
+             ? nullptr
+             : StartOfLibraryAt(reinterpret_cast<const void*>(walk.initialiser - 1));
+}
+
+bool PassesOverDuplicate(const char* what, std::string_view name, const void* registrant) {
+  const void* library = LibraryBeingInitialised();
+  if (library == nullptr) return false;
+  std::string path = NameOfLibraryAt(library);
+  if (IsNews(path)) {
+    std::fprintf(stderr,
+                 "warning: %s registers the %s `%.*s`, which is already registered by %s; the "
+                 "first registration stays, also of whatever else is registered twice\n",
+                 path.c_str(), what, static_cast<int>(name.size()), name.data(),
+                 NameOfLibraryAt(registrant).c_str());
+  }
+  return true;
+}
+
+}  // namespace tvm::ffi::runtime

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a library needs is checked before its initialisers run.  The libraries are parts of
+// needing_library.c, which say on stderr that their initialiser runs.
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "check.h"
+#include "child_process.h"
+#include "raised.h"
+#include "values.h"
+
+namespace {
+
+std::string Path(const std::string& name) { return LIBRARY_FOLDER "/" + name + ".so"; }
+
+int Load(const std::string& path, TVMFFIAny* module) {
+  return CallGlobal("ffi.ModuleLoadFromFile", {RawStr(path.c_str())}, module);
+}
+
+// Loads the library in a process of its own and calls its function.
+ChildEnd Use(const std::string& name, int64_t expected) {
+  return RunInChild([&] {
+    TVMFFIAny module = None(), function = None(), result = None();
+    CHECK_EQ(Load(Path(name), &module), 0);
+    CHECK_EQ(CallGlobal("ffi.ModuleGetFunction", {module, RawStr("use"), Bool(false)}, &function),
+             0);
+    CHECK_EQ(TVMFFIFunctionCall(function.v_obj, nullptr, 0, &result), 0);
+    CHECK(SameBytes(result, Int(expected)));
+  });
+}
+
+ChildEnd Refused(const std::string& path, const std::string& message) {
+  std::string whole = "Failed to load dynamic shared library " + path + ": " + message;
+  return RunInChild([&] {
+    TVMFFIAny module = None();
+    CHECK_RAISES(Load(path, &module), "InternalError", whole.c_str());
+  });
+}
+
+}  // namespace
+
+TEST(MissingFunctionIsRefusedBeforeAnythingRuns) {
+  ChildEnd end = Refused(Path("needing_later"), "it needs `TVMFFIOfALaterRelease");
+  CHECK_EQ(end.stderr_text, "");
+  CHECK_EQ(end.exit_status, 0);
+}
+
+TEST(RefusalSaysWhatToDo) {
+  ChildEnd end = Refused(Path("needing_later_cpp"),
+                         "it needs `tvm::ffi::Later()` (_ZN3tvm3ffi5LaterEv), which neither this "
+                         "runtime (TVM FFI ABI 0.1.16) nor any library loaded with it provides; "
+                         "build it with the headers of this runtime, link it to the library that "
+                         "defines the symbol, or update the runtime");
+  CHECK_EQ(end.stderr_text, "");
+}
+
+TEST(MissingDataIsRefused) {
+  ChildEnd end = Refused(Path("needing_later_data"),
+                         "it needs `vtable for tvm::ffi::LaterObj` (_ZTVN3tvm3ffi8LaterObjE)");
+  CHECK_EQ(end.stderr_text, "");
+}
+
+TEST(WhatALibraryLinksToMayDefineTheSymbol) {
+  ChildEnd end = Use("needing_defined_elsewhere", 5);
+  CHECK_EQ(end.stderr_text, "initialiser ran\ninitialiser ran\n");
+}
+
+TEST(WeakSymbolMayBeMissing) { CHECK_EQ(Use("needing_weak", 7).stderr_text, "initialiser ran\n"); }
+
+TEST(MissingFunctionOfOthersIsNotLookedAt) {
+  CHECK_EQ(Use("needing_foreign", 9).stderr_text, "initialiser ran\n");
+}
+
+// The loader itself maps what is missing and dies when it reads there.
+TEST(IncompleteFileIsRefused) {
+  std::ifstream whole(Path("needing_weak"), std::ios::binary);
+  std::stringstream content;
+  content << whole.rdbuf();
+  std::string path = Path("incomplete");
+  std::ofstream(path, std::ios::binary) << content.str().substr(0, 4096);
+  ChildEnd end = Refused(path, "the file is incomplete: it has 4096 bytes of at least ");
+  CHECK_EQ(end.signal, 0);
+  CHECK_EQ(end.stderr_text, "");
+  unlink(path.c_str());
+}
