@@ -53,6 +53,8 @@
 
 #define TVM_FFI_STR_CONCAT_(a, b) a##b
 #define TVM_FFI_STR_CONCAT(a, b) TVM_FFI_STR_CONCAT_(a, b)
+#define TVM_FFI_QUOTED__(text) #text
+#define TVM_FFI_QUOTED_(macro) TVM_FFI_QUOTED__(macro)
 
 // Heads a brace block that runs when the library is loaded, possibly before the file's dynamic
 // initializers.  Several may stand in one file.

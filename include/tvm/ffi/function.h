@@ -469,16 +469,36 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
                          (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(Function)>>( \
                              Function, #ExportName, args, num_args, result)))
 
+// Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
+// may leave gaps otherwise.
+#ifdef __ELF__
+#define TVM_FFI_EXPORT_ROW_(Name, Kind, Text)                                      \
+  __attribute__((used, aligned(8),                                                 \
+                 section("tvm_ffi_exports"))) static ::tvm::ffi::detail::ExportRow \
+      TVM_FFI_STR_CONCAT(TVMFFIExportRow, __COUNTER__) = {Name, Kind, Text};
+#else
+#define TVM_FFI_EXPORT_ROW_(Name, Kind, Text)
+#endif
+
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)            \
-  TVM_FFI_EXPORT_SYMBOL_(                                   \
-      __tvm_ffi__metadata_##ExportName,                     \
-      ::tvm::ffi::detail::ReturnMetadata<std::decay_t<decltype(Function)>>(result))
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString) \
-  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,            \
-                         ::tvm::ffi::detail::ReturnText(DocString, result))
+#define TVM_FFI_LEVEL_                   \
+  TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
+  "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
+TVM_FFI_EXPORT_ROW_("", "abi", TVM_FFI_LEVEL_)
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                         \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                    \
+  TVM_FFI_EXPORT_SYMBOL_(                                                           \
+      __tvm_ffi__metadata_##ExportName,                                             \
+      ::tvm::ffi::detail::ReturnMetadata<std::decay_t<decltype(Function)>>(result)) \
+  TVM_FFI_EXPORT_ROW_(                                                              \
+      #ExportName, "signature",                                                     \
+      ::tvm::ffi::detail::CompilerTextOf<                                           \
+          typename ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>::FType>())
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)            \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                       \
+                         ::tvm::ffi::detail::ReturnText(DocString, result)) \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "doc", DocString)
 #else
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
   TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)

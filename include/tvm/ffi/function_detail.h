@@ -333,6 +333,20 @@ TVM_FFI_FAILURE_ void ReturnMetadata(TVMFFIAny* out) {
   ReturnText("{\"type_schema\":" + std::string(schema) + "}", out);
 }
 
+// A row of the section tvm_ffi_exports: what an export is, for tools that read a library without
+// running it.  `kind` is "signature", "metadata", "doc" or "abi"; docs/design/export-rows.md.
+struct ExportRow {
+  const char* name;
+  const char* kind;
+  const char* text;
+};
+
+// Contains the type as the compiler writes it.
+template <typename FType>
+constexpr const char* CompilerTextOf() {
+  return TVM_FFI_FUNC_SIG;
+}
+
 }  // namespace detail
 }  // namespace ffi
 }  // namespace tvm

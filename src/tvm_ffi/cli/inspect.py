@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show what a shared library exports, needs and contains, without running it.
+
+Exit status:
+  0  the installed runtime can serve the library; with --diff, nothing differs
+  1  it cannot; with --diff, something differs
+  2  a file cannot be read as a shared library, or the arguments are wrong
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from .. import inspection
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("library", type=Path, nargs="+", metavar="LIBRARY", help="file to read")
+    parser.add_argument(
+        "--diff", action="store_true", help="compare two libraries, the earlier one first"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="LIBRARY",
+        help="what this library defines need not come from the runtime; may be repeated",
+    )
+    parser.set_defaults(parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print a report or a comparison, and return the exit status."""
+    expected = 2 if options.diff else 1
+    if len(options.library) != expected:
+        wanted = "two libraries to compare" if options.diff else "one library"
+        options.parser.error(f"expected {wanted}, got {len(options.library)}")
+    reports = [inspection.inspect_library(path, beside=options.beside) for path in options.library]
+    if options.diff:
+        difference = inspection.compare_libraries(*reports)
+        if options.json:
+            _print_json(difference.to_json())
+        else:
+            from ._inspect_text import print_difference
+
+            print_difference(difference, *reports)
+        return 1 if difference else 0
+    if options.json:
+        _print_json(reports[0].to_json())
+    else:
+        from ._inspect_text import print_report
+
+        print_report(reports[0])
+    return 0 if reports[0].is_served else 1
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    print(json.dumps(value, indent=2))

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which release of the ABI brought what, and what that tells about a library.
+
+Only what the releases themselves show is in the tables: a symbol that a library needs must have
+been there when it was built, and a text that only some releases' headers contain dates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from ._report import EraReport
+
+_NAMESPACE = re.compile(r"_Z(?:GV|Z|T[VTIS])*NK?3tvm3ffi")
+_SPECIAL = {"TV": "vtable for ", "TI": "type info for ", "TS": "name of type "}
+
+# Order of the releases, as their wheels are called.
+RELEASES = (
+    "0.1.8", "0.1.9", "0.1.10", "0.1.11", "0.1.12", "0.1.13.post3", "0.1.14", "0.1.15.post1",
+)  # fmt: skip
+
+# Symbols by the release that introduced them; all others are older or as old as 0.1.8.
+_SINCE = {
+    "TVMFFIErrorCreateWithCauseAndExtraContext": "0.1.8",
+    "TVMFFIHandleInitOnce": "0.1.8",
+    "TVMFFIHandleDeinitOnce": "0.1.8",
+    "TVMFFITensorCreateUnsafeView": "0.1.8",
+    "_ZN3tvm3ffi8DeepCopyERKNS0_3AnyE": "0.1.11",
+    "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE": "0.1.11",
+    "_ZN3tvm3ffi13RecursiveHashERKNS0_3AnyE": "0.1.11",
+    "_ZN3tvm3ffi11RecursiveEqERKNS0_3AnyES3_": "0.1.11",
+    "_ZN3tvm3ffi11RecursiveLtERKNS0_3AnyES3_": "0.1.11",
+    "_ZN3tvm3ffi11RecursiveLeERKNS0_3AnyES3_": "0.1.11",
+    "_ZN3tvm3ffi11RecursiveGtERKNS0_3AnyES3_": "0.1.11",
+    "_ZN3tvm3ffi11RecursiveGeERKNS0_3AnyES3_": "0.1.11",
+    "_ZN3tvm3ffi17VisitErrorContext15FindAccessPathsERKNS0_9ObjectRefERKS1_b": "0.1.12",
+    "TVMFFIGetCustomAllocator": "0.1.13.post3",
+    "TVMFFISetCustomAllocator": "0.1.13.post3",
+    "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8OptionalIivEE": "0.1.13.post3",
+    "TVMFFIBigIntFromByteArray": "0.1.14",
+    "TVMFFIBigIntGetContentByteArray": "0.1.14",
+}
+# Symbols that a later release replaced, with the last release that had them.
+_UNTIL = {"_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE": "0.1.12"}
+# Attribute names that the headers of a few releases put into libraries: first, last.
+_TEXTS = {
+    "__ffi_enum_entries__": ("0.1.11", "0.1.12"),
+    "__ffi_enum_attrs__": ("0.1.11", "0.1.12"),
+    "__ffi_enum_value_entries__": ("0.1.11", "0.1.12"),
+}
+
+
+def is_abi_symbol(name: str) -> bool:
+    """Whether a symbol is a C function of the ABI or belongs to ``tvm::ffi``."""
+    return name.startswith("TVMFFI") or _NAMESPACE.match(name) is not None
+
+
+def introduced_in(name: str) -> str | None:
+    """Return the release that introduced a symbol; None when no table knows."""
+    return _SINCE.get(name)
+
+
+def readable_name(symbol: str) -> str:
+    """Return a symbol's name as in sources, without parameters; unchanged when it is no such."""
+    match = re.match(r"_Z((?:GV|Z|T[VTIS])*)NK?", symbol)
+    if match is None:
+        return symbol
+    parts, at = [], match.end()
+    while (number := re.compile(r"\d{1,4}").match(symbol, at)) is not None:
+        at = number.end() + int(number[0])
+        parts.append(symbol[number.end() : at])
+    return _SPECIAL.get(match[1], "") + "::".join(parts) if parts else symbol
+
+
+def era_of(
+    symbols: Iterable[str], contains_text: Callable[[str], bool], declared: str | None
+) -> EraReport:
+    """Return the releases that a library may have been built against.
+
+    Parameters
+    ----------
+    symbols : iterable of str
+        What the library needs of the ABI.
+    contains_text : callable
+        Whether a text is among the library's constants.
+    declared : str, optional
+        What its own headers wrote into it.
+    """
+    at_least, at_most = -1, len(RELEASES)
+    evidence = [] if declared is None else [f"compiled with headers of level {declared}"]
+    for name in sorted(set(symbols)):
+        if name in _SINCE:
+            at_least = max(at_least, RELEASES.index(_SINCE[name]))
+            evidence.append(f"needs {readable_name(name)}, which came with {_SINCE[name]}")
+        if name in _UNTIL:
+            at_most = min(at_most, RELEASES.index(_UNTIL[name]))
+            evidence.append(f"needs a {readable_name(name)} that {_UNTIL[name]} had last")
+    for text, (first, last) in _TEXTS.items():
+        if contains_text(text):
+            at_least = max(at_least, RELEASES.index(first))
+            at_most = min(at_most, RELEASES.index(last))
+            evidence.append(f"contains {text}, as headers of {first} to {last} do")
+    return EraReport(
+        declared=declared,
+        at_least=RELEASES[at_least] if at_least >= 0 else None,
+        at_most=RELEASES[at_most] if at_most < len(RELEASES) else None,
+        evidence=tuple(evidence),
+    )

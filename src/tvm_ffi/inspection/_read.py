@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report about a library, put together from what the parts of its file tell."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterable
+
+from .. import libinfo
+from .._library_binary import LIBRARY_KIND, SYMBOL, decode
+from ._device_code import device_code
+from ._elf import Image, LibraryFileError, Symbol, open_image
+from ._eras import era_of, introduced_in, is_abi_symbol, readable_name
+from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
+from ._signatures import declared_level, exported_texts, parsed_metadata, signature_of
+
+_PREFIX = "__tvm_ffi_"
+_METADATA_PREFIX, _DOC_PREFIX = "__tvm_ffi__metadata_", "__tvm_ffi__doc_"
+_SLOTS = ("__tvm_ffi__library_ctx", SYMBOL)
+_VERSION = re.compile(r"^(\w+?)_(\d+(?:\.\d+)*)$")
+
+
+def inspect_library(
+    path: str | os.PathLike[str], *, beside: Iterable[str | os.PathLike[str]] = ()
+) -> LibraryReport:
+    """Return what a shared library exports, needs and contains.
+
+    The file is read and never run, so it may come from anywhere and be for any machine.
+
+    Parameters
+    ----------
+    path : path
+        The library.
+    beside : iterable of path, optional
+        Libraries that will be loaded with it; what they define need not come from the runtime.
+
+    Returns
+    -------
+    LibraryReport
+        Its `problems` tell why the installed runtime cannot serve the library.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be opened.
+    LibraryFileError
+        If a file is no shared library, or a malformed one; the message names the place.
+    ImportError
+        If pyelftools is not installed: ``pip install "pytvmffi[inspect]"``.
+    """
+    require_pyelftools()
+    provided = set(_symbols_of_runtime())
+    for other in beside:
+        provided |= _defined_in(other)
+    with open_image(path) as image:
+        return _report(image, provided)
+
+
+def require_pyelftools() -> None:
+    """Raise ImportError, which says how to install it, unless pyelftools is there."""
+    try:
+        import elftools  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            'reading libraries needs pyelftools: pip install "pytvmffi[inspect]"'
+        ) from error
+
+
+def _report(image: Image, provided: set[str]) -> LibraryReport:
+    symbols = image.symbols()
+    links = image.dynamic_texts()
+    texts = exported_texts(image)
+    needs = _needed_symbols(symbols, provided)
+    modules, problem = _modules(image, symbols)
+    problems = [*_problems_of_format(image), *_problems_of_symbols(needs)]
+    if problem is not None:
+        problems.append(problem)
+    return LibraryReport(
+        path=image.path,
+        size_bytes=len(image.data),
+        machine=image.machine,
+        bits=image.bits,
+        is_little_endian=image.is_little_endian,
+        is_for_this_machine=_is_for_this_machine(image),
+        runtime=_version_of_runtime(),
+        soname=next(iter(links["soname"]), None),
+        needed=tuple(links["needed"]),
+        runpath=tuple(links["runpath"]),
+        functions=_functions(texts, symbols),
+        symbols=needs,
+        era=era_of((need.name for need in needs), image.contains_text, declared_level(texts)),
+        modules=modules,
+        device_code=tuple(device_code(image)),
+        floors=_floors(image.version_needs()),
+        problems=tuple(problems),
+    )
+
+
+# ---- The installed runtime -----------------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1)
+def _symbols_of_runtime() -> frozenset[str]:
+    return frozenset(_defined_in(libinfo.find_libtvm_ffi()))
+
+
+def _defined_in(path: str | os.PathLike[str]) -> set[str]:
+    with open_image(path) as image:
+        return {symbol.name for symbol in image.symbols() if symbol.is_defined}
+
+
+def _version_of_runtime() -> str:
+    numbers = (ctypes.c_uint32 * 3)()
+    ctypes.CDLL(libinfo.find_libtvm_ffi()).TVMFFIGetVersion(numbers)
+    return ".".join(map(str, numbers))
+
+
+# ---- Problems ------------------------------------------------------------------------------------
+
+
+def _is_for_this_machine(image: Image) -> bool:
+    here = {"amd64": "x86_64", "arm64": "aarch64"}
+    machine = platform.machine().lower()
+    order = "little" if image.is_little_endian else "big"
+    bits = 64 if sys.maxsize > 2**32 else 32
+    return (image.machine, image.bits, order) == (here.get(machine, machine), bits, sys.byteorder)
+
+
+def _problems_of_format(image: Image) -> list[str]:
+    if image.bits == 64 and image.is_little_endian:
+        return []
+    order = "little" if image.is_little_endian else "big"
+    what = f"a {image.bits}-bit {order}-endian library for {image.machine}"
+    return [f"{what}: the ABI is for 64-bit little-endian machines"]
+
+
+def _problems_of_symbols(needs: Iterable[SymbolReport]) -> list[str]:
+    return [
+        f"needs {need.readable_name}, which the runtime does not provide"
+        for need in needs
+        if not need.is_provided
+    ]
+
+
+# ---- Parts ---------------------------------------------------------------------------------------
+
+
+def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolReport, ...]:
+    """Return what the library must get from elsewhere; weak symbols may be missing."""
+    names = sorted(
+        {
+            symbol.name
+            for symbol in symbols
+            if not (symbol.is_defined or symbol.is_weak) and is_abi_symbol(symbol.name)
+        }
+    )
+    return tuple(
+        SymbolReport(name, readable_name(name), name in provided, introduced_in(name))
+        for name in names
+    )
+
+
+def _functions(
+    texts: dict[str, dict[str, str]], symbols: list[Symbol]
+) -> tuple[FunctionReport, ...]:
+    defined = {symbol.name for symbol in symbols if symbol.is_defined}
+    names = (
+        name[len(_PREFIX) :]
+        for name in defined
+        if name.startswith(_PREFIX)
+        and not name.startswith((_METADATA_PREFIX, _DOC_PREFIX))
+        and name not in _SLOTS
+    )
+    return tuple(_function(name, texts.get(name, {}), defined) for name in sorted(names))
+
+
+def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionReport:
+    signature = signature_of(texts)
+    unread = []
+    if _METADATA_PREFIX + name in defined and signature is None:
+        unread.append("metadata")
+    if _DOC_PREFIX + name in defined and "doc" not in texts:
+        unread.append("doc")
+    return FunctionReport(name, signature, texts.get("doc"), parsed_metadata(texts), tuple(unread))
+
+
+def _modules(image: Image, symbols: list[Symbol]) -> tuple[tuple[ModuleReport, ...], str | None]:
+    """Return the embedded modules, and what is wrong with them."""
+    symbol = next((entry for entry in symbols if entry.name == SYMBOL and entry.is_defined), None)
+    if symbol is None:
+        return (), None
+    start, left = image.offset_of(symbol.address), image.bytes_left_at(symbol.address)
+    if start is None:
+        return (), f"embedded modules: {SYMBOL} lies outside the file"
+    total = int.from_bytes(image.data[start : start + min(8, left)], "little")
+    try:
+        modules = decode(image.data[start : start + min(left, 8 + total)])
+    except ValueError as error:
+        return (), f"embedded modules: {error}"
+    return tuple(
+        ModuleReport(
+            module.kind,
+            None if module.kind == LIBRARY_KIND else len(module.payload or b""),
+            module.imports,
+        )
+        for module in modules
+    ), None
+
+
+def _floors(versions: list[str]) -> dict[str, str]:
+    """Return the highest needed version of each family, such as GLIBCXX."""
+    floors: dict[str, str] = {}
+    for version in versions:
+        match = _VERSION.match(version)
+        if match is None:
+            continue
+        family, number = match[1], match[2]
+        if family not in floors or version_key(floors[family]) < version_key(number):
+            floors[family] = number
+    return dict(sorted(floors.items()))
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Return something to order versions by."""
+    return tuple(int(part) for part in version.split("."))
+
+
+__all__ = ["LibraryFileError", "inspect_library"]
