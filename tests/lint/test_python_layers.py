@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of the Python package, seen in its import statements.
 
-binding  ─>  python package  ─>  config        "is used by"; nothing points back
+binding  ─>  python package  ─>  cli, config        "is used by"; nothing points back
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "config": {"libinfo"},
 }
 # Nobody imports these: they are programs.
-PROGRAMS = {"config"}
+PROGRAMS = {"__main__", "config"}
 
 CYTHON_IMPORT = re.compile(
     r"^(\s*)(?:from\s+([\w.]+)\s+)?c?import\s+\(?\s*([\w.]+(?:\s*,\s*\w+)*)?"
@@ -118,6 +118,13 @@ def test_programs_are_not_imported(graph):
     programs = {f"{PACKAGE}.{name}" for name in PROGRAMS}
     importers = {module for module, names in graph.items() if names & programs}
     assert importers == set()
+
+
+def test_the_command_line_is_imported_by_its_program_alone(graph):
+    """Its modules read arguments and print; programs call what is below."""
+    cli = {name for name in graph if name.startswith(f"{PACKAGE}.cli")}
+    importers = {module for module, names in graph.items() if names & cli} - cli
+    assert importers == {f"{PACKAGE}.__main__"}
 
 
 def test_no_module_needs_itself(graph):

@@ -14,13 +14,16 @@ the version of its own ABI.  HIP's bundles are described in Clang's documentatio
 
 from __future__ import annotations
 
+import itertools
 import struct
 from collections.abc import Iterator
 
 from ._elf import Image, Section
 from ._report import DeviceCodeReport
 
-_MAX_ENTRIES = 10_000  # far more than any library has
+# Far more than any library has.
+_MAX_REPORTS = 10_000
+_MAX_BUNDLES, _MAX_TARGETS = 1000, 100
 
 _FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 _FATBIN = struct.Struct("<IHHQ")
@@ -41,22 +44,22 @@ _HIP_SECTION = ".hip_fatbin"
 
 def device_code(image: Image) -> list[DeviceCodeReport]:
     """Return the device code of a library, in the order of the file."""
-    found: list[DeviceCodeReport] = []
+    return list(itertools.islice(_all_device_code(image), _MAX_REPORTS))
+
+
+def _all_device_code(image: Image) -> Iterator[DeviceCodeReport]:
     for section in image.sections:
         if section.name in _FAT_SECTIONS:
-            found += _fat_binaries(section.name, image.bytes_of(section))
+            yield from _fat_binaries(section.name, image.bytes_of(section))
         elif section.name == _HIP_SECTION:
-            found += _bundles(section.name, image.bytes_of(section))
+            yield from _bundles(section.name, image.bytes_of(section))
         elif section.kind == "SHT_PROGBITS":
-            found += _cubins(section, image.bytes_of(section))
-    return found
+            yield from _cubins(section, image.bytes_of(section))
 
 
 def _places(data: bytes, pattern: bytes) -> Iterator[int]:
     at = data.find(pattern)
-    for _ in range(_MAX_ENTRIES):
-        if at < 0:
-            return
+    while at >= 0:
         yield at
         at = data.find(pattern, at + len(pattern))
 
@@ -72,9 +75,7 @@ def _fat_binaries(place: str, data: bytes) -> Iterator[DeviceCodeReport]:
 
 
 def _entries(place: str, data: bytes, at: int, end: int) -> Iterator[DeviceCodeReport]:
-    for _ in range(_MAX_ENTRIES):
-        if at + _ENTRY_FLAGS + 8 > end:
-            return
+    while at + _ENTRY_FLAGS + 8 <= end:
         kind, _, header, size = _ENTRY.unpack_from(data, at)
         if kind not in _ENTRY_KINDS or header < _ENTRY_FLAGS + 8 or at + header + size > end:
             return
@@ -111,7 +112,7 @@ def _cubins(section: Section, data: bytes) -> Iterator[DeviceCodeReport]:
 
 
 def _bundles(place: str, data: bytes) -> Iterator[DeviceCodeReport]:
-    for start in _places(data, _BUNDLE_MAGIC):
+    for start in itertools.islice(_places(data, _BUNDLE_MAGIC), _MAX_BUNDLES):
         yield from _bundle(place, data, start)
     for start in _places(data, _COMPRESSED_BUNDLE_MAGIC):
         yield DeviceCodeReport("hip", "compressed", len(data) - start, place)
@@ -124,7 +125,7 @@ def _bundle(place: str, data: bytes, start: int) -> Iterator[DeviceCodeReport]:
         return
     (count,) = struct.unpack_from("<Q", data, at)
     at += 8
-    for _ in range(min(count, _MAX_ENTRIES)):
+    for _ in range(min(count, _MAX_TARGETS)):
         if at + _BUNDLE_ENTRY.size > len(data):
             return
         _, size, length = _BUNDLE_ENTRY.unpack_from(data, at)

@@ -23,8 +23,8 @@ _MAX_TEXT = 1 << 20  # bytes of one documentation text
 _MAX_NAME = 1 << 16
 _MAX_SYMBOLS = 1_000_000
 _MAX_VERSION_NEEDS = 10_000
-# Linkers let a name be the end of another; names that overlap more than this many times in the mean
-# are an attempt to take time.
+# Linkers let texts share their ends; texts that overlap more than this many times in the mean are
+# an attempt to take time.
 _MAX_OVERLAP = 16
 
 _WITHOUT_BYTES = ("SHT_NULL", "SHT_NOBITS")
@@ -132,6 +132,7 @@ class Image:
             (section for section in self.sections if section.address),
             key=lambda section: section.address,
         )
+        self._text_budget = _MAX_OVERLAP * len(data)
         self._addresses = [section.address for section in self._by_address]
 
     def error(self, offset: int, problem: str) -> LibraryFileError:
@@ -305,12 +306,16 @@ class Image:
         return section if address < section.address + section.size else None
 
     def text_at(self, address: int) -> str | None:
-        """Return the NUL-terminated UTF-8 text at an address; None when there is none."""
+        """Return the NUL-terminated UTF-8 text at an address; None when there is none.
+
+        None as well when the texts asked for overlap too much.
+        """
         start = self.offset_of(address)
         if start is None:
             return None
         end = self.data.find(b"\0", start, start + min(self.bytes_left_at(address), _MAX_TEXT))
-        if end < 0:
+        self._text_budget -= max(0, end - start)
+        if end < 0 or self._text_budget < 0:
             return None
         try:
             return self.data[start:end].decode("utf-8")
