@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <sys/auxv.h>
 #include <unwind.h>
 
 #include <algorithm>
@@ -50,7 +49,10 @@ int FindLoader(dl_phdr_info* library, size_t /*size*/, void* data) {
 // every stack begins.
 AddressRange FindLoaderRange() {
   AddressRange loader;
-  loader.begin = getauxval(AT_BASE);
+  // By name: linking to it would add the loader to the libraries that are needed.
+  auto* debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
+  if (debug == nullptr) return {};
+  loader.begin = debug->r_ldbase;
   const void* libc = StartOfLibraryAt(reinterpret_cast<const void*>(&std::fopen));
   if (loader.begin == 0 || reinterpret_cast<uintptr_t>(libc) == loader.begin) return {};
   dl_iterate_phdr(&FindLoader, &loader);

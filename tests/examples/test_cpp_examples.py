@@ -10,6 +10,7 @@ import pytest
 
 NAMES = (
     "custom_module",
+    "inspect",
     "kernel_library",
     "python_packaging",
     "quickstart_cpp",
@@ -28,6 +29,9 @@ needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compi
 def test_commands_of_the_readme(example, run, readme_blocks, name):
     if name == "python_packaging" and importlib.util.find_spec("scikit_build_core") is None:
         pytest.skip("no scikit-build-core")
+    if name == "inspect":
+        pytest.importorskip("elftools", reason="pyelftools is not installed")
+        pytest.importorskip("rich", reason="rich is not installed")
     (commands,) = readme_blocks(name, "sh")
     (shown,) = readme_blocks(name, "")
     if not HAS_TORCH:

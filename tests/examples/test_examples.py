@@ -25,6 +25,7 @@ CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
 CPP_NAMES = (
     "custom_module",
+    "inspect",
     "kernel_library",
     "python_packaging",
     "quickstart_cpp",

@@ -12,7 +12,7 @@ command `tvm-ffi inspect` prints what these functions return.
 
 from ._compare import Change, LibraryDifference, compare_libraries
 from ._elf import LibraryFileError
-from ._read import inspect_library
+from ._read import inspect_library, version_key
 from ._report import (
     DeviceCodeReport,
     EraReport,
@@ -34,4 +34,5 @@ __all__ = [
     "SymbolReport",
     "compare_libraries",
     "inspect_library",
+    "version_key",
 ]

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from .. import libinfo
 from .._library_binary import LIBRARY_KIND, SYMBOL, decode
 from ._device_code import device_code
-from ._elf import Image, LibraryFileError, Symbol, open_image
+from ._elf import Image, Symbol, open_image
 from ._eras import era_of, introduced_in, is_abi_symbol, readable_name
 from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
 from ._signatures import declared_level, exported_texts, parsed_metadata, signature_of
@@ -226,8 +226,11 @@ def _floors(versions: list[str]) -> dict[str, str]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Return something to order versions by."""
+    """Return something to order versions by: ``2.9`` comes before ``2.34``.
+
+    Parameters
+    ----------
+    version : str
+        Numbers with dots between them, as in `LibraryReport.floors`.
+    """
     return tuple(int(part) for part in version.split("."))
-
-
-__all__ = ["LibraryFileError", "inspect_library"]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decide whether a library may replace the released one:  ``python gate.py RELEASED CANDIDATE``.
+
+Nothing is loaded, so the libraries may be for any machine.  Exit status 1 when a rule is broken.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from tvm_ffi.inspection import LibraryReport, compare_libraries, inspect_library, version_key
+
+# What the machines of our users have.
+NEWEST_VERSIONS = {"GLIBC": "2.34", "GLIBCXX": "3.4.30"}
+
+
+def broken_rules(released: LibraryReport, candidate: LibraryReport) -> Iterator[str]:
+    """Say in what the candidate falls short."""
+    yield from candidate.problems
+    difference = compare_libraries(released, candidate)
+    for name in difference.functions_removed:
+        yield f"{name} is gone"
+    for change in difference.functions_changed:
+        yield f"{change.name}{change.before} became {change.name}{change.after}"
+    for function in candidate.functions:
+        if function.name in difference.functions_added and function.doc is None:
+            yield f"{function.name} is new and has no documentation"
+    for code in difference.device_code_removed:
+        yield f"no {code} any more"
+    for family, newest in NEWEST_VERSIONS.items():
+        needed = candidate.floors.get(family, "0")
+        if version_key(needed) > version_key(newest):
+            yield f"needs {family} {needed}, and users have {newest}"
+
+
+if __name__ == "__main__":
+    released, candidate = map(inspect_library, sys.argv[1:])
+    rules = list(broken_rules(released, candidate))
+    for rule in rules:
+        print(f"{candidate.path}: {rule}")
+    if rules:
+        raise SystemExit(1)
+    print(f"{candidate.path}: fine")
