@@ -183,8 +183,9 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
   std::string_view name = View(info.name), key = View(entry.info.type_key);
   for (size_t i = 0; i < entry.fields.size(); ++i) {
     if (View(entry.fields.data()[i].name) == name) {
+      const void* registrant = entry.registrant;
       lock.unlock();
-      return PassOverOrRaise(entry.registrant, "field", Concat(key, ".", name), "InternalError",
+      return PassOverOrRaise(registrant, "field", Concat(key, ".", name), "InternalError",
                              Concat("type `", key, "` already has a field `", name, "`"));
     }
   }
@@ -240,9 +241,10 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
   std::unique_lock<std::mutex> lock(mutex_);
   Entry& entry = RegisteredEntry(index, "metadata");
   if (entry.info.metadata != nullptr) {
+    const void* first = entry.registrant;
     lock.unlock();
     std::string_view key = View(entry.info.type_key);
-    PassOverOrRaise(entry.registrant, "type", key, "RuntimeError",
+    PassOverOrRaise(first, "type", key, "RuntimeError",
                     Concat("type `", key, "` already has metadata"));
     entry.passed_over.store(LibraryBeingInitialised(), std::memory_order_release);
     return;
@@ -271,9 +273,10 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
   auto position = static_cast<size_t>(index);
   if (position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone) {
     const Entry* entry = FindEntry(index);
+    const void* registrant = entry == nullptr ? nullptr : entry->registrant;
     lock.unlock();
-    return PassOverOrRaise(entry == nullptr ? nullptr : entry->registrant, "type attribute",
-                           Concat(KeyOf(index), ".", name), "RuntimeError",
+    return PassOverOrRaise(registrant, "type attribute", Concat(KeyOf(index), ".", name),
+                           "RuntimeError",
                            Concat("TypeAttr `", name, "` is already registered for type index ",
                                   index, " (`", KeyOf(index), "`)"));
   }

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tvm_ffi.inspection import inspect_library
+
 from .libraries import compiler
 from .rows import right, row
 from .symbols import dynamic_symbols, symbols_asked_for
@@ -79,6 +81,45 @@ def test_published_library_loads(client, published):
     """All symbols are bound at once, and everything that it registers finds its place."""
     requirements, path = published
     assert run_python("-c", LOAD, client(*requirements) / path) == "loaded\n"
+
+
+# What dates a library: it needs Stringify as 0.1.12 had it last, and ReprPrint, new in 0.1.11.
+ERAS = {"libtvm_compiler.so": ("0.1.11", "0.1.12"), "libtvm_runtime.so": (None, "0.1.12")}
+
+
+@pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
+def test_inspection_of_a_published_library(client, published):
+    pytest.importorskip("elftools", reason="pyelftools is not installed")
+    requirements, path = published
+    report = inspect_library(client(*requirements) / path)
+    assert report.problems == ()
+    assert {symbol.name for symbol in report.symbols} == symbols_asked_for(Path(report.path))
+    if Path(path).name in ERAS:
+        assert (report.era.at_least, report.era.at_most) == ERAS[Path(path).name]
+
+
+LOAD_TWICE = """
+import sys, tvm_ffi
+for path in sys.argv[1:]:
+    tvm_ffi.load_module(path)
+print("loaded")
+"""
+
+
+def test_two_releases_of_xgrammar_in_one_process(client):
+    """The second registers its types again: a warning, and the first registration stays."""
+    first, second = (
+        client(f"xgrammar=={release}") / "xgrammar/libxgrammar_bindings.so"
+        for release in ("0.2.7", "0.2.8")
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_TWICE, first, second],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "loaded\n")
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"warning: {second} registers the type `xgrammar.")
+    assert f"already registered by {first};" in done.stderr
 
 
 # ---- xgrammar -----------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from .._version import __version__
 
 __all__ = ["main"]
 
-# Each module has `add_arguments(parser)`, `run(options) -> status`, and the line of help as
-# the first line of its docstring.
+# Each has a module of this name, with an underscore in front: `add_arguments(parser)`,
+# `run(options) -> status`, and a docstring whose first line is the line of help.
 _COMMANDS = ("inspect",)
 
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--version", action="version", version=f"tvm-ffi {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in _COMMANDS:
-        module = importlib.import_module(f".{name}", __name__)
+        module = importlib.import_module(f"._{name}", __name__)
         summary, _, description = (module.__doc__ or "").partition("\n")
         command = commands.add_parser(
             name,
