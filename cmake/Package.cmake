@@ -13,9 +13,10 @@ set(TVM_FFI_CMAKEDIR share/cmake/tvm_ffi)
 set_target_properties(tvm_ffi_header PROPERTIES EXPORT_NAME header)
 set_target_properties(tvm_ffi_shared PROPERTIES EXPORT_NAME shared)
 set_target_properties(tvm_ffi_static PROPERTIES EXPORT_NAME static)
+set_target_properties(tvm_ffi_minimal PROPERTIES EXPORT_NAME minimal)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION include)
-install(TARGETS tvm_ffi_header tvm_ffi_shared tvm_ffi_static EXPORT tvm_ffi_targets
+install(TARGETS tvm_ffi_header tvm_ffi_shared tvm_ffi_minimal tvm_ffi_static EXPORT tvm_ffi_targets
   LIBRARY DESTINATION ${TVM_FFI_LIBDIR}
   ARCHIVE DESTINATION ${TVM_FFI_LIBDIR})
 
@@ -28,8 +29,11 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tvm_ffi-config.cmake.i
   ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake INSTALL_DESTINATION ${TVM_FFI_CMAKEDIR})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
+configure_file(${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_functions.cmake
+  ${PROJECT_BINARY_DIR}/tvm_ffi_functions.cmake COPYONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tvm_ffi-config.cmake
-  ${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake DESTINATION ${TVM_FFI_CMAKEDIR})
+  ${PROJECT_BINARY_DIR}/tvm_ffi-config-version.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/tvm_ffi_functions.cmake DESTINATION ${TVM_FFI_CMAKEDIR})
 install(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi:: DESTINATION ${TVM_FFI_CMAKEDIR})
 
 # The build directory is a package, too; tvm_ffi.libinfo relies on it in a source tree.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static (archive).
+# Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static and
+# tvm_ffi_minimal (libtvm_ffi_static.a).
 file(GLOB TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
 
@@ -33,9 +34,16 @@ set_property(TARGET tvm_ffi_shared PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/c
 target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
   PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
-add_library(tvm_ffi_static STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
-set_target_properties(tvm_ffi_static PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-target_link_libraries(tvm_ffi_static PUBLIC tvm_ffi_header Threads::Threads ${CMAKE_DL_LIBS})
+# One archive, two ways to use it.  A program takes out of it what it needs; what opens shared
+# libraries is needed by nothing, so `minimal` leaves it out and `static` asks for it.
+add_library(tvm_ffi_minimal STATIC $<TARGET_OBJECTS:tvm_ffi_objects>)
+set_target_properties(tvm_ffi_minimal PROPERTIES OUTPUT_NAME tvm_ffi_static
+  ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+target_link_libraries(tvm_ffi_minimal PUBLIC tvm_ffi_header Threads::Threads ${CMAKE_DL_LIBS})
+
+add_library(tvm_ffi_static INTERFACE)
+target_link_libraries(tvm_ffi_static INTERFACE tvm_ffi_minimal)
+target_link_options(tvm_ffi_static INTERFACE LINKER:-u,tvm_ffi_dynamic_loading)
 
 if(TVM_FFI_SANITIZERS)
   foreach(target tvm_ffi_objects tvm_ffi_shared)
@@ -49,4 +57,5 @@ endif()
 
 add_library(tvm_ffi::header ALIAS tvm_ffi_header)
 add_library(tvm_ffi::shared ALIAS tvm_ffi_shared)
+add_library(tvm_ffi::minimal ALIAS tvm_ffi_minimal)
 add_library(tvm_ffi::static ALIAS tvm_ffi_static)

@@ -88,7 +88,6 @@ void RegisterModuleFunctions() {
   namespace refl = ffi::reflection;
   refl::GlobalDef()
       .def("ffi.ModuleLoadFromFile", &Module::LoadFromFile)
-      .def("ffi.Module.load_from_file.so", &LoadSharedLibrary)
       .def_packed("ffi.SystemLib", &SystemLib)
       .def_method("ffi.ModuleGetFunction",
                   refl::overload_cast<const String&, bool>(&ModuleObj::GetFunction))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration.h"
 
+// Null in a program that is linked with the archive and did not ask for it.
+#pragma weak tvm_ffi_dynamic_loading
+
 using namespace tvm::ffi::extra;
 
 void tvm::ffi::runtime::RegisterExtra() {
@@ -34,4 +37,5 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterSequenceFunctions();
   RegisterStructuralEqual();
   RegisterStructuralHash();
+  if (tvm_ffi_dynamic_loading != nullptr) tvm_ffi_dynamic_loading();
 }

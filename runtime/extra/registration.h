@@ -38,6 +38,10 @@ void RegisterVisitErrorContext();
 
 }  // namespace tvm::ffi::extra
 
+// Registers what opens shared libraries, see dynamic_loading.cc.  Its name is one that can be given
+// to a linker.  Visible, because null is then an address that compilers count with.
+extern "C" __attribute__((visibility("default"))) void tvm_ffi_dynamic_loading();
+
 // What runtime/core calls as the library is loaded; declared there as well, in builtin.h.
 namespace tvm::ffi::runtime {
 void RegisterExtra();

@@ -24,6 +24,17 @@ def _library_folder() -> str:
     return str(Path(libinfo.find_libtvm_ffi()).parent)
 
 
+def _minimal_libraries() -> str:
+    archive = Path(libinfo.find_libtvm_ffi()).with_name("libtvm_ffi_static.a")
+    if not archive.is_file():
+        raise RuntimeError(f"Cannot find {archive}")
+    return f"{archive} -lstdc++ -lm -lpthread -ldl"  # a C compiler links no C++ library itself
+
+
+def _static_libraries() -> str:
+    return f"-Wl,-u,tvm_ffi_dynamic_loading {_minimal_libraries()}"
+
+
 # ORDER of the output: option, what it prints, how to find that.
 _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("includedir", "folder of the C and C++ headers", libinfo.find_include_path),
@@ -37,6 +48,8 @@ _OPTIONS: tuple[tuple[str, str, Callable[[], str]], ...] = (
     ("cflags", "flags for a C compiler", _include_flags),
     ("libs", "libraries for a linker", lambda: "-ltvm_ffi"),
     ("ldflags", "flags for a linker", lambda: f"-L{_library_folder()}"),
+    ("staticlibs", "the runtime as an archive, and what that needs", _static_libraries),
+    ("minimallibs", "the same without what opens shared libraries", _minimal_libraries),
 )
 
 

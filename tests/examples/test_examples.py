@@ -24,6 +24,7 @@ NAMES = ("abi_overview", "export_library", "quickstart", "stable_c_abi")
 CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
 CPP_NAMES = (
+    "aot_program",
     "custom_module",
     "inspect",
     "kernel_library",
@@ -109,7 +110,7 @@ README_OUTPUTS = {
 
 def test_every_example_is_tested():
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {*NAMES, *CUDA_NAMES, *CPP_NAMES}
+    assert folders == {*NAMES, *CUDA_NAMES, *CPP_NAMES, *OTHER_NAMES}
     assert set(NAMES) == set(README_OUTPUTS)
 
 

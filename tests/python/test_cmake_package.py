@@ -24,7 +24,7 @@ PROJECT = """
 cmake_minimum_required(VERSION 3.18)
 project(consumer LANGUAGES {language})
 find_package(tvm_ffi {version} CONFIG REQUIRED)
-foreach(kind shared static)
+foreach(kind shared static minimal)
   add_executable(with_${{kind}} main.{suffix})
   target_link_libraries(with_${{kind}} PRIVATE tvm_ffi::${{kind}})
 endforeach()
@@ -45,6 +45,7 @@ int main(void) {
 """
 
 ABI_LEVEL = "0.1.16"
+PROGRAMS = ("with_shared", "with_static", "with_minimal", "configured")
 
 
 def run(*command: str | Path) -> str:
@@ -81,13 +82,13 @@ def build_and_run(project: Path, root: str | Path) -> list[str]:
     build = project / "build"
     cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={root}")
     cmake("--build", build)
-    return [run(build / name) for name in ("with_shared", "with_static", "configured")]
+    return [run(build / name) for name in PROGRAMS]
 
 
 @pytest.mark.parametrize("language", ["C", "CXX"])
 def test_the_installed_python_package_is_found(tmp_path, language):
     project = write_project(tmp_path / "consumer", language)
-    assert build_and_run(project, libinfo.find_cmake_path()) == [ABI_LEVEL] * 3
+    assert build_and_run(project, libinfo.find_cmake_path()) == [ABI_LEVEL] * len(PROGRAMS)
 
 
 def test_a_newer_version_is_refused(tmp_path):
@@ -102,13 +103,13 @@ def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
     cmake("--build", build, "--parallel", str(os.cpu_count() or 1))
 
     in_build_folder = write_project(tmp_path / "in_build_folder", "C")
-    assert build_and_run(in_build_folder, build) == [ABI_LEVEL] * 3
+    assert build_and_run(in_build_folder, build) == [ABI_LEVEL] * len(PROGRAMS)
 
     cmake("--install", build, "--prefix", installed)
     shutil.rmtree(build)
     installed.rename(moved)
     consumer = write_project(tmp_path / "consumer", "C")
-    assert build_and_run(consumer, moved) == [ABI_LEVEL] * 3
+    assert build_and_run(consumer, moved) == [ABI_LEVEL] * len(PROGRAMS)
     written = "".join(path.read_text("utf-8") for path in moved.rglob("*.cmake"))
     assert str(tmp_path) not in written
 

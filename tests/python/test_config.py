@@ -27,6 +27,8 @@ OPTIONS = (
     "--cflags",
     "--libs",
     "--ldflags",
+    "--staticlibs",
+    "--minimallibs",
 )
 SCRIPT = [str(Path(sysconfig.get_path("scripts")) / "tvm-ffi-config")]
 MODULE = [sys.executable, "-m", "tvm_ffi.config"]
@@ -96,6 +98,13 @@ def test_a_program_compiles_with_the_flags(tmp_path, variable, default, language
     compiled = run(*command, run_path, "-o", str(program))
     assert compiled.returncode == 0, compiled.stderr
     assert run(str(program)).returncode == 0
+
+
+def test_the_runtime_as_an_archive():
+    """What links libtvm_ffi_static.a into a program; tests/examples/test_aot_program.py does it."""
+    whole, minimal = ask("--staticlibs", "--minimallibs")
+    assert minimal == f"{ask('--libdir')[0]}/libtvm_ffi_static.a -lstdc++ -lm -lpthread -ldl"
+    assert whole == f"-Wl,-u,tvm_ffi_dynamic_loading {minimal}"
 
 
 def test_no_option_prints_help():

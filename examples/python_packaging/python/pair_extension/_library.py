@@ -5,6 +5,6 @@ from pathlib import Path
 
 import tvm_ffi
 
-LIBRARY = tvm_ffi.load_module(Path(__file__).parent / "libpair_extension.so")
+LIBRARY = tvm_ffi.load_module(Path(__file__).parent / "pair_extension.so")
 
 mirror = tvm_ffi.get_global_func("pair_extension.mirror")

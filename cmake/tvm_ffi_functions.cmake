@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions for projects that build on tvm_ffi; find_package(tvm_ffi) includes this file.
+
+# tvm_ffi_configure_target(TARGET [LINK_SHARED ON|OFF] [LINK_HEADER ON|OFF])
+#
+# Compile and link TARGET against the runtime.  With LINK_SHARED OFF its symbols are left to who
+# loads TARGET: Python has the runtime loaded already.
+function(tvm_ffi_configure_target target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LINK_SHARED;LINK_HEADER;DEBUG_SYMBOL;MSVC_FLAGS" "")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(WARNING "tvm_ffi_configure_target: no effect have: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  foreach(kind HEADER SHARED)
+    if(NOT DEFINED arg_LINK_${kind} OR arg_LINK_${kind})
+      string(TOLOWER ${kind} library)
+      target_link_libraries(${target} PRIVATE tvm_ffi::${library})
+    endif()
+  endforeach()
+endfunction()
+
+# tvm_ffi_install(TARGET [DESTINATION DIR])
+#
+# Install the library TARGET into DIR below the prefix, which is the package in a wheel.
+function(tvm_ffi_install target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "DESTINATION" "")
+  if(NOT arg_DESTINATION)
+    set(arg_DESTINATION .)
+  endif()
+  install(TARGETS ${target}
+    LIBRARY DESTINATION ${arg_DESTINATION}
+    RUNTIME DESTINATION ${arg_DESTINATION}
+    ARCHIVE DESTINATION ${arg_DESTINATION})
+endfunction()
+
+# tvm_ffi_add_kernels(TARGET SOURCE... [LINK_SHARED ON|OFF])
+#
+# Add a library for tvm_ffi.load_module(): its file is TARGET.so.  It links nothing, so that it can
+# be loaded by whatever has the runtime; programs that load it without need LINK_SHARED ON.
+function(tvm_ffi_add_kernels target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LINK_SHARED" "")
+  if(NOT DEFINED arg_LINK_SHARED)
+    set(arg_LINK_SHARED OFF)
+  endif()
+  add_library(${target} MODULE ${arg_UNPARSED_ARGUMENTS})
+  tvm_ffi_configure_target(${target} LINK_SHARED ${arg_LINK_SHARED})
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".so" CXX_EXTENSIONS OFF)
+endfunction()
+
+# The suffix of a generated source in a language that the project has enabled.
+function(tvm_ffi_generated_suffix_ variable)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(C IN_LIST languages)
+    set(${variable} c PARENT_SCOPE)
+  else()
+    set(${variable} cc PARENT_SCOPE)
+  endif()
+endfunction()
+
+# tvm_ffi_embed_bin_into(TARGET SYMBOL NAME BIN FILE)
+#
+# Put the bytes of FILE, a cubin or a fatbin, where TVM_FFI_EMBED_CUBIN(NAME) in the sources of
+# TARGET finds them.  FILE may be made by another rule of the same directory.
+function(tvm_ffi_embed_bin_into target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYMBOL;BIN" "")
+  if(NOT arg_SYMBOL MATCHES "^[A-Za-z0-9_]+$" OR NOT arg_BIN)
+    message(FATAL_ERROR "tvm_ffi_embed_bin_into(TARGET SYMBOL NAME BIN FILE): SYMBOL consists of "
+      "letters, digits and underscores, got `${arg_SYMBOL}`; BIN is a file, got `${arg_BIN}`")
+  endif()
+  get_filename_component(file ${arg_BIN} ABSOLUTE)
+  tvm_ffi_generated_suffix_(suffix)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/tvm_ffi_embedded/${target}_${arg_SYMBOL}.${suffix})
+  set(symbol __tvm_ffi__cubin_${arg_SYMBOL})
+  set(text "/* Generated: the bytes of a file as read-only data. */\n__asm__(\n")
+  foreach(line ".section .rodata" ".balign 64" ".globl ${symbol}" ".hidden ${symbol}" "${symbol}:"
+      ".incbin \\\"${file}\\\"" ".globl ${symbol}_end" ".hidden ${symbol}_end" "${symbol}_end:"
+      ".text")
+    string(APPEND text "    \"${line}\\n\"\n")
+  endforeach()
+  file(GENERATE OUTPUT ${source} CONTENT "${text});\n")
+  set_source_files_properties(${source} PROPERTIES GENERATED ON OBJECT_DEPENDS ${file})
+  target_sources(${target} PRIVATE ${source})
+endfunction()
+
+# tvm_ffi_add_system_library(TARGET [PREFIX PREFIX] FUNCTIONS NAME...)
+#
+# Register the symbols __tvm_ffi_<PREFIX><NAME>, which are linked into TARGET, before main: the
+# functions are then found by NAME in tvm_ffi.system_lib(PREFIX), `ffi.SystemLib` in C.
+function(tvm_ffi_add_system_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PREFIX" "FUNCTIONS")
+  if(NOT arg_FUNCTIONS OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "tvm_ffi_add_system_library(TARGET [PREFIX PREFIX] FUNCTIONS NAME...), "
+      "got: ${ARGN}")
+  endif()
+  set(declarations "")
+  set(calls "")
+  foreach(name IN LISTS arg_FUNCTIONS)
+    set(symbol __tvm_ffi_${arg_PREFIX}${name})
+    string(APPEND declarations
+      "int ${symbol}(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);\n")
+    string(APPEND calls
+      "  TVMFFIEnvModRegisterSystemLibSymbol(\"${symbol}\", (void*)(uintptr_t)&${symbol});\n")
+  endforeach()
+  tvm_ffi_generated_suffix_(suffix)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/tvm_ffi_system_library/${target}_${arg_PREFIX}.${suffix})
+  file(GENERATE OUTPUT ${source} CONTENT "/* Generated: registers functions before main. */
+#include <stdint.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+#ifdef __cplusplus
+extern \"C\" {
+#endif
+${declarations}#ifdef __cplusplus
+}
+#endif
+
+__attribute__((constructor)) static void register_symbols(void) {
+${calls}}
+")
+  set_source_files_properties(${source} PROPERTIES GENERATED ON)
+  target_sources(${target} PRIVATE ${source})
+  target_link_libraries(${target} PRIVATE tvm_ffi::header)
+endfunction()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program that contains its kernels and the runtime: what is in it, and what is not."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+NAME = "aot_program"
+EXPECTED = (Path(__file__).parent / "expected" / f"{NAME}.txt").read_text(encoding="utf-8")
+# What a C++ program needs in any case; dlopen and its kin would be undefined symbols of it.
+SYSTEM_LIBRARIES = {"libc.so.6", "libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0"}
+SYSTEM_LIBRARIES |= {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"}
+LOADING = {"dlopen", "dlmopen", "dlsym", "dlvsym"}
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
+]
+
+
+@pytest.fixture
+def build(example, run):
+    """Return a function that builds the example with an option of tvm-ffi-config."""
+
+    def build(option: str, *flags: str) -> Path:
+        folder = example(NAME)
+        options = run("tvm-ffi-config", "--cflags", option, cwd=folder).split()
+        command = ["cc", "-std=c11", *flags, "main.c", "kernels.c", *options, "-o", NAME]
+        run(*command, cwd=folder)
+        return folder / NAME
+
+    return build
+
+
+def needed_libraries(run, program: Path) -> set[str]:
+    text = run("readelf", "--dynamic", "--wide", program, cwd=program.parent)
+    return set(re.findall(r"\(NEEDED\)[^\[]*\[([^\]]*)\]", text))
+
+
+def undefined_symbols(run, program: Path) -> set[str]:
+    text = run("readelf", "--dyn-syms", "--wide", program, cwd=program.parent)
+    return set(re.findall(r" UND (\w+)", text))
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_commands_of_the_readme(example, run, readme_blocks, index):
+    block = readme_blocks(NAME, "sh")[index]
+    if "cmake" in block and run("sh", "-c", "command -v cmake || true", cwd=Path()) == "":
+        pytest.skip("no cmake")
+    output = run("sh", "-euc", block, cwd=example(NAME))
+    assert output.endswith(EXPECTED)
+    assert readme_blocks(NAME, "") == [EXPECTED]
+    assert len(readme_blocks(NAME, "sh")) == 2
+
+
+def test_the_program_opens_no_library_and_has_no_python(build, run):
+    program = build("--minimallibs")
+    assert needed_libraries(run, program) <= SYSTEM_LIBRARIES
+    assert not undefined_symbols(run, program) & LOADING
+    assert not any(name.startswith(("Py", "_Py")) for name in undefined_symbols(run, program))
+    assert run(program, cwd=program.parent) == EXPECTED
+
+
+def test_the_whole_runtime_opens_libraries(build, run):
+    """The difference between the two lists of flags; without it the test above shows nothing."""
+    program = build("--staticlibs")
+    assert needed_libraries(run, program) <= SYSTEM_LIBRARIES
+    assert undefined_symbols(run, program) & LOADING == {"dlopen", "dlsym"}
+    assert run(program, cwd=program.parent) == EXPECTED
+
+
+def test_a_static_program_needs_nothing(build, run):
+    """Not even a dynamic loader; the C library would warn if the program could open libraries."""
+    try:
+        program = build("--minimallibs", "-static", "-Wl,--fatal-warnings")
+    except AssertionError as error:
+        if "cannot find -lc" in str(error) or "cannot find -lstdc++" in str(error):
+            pytest.skip("the standard libraries are not installed as archives")
+        raise
+    assert "INTERP" not in run("readelf", "--segments", "--wide", program, cwd=program.parent)
+    assert needed_libraries(run, program) == set()
+    assert run(program, cwd=program.parent) == EXPECTED

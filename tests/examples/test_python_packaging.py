@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packaged extension: a wheel, installed where nothing else is."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+import importlib.util
+import re
+import shutil
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+
+import pytest
+
+NAME = "python_packaging"
+
+# Both wheels come from this interpreter, so the environment needs no NumPy.
+USE = """
+import pair_extension, sys, tvm_ffi
+pair = pair_extension.IntPair(3, 4)
+print(pair, pair.sum(), pair_extension.mirror(pair))
+folders = {module.__file__.startswith(sys.prefix) for module in (pair_extension, tvm_ffi)}
+print(folders, "numpy" in sys.modules)
+"""
+USED = "IntPair(3, 4, name='pair') 7 IntPair(4, 3, name='pair')\n{True} False\n"
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
+    ),
+]
+
+
+def installed_as_wheel(folder: Path) -> Path:
+    """Make a wheel of the installed pytvmffi; it says the same as the one it was installed from."""
+    distribution = importlib.metadata.distribution("pytvmffi")
+    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    wheel = folder / f"pytvmffi-{distribution.version}-{tag}-{tag}-{platform}.whl"
+    package = Path(importlib.util.find_spec("tvm_ffi").origin).parent
+    info = next(package.parent.glob("pytvmffi-*.dist-info"))
+    record = []
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path in sorted([*package.rglob("*"), *info.rglob("*")]):
+            name = path.relative_to(package.parent).as_posix()
+            if path.is_dir() or path.suffix == ".pyc" or path.name == "RECORD":
+                continue
+            content = path.read_bytes()
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
+            record.append(f"{name},sha256={digest.decode()},{len(content)}\n")
+            archive.write(path, name)
+        record.append(f"{info.name}/RECORD,,\n")
+        archive.writestr(f"{info.name}/RECORD", "".join(record))
+    return wheel
+
+
+def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp_path):
+    folder = example(NAME)
+    (commands,) = readme_blocks(NAME, "sh")
+    (shown,) = readme_blocks(NAME, "")
+    output = run("sh", "-euc", commands, cwd=folder, timeout_s=300)
+    assert output.endswith(shown)  # what pip prints comes first
+
+    (wheel,) = (folder / "build" / "dist").glob("*.whl")
+    assert re.fullmatch(r"pair_extension-0\.1\.0-py3-none-linux_\w+\.whl", wheel.name)
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {name for name in names if name.startswith("pair_extension/")} == {
+        f"pair_extension/{name}" for name in ("__init__.py", "_library.py", "pair.py")
+    } | {"pair_extension/pair_extension.so"}
+
+    installed_as_wheel(wheel.parent)
+    environment = tmp_path / "environment"
+    run("python", "-m", "venv", "--without-pip", environment, cwd=tmp_path)
+    python = environment / "bin" / "python"
+    # With its dependency, which the wheel itself asks for, and from these two files alone.
+    options = ["--no-index", "--find-links", wheel.parent, "--disable-pip-version-check"]
+    command = ["python", "-m", "pip", "--python", python, "install", *options, "pair-extension"]
+    output = run(*command, cwd=tmp_path, PYTHONPATH="")
+    assert re.search(r"Successfully installed pair-extension-0\.1\.0 pytvmffi-", output)
+    assert run(python, "-c", USE, cwd=tmp_path, PYTHONPATH="") == USED

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that ``find_package(tvm_ffi)`` brings, used by a project in C."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+CMAKE = shutil.which("cmake", path=SEARCH)
+
+pytestmark = pytest.mark.skipif(CMAKE is None, reason="no cmake")
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES {language})
+find_package(tvm_ffi CONFIG REQUIRED)
+"""
+
+# The image is made by another rule, and its folder has a blank and a letter beyond ASCII.
+KERNELS = """
+set(image "${CMAKE_CURRENT_BINARY_DIR}/an image é.bin")
+add_custom_command(OUTPUT "${image}" COMMAND ${CMAKE_COMMAND} -E copy
+  ${CMAKE_CURRENT_SOURCE_DIR}/image.txt "${image}" DEPENDS image.txt)
+tvm_ffi_add_kernels(kernels kernels.c)
+tvm_ffi_embed_bin_into(kernels SYMBOL image BIN "${image}")
+tvm_ffi_add_kernels(linked kernels.c LINK_SHARED ON)
+tvm_ffi_embed_bin_into(linked SYMBOL image BIN image.txt)
+tvm_ffi_install(kernels DESTINATION package)
+tvm_ffi_install(linked)
+"""
+
+KERNELS_C = """
+#include <tvm/ffi/c_api.h>
+
+extern const char __tvm_ffi__cubin_image[], __tvm_ffi__cubin_image_end[];
+
+int __tvm_ffi_image(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)self, (void)args, (void)num_args;
+  TVMFFIByteArray bytes = {__tvm_ffi__cubin_image, 0};
+  bytes.size = (size_t)(__tvm_ffi__cubin_image_end - __tvm_ffi__cubin_image);
+  return TVMFFIBytesFromByteArray(&bytes, result);
+}
+"""
+
+PROGRAM = """
+add_executable(program main.{suffix})
+tvm_ffi_add_system_library(program PREFIX model_ FUNCTIONS one two)
+tvm_ffi_add_system_library(program FUNCTIONS three)
+target_link_libraries(program PRIVATE tvm_ffi::minimal)
+"""
+
+# Ends with the sum of what the three functions return.
+PROGRAM_C = """
+#include <string.h>
+#include <tvm/ffi/c_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RETURN(name, value)                                                       \\
+  int name(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);                         \\
+  int name(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* out) { \\
+    (void)self, (void)args, (void)num_args;                                       \\
+    out->type_index = kTVMFFIInt;                                                 \\
+    out->v_int64 = value;                                                         \\
+    return 0;                                                                     \\
+  }
+RETURN(__tvm_ffi_model_one, 1)
+RETURN(__tvm_ffi_model_two, 10)
+RETURN(__tvm_ffi_three, 100)
+
+#ifdef __cplusplus
+}
+#endif
+
+static TVMFFIAny call(TVMFFIObjectHandle function, TVMFFIAny* args, int32_t num_args) {
+  TVMFFIAny result;
+  memset(&result, 0, sizeof(result));
+  if (TVMFFIFunctionCall(function, args, num_args, &result) != 0) result.v_int64 = 1000;
+  return result;
+}
+
+static TVMFFIAny call_global(const char* name, TVMFFIAny* args, int32_t num_args) {
+  TVMFFIByteArray text = {name, strlen(name)};
+  TVMFFIObjectHandle function = NULL;
+  TVMFFIFunctionGetGlobal(&text, &function);
+  return call(function, args, num_args);
+}
+
+static int ask(const char* prefix, const char* name) {
+  TVMFFIAny args[3];
+  memset(args, 0, sizeof(args));
+  args[0].type_index = args[1].type_index = kTVMFFIRawStr;
+  args[2].type_index = kTVMFFIBool;
+  args[0].v_c_str = prefix;
+  args[0] = call_global("ffi.SystemLib", args, 1);
+  args[1].v_c_str = name;
+  return (int)call(call_global("ffi.ModuleGetFunction", args, 3).v_obj, NULL, 0).v_int64;
+}
+
+int main(void) { return ask("model_", "one") + ask("model_", "two") + ask("", "three"); }
+"""
+
+
+def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, "PATH": SEARCH, "LC_ALL": "C.UTF-8"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def configure(folder: Path, text: str, language: str = "C") -> tuple[int, str]:
+    folder.mkdir(exist_ok=True)
+    text = PROJECT.format(language=language) + text
+    (folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    assert CMAKE is not None
+    root = f"-Dtvm_ffi_ROOT={libinfo.find_cmake_path()}"
+    done = run(CMAKE, "-S", folder, "-B", folder / "build", root)
+    return done.returncode, done.stdout
+
+
+def build(folder: Path) -> None:
+    assert CMAKE is not None
+    done = run(CMAKE, "--build", folder / "build")
+    assert done.returncode == 0, done.stdout
+
+
+def test_kernels_with_an_embedded_file(tmp_path):
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "kernels.c").write_text(KERNELS_C, encoding="utf-8")
+    (folder / "image.txt").write_bytes(b"\x7fELF and a \0 inside")
+    assert configure(folder, KERNELS)[0] == 0
+    build(folder)
+    module = tvm_ffi.load_module(folder / "build" / "kernels.so")
+    assert module.image() == b"\x7fELF and a \0 inside"
+
+    # A changed image is embedded again.
+    (folder / "image.txt").write_bytes(b"changed")
+    build(folder)
+    assert b"changed" in (folder / "build" / "kernels.so").read_bytes()
+
+    assert CMAKE is not None
+    done = run(CMAKE, "--install", folder / "build", "--prefix", tmp_path / "installed")
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "installed" / "package" / "kernels.so").is_file()
+    linked = tmp_path / "installed" / "linked.so"
+    if shutil.which("readelf") is not None:
+        needed = {
+            library: "libtvm_ffi.so" in run("readelf", "--dynamic", library).stdout
+            for library in (linked, folder / "build" / "kernels.so")
+        }
+        assert list(needed.values()) == [True, False]
+
+
+@pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cc")])
+def test_functions_of_the_system_library(tmp_path, language, suffix):
+    folder = tmp_path / "program"
+    folder.mkdir()
+    (folder / f"main.{suffix}").write_text(PROGRAM_C, encoding="utf-8")
+    assert configure(folder, PROGRAM.format(suffix=suffix), language)[0] == 0
+    build(folder)
+    assert run(folder / "build" / "program").returncode == 111
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("tvm_ffi_embed_bin_into(t SYMBOL a-b BIN x)", "SYMBOL consists of letters, .* got `a-b`"),
+        ("tvm_ffi_embed_bin_into(t SYMBOL ab)", "BIN is a file, got ``"),
+        ("tvm_ffi_add_system_library(t PREFIX p_)", "FUNCTIONS NAME.*got: PREFIX;p_"),
+    ],
+)
+def test_wrong_calls_are_refused(tmp_path, call, message):
+    status, output = configure(tmp_path, f"add_library(t INTERFACE)\n{call}\n")
+    assert status != 0
+    assert re.search(message, " ".join(output.split()))
+
+
+def test_configured_targets_link_what_they_are_told(tmp_path):
+    text = ""
+    for number, options in enumerate(["", "LINK_SHARED OFF", "LINK_HEADER OFF DEBUG_SYMBOL ON"]):
+        text += (
+            f"add_library(t{number} MODULE ${{CMAKE_CURRENT_LIST_FILE}})\n"
+            f"tvm_ffi_configure_target(t{number} {options})\n"
+            f"get_target_property(libraries t{number} LINK_LIBRARIES)\n"
+            f'message(STATUS "t{number}: ${{libraries}}.")\n'
+        )
+    text += "set_target_properties(t0 t1 t2 PROPERTIES LINKER_LANGUAGE C)\n"
+    status, output = configure(tmp_path, text)
+    assert status == 0, output
+    assert re.findall(r"-- (t\d: .*)", output) == [
+        "t0: tvm_ffi::header;tvm_ffi::shared.",
+        "t1: tvm_ffi::header.",
+        "t2: tvm_ffi::shared.",
+    ]
+    assert "Warning" not in output
+    _, output = configure(tmp_path, text + "tvm_ffi_configure_target(t0 STUB_DIR here)\n")
+    assert "no effect have: STUB_DIR;here" in output
