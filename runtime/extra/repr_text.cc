@@ -95,6 +95,8 @@ const char* NameOfDeviceType(int32_t type) {
   }
 }
 
+}  // namespace
+
 void AppendDevice(DLDevice device, std::string* out) {
   auto type = static_cast<int32_t>(device.device_type);
   const char* name = NameOfDeviceType(type);
@@ -102,8 +104,6 @@ void AppendDevice(DLDevice device, std::string* out) {
   *out += ':';
   AppendInt(device.device_id, out);
 }
-
-}  // namespace
 
 void AppendTypeKey(int32_t type_index, std::string* out) {
   const TypeInfo* type = TVMFFIGetTypeInfo(type_index);

@@ -15,6 +15,9 @@ void AppendLeafText(const Any& value, std::string* out);
 // `float32[2, 3]@cpu:0`
 void AppendTensorText(const TensorObj* tensor, std::string* out);
 
+// `cuda:1`
+void AppendDevice(DLDevice device, std::string* out);
+
 void AppendTypeKey(int32_t type_index, std::string* out);
 
 }  // namespace tvm::ffi::extra

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules whose functions launch CUDA kernels: PTX, a cubin or a fatbin, and what they take.
+
+Nothing of CUDA is needed to make a module, to save it or to load it again; its functions need the
+NVIDIA driver.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Union
+
+from .module import Module
+from .registry import get_global_func
+
+__all__ = ["Kernel", "create_module"]
+
+
+class Kernel:
+    """What the function of one kernel takes.
+
+    Parameters
+    ----------
+    parameters : sequence of str
+        One for each parameter of the kernel, in order: a type, or a name and a type as in
+        ``"x: float32*"``.  Types are ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``bool``,
+        ``float32``, ``float64``, and for tensors and pointers ``DTYPE*``, ``DTYPE[]`` (the tensor
+        must be compact) and ``void*`` (any dtype).
+    launch : sequence of str
+        What callers pass behind those, one argument each: ``gridDim``, ``blockDim`` and
+        ``clusterDim`` are an int or up to three, ``gridDim.x`` and so on an int,
+        ``dynamicSharedMemory`` a number of bytes.
+    fixed : mapping of str to int, optional
+        The same words, without the groups of three, with values that callers do not pass.  What is
+        in neither is 1, or 0 bytes.
+    symbol : str, optional
+        Name of the kernel in the image, if it is not that of the function.
+
+    Notes
+    -----
+    The kernel gets the address of a tensor's first element, behind its byte offset.  It learns
+    nothing of the shape and the strides, which are passed as integers where it needs them.
+
+    Examples
+    --------
+    >>> from tvm_ffi import cuda
+    >>> cuda.Kernel(["x: float32*", "n: int32"], ["gridDim"], fixed={"blockDim.x": 256})
+    Kernel(['x: float32*', 'n: int32'], ['gridDim'], fixed={'blockDim.x': 256}, symbol=None)
+    """
+
+    __slots__ = ("fixed", "launch", "parameters", "symbol")
+
+    def __init__(
+        self,
+        parameters: Sequence[str],
+        launch: Sequence[str] = ("gridDim", "blockDim"),
+        *,
+        fixed: Mapping[str, int] | None = None,
+        symbol: str | None = None,
+    ) -> None:
+        for name, words in (("parameters", parameters), ("launch", launch)):
+            if isinstance(words, str):  # a sequence of letters otherwise
+                raise TypeError(f"{name} must be a sequence of str, got the str {words!r}")
+        self.parameters = list(parameters)
+        self.launch = list(launch)
+        self.fixed = dict(fixed or {})
+        self.symbol = symbol
+
+    def __repr__(self) -> str:
+        return (
+            f"Kernel({self.parameters!r}, {self.launch!r}, "
+            f"fixed={self.fixed!r}, symbol={self.symbol!r})"
+        )
+
+
+def create_module(
+    image: Union[bytes, str, os.PathLike[str]],
+    kernels: Mapping[str, Union[Kernel, Sequence[str]]],
+    *,
+    image_format: str = "",
+) -> Module:
+    """Make a module of compiled device code.
+
+    Parameters
+    ----------
+    image : bytes, str or path
+        The contents of a cubin or a fatbin, the text of PTX, or the path of a file with one of
+        them.
+    kernels : mapping of str to Kernel or sequence of str
+        The functions of the module, by name; a sequence is ``Kernel(sequence)``.
+    image_format : str
+        ``"ptx"``, ``"cubin"`` or ``"fatbin"``, or nothing for what the image is.
+
+    Returns
+    -------
+    Module
+        Of kind ``"cuda_driver"``.  It can be saved to bytes, and imported by other modules.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    TypeError
+        If an argument has another type.
+    ValueError
+        If the image is of no such format or ends too early, or a description is wrong.
+
+    Notes
+    -----
+    A device gets the image when a function first runs there: the device of the tensors, or without
+    any that of the current CUDA context.  Functions launch on the current stream of the device, do
+    not wait, and may be called from several threads and while a CUDA graph is captured.
+    """
+    content = _read(image)
+    create = get_global_func("pytvmffi.CUDAModuleCreate")
+    module: Module = create(content, image_format, [_parts(*item) for item in kernels.items()])
+    return module
+
+
+def _read(image: Union[bytes, str, os.PathLike[str]]) -> bytes:
+    if isinstance(image, bytes):
+        return image
+    if isinstance(image, str):
+        return image.encode()
+    if isinstance(image, os.PathLike):
+        with open(image, "rb") as file:  # noqa: PTH123  (pathlib loads slowly)
+            return file.read()
+    raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
+
+
+def _parts(name: str, kernel: Union[Kernel, Sequence[str]]) -> list[object]:
+    """Return a kernel as the native side reads it."""
+    if not isinstance(kernel, Kernel):
+        kernel = Kernel(kernel)
+    symbol = name if kernel.symbol is None else kernel.symbol
+    return [name, symbol, kernel.parameters, kernel.launch, kernel.fixed]

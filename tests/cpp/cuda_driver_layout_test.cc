@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the runtime declares of the CUDA driver, compared with the toolkit's header.
+#include <cuda.h>
+
+#include <cstddef>
+#include <type_traits>
+
+#include "../runtime/check.h"
+#include "extra/cuda_driver.h"
+
+namespace ours = tvm::ffi::extra::cuda;
+
+static_assert(ours::kJitErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER, "");
+static_assert(ours::kJitErrorLogBufferSizeBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, "");
+static_assert(ours::kMaxDynamicSharedSizeBytes == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              "");
+static_assert(ours::kClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "");
+static_assert(ours::kCaptureModeRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED, "");
+
+static_assert(sizeof(ours::LaunchAttribute) == sizeof(CUlaunchAttribute), "");
+static_assert(offsetof(ours::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value), "");
+static_assert(sizeof(ours::LaunchConfig) == sizeof(CUlaunchConfig), "");
+#define SAME_OFFSET(mine, theirs) \
+  static_assert(offsetof(ours::LaunchConfig, mine) == offsetof(CUlaunchConfig, theirs), #mine)
+SAME_OFFSET(grid, gridDimX);
+SAME_OFFSET(block, blockDimX);
+SAME_OFFSET(shared_memory_bytes, sharedMemBytes);
+SAME_OFFSET(stream, hStream);
+SAME_OFFSET(attributes, attrs);
+SAME_OFFSET(num_attributes, numAttrs);
+static_assert(sizeof(CUdevice) == sizeof(ours::Device) && sizeof(CUresult) == sizeof(ours::Result),
+              "");
+
+TEST(FunctionsHaveTheSameNumberAndSizesOfParameters) {
+  // Pointers to handles differ in type only, so arities and value types are what can be compared.
+  CHECK((std::is_same_v<decltype(&cuInit), CUresult (*)(unsigned)>));
+  CHECK((std::is_same_v<decltype(&cuCtxGetDevice), CUresult (*)(CUdevice*)>));
+  CHECK((std::is_same_v<decltype(&cuModuleLoadDataEx),
+                        CUresult (*)(CUmodule*, const void*, unsigned, CUjit_option*, void**)>));
+  CHECK((std::is_same_v<decltype(&cuFuncSetAttribute),
+                        CUresult (*)(CUfunction, CUfunction_attribute, int)>));
+  CHECK((std::is_same_v<decltype(&cuLaunchKernel),
+                        CUresult (*)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                     unsigned, unsigned, CUstream, void**, void**)>));
+  CHECK((std::is_same_v<decltype(&cuLaunchKernelEx),
+                        CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**)>));
+  CHECK((std::is_same_v<decltype(&cuThreadExchangeStreamCaptureMode),
+                        CUresult (*)(CUstreamCaptureMode*)>));
+}
