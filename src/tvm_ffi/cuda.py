@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Union
 
 from .module import Module
 from .registry import get_global_func
@@ -75,8 +74,8 @@ class Kernel:
 
 
 def create_module(
-    image: Union[bytes, str, os.PathLike[str]],
-    kernels: Mapping[str, Union[Kernel, Sequence[str]]],
+    image: bytes | str | os.PathLike[str],
+    kernels: Mapping[str, Kernel | Sequence[str]],
     *,
     image_format: str = "",
 ) -> Module:
@@ -118,7 +117,7 @@ def create_module(
     return module
 
 
-def _read(image: Union[bytes, str, os.PathLike[str]]) -> bytes:
+def _read(image: bytes | str | os.PathLike[str]) -> bytes:
     if isinstance(image, bytes):
         return image
     if isinstance(image, str):
@@ -129,7 +128,7 @@ def _read(image: Union[bytes, str, os.PathLike[str]]) -> bytes:
     raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
 
 
-def _parts(name: str, kernel: Union[Kernel, Sequence[str]]) -> list[object]:
+def _parts(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
     """Return a kernel as the native side reads it."""
     if not isinstance(kernel, Kernel):
         kernel = Kernel(kernel)

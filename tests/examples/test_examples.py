@@ -26,6 +26,7 @@ CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 CPP_NAMES = (
     "aot_program",
     "custom_module",
+    "driver_module",
     "inspect",
     "kernel_library",
     "python_packaging",

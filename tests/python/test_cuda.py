@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tvm_ffi.cuda`: modules without a driver, over a stand-in, and on a GPU where one is."""
+
+from __future__ import annotations
+
+import ctypes.util
+import gc
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import cuda
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PTX = ".version 7.0\n.target sm_50\n.visible .entry f(.param .u64 x) { ret; }\n"
+CC = shlex.split(os.environ.get("CC") or "cc")
+
+HAS_DRIVER = ctypes.util.find_library("cuda") is not None
+
+
+@pytest.fixture
+def stand_in(tmp_path):
+    """Return the folder of a library that takes the place of the driver."""
+    if shutil.which(CC[0]) is None:
+        pytest.skip(f"no C compiler {CC[0]}")
+    source = ROOT / "tests" / "cpp" / "fake_driver" / "fake_driver.c"
+    command = [*CC, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]
+    subprocess.run([*command, "-o", str(tmp_path / "libcuda.so.1")], check=True)
+    return tmp_path
+
+
+def run_python(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *map(str, command)],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def test_functions_run_on_the_driver_that_is_found(stand_in):
+    path = os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])
+    program = HERE / "processes" / "cuda_stand_in.py"
+    done = run_python(program, PYTHONPATH=path, LD_LIBRARY_PATH=str(stand_in))
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+@pytest.mark.skipif(HAS_DRIVER, reason="a CUDA driver is installed")
+def test_without_a_driver_modules_can_be_made_but_not_run():
+    module = cuda.create_module(PTX, {"f": ["void*"]})
+    with pytest.raises(RuntimeError, match=r"the CUDA driver is not available: libcuda\.so\.1: "):
+        module.f(None, 1, 1)
+
+
+def test_what_a_module_says_about_itself(tmp_path):
+    image = tmp_path / "image.ptx"
+    image.write_text(PTX, encoding="utf-8")
+    kernel = cuda.Kernel(["x: float32*"], ["gridDim"], fixed={"blockDim.x": 32}, symbol="f")
+    module = cuda.create_module(image, {"scale": kernel, "plain": ("int8", "y: bool")})
+    assert module.kind == "cuda_driver"
+    assert module.is_runnable()
+    assert module.is_binary_serializable()
+    assert module.get_function_doc("scale") == "scale(x: float32*, gridDim)"
+    assert module.get_function_doc("plain") == "plain(int8, y: bool, gridDim, blockDim)"
+    assert module.inspect_source() == PTX
+    assert list(module.get_write_formats()) == ["ptx"]
+    module.write_to_file(str(tmp_path / "written.ptx"))
+    assert (tmp_path / "written.ptx").read_text(encoding="utf-8") == PTX
+
+
+def test_a_module_can_be_imported():
+    inner = cuda.create_module(PTX, {"f": []})
+    outer = cuda.create_module(PTX, {"g": []})
+    outer.import_module(inner)
+    assert outer.implements_function("f", query_imports=True)
+    assert not outer.implements_function("f")
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: cuda.create_module(3, {}), TypeError, "image must be bytes, str or a path, got"),
+        (lambda: cuda.create_module("", {}), ValueError, "no PTX, cubin or fatbin"),
+        (lambda: cuda.create_module(PTX, {}, image_format="cubin"), ValueError, "expected a cubin"),
+        (lambda: cuda.create_module(PTX, {"f": "x"}), TypeError, "parameters must be a sequence"),
+        (lambda: cuda.create_module(PTX, {"f": ["x: text"]}), ValueError, "kernel `f`: parameter"),
+        (lambda: cuda.create_module(PTX, {"f": [1]}), TypeError, "Array"),
+        (lambda: cuda.Kernel([], "gridDim"), TypeError, "launch must be a sequence of str"),
+        (lambda: cuda.create_module(Path("/no/such.ptx"), {}), OSError, "such.ptx"),
+    ],
+)
+def test_wrong_descriptions_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_saved_bytes_are_read_again():
+    load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
+    number = lambda value, width=8: value.to_bytes(width, "little")  # noqa: E731
+    text = lambda value: number(len(value)) + value  # noqa: E731
+    saved = b"TVMFFICU" + number(1, 4) + number(1, 4) + text(PTX.encode()) + number(1)
+    saved += text(b"g") + text(b"f") + number(1) + text(b"n: int32") + 2 * number(0)
+    module = load(saved)
+    assert module.kind == "cuda_driver"
+    assert module.get_function_doc("g") == "g(n: int32)"
+    with pytest.raises(ValueError, match="saved CUDA module: the mark at byte 0"):
+        load(b"something else")
+
+
+def test_importing_the_package_does_not_load_the_driver():
+    code = (
+        "import pathlib, sys, tvm_ffi\n"
+        "maps = pathlib.Path('/proc/self/maps').read_text()\n"
+        "print('tvm_ffi.cuda' in sys.modules, 'libcuda.so' in maps)"
+    )
+    assert run_python("-c", code).stdout == "False False\n"
+
+
+# ---- On a device ---------------------------------------------------------------------------------
+
+EXAMPLE = ROOT / "examples" / "driver_module" / "scale.ptx"
+SCALE = ["x: float32[]", "factor: float32", "y: float32[]", "n: int64"]
+
+
+@pytest.fixture
+def torch():
+    """Return PyTorch where it has a device."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    return torch
+
+
+@pytest.fixture
+def on_device(torch):
+    kernel = cuda.Kernel(SCALE, symbol="scale_f32")
+    return cuda.create_module(EXAMPLE, {"scale": kernel})
+
+
+def test_on_a_device_it_computes(torch, on_device):
+    for index in range(torch.cuda.device_count()):
+        x = torch.arange(1000.0, device=f"cuda:{index}")
+        y = torch.zeros_like(x)
+        on_device.scale(x, 3, y, 1000, 8, 128)
+        torch.testing.assert_close(y, 3 * x)
+
+
+def test_on_a_device_the_stream_and_graphs_are_respected(torch, on_device):
+    x = torch.arange(1000.0, device="cuda")
+    y = torch.zeros_like(x)
+    stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):  # the first call: the image is loaded here
+        on_device.scale(x, 2, y, 1000, 8, 128)
+    assert float(y.sum()) == 0  # captured, not run
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(y, 2 * x)
+    x += 1
+    graph.replay()
+    torch.cuda.synchronize()
+    torch.testing.assert_close(y, 2 * x)
+
+
+def test_on_a_device_the_driver_explains_itself(torch):
+    x = torch.zeros(4, device="cuda")
+    wrong = EXAMPLE.read_text("utf-8").replace("mul.f32", "mull.f32")
+    module = cuda.create_module(wrong, {"scale_f32": SCALE})
+    with pytest.raises(RuntimeError, match=r"(?s)cuModuleLoadDataEx failed on cuda:0: .*mull"):
+        module.scale_f32(x, 1, x, 4, 1, 1)
+    module = cuda.create_module(EXAMPLE, {"missing": SCALE, "scale_f32": SCALE})
+    with pytest.raises(RuntimeError, match=r"`missing` on cuda:0: CUDA_ERROR_NOT_FOUND \(500\)"):
+        module.missing(x, 1, x, 4, 1, 1)
+    with pytest.raises(
+        RuntimeError, match=r"`scale_f32` on cuda:0 with grid \(1, 1, 1\), block \(2"
+    ):
+        module.scale_f32(x, 1, x, 4, 1, 2048)
+    del module
+    gc.collect()
+    assert float(x.sum()) == 0
