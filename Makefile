@@ -23,12 +23,15 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer docs \
 	fuzz bench format lint clean
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer wheel \
+	docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
 	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make fuzz         hostile bytes for a minute per reader; needs clang"
+	@echo "make wheel        dist/: a wheel that auditwheel accepts, tried in a fresh environment"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
 	@echo "make venv         only $(VENV) with the package in it"
@@ -47,7 +50,7 @@ $(STAMPS)/created:
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per group of requirements in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/lint: \
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/lint: \
 		$(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -123,6 +126,18 @@ fuzz: $(STAMPS)/build
 	cd $(FUZZ) && tests/fuzz/library_binary_fuzz -max_total_time=$(FUZZ_SECONDS) \
 		-max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 \
 		corpus/library_binary $(CURDIR)/tests/fuzz/seeds/library_binary
+# ---- Wheel ---------------------------------------------------------------------------------------
+# Compiled where the package is, see above.  The platform tag is the oldest that the wheel fits;
+# for wheels that run on older systems, run this target on one.
+WHEELS := $(BUILD)/wheel
+wheel: $(STAMPS)/build $(STAMPS)/wheel
+	rm -rf $(WHEELS)
+	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) .
+	auditwheel show $(WHEELS)/*.whl
+	auditwheel repair --wheel-dir dist $(WHEELS)/*.whl
+	$(PYTHON) -m venv --clear $(WHEELS)/environment
+	$(PIP) --python $(WHEELS)/environment/bin/python install --no-index --find-links dist pytvmffi
+	cd $(WHEELS) && environment/bin/python -c 'import tvm_ffi; print(tvm_ffi.__version__)'
 
 # ---- Documentation -------------------------------------------------------------------------------
 

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import importlib.metadata
 import importlib.util
 import re
 import shutil
-import sys
-import sysconfig
 import zipfile
-from pathlib import Path
 
 import pytest
+from installed_wheel import write_installed_wheel
 
 NAME = "python_packaging"
 
@@ -36,29 +31,6 @@ pytestmark = [
 ]
 
 
-def installed_as_wheel(folder: Path) -> Path:
-    """Make a wheel of the installed pytvmffi; it says the same as the one it was installed from."""
-    distribution = importlib.metadata.distribution("pytvmffi")
-    tag = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    wheel = folder / f"pytvmffi-{distribution.version}-{tag}-{tag}-{platform}.whl"
-    package = Path(importlib.util.find_spec("tvm_ffi").origin).parent
-    info = next(package.parent.glob("pytvmffi-*.dist-info"))
-    record = []
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for path in sorted([*package.rglob("*"), *info.rglob("*")]):
-            name = path.relative_to(package.parent).as_posix()
-            if path.is_dir() or path.suffix == ".pyc" or path.name == "RECORD":
-                continue
-            content = path.read_bytes()
-            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
-            record.append(f"{name},sha256={digest.decode()},{len(content)}\n")
-            archive.write(path, name)
-        record.append(f"{info.name}/RECORD,,\n")
-        archive.writestr(f"{info.name}/RECORD", "".join(record))
-    return wheel
-
-
 def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp_path):
     folder = example(NAME)
     (commands,) = readme_blocks(NAME, "sh")
@@ -73,7 +45,7 @@ def test_the_wheel_works_in_a_fresh_environment(example, run, readme_blocks, tmp
         f"pair_extension/{name}" for name in ("__init__.py", "_library.py", "pair.py")
     } | {"pair_extension/pair_extension.so"}
 
-    installed_as_wheel(wheel.parent)
+    write_installed_wheel(wheel.parent)
     environment = tmp_path / "environment"
     run("python", "-m", "venv", "--without-pip", environment, cwd=tmp_path)
     python = environment / "bin" / "python"
