@@ -24,6 +24,8 @@ class Arguments {
  public:
   // Fails: TypeError and ValueError that name the function, the argument, and what came.
   Arguments(const Signature& signature, const TVMFFIAny* args, int32_t num_args);
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
 
   // The device of the tensors; -1 when no argument is a tensor on a CUDA device.
   int device_id() const { return device_id_; }

@@ -8,8 +8,8 @@ namespace {
 
 std::string DeviceName(int device_id) { return "cuda:" + std::to_string(device_id); }
 
-// While a stream of the process is captured into a graph, loading would be refused; what it does
-// concerns no stream.
+// While a stream of the process is captured into a graph, loading and unloading would be refused;
+// what they do concerns no stream.
 class CapturesMayGoOn {
  public:
   explicit CapturesMayGoOn(const Driver& driver) : driver_(driver) { Exchange(); }
@@ -62,6 +62,7 @@ void ImageOnDevice::Load(const std::string& image) {
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;
+  CapturesMayGoOn captures(driver_);
   if (driver_.context_set_current(context_) == 0) {
     driver_.module_unload(loaded_);
     driver_.context_set_current(previous);

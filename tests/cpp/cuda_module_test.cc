@@ -75,10 +75,12 @@ TEST(TheFirstCallOnADeviceLoadsTheImageThere) {
   // The function had the last reference.
   CHECK_EQ(Joined(TakeCalls()),
            "cuCtxGetCurrent(none)\n"
+           "cuThreadExchangeStreamCaptureMode(2)\n"
            "cuCtxSetCurrent(1)\n"
            "cuModuleUnload(1)\n"
            "cuCtxSetCurrent(none)\n"
-           "cuDevicePrimaryCtxRelease(1)\n");
+           "cuDevicePrimaryCtxRelease(1)\n"
+           "cuThreadExchangeStreamCaptureMode(0)\n");
   CheckNothingIsLeft();
 }
 
