@@ -21,10 +21,8 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer docs \
-	fuzz bench format lint clean
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer wheel \
-	docs bench format lint clean
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer fuzz \
+	wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"

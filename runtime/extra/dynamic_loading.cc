@@ -14,7 +14,9 @@ namespace tvm::ffi::extra {
 namespace {
 
 Module LoadSharedLibrary(const String& path, const String& /*format*/) {
-  return NewLibraryModule(OpenSharedLibrary(path));
+  LoadedLibrary loaded = LoadLibrary(OpenSharedLibrary(path));
+  FillContextSlot(loaded.library);
+  return loaded.root;
 }
 
 }  // namespace

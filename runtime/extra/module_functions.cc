@@ -14,12 +14,6 @@
 namespace tvm::ffi::extra {
 namespace {
 
-Module LoadSharedLibrary(const String& path, const String& /*format*/) {
-  LoadedLibrary loaded = LoadLibrary(OpenSharedLibrary(path));
-  FillContextSlot(loaded.library);
-  return loaded.root;
-}
-
 // One module per prefix, for the life of the process.
 struct SystemModules {
   std::mutex mutex;

@@ -12,7 +12,6 @@ NAMES = (
     "custom_module",
     "inspect",
     "kernel_library",
-    "python_packaging",
     "quickstart_cpp",
     "tensor_allocators",
 )

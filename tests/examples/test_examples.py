@@ -24,15 +24,13 @@ NAMES = ("abi_overview", "export_library", "quickstart", "stable_c_abi")
 CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
 CPP_NAMES = (
-    "aot_program",
     "custom_module",
-    "driver_module",
     "inspect",
     "kernel_library",
-    "python_packaging",
     "quickstart_cpp",
     "tensor_allocators",
 )
+OTHER_NAMES = ("aot_program", "driver_module", "python_packaging")  # test_NAME.py
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
