@@ -111,6 +111,7 @@ if _TYPE_CHECKING:
 
     from . import dataclasses, utils
     from .export import export_library
+    from . import cpp, dataclasses, utils
 
     LIB: CDLL
 
@@ -121,6 +122,8 @@ def __getattr__(name: str) -> object:
         import ctypes
 
         return globals().setdefault(name, ctypes.CDLL(core._library.path, ctypes.RTLD_GLOBAL))
+    if name not in {"cpp", "dataclasses", "utils"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     if name == "export_library":

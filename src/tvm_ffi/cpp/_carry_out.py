@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carrying out a plan, where looking it up was not enough.
+
+In the cache, one source is compiled and linked without ninja, whose start would be a good part of
+the time; several sources are compiled at the same time by ninja, where there is one.  A folder that
+the caller names always has a file for ninja, which decides there what is out of date.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shlex
+import time
+from pathlib import Path
+
+from ._command import LOG, failure, log_as_wished, run_command
+from ._dependencies import Dependencies, collect
+from ._files import write_if_changed
+from ._manifest import Manifest, differences
+from ._ninja import FILE as NINJA_FILE
+from ._ninja import find_ninja, ninja_text, run_ninja
+from ._plan import Plan, our_include_paths
+from ._progress import shown_when_long
+from ._store import Store
+
+__all__ = ["build_in_cache", "build_in_folder"]
+
+_MOST_ATTEMPTS = 5
+
+
+def build_in_folder(plan: Plan, folder: Path) -> Path:
+    """Bring a folder up to date and return the product in it; one process at a time."""
+    from ..utils import FileLock
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with log_as_wished(), FileLock(folder / "lock"):
+        for name, content in plan.files.items():
+            write_if_changed(folder / name, content)
+        write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
+        with shown_when_long(f"building {plan.name}"):
+            run_ninja(folder)
+    return folder / plan.product
+
+
+def build_in_cache(plan: Plan, base: str, store: Store) -> Path:
+    """Build and publish the product of a plan, unless another process is doing that."""
+    with log_as_wished(), shown_when_long(f"building {plan.name}"), store.lock(plan.name, base):
+        found = store.find(plan.name, base)
+        return found or _build_and_publish(plan, base, store)
+
+
+def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
+    start = time.perf_counter()
+    with store.staging(plan.name, base) as folder:
+        for name, content in plan.files.items():
+            write_if_changed(folder / name, content)
+        dependencies = _build_consistently(plan, folder)
+        _remove_intermediates(plan, folder)
+        manifest = Manifest(
+            name=plan.name,
+            product=plan.product,
+            size_bytes=(folder / plan.product).stat().st_size,
+            base=base,
+            parts=dict(plan.parts),
+            dependencies=dependencies,
+            created=time.time(),
+            build_seconds=round(time.perf_counter() - start, 3),
+        )
+        manifest.reasons.extend(_reasons(manifest, store))
+        LOG.info("built %s: %s", plan.name, "; ".join(manifest.reasons))
+        return store.publish(folder, manifest)
+
+
+def _build_consistently(plan: Plan, folder: Path) -> Dependencies:
+    """Build until no file was changed meanwhile; return the files that were read.
+
+    What the compiler has read is hashed after the build.  A header that somebody saves during the
+    build could have been read before and be hashed after that.
+    """
+    for _ in range(_MOST_ATTEMPTS):
+        start = _file_system_time()
+        _run_steps(plan, folder)
+        depfiles = [folder / step.depfile for step in plan.steps if step.depfile]
+        dependencies = collect(depfiles, folder, plan.own_folders, our_include_paths())
+        changed = [path for path in dependencies.own if _is_changed_since(path, start)]
+        if not changed:
+            return dependencies
+        LOG.info("building %s again: %s changed meanwhile", plan.name, ", ".join(changed))
+    raise RuntimeError(f"{plan.name} cannot be built: {changed[0]} changes all the time")
+
+
+def _file_system_time() -> float:
+    """Return the time in the steps in which the kernel notes changes of files."""
+    clock = getattr(time, "CLOCK_REALTIME_COARSE", None)
+    return time.time() - 0.02 if clock is None else time.clock_gettime(clock)
+
+
+def _is_changed_since(path: str, start: float) -> bool:
+    try:
+        return os.stat(path).st_ctime >= start  # noqa: PTH116
+    except OSError:
+        return True
+
+
+def _run_steps(plan: Plan, folder: Path) -> None:
+    if sum(step.level == 0 for step in plan.steps) > 1 and find_ninja() is not None:
+        (folder / NINJA_FILE).write_text(ninja_text(plan.steps, plan.product), encoding="utf-8")
+        run_ninja(folder)
+        return
+    for step in plan.steps:
+        line = shlex.join(step.command)
+        done = run_command(step.command, folder)
+        LOG.info("%s\n%s", line, done.stdout + done.stderr)
+        if done.returncode != 0:
+            raise failure(
+                done.returncode, f"FAILED: {step.output}\n{line}", done.stderr + done.stdout
+            )
+
+
+def _remove_intermediates(plan: Plan, folder: Path) -> None:
+    """Keep the product, and the sources for debuggers."""
+    kept = {*plan.files, plan.product, NINJA_FILE}
+    for path in folder.iterdir():
+        if path.name not in kept:
+            path.unlink()
+
+
+def _reasons(new: Manifest, store: Store) -> list[str]:
+    """Return why something had to be built, compared with the artifact that is most like it."""
+    others = [
+        manifest
+        for folder in store.root.glob(f"{glob.escape(new.name)}_*")
+        if (manifest := Manifest.read(folder)) is not None and manifest.name == new.name
+    ]
+    if not others:
+        return [f"nothing named {new.name} was built here before"]
+    compared = [(len(found := differences(old, new)), -old.created, found) for old in others]
+    return min(compared)[2] or ["what was built before is gone or damaged"]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running compilers: what they print, and an end with the caller when that is interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+__all__ = ["LOG", "failure", "log_as_wished", "run_command"]
+
+LOG = logging.getLogger("tvm_ffi.cpp")
+
+_SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
+
+
+def run_command(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, or until an exception such as KeyboardInterrupt.
+
+    The command gets a process group of its own, so that an interrupt at the terminal reaches this
+    process alone, which then stops all that the command has started.
+    """
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate()
+    except BaseException:
+        _stop(process)
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """End a command and what it has started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_SECONDS_TO_END)
+            break
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def failure(status: int, stdout: str, stderr: str) -> RuntimeError:
+    """Return the error for a build that failed.
+
+    The first words are those that callers look for, whether ninja ran or a single compiler did.
+    """
+    text = f"ninja exited with status {status}\n"
+    if stdout:
+        text += f"stdout:\n{stdout.rstrip()}\n"
+    if stderr:
+        text += f"stderr:\n{stderr.rstrip()}\n"
+    return RuntimeError(text)
+
+
+@contextlib.contextmanager
+def log_as_wished() -> Iterator[None]:
+    """Let the log of builds be seen where ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` wants it."""
+    streams = {"1": sys.stderr, "stderr": sys.stderr, "stdout": sys.stdout}
+    stream = streams.get(os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", ""))
+    if stream is None:
+        yield
+        return
+    handler = logging.StreamHandler(stream)
+    level = LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.setLevel(level)
+        LOG.removeHandler(handler)

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files a build has read, and whether they are still what they were.
+
+The user's headers are compared by content, always.  Headers of installed packages, hundreds for one
+C++ file, are compared by content once for every machine, and afterwards by their identity: inode,
+size and time of change, which no program can set.
+
+A file that appears where the compiler looks first would be read instead of a known one.  So the key
+also knows which such files exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._files import content_of, identity_of
+
+__all__ = [
+    "Dependencies",
+    "changed_files",
+    "collect",
+    "identity_of_all",
+    "parse_depfile",
+    "shadows",
+]
+
+# Where headers are put by installing something.
+_INSTALLED = ("/usr/", "/opt/", "/lib/", "/nix/store/", "/gnu/store/")
+
+_DEPFILE_WORD = re.compile(r"(?:\\\n|\\.|\$\$|[^\s\\]|\\)+")
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The files that a build has read besides those that the plan names."""
+
+    own: dict[str, str]
+    """Content of each file that is likely to change, by path."""
+    installed: dict[str, str]
+    """Content of each file of an installed package, by path."""
+    folders: list[str]
+    """Where the user may put a header that is then read instead of one of these."""
+    shadows: list[str]
+    """Files in there that have the name of one of these, or are one of these."""
+
+    def digest(self, base: str) -> str:
+        """Return a name for all of it together with the key of a plan."""
+        known = sorted(self.own.items()), sorted(self.installed.items())
+        text = repr((base, known, self.shadows))
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def collect(
+    depfiles: Iterable[Path], folder: Path, own_folders: Sequence[str], installed: Sequence[str]
+) -> Dependencies:
+    """Return what the commands of a build have read.
+
+    Parameters
+    ----------
+    depfiles : iterable of path
+        What the compilers wrote.
+    folder : path
+        Build folder; what is in there is known already.
+    own_folders, installed : sequence of str
+        Folders with headers that are likely, and unlikely, to change.
+    """
+    inside = f"{os.path.realpath(folder)}{os.sep}"
+    own: dict[str, str] = {}
+    others: dict[str, str] = {}
+    for depfile in depfiles:
+        for name in parse_depfile(os.fsdecode(depfile.read_bytes())):
+            path = os.path.join(folder, name)  # noqa: PTH118  (".." must stay, for links)
+            if os.path.realpath(path).startswith(inside):
+                continue
+            is_own = _is_below(path, own_folders) or not _is_below(path, (*_INSTALLED, *installed))
+            known = own if is_own else others
+            if path not in known:
+                known[path] = content_of(path)
+    folders = sorted({*own_folders, *map(os.path.dirname, own)})
+    return Dependencies(own, others, folders, shadows([*own, *others], folders))
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(path.startswith(folder.rstrip("/") + "/") for folder in folders)
+
+
+def parse_depfile(text: str) -> list[str]:
+    """Return the files that a rule for make depends on."""
+    words = _DEPFILE_WORD.findall(text.replace("\\\n", " "))
+    names: list[str] = []
+    is_target = True
+    for word in words:
+        if is_target:
+            is_target = not word.endswith(":")
+        else:
+            names.append(_unescaped(word))
+    return names
+
+
+def _unescaped(word: str) -> str:
+    return re.sub(r"\\([ #\\:])", r"\1", word).replace("$$", "$")
+
+
+def shadows(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
+    """Return the existing files that could be meant by the name of one of `paths`.
+
+    A header ``/a/b/c.h`` may have been included as ``c.h`` or ``b/c.h``; each such name is looked
+    up in each folder of the user's, where all of these but few do not even have the first folder.
+    """
+    tails: dict[str, set[str]] = {}
+    for path in paths:
+        parts = path.split("/")
+        for index in range(1, len(parts)):
+            tails.setdefault(parts[index], set()).add("/".join(parts[index:]))
+    found = set()
+    for folder in folders:
+        try:
+            entries = os.listdir(folder)  # noqa: PTH208
+        except OSError:
+            continue
+        for entry in entries:
+            for tail in tails.get(entry, ()):
+                candidate = f"{folder}/{tail}"
+                if os.path.isfile(candidate):  # noqa: PTH113
+                    found.add(candidate)
+    return sorted(found)
+
+
+def identity_of_all(paths: Iterable[str]) -> str:
+    """Return a short name for the identities of files on this machine."""
+    text = "\n".join(f"{path} {identity_of(path)}" for path in sorted(paths))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def changed_files(known: dict[str, str]) -> list[str]:
+    """Return the files whose content is another one now."""
+    return [path for path, content in known.items() if content_of(path) != content]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What files contain, and writing them so that nobody sees half of one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+__all__ = ["content_of", "identity_of", "text_digest", "write_atomically", "write_if_changed"]
+
+_MISSING = "missing"
+
+
+def text_digest(text: str) -> str:
+    """Return a name for a text, the same for equal texts only."""
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogateescape')).hexdigest()}"
+
+
+def content_of(path: str | os.PathLike[str]) -> str:
+    """Return a name for the content of a file, the same for equal contents only."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (hundreds of headers: fast)
+            return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
+    except (FileNotFoundError, NotADirectoryError):
+        return _MISSING
+
+
+def identity_of(path: str | os.PathLike[str]) -> str:
+    """Return what tells a file from all others and from itself before it was changed.
+
+    Programs can set the time of modification, but neither the inode nor the time of change.
+    """
+    try:
+        status = os.stat(path)  # noqa: PTH116  (as above)
+    except (FileNotFoundError, NotADirectoryError):
+        return _MISSING
+    return f"{status.st_dev}:{status.st_ino}:{status.st_size}:{status.st_ctime_ns}"
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file under another name and give it this one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Not `tempfile`: its files cannot be read by others, who may share the cache.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_if_changed(path: Path, content: str | bytes) -> None:
+    """Write a file unless it has this content; what is built from it stays up to date."""
+    new = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
+    try:
+        if path.read_bytes() == new:
+            return
+    except FileNotFoundError:
+        pass
+    path.write_bytes(new)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about an artifact: all that it was made from.
+
+A manifest lies beside each product.  It proves that the product is whole, it is compared with the
+files of today before the product is used, and with other manifests to say why something was built.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ._dependencies import Dependencies
+from ._plan import Part
+
+__all__ = ["FILE", "Manifest", "differences"]
+
+FILE = "manifest.json"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact was made from, and how."""
+
+    name: str
+    product: str
+    """File name."""
+    size_bytes: int
+    base: str
+    """Key of the plan."""
+    parts: dict[str, Part]
+    """What the key is made of."""
+    dependencies: Dependencies
+    created: float
+    """Seconds since 1970; said to readers, and never compared."""
+    build_seconds: float
+    reasons: list[str] = field(default_factory=list)
+    """Why it was built."""
+
+    def to_json(self) -> str:
+        """Return the text of the file."""
+        return json.dumps({"format": _FORMAT, **asdict(self)}, indent=1)
+
+    @staticmethod
+    def read(folder: Path) -> Manifest | None:
+        """Return the manifest in a folder; None if there is none that can be understood."""
+        try:
+            content = json.loads((folder / FILE).read_bytes())
+            if content.pop("format") != _FORMAT:
+                return None
+            dependencies = Dependencies(**content.pop("dependencies"))
+            return Manifest(**content, dependencies=dependencies)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return None
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the product is there, with all its bytes."""
+        try:
+            return (folder / self.product).stat().st_size == self.size_bytes
+        except OSError:
+            return False
+
+
+# ---- Why two artifacts differ --------------------------------------------------------------------
+
+
+def differences(old: Manifest, new: Manifest) -> list[str]:
+    """Return what differs between what two artifacts were made from, a sentence for each."""
+    found = []
+    for name in sorted({*old.parts, *new.parts}):
+        before, now = old.parts.get(name), new.parts.get(name)
+        if before != now:
+            found.append(_difference(name, before, now))
+    known, read = _files_of(old), _files_of(new)
+    for path in sorted({*known, *read}):
+        if known.get(path) != read.get(path):
+            found.append(_difference(f"header {path}", known.get(path), read.get(path)))
+    for path in sorted({*old.dependencies.shadows} ^ {*new.dependencies.shadows}):
+        if path not in known and path not in read:
+            verb = "appeared" if path in new.dependencies.shadows else "is gone"
+            found.append(f"file {path}: {verb} where headers are looked for")
+    return found
+
+
+def _files_of(manifest: Manifest) -> dict[str, str]:
+    return {**manifest.dependencies.own, **manifest.dependencies.installed}
+
+
+def _difference(name: str, before: Part | None, now: Part | None) -> str:
+    if before is None:
+        return f"{name}: new"
+    if now is None:
+        return f"{name}: no longer used"
+    if isinstance(before, str) and isinstance(now, str):
+        is_digest = before.startswith("sha256:") or now.startswith("sha256:")
+        return f"{name}: content changed" if is_digest else f"{name}: {before} -> {now}"
+    left, right = list(before), list(now)
+    added = [f"+{word}" for word in right if word not in left]
+    removed = [f"-{word}" for word in left if word not in right]
+    changes = " ".join([*removed, *added]) or "another order"
+    return f"{name}: {changes}"

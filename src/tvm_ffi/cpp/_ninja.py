@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds with several commands: the file for ninja, and running ninja."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ._command import LOG, failure, run_command
+from ._plan import Step
+
+__all__ = ["find_ninja", "ninja_text", "run_ninja"]
+
+FILE = "build.ninja"
+
+
+def ninja_text(steps: Sequence[Step], product: str) -> str:
+    """Return the text of the file that makes ninja run some commands."""
+    lines = ["ninja_required_version = 1.5", ""]
+    for number, step in enumerate(steps):
+        lines += [f"rule step_{number}", f"  command = {_escaped(shlex.join(step.command))}"]
+        if step.depfile:
+            lines += [f"  depfile = {_escaped(step.depfile)}", "  deps = gcc"]
+        inputs = " ".join(map(_escaped_path, step.inputs))
+        lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
+    lines += [f"default {_escaped_path(product)}", ""]
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    """Return a text as ninja writes it in the value of a variable."""
+    if "\n" in text:
+        raise ValueError(f"a command for ninja cannot contain line breaks: {text!r}")
+    return text.replace("$", "$$")
+
+
+def _escaped_path(path: str) -> str:
+    return _escaped(path).replace(" ", "$ ").replace(":", "$:").replace("|", "$|")
+
+
+def find_ninja() -> str | None:
+    """Return the path of ninja: of the Python package, of this environment, or the system's."""
+    try:
+        import ninja
+    except ImportError:
+        pass
+    else:
+        program = Path(ninja.BIN_DIR, "ninja")
+        if program.is_file():
+            return str(program)
+    beside = Path(sys.executable).parent  # an environment that is not activated
+    return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
+
+
+def run_ninja(folder: Path) -> None:
+    """Build what the file in a folder says, with as many jobs as ``MAX_JOBS`` allows.
+
+    Raises
+    ------
+    RuntimeError
+        If ninja is not there or a command fails.
+    """
+    ninja = find_ninja()
+    if ninja is None:
+        raise RuntimeError('ninja is not found; pip install "pytvmffi[cpp]" brings it')
+    command = [ninja, "-v"]
+    if os.environ.get("MAX_JOBS"):
+        command += ["-j", os.environ["MAX_JOBS"]]
+    done = run_command(command, folder)
+    LOG.info("%s", done.stdout.rstrip())
+    if done.returncode != 0:
+        raise failure(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder that keeps what was built, for many processes on many machines.
+
+    ROOT/NAME_<16 hex>/            an artifact: the product, its sources, manifest.json
+    ROOT/.index/NAME_<16 hex>/     by the key of a plan: one mark for each artifact made from it
+    ROOT/.staging/NAME_<16 hex>.*  private folders of builds that are under way
+    ROOT/.locks/NAME_<16 hex>.lock held by the one process that builds from this plan
+    ROOT/.compilers/               versions of compilers
+
+An artifact appears by one rename, whole, and never changes.  Readers take no lock.  A folder in
+`.staging` belongs to the holder of the lock: whoever gets the lock may remove what others left.
+docs/design/build-cache.md has the reasons.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ._dependencies import changed_files, identity_of_all, shadows
+from ._manifest import FILE as MANIFEST_FILE
+from ._manifest import Manifest
+
+__all__ = ["Store", "cache_root"]
+
+_DAY_SECONDS = 86400.0
+# A file that was changed this recently could change again without a new time of change.
+_SETTLED_SECONDS = 2.0
+_UNSETTLED = "0" * 16
+
+
+def cache_root() -> Path:
+    """Return the root of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
+    value = os.environ.get("TVM_FFI_CACHE_DIR")
+    return Path(value).absolute() if value else Path.home() / ".cache" / "tvm-ffi"
+
+
+class Store:
+    """The artifacts below one root."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.staging_root = root / ".staging"
+
+    # ---- Finding -----------------------------------------------------------------------------
+
+    def find(self, name: str, base: str) -> Path | None:
+        """Return the product that a plan makes of the files of today; None if it is not here."""
+        index = self._index(name, base)
+        try:
+            marks = os.listdir(index)  # noqa: PTH208
+        except FileNotFoundError:
+            return None
+        for digest in sorted({mark[:16] for mark in marks}):
+            folder = self.root / f"{name}_{digest}"
+            manifest = Manifest.read(folder)
+            if manifest is None or manifest.base != base or not manifest.is_whole(folder):
+                continue
+            if self._is_current(manifest, digest, index, marks):
+                _note_use(folder)
+                return folder / manifest.product
+        return None
+
+    def _is_current(self, manifest: Manifest, digest: str, index: Path, marks: list[str]) -> bool:
+        """Whether all that the artifact was made from is as it was."""
+        known = manifest.dependencies
+        if changed_files(known.own):
+            return False
+        if shadows([*known.own, *known.installed], known.folders) != known.shadows:
+            return False
+        if f"{digest}-{identity_of_all(known.installed)}" in marks:
+            return True
+        if changed_files(known.installed):
+            return False
+        self._mark(index, digest, manifest)
+        return True
+
+    def _index(self, name: str, base: str) -> Path:
+        return self.root / ".index" / f"{name}_{base[:16]}"
+
+    def _mark(self, index: Path, digest: str, manifest: Manifest) -> None:
+        """Note that an artifact is made from a plan, and of which installed files."""
+        installed = manifest.dependencies.installed
+        identity = identity_of_all(installed) if _are_settled(installed) else _UNSETTLED
+        with contextlib.suppress(OSError):  # a cache that cannot be written can be read
+            index.mkdir(parents=True, exist_ok=True)
+            (index / f"{digest}-{identity}").touch()
+
+    # ---- Building ----------------------------------------------------------------------------
+
+    def lock(self, name: str, base: str) -> Any:
+        """Return the lock, a context manager, under which a plan is carried out."""
+        return _file_lock(self.root / ".locks" / f"{name}_{base[:16]}.lock")
+
+    @contextlib.contextmanager
+    def staging(self, name: str, base: str) -> Iterator[Path]:
+        """Give a private folder to build in; the caller holds the lock.
+
+        It is gone afterwards, and so are those of builders that died.
+        """
+        stem = f"{name}_{base[:16]}."
+        self.staging_root.mkdir(parents=True, exist_ok=True)
+        for left in self.staging_root.iterdir():
+            if left.name.startswith(stem):
+                shutil.rmtree(left, ignore_errors=True)
+        folder = self.staging_root / f"{stem}{os.getpid()}.{os.urandom(4).hex()}"
+        folder.mkdir()
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def publish(self, staging: Path, manifest: Manifest) -> Path:
+        """Let everybody see what was built; return the product."""
+        digest = manifest.dependencies.digest(manifest.base)[:16]
+        target = self.root / f"{manifest.name}_{digest}"
+        (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
+        for name in (manifest.product, MANIFEST_FILE):
+            _flush(staging / name)
+        self._rename(staging, target, manifest)
+        self._mark(self._index(manifest.name, manifest.base), digest, manifest)
+        return target / manifest.product
+
+    def _rename(self, staging: Path, target: Path, manifest: Manifest) -> None:
+        try:
+            staging.rename(target)
+            return
+        except OSError:
+            if not target.exists():
+                raise
+        there = Manifest.read(target)
+        if there is not None and there.base == manifest.base and there.is_whole(target):
+            return  # as good as ours, and perhaps loaded
+        self.remove_folder(target)
+        staging.rename(target)
+
+    # ---- Removing ----------------------------------------------------------------------------
+
+    def remove_folder(self, folder: Path) -> None:
+        """Remove a folder so that nobody sees half of it."""
+        self.staging_root.mkdir(parents=True, exist_ok=True)
+        trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
+        with contextlib.suppress(FileNotFoundError):
+            folder.rename(trash)
+        shutil.rmtree(trash, ignore_errors=True)
+
+    def remove_marks(self, name: str, base: str, digest: str) -> None:
+        """Forget that an artifact is made from a plan."""
+        index = self._index(name, base)
+        with contextlib.suppress(OSError):
+            for mark in index.iterdir():
+                if mark.name.startswith(digest):
+                    mark.unlink()
+            index.rmdir()
+
+    def abandoned(self) -> Iterator[Path]:
+        """Return the folders of builders that died; each only while nobody can build there."""
+        with contextlib.suppress(FileNotFoundError):
+            for folder in sorted(self.staging_root.iterdir()):
+                lock = _file_lock(self.root / ".locks" / f"{folder.name.rsplit('.', 2)[0]}.lock")
+                if _is_free(lock):
+                    try:
+                        yield folder
+                    finally:
+                        lock.release()
+
+
+def _file_lock(path: Path) -> Any:
+    try:
+        from filelock import FileLock
+    except ImportError as error:
+        raise ImportError('builds need filelock; pip install "pytvmffi[cpp]" brings it') from error
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return FileLock(path)
+
+
+def _is_free(lock: Any) -> bool:
+    """Take a lock if nobody has it."""
+    from filelock import Timeout
+
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return False
+    return True
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file is on the disk: after a crash of the machine it is whole, or not named."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _note_use(folder: Path) -> None:
+    """Remember, to a day, when an artifact was used last; nothing but pruning looks at it."""
+    manifest = folder / MANIFEST_FILE
+    with contextlib.suppress(OSError):
+        if time.time() - manifest.stat().st_mtime > _DAY_SECONDS:
+            os.utime(manifest)
+
+
+def _are_settled(paths: dict[str, str]) -> bool:
+    newest = 0.0
+    for path in paths:
+        with contextlib.suppress(OSError):
+            newest = max(newest, os.stat(path).st_ctime)  # noqa: PTH116
+    return newest < time.time() - _SETTLED_SECONDS
