@@ -24,7 +24,7 @@ def ninja_text(steps: Sequence[Step], product: str) -> str:
     for number, step in enumerate(steps):
         lines += [f"rule step_{number}", f"  command = {_escaped(shlex.join(step.command))}"]
         if step.depfile:
-            lines += [f"  depfile = {_escaped(step.depfile)}", "  deps = gcc"]
+            lines.append(f"  depfile = {_escaped(step.depfile)}")  # read by the cache, too
         inputs = " ".join(map(_escaped_path, step.inputs))
         lines += [f"build {_escaped_path(step.output)}: step_{number} {inputs}", ""]
     lines += [f"default {_escaped_path(product)}", ""]

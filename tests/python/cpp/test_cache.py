@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is found again, what is built again and why, and what can be removed.
+
+Most builds here use a stand-in that counts compilations, or C that compiles in no time.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cpp import cache as build_cache
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+TEXT = "int one(void) { return 1; }"
+
+
+@pytest.fixture
+def source(tmp_path) -> Path:
+    """Return a C file that includes a header from another folder by a name with a folder."""
+    (tmp_path / "include" / "sub").mkdir(parents=True)
+    (tmp_path / "include" / "sub" / "answer.h").write_text("#define ANSWER 1\n")
+    path = tmp_path / "src" / "kernel.c"
+    path.parent.mkdir()
+    path.write_text('#include "sub/answer.h"\n#include <stdlib.h>\nint answer = ANSWER;\n')
+    return path
+
+
+@pytest.fixture
+def build(source, tmp_path):
+    """Return a function that builds the source and returns the path of the product."""
+
+    def build(**options: object) -> str:
+        folders = [str(tmp_path / "early"), str(tmp_path / "include")]
+        return cpp.build("kernel", sources=str(source), extra_include_paths=folders, **options)
+
+    return build
+
+
+def reasons() -> list[str]:
+    return build_cache.explain("kernel")
+
+
+# ---- Found ---------------------------------------------------------------------------------------
+
+
+def test_what_is_there_is_found_without_a_process_or_a_lock(build, monkeypatch):
+    first = build()
+    monkeypatch.setattr(subprocess, "Popen", None)
+    monkeypatch.setattr("tvm_ffi.cpp._store.Store.lock", None)
+    assert build() == first
+
+
+def test_the_layout(cache, build):
+    path = Path(build())
+    assert path.parent.parent == cache
+    assert path.parent.name.startswith("kernel_")
+    assert len(path.parent.name) == len("kernel_") + 16
+    assert sorted(file.name for file in path.parent.iterdir()) == ["kernel.so", "manifest.json"]
+    assert list((cache / ".staging").iterdir()) == []
+
+
+def test_times_mean_nothing(build, source, tmp_path):
+    """Newer, older and equal times of files with the same content."""
+    first = build()
+    for seconds in (2_000_000_000, 1, int(time.time())):
+        for path in (source, tmp_path / "include" / "sub" / "answer.h", Path(first)):
+            os.utime(path, (seconds, seconds))
+        assert build() == first
+    assert len(build_cache.find("kernel")) == 1
+
+
+def test_a_change_that_keeps_size_and_time_is_seen(build, tmp_path):
+    header = tmp_path / "include" / "sub" / "answer.h"
+    first, status = build(), header.stat()
+    header.write_text("#define ANSWER 2\n")
+    os.utime(header, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert build() != first
+
+
+# ---- Built again, and why ------------------------------------------------------------------------
+
+
+def test_the_first_build_is_explained(build):
+    build()
+    assert reasons() == ["nothing named kernel was built here before"]
+
+
+def test_a_header_that_changes_and_changes_back(build, tmp_path):
+    header = tmp_path / "include" / "sub" / "answer.h"
+    first = build()
+    header.write_text("#define ANSWER 2\n")
+    second = build()
+    assert reasons() == [f"header {header}: content changed"]
+    assert second != first
+    header.write_text("#define ANSWER 1\n")
+    assert build() == first
+
+
+def test_a_header_that_appears_where_the_compiler_looks_first(build, tmp_path):
+    first = build()
+    other = tmp_path / "early" / "sub" / "answer.h"
+    other.parent.mkdir(parents=True)
+    other.write_text("#define ANSWER 1\n")
+    second = build()
+    assert second != first
+    assert f"header {other}: new" in reasons()
+    beside = tmp_path / "src" / "sub" / "answer.h"
+    beside.parent.mkdir()
+    beside.write_text("#define ANSWER 1\n")
+    assert build() not in (first, second)
+
+
+def test_a_system_header_that_is_hidden_by_the_users(build, tmp_path):
+    first = build()
+    (tmp_path / "early").mkdir()
+    (tmp_path / "early" / "unrelated.h").touch()
+    assert build() == first
+    (tmp_path / "early" / "stdlib.h").touch()
+    assert build() != first
+    assert f"header {tmp_path / 'early' / 'stdlib.h'}: new" in reasons()
+
+
+def test_the_source_flags_and_environment(build, source, monkeypatch):
+    paths = [build()]
+    paths.append(build(extra_cflags=["-DA"]))
+    assert reasons() == ["command for c_0.o: +-DA"]
+    monkeypatch.setenv("CPATH", "/nonexistent")
+    paths.append(build())
+    assert reasons() == ["variable CPATH: new"]
+    monkeypatch.delenv("CPATH")
+    source.write_text(source.read_text() + "int more;\n")
+    paths.append(build())
+    # the source is a file that is known, and one that the compiler has read
+    assert reasons() == [f"file {source}: content changed", f"header {source}: content changed"]
+    assert len(set(paths)) == 4
+
+
+def test_an_archive_that_is_linked(build, tmp_path):
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    script = folder / "libpart.so"  # a script for the linker
+    script.write_text("INPUT(-lm)\n")
+    flags = [f"-L{folder}", "-lpart"]
+    first = build(extra_ldflags=flags)
+    assert build(extra_ldflags=flags) == first
+    script.write_text("INPUT(-lc)\n")
+    assert build(extra_ldflags=flags) != first
+    assert reasons() == [f"file {script}: content changed"]
+
+
+def test_another_compiler(stand_ins, monkeypatch):
+    program = stand_ins.add("cc")
+    monkeypatch.setenv("CC", str(program))
+    first = cpp.build_inline("kernel", c_sources=TEXT)
+    assert cpp.build_inline("kernel", c_sources=TEXT) == first
+    program.write_text(program.read_text().replace("stand-in 1.0", "stand-in 2.0"))
+    assert cpp.build_inline("kernel", c_sources=TEXT) != first
+    (reason,) = reasons()
+    assert reason == f"compiler c: {program}: stand-in 1.0 -> {program}: stand-in 2.0"
+
+
+def test_text_of_the_users(cache):
+    first = cpp.build_inline("kernel", c_sources=TEXT)
+    assert cpp.build_inline("kernel", c_sources=TEXT) == first
+    assert cpp.build_inline("kernel", c_sources=TEXT + "\n/* more */") != first
+    assert reasons() == ["source kernel.c: content changed", "source main.c: content changed"]
+
+
+@pytest.mark.parametrize("damage", ["truncated", "removed", "no manifest", "half a manifest"])
+def test_a_damaged_artifact_is_built_again(build, damage):
+    path = Path(build())
+    content = path.read_bytes()
+    manifest = path.parent / "manifest.json"
+    if damage == "truncated":
+        path.write_bytes(content[:100])
+    elif damage == "removed":
+        path.unlink()
+    elif damage == "no manifest":
+        manifest.unlink()
+    else:
+        manifest.write_text(manifest.read_text()[:300])
+    assert build() == str(path)
+    assert path.read_bytes() == content
+    if damage in ("truncated", "removed"):
+        assert reasons() == ["what was built before is gone or damaged"]
+
+
+def test_a_header_that_is_saved_during_the_build(wrapped_cc, build, tmp_path):
+    """The compiler read the old header, or the new one: only a second build can tell."""
+    header = tmp_path / "include" / "sub" / "answer.h"
+    flag = tmp_path / "saved"
+    # After compiling once, so that what was compiled is not what is there then.
+    log = wrapped_cc(
+        f'case "$*" in *-c*) if [ ! -e "{flag}" ]; then touch "{flag}"; cc "$@"\n'
+        f'echo "#define ANSWER 9" > "{header}"; exit; fi;; esac'
+    )
+    path = build()
+    compilations = [line for line in log.read_text().splitlines() if " -c " in line]
+    assert len(compilations) == 2
+    symbols = subprocess.run(
+        ["readelf", "-x", ".data", path], check=False, capture_output=True, text=True
+    )
+    if symbols.returncode == 0:
+        assert "09000000" in symbols.stdout
+
+
+# ---- Listing and removing ------------------------------------------------------------------------
+
+
+def test_an_empty_cache_has_nothing(cache):
+    assert build_cache.find() == []
+    assert build_cache.prune(unused_days=0) == []
+    assert build_cache.root_folder() == cache
+    with pytest.raises(LookupError, match="nothing named 'kernel' is in the cache"):
+        build_cache.explain("kernel")
+
+
+def test_a_list(build):
+    first = build()
+    second = cpp.build_inline("other_one", c_sources=TEXT)
+    found = build_cache.find()
+    assert [(artifact.name, str(artifact.path)) for artifact in found] == [
+        ("other_one", second),
+        ("kernel", first),
+    ]
+    assert found[1].size_bytes >= Path(first).stat().st_size
+    assert abs(found[0].created - time.time()) < 600
+    assert [artifact.name for artifact in build_cache.find("kernel")] == ["kernel"]
+
+
+def test_pruning_by_name_age_and_size(build):
+    kernel = Path(build())
+    others = [Path(cpp.build_inline(name, c_sources=TEXT)) for name in ("other1", "other2")]
+    for path, days in ((kernel, 9), (others[0], 5), (others[1], 3)):
+        used = time.time() - days * 86400
+        os.utime(path.parent / "manifest.json", (used, used))
+
+    def names(**options: object) -> list[str]:
+        return [artifact.name for artifact in build_cache.prune(**options)]
+
+    assert names() == []
+    assert names(unused_days=6, names=["other1"]) == []
+    assert names(unused_days=4, dry_run=True) == ["kernel", "other1"]
+    assert kernel.exists()
+    assert names(unused_days=6) == ["kernel"]
+    assert not kernel.parent.exists()
+    assert names(max_bytes=10**9) == []
+    assert names(max_bytes=sum(f.stat().st_size for f in others[1].parent.iterdir())) == ["other1"]
+    assert names(unused_days=0, names=["other2"]) == ["other2"]
+    assert build_cache.find() == []
+
+
+def test_use_counts_as_use(build):
+    """To a day, so that finding does not write."""
+    manifest = Path(build()).parent / "manifest.json"
+    os.utime(manifest, (1, 1))
+    build()
+    assert time.time() - manifest.stat().st_mtime < 600
+
+
+def test_what_was_pruned_is_built_again(build, cache):
+    first = build()
+    build_cache.prune(unused_days=0)
+    assert build() == first
+    assert list((cache / ".index").iterdir()) != []
+    build_cache.prune(unused_days=0)
+    assert list((cache / ".index").iterdir()) == []
+
+
+def test_a_loaded_library_survives_pruning():
+    text = """
+    int __tvm_ffi_one(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+      result->type_index = kTVMFFIInt;
+      result->v_int64 = 1;
+      return 0;
+    }"""
+    module = cpp.load_inline("pruned", c_sources=text)
+    build_cache.prune(unused_days=0)
+    assert module.one() == 1

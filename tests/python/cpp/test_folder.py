@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds in a folder that the caller names: its files, ninja, and the log."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cpp._ninja import find_ninja, ninja_text
+from tvm_ffi.cpp._plan import Step
+from tvm_ffi.utils import FileLock
+
+pytestmark = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+TEXT = "int one(void) { return 1; }"
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path / "it's a föld$er: one"
+
+
+def test_the_files_have_the_names_that_packages_look_for(
+    stand_ins, monkeypatch, folder, cache, tmp_path
+):
+    nvcc = stand_ins.add("nvcc")
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0a")
+    path = cpp.build_inline(
+        "kernel", cpp_sources="// one", cuda_sources="// two", build_directory=str(folder)
+    )
+    assert path == str(folder / "kernel.so")
+    names = {"main.cpp", "cuda.cu", "build.ninja", "lock", "cpp_0.o", "cuda_0.o", "kernel.so"}
+    assert names <= {file.name for file in folder.iterdir()}
+    text = (folder / "main.cpp").read_text()
+    assert text == (
+        "#include <tvm/ffi/container/tensor.h>\n"
+        "#include <tvm/ffi/dtype.h>\n"
+        "#include <tvm/ffi/error.h>\n"
+        "#include <tvm/ffi/extra/c_env_api.h>\n"
+        "#include <tvm/ffi/function.h>\n"
+        '#line 1 "kernel.cpp"\n'
+        "// one\n"
+    )
+    assert not any(entry.suffix == ".so" for entry in cache.rglob("*"))
+
+
+@needs_cc
+def test_only_what_changed_is_built_again(wrapped_cc, folder):
+    log = wrapped_cc()
+
+    def build(text: str = TEXT, **options: object) -> int:
+        log.write_text("")
+        cpp.build_inline("kernel", c_sources=text, build_directory=str(folder), **options)
+        return len(log.read_text().splitlines())
+
+    assert build() == 2
+    assert build() == 0
+    assert build(extra_ldflags=["-lm"]) == 1
+    assert build(extra_ldflags=["-lm"], text="int two;") == 2
+
+
+@needs_cc
+def test_the_lock_is_held(wrapped_cc, folder, tmp_path):
+    """By the lock of this package: others wait for the same one."""
+    begun = tmp_path / "begun"
+    wrapped_cc(f'touch "{begun}"')
+    folder.mkdir()
+    lock = FileLock(folder / "lock")
+    lock.acquire()
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            cpp.build_inline("kernel", c_sources=TEXT, build_directory=str(folder))
+            os.write(write, b"built")
+        finally:
+            os._exit(0)
+    time.sleep(0.2)
+    assert not begun.exists()
+    lock.release()
+    assert os.read(read, 5) == b"built"
+    os.waitpid(child, 0)
+
+
+@needs_cc
+def test_an_error_has_what_ninja_says(folder):
+    with pytest.raises(RuntimeError, match=r"^ninja exited with status 1\nstdout:\n") as caught:
+        cpp.build_inline("kernel", c_sources="int one = ;", build_directory=str(folder))
+    assert "FAILED" in str(caught.value)
+    assert "kernel.c:1:11: error:" in str(caught.value)
+
+
+@needs_cc
+@pytest.mark.parametrize(("value", "place"), [("1", 1), ("stderr", 1), ("stdout", 0), ("", None)])
+def test_the_log_goes_where_it_is_wanted(monkeypatch, capsys, folder, value, place):
+    monkeypatch.setenv("TVM_FFI_CPP_EXTENSION_LOG_BUILD", value)
+    cpp.build_inline("kernel", c_sources=TEXT, build_directory=str(folder))
+    streams = capsys.readouterr()
+    assert ["-o c_0.o" in stream for stream in streams] == [place == 0, place == 1]
+
+
+def test_jobs_are_limited(tmp_path, monkeypatch):
+    (tmp_path / "build.ninja").write_text("rule r\n  command = true\nbuild x: r\n")
+    cpp.extension.build_ninja(str(tmp_path))
+    monkeypatch.setenv("MAX_JOBS", "many")
+    with pytest.raises(RuntimeError, match="ninja exited with status 1\nstderr:\n.*invalid -j"):
+        cpp.extension.build_ninja(str(tmp_path))
+
+
+def test_ninja_that_is_missing(monkeypatch, folder):
+    monkeypatch.setitem(sys.modules, "ninja", None)
+    monkeypatch.setattr(shutil, "which", lambda name, **_: None)
+    with pytest.raises(RuntimeError, match=r'ninja is not found; pip install "pytvmffi\[cpp\]"'):
+        cpp.extension.build_ninja(".")
+
+
+def test_the_text_for_ninja():
+    steps = [
+        Step(("cc", "-DX=$HOME", "-c", "a b:c.c", "-o", "c_0.o"), ("a b:c.c",), "c_0.o", "c_0.o.d"),
+        Step(("cc", "c_0.o", "-o", "ü.so"), ("c_0.o",), "ü.so", level=1),
+    ]
+    assert ninja_text(steps, "ü.so") == (
+        "ninja_required_version = 1.5\n\n"
+        "rule step_0\n"
+        "  command = cc '-DX=$$HOME' -c 'a b:c.c' -o c_0.o\n"
+        "  depfile = c_0.o.d\n"
+        "build c_0.o: step_0 a$ b$:c.c\n\n"
+        "rule step_1\n"
+        "  command = cc c_0.o -o 'ü.so'\n"
+        "build ü.so: step_1 c_0.o\n\n"
+        "default ü.so\n"
+    )
+
+
+def test_a_line_break_in_a_flag():
+    with pytest.raises(ValueError, match="line breaks"):
+        ninja_text([Step(("cc", "-DX=a\nb"), (), "x")], "x")

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines for CUDA and HIP, seen by stand-ins; and real device code where nvcc is found."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import cpp
+from tvm_ffi.cpp import _gpu
+from tvm_ffi.cpp._gpu import torch_backend  # the function itself; the fixture puts another one
+
+HEADERS = f"-I{tvm_ffi.libinfo.find_include_path()}"
+LIBRARY = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch):
+    """Forget devices, and let no program of this machine be found."""
+    for function in (_gpu.torch_backend, _gpu._cuda_devices, _gpu._rocm_devices):
+        function.cache_clear()
+    monkeypatch.setattr(_gpu, "torch_backend", lambda: None)
+    yield
+    _gpu._cuda_devices.cache_clear()
+    _gpu._rocm_devices.cache_clear()
+
+
+@pytest.fixture
+def toolkit(stand_ins, monkeypatch):
+    """Return stand-ins that are a toolkit of CUDA and one of ROCm, and a C++ compiler."""
+    nvcc = stand_ins.add("nvcc")
+    stand_ins.add("hipcc")
+    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    monkeypatch.setenv("ROCM_HOME", str(nvcc.parents[1]))
+    return stand_ins
+
+
+def test_cuda(toolkit, monkeypatch):
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", " 8.9 9.0a ")
+    cpp.build_inline(
+        "kernel", cuda_sources="// x", functions="f", extra_cuda_cflags=["--use_fast_math"]
+    )
+    flags = ["-Xcompiler", "-fPIC", "-std=c++17", "-O2"]
+    targets = ["-gencode=arch=compute_89,code=sm_89", "-gencode=arch=compute_90a,code=sm_90a"]
+    rest = ["--use_fast_math", HEADERS, "-c", "cuda.cu", "-o", "cuda_0.o"]
+    runtime = [f"-L{toolkit.folder}/lib64", "-lcudart"]
+    assert toolkit.commands() == [
+        ["nvcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, *rest],
+        ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
+    ]
+    main = cpp.cache.find("kernel")[0].path.with_name("cuda.cu").read_text()
+    # The directive speaks of the line behind it, which is the ninth.
+    assert main.endswith('#line 9 "cuda.cu"\nTVM_FFI_DLL_EXPORT_TYPED_FUNC(f, f);\n')
+
+
+def test_hip(toolkit, monkeypatch):
+    monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a gfx1100")
+    cpp.build_inline("kernel", cuda_sources="// x", backend="hip", extra_cuda_cflags=["-DX"])
+    flags = ["-std=c++17", "-O2", "-fPIC", "-D__HIP_PLATFORM_AMD__=1", "-fno-gpu-rdc"]
+    targets = ["--offload-arch=gfx90a", "--offload-arch=gfx1100"]
+    rest = ["-DX", HEADERS, "-c", "cuda.cu", "-o", "cuda_0.o"]
+    runtime = [f"-L{toolkit.folder}/lib", "-lamdhip64"]
+    assert toolkit.commands() == [
+        ["hipcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, *rest],
+        ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
+    ]
+
+
+def test_the_older_arguments_of_build(toolkit, monkeypatch, tmp_path):
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    for name in ("a.txt", "b.txt"):
+        (tmp_path / name).touch()
+    cpp.build("old", cpp_files=[str(tmp_path / "a.txt")], cuda_files=str(tmp_path / "b.txt"))
+    programs = sorted((line[0], line[-1]) for line in toolkit.commands())
+    assert programs == [("c++", "cpp_0.o"), ("c++", "old.so"), ("nvcc", "cuda_0.o")]
+
+
+@pytest.mark.parametrize(
+    ("variable", "expected"), [("hip", "hipcc"), ("cuda", "nvcc"), ("", "nvcc"), ("HIP", "hipcc")]
+)
+def test_the_backend_that_is_asked_for(toolkit, monkeypatch, variable, expected):
+    monkeypatch.setenv("TVM_FFI_GPU_BACKEND", variable)
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
+    monkeypatch.setattr(shutil, "which", lambda name, **_: f"/bin/{name}" if name != "x" else None)
+    assert Path(_gpu.find_toolkit(None).compiler[0]).name == expected
+
+
+def test_the_backend_of_torch(monkeypatch, toolkit):
+    monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
+    monkeypatch.setattr(_gpu, "torch_backend", lambda: "hip")
+    assert Path(_gpu.find_toolkit(None).compiler[0]).name == "hipcc"
+
+
+def test_hipcc_alone(monkeypatch, toolkit):
+    monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a")
+    monkeypatch.setattr(shutil, "which", lambda name, **_: "/bin/x" if name == "hipcc" else None)
+    assert Path(_gpu.find_toolkit(None).compiler[0]).name == "hipcc"
+
+
+def test_torch_is_asked_without_an_import(tmp_path, monkeypatch):
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise ImportError\n")
+    (tmp_path / "torch" / "version.py").write_text("cuda = None\nhip = '6.2'\n")
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert torch_backend.__wrapped__() == "hip"
+
+
+# ---- What is wrong -------------------------------------------------------------------------------
+
+
+def test_an_unknown_backend(monkeypatch):
+    monkeypatch.setenv("TVM_FFI_GPU_BACKEND", "metal")
+    with pytest.raises(ValueError, match='TVM_FFI_GPU_BACKEND must be "cuda" or "hip"'):
+        cpp.build_inline("kernel", cuda_sources="// x")
+
+
+@pytest.mark.parametrize("name", ["foo", "90", "9.", "9.0 sm_90", "9.0aa", "-9.0"])
+def test_a_misspelled_architecture(toolkit, monkeypatch, name):
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", name)
+    with pytest.raises(ValueError, match="Invalid CUDA architecture: "):
+        cpp.build_inline("kernel", cuda_sources="// x")
+
+
+@pytest.mark.parametrize(
+    ("backend", "variable"), [("cuda", "TVM_FFI_CUDA_ARCH_LIST"), ("hip", "TVM_FFI_ROCM_ARCH_LIST")]
+)
+def test_no_device_and_no_architecture(toolkit, monkeypatch, tmp_path, backend, variable):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(RuntimeError, match=variable):
+        cpp.build_inline("kernel", cuda_sources="// x", backend=backend)
+
+
+@pytest.mark.parametrize(("backend", "variable"), [("cuda", "CUDA_HOME"), ("hip", "ROCM_HOME")])
+def test_no_toolkit(monkeypatch, tmp_path, backend, variable):
+    monkeypatch.setenv(variable, str(tmp_path))
+    with pytest.raises(RuntimeError, match=f"where {variable} points"):
+        cpp.build_inline("kernel", cuda_sources="// x", backend=backend)
+    monkeypatch.delenv(variable)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(_gpu.Path, "is_file", lambda self: False)
+    with pytest.raises(RuntimeError, match=f"set {variable} to the folder of its toolkit"):
+        _gpu.find_toolkit(backend)
+
+
+# ---- Devices that are here -----------------------------------------------------------------------
+
+
+def program(folder: Path, name: str, output: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(f"#!/bin/sh\ncat <<'EOF'\n{output}\nEOF\n")
+    (folder / name).chmod(0o755)
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch) -> Path:
+    folder = tmp_path / "programs"
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    return folder
+
+
+def test_cuda_devices(path):
+    program(path, "nvidia-smi", "9.0\n9.0\n8.6")
+    assert _gpu._cuda_devices() == ("9.0", "8.6")
+
+
+def test_rocm_devices(path):
+    program(path, "rocm_agent_enumerator", "gfx000\ngfx90a\ngfx90a")
+    assert _gpu._rocm_devices() == ("gfx90a",)
+
+
+def test_rocm_devices_of_rocminfo(path):
+    program(path, "rocminfo", "  Name:   AMD EPYC\n  Name:     gfx1100\n  Marketing Name: X")
+    assert _gpu._rocm_devices() == ("gfx1100",)
+
+
+# ---- The real compiler ---------------------------------------------------------------------------
+
+CUDA_TEXT = """
+__global__ void fill(float* x) { x[threadIdx.x] = 1; }
+int add(int a, int b) { return a + b; }
+"""
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+def test_nvcc(monkeypatch):
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    try:
+        module = cpp.load_inline("from_cuda", cuda_sources=CUDA_TEXT, functions="add")
+    except RuntimeError as error:
+        if "libcudart" in str(error):
+            pytest.skip("no CUDA runtime library")
+        raise
+    assert module.add(40, 2) == 42

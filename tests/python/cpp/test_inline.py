@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Libraries from source text: what is exported, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import cpp
+
+# Exports __tvm_ffi_answer, which returns an int.
+ANSWER_C = """
+#ifndef ANSWER
+#define ANSWER 42
+#endif
+int __tvm_ffi_answer(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = ANSWER;
+  return 0;
+}
+"""
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+
+
+@needs_cc
+def test_c_text_needs_the_c_compiler_alone(monkeypatch):
+    monkeypatch.setenv("CXX", "/nonexistent/c++")
+    module = cpp.load_inline("from c", c_sources=ANSWER_C)
+    assert isinstance(module, tvm_ffi.Module)
+    assert module.answer() == 42
+
+
+@needs_cc
+def test_c_functions_that_are_listed_have_documentation():
+    doc = 'Says "forty-two"??/ \\ in Zürich.\nAlways.'
+    module = cpp.load_inline("documented", c_sources=ANSWER_C, functions={"answer": doc})
+    assert module.answer() == 42
+    assert module.get_function_doc("answer") == doc
+
+
+@needs_cc
+def test_listed_functions_are_visible_whatever_the_flags_say():
+    flags = ["-fvisibility=hidden"]
+    hidden = cpp.load_inline("hidden", c_sources=ANSWER_C, extra_cflags=flags)
+    shown = cpp.load_inline("shown", c_sources=ANSWER_C, extra_cflags=flags, functions=["answer"])
+    assert not hidden.implements_function("answer")
+    assert shown.answer() == 42
+
+
+@needs_cc
+def test_a_listed_c_function_that_is_not_defined_is_named():
+    with pytest.raises(RuntimeError, match="__tvm_ffi_question"):
+        cpp.load_inline("undefined", c_sources=ANSWER_C, functions="question")
+
+
+@needs_cc
+def test_a_listed_c_function_of_another_type_does_not_compile():
+    with pytest.raises(RuntimeError, match="conflicting types for .__tvm_ffi_answer"):
+        cpp.build_inline("typed", c_sources="int __tvm_ffi_answer(void);", functions="answer")
+
+
+@needs_cc
+def test_extra_flags_and_include_paths(tmp_path, monkeypatch):
+    (tmp_path / "my headers").mkdir()
+    (tmp_path / "my headers" / "answer.h").write_text("#define ANSWER (BASE + 1)\n")
+    monkeypatch.chdir(tmp_path)
+    module = cpp.load_inline(
+        "flags",
+        c_sources=["#include <answer.h>", ANSWER_C],
+        extra_cflags=["-DBASE=6"],
+        extra_ldflags=["-Wl,-soname,libflags.so"],
+        extra_include_paths=["my headers"],
+    )
+    assert module.answer() == 7
+    assert b"libflags.so\0" in Path(cpp.cache.find("flags")[0].path).read_bytes()
+
+
+@needs_cxx
+def test_cpp_text_with_documentation_and_metadata():
+    module = cpp.load_inline(
+        "from_cpp",
+        cpp_sources=[
+            "int64_t add(int64_t a, int64_t b) { return a + b; }",
+            "double size(tvm::ffi::TensorView x) { return x.size(0); }",
+        ],
+        functions={"add": 'Adds "two" numbers.', "size": ""},
+        extra_cflags=["-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1"],
+    )
+    assert module.add(40, 2) == 42
+    assert module.get_function_doc("add") == 'Adds "two" numbers.'
+    assert module.get_function_doc("size") is None
+    assert "type_schema" in module.get_function_metadata("add")
+
+
+@needs_cc
+def test_a_compiler_error_shows_the_command_and_the_line():
+    with pytest.raises(RuntimeError, match="^ninja exited with status 1\nstdout:\n") as caught:
+        cpp.build_inline("broken", c_sources=["int one;", "int two;\nint three = ;"])
+    message = str(caught.value)
+    assert "-fPIC -O2" in message
+    assert "broken.1.c:2:13: error:" in message
+    assert "int three = ;" in message
+
+
+@needs_cc
+def test_an_error_behind_the_text_names_the_generated_file():
+    with pytest.raises(RuntimeError, match=r"main\.c:\d+:\d+: error") as caught:
+        cpp.build_inline("behind", c_sources="#define TVMFFISafeCallType ;", functions="f")
+    assert "tvm_ffi_exports" in str(caught.value)
+
+
+def test_a_missing_compiler_is_named(monkeypatch):
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(RuntimeError, match=r"no-such-compiler is not found.*\$CC"):
+        cpp.build_inline("nothing", c_sources=ANSWER_C)
+
+
+@pytest.mark.parametrize("function", [cpp.build_inline, cpp.load_inline, cpp.build, cpp.load])
+def test_something_must_be_given(function):
+    with pytest.raises(AssertionError, match=r"^sources must be provided\.$"):
+        function("empty")
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "a\nb"])
+def test_names_that_no_file_can_have(name):
+    with pytest.raises(ValueError, match="name must be one that a file can have"):
+        cpp.build_inline(name, c_sources=ANSWER_C)
+
+
+def test_an_unknown_backend():
+    with pytest.raises(ValueError, match="""backend must be "cuda" or "hip", got 'metal'"""):
+        cpp.build_inline("backend", cpp_sources="", backend="metal")
+
+
+# ---- Objects and cubins --------------------------------------------------------------------------
+
+
+@needs_cc
+def test_an_object_file_can_be_built_and_linked_later():
+    built = cpp.build_inline("part", c_sources=ANSWER_C, output="part.o")
+    assert Path(built).name == "part.o"
+    module = cpp.load("whole", sources=built)
+    assert module.answer() == 42
+
+
+@needs_cc
+@pytest.mark.skipif(shutil.which("ld") is None, reason="no ld")
+def test_several_objects_are_merged(tmp_path):
+    (tmp_path / "one.c").write_text("int one(void) { return 1; }")
+    (tmp_path / "two.c").write_text(
+        "#include <tvm/ffi/c_api.h>\nint one(void);\n"
+        "int __tvm_ffi_two(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* result) {\n"
+        "  result->type_index = kTVMFFIInt; result->v_int64 = one() + 1; return 0;\n}\n"
+    )
+    sources = [str(tmp_path / "one.c"), str(tmp_path / "two.c")]
+    merged = cpp.build("merged", sources=sources, output="merged.o")
+    assert cpp.load("linked", sources=merged).two() == 2
+
+
+CUBIN_C = """
+#include <string.h>
+extern const char __tvm_ffi__cubin_first[], __tvm_ffi__cubin_first_end[];
+extern const char __tvm_ffi__cubin_second[], __tvm_ffi__cubin_second_end[];
+int __tvm_ffi_sizes(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  long first = __tvm_ffi__cubin_first_end - __tvm_ffi__cubin_first;
+  long second = __tvm_ffi__cubin_second_end - __tvm_ffi__cubin_second;
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = first * 100 + second;
+  return memcmp(__tvm_ffi__cubin_second, "1234567", 7);
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(
+    shutil.which("ld") is None or shutil.which("objcopy") is None, reason="no GNU binutils"
+)
+def test_embedded_cubins():
+    cubins = {"first": b"\x7fELF", "second": b"1234567"}
+    assert cpp.load_inline("cubins", c_sources=CUBIN_C, embed_cubin=cubins).sizes() == 407
+
+
+def test_cubins_have_names_that_c_can_say():
+    with pytest.raises(ValueError, match="a cubin is named by letters"):
+        cpp.build_inline("cubin", c_sources=CUBIN_C, embed_cubin={"a-b": b""})
+
+
+# ---- Files ---------------------------------------------------------------------------------------
+
+
+def test_files_by_suffix(stand_ins, monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", str(stand_ins.add("my-cc")))
+    monkeypatch.setenv("CXX", shlex.join([str(stand_ins.add("my-cxx")), "-m64"]))
+    for name in ("a.c", "b.cc", "c.cpp", "d.o"):
+        (tmp_path / name).touch()
+    paths = [str(tmp_path / name) for name in ("a.c", "b.cc", "c.cpp", "d.o")]
+    cpp.build("kinds", sources=paths, extra_cflags=["-DX"], extra_ldflags=["-lm"])
+    lines = sorted(stand_ins.commands(), key=lambda line: "-shared" in line)
+    headers = f"-I{tvm_ffi.libinfo.find_include_path()}"
+    library = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
+    flags = ["-O2", "-DX", headers]
+    cpp_flags = ["-std=c++17", "-fPIC", *flags]
+    one, two, three, four = paths
+    assert sorted(lines[:3]) == [
+        ["my-cc", "-MD", "-MF", "c_0.o.d", "-fPIC", *flags, "-c", one, "-o", "c_0.o"],
+        ["my-cxx", "-m64", "-MD", "-MF", "cpp_0.o.d", *cpp_flags, "-c", two, "-o", "cpp_0.o"],
+        ["my-cxx", "-m64", "-MD", "-MF", "cpp_1.o.d", *cpp_flags, "-c", three, "-o", "cpp_1.o"],
+    ]
+    objects = ["c_0.o", "cpp_0.o", "cpp_1.o", four]
+    link_flags = ["-shared", library, "-ltvm_ffi", "-lm"]
+    assert lines[3:] == [["my-cxx", "-m64", *objects, *link_flags, "-o", "kinds.so"]]
+
+
+@needs_cc
+def test_a_file_is_compiled_where_it_lies(tmp_path):
+    folder = tmp_path / "it's a föld$er"
+    folder.mkdir()
+    (folder / "answer.h").write_text("#define ANSWER 5\n")
+    source = folder / "answer kernel.c"
+    source.write_text(f'#include "answer.h"\n#include <tvm/ffi/c_api.h>\n{ANSWER_C}')
+    assert cpp.load("file", sources=str(source)).answer() == 5
+
+
+def test_a_missing_file():
+    with pytest.raises(RuntimeError, match="source file not found: .*nowhere.c"):
+        cpp.build("missing", sources="nowhere.c")
+
+
+def test_the_package_offers_the_module():
+    """Without an import of its own; in a fresh process it is loaded on first use."""
+    assert tvm_ffi.cpp is cpp

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NVRTC is asked, seen by a stand-in for cuda-python."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tvm_ffi.cpp.nvrtc import nvrtc_compile
+
+CUBIN = b"\x7fELF of a kernel"
+LOG = b"k.cu(1): error: no\0"
+
+
+class Nvrtc(ModuleType):
+    """Compiles everything but "broken"; remembers programs that were not destroyed."""
+
+    def __init__(self) -> None:
+        super().__init__("cuda.bindings.nvrtc")
+        self.alive: list[object] = []
+        self.created: tuple[object, ...] = ()
+        self.options: list[bytes] = []
+
+    def nvrtcCreateProgram(self, source, name, count, headers, names):  # noqa: N802
+        self.created = (source, name, count, headers, names)
+        self.alive.append(self)
+        return (0, self)
+
+    def nvrtcCompileProgram(self, program, count, options):  # noqa: N802
+        assert count == len(options)
+        self.options = options
+        return (6 if self.created[0] == b"broken" else 0,)
+
+    def nvrtcGetErrorString(self, status):  # noqa: N802
+        return (0, b"NVRTC_ERROR_%d" % status)
+
+    def nvrtcGetProgramLogSize(self, program):  # noqa: N802
+        return (0, len(LOG))
+
+    def nvrtcGetProgramLog(self, program, log):  # noqa: N802
+        return (_fill(log, LOG),)
+
+    def nvrtcGetCUBINSize(self, program):  # noqa: N802
+        return (0, len(CUBIN)) if self.created[0] != b"no cubin" else (5, 0)
+
+    def nvrtcGetCUBIN(self, program, cubin):  # noqa: N802
+        return (_fill(cubin, CUBIN),)
+
+    def nvrtcDestroyProgram(self, program):  # noqa: N802
+        self.alive.remove(program)
+        return (0,)
+
+
+def _fill(target: bytes, content: bytes) -> int:
+    """Write into a bytes object, as cuda-python does."""
+    import ctypes
+
+    assert len(target) == len(content)
+    ctypes.memmove(target, content, len(content))
+    return 0
+
+
+@pytest.fixture
+def nvrtc(monkeypatch):
+    kinds = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR=76,
+    )
+    driver = ModuleType("cuda.bindings.driver")
+    driver.cuInit = lambda flags: (0,)
+    driver.cuCtxGetDevice = lambda: (201, None)  # no context
+    driver.cuDeviceGet = lambda ordinal: (0, ordinal)
+    driver.cuDeviceGetAttribute = lambda kind, device: (0, {75: 9, 76: 1}[kind])
+    driver.CUdevice_attribute = kinds
+    library = Nvrtc()
+    bindings = ModuleType("cuda.bindings")
+    bindings.driver, bindings.nvrtc = driver, library
+    for name, module in {"cuda": ModuleType("cuda"), "cuda.bindings": bindings}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    return library
+
+
+def test_a_kernel(nvrtc):
+    assert nvrtc_compile("text", arch="sm_90a", extra_opts=["-lineinfo"]) == CUBIN
+    assert nvrtc.created == (b"text", b"kernel.cu", 0, None, None)
+    assert nvrtc.options == [b"--gpu-architecture=sm_90a", b"-default-device", b"-lineinfo"]
+    assert nvrtc.alive == []
+
+
+def test_the_architecture_of_the_device(nvrtc):
+    nvrtc_compile("text", name="k.cu")
+    assert nvrtc.created[1] == b"k.cu"
+    assert nvrtc.options == [b"--gpu-architecture=sm_91", b"-default-device"]
+
+
+def test_an_error_has_the_log(nvrtc):
+    with pytest.raises(RuntimeError, match=r"NVRTC_ERROR_6\nk\.cu\(1\): error: no$"):
+        nvrtc_compile("broken", arch="sm_90")
+    assert nvrtc.alive == []
+
+
+def test_any_other_failure(nvrtc):
+    with pytest.raises(RuntimeError, match="nvrtcGetCUBINSize failed: NVRTC_ERROR_5"):
+        nvrtc_compile("no cubin", arch="sm_90")
+    assert nvrtc.alive == []
+
+
+def test_no_device(nvrtc):
+    sys.modules["cuda.bindings"].driver.cuInit = lambda flags: (100,)
+    with pytest.raises(RuntimeError, match="cuInit failed with status 100; is there a CUDA device"):
+        nvrtc_compile("text")
+
+
+def test_without_cuda_python(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cuda", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    with pytest.raises(RuntimeError, match="^CUDA bindings not available. Install with: pip"):
+        nvrtc_compile("text")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds in several processes: together, killed, and interrupted."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cpp import cache as build_cache
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+TEXT = "int one(void) { return 1; }"
+BUILD = f"from tvm_ffi import cpp; print(cpp.build_inline('shared', c_sources={TEXT!r}))"
+
+
+def start(code: str = BUILD) -> subprocess.Popen[str]:
+    pipe = subprocess.PIPE
+    return subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True)
+
+
+def wait_for(path: Path, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert time.monotonic() < end, f"{path} does not appear"
+        time.sleep(0.01)
+
+
+def is_over(process_id: int, seconds: float = 10) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.kill(process_id, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_eight_processes_compile_once(wrapped_cc, cache):
+    log = wrapped_cc("sleep 0.5")
+    processes = [start() for _ in range(8)]
+    outputs = [process.communicate(timeout=120) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 8, outputs
+    assert len({stdout for stdout, _ in outputs}) == 1
+    assert len(log.read_text().splitlines()) == 2  # compile and link
+    assert list((cache / ".staging").iterdir()) == []
+
+
+def test_a_killed_builder_leaves_nothing_that_hurts(wrapped_cc, cache, tmp_path):
+    begun = tmp_path / "begun"
+    wrapped_cc(f'touch "{begun}"; sleep 1')
+    process = start()
+    wait_for(begun)
+    process.kill()
+    process.communicate(timeout=60)
+    assert len(list((cache / ".staging").iterdir())) == 1  # what it leaves
+    assert build_cache.find() == []
+    wrapped_cc()
+    assert Path(cpp.build_inline("shared", c_sources=TEXT)).exists()
+    assert list((cache / ".staging").iterdir()) == []
+
+
+def test_pruning_removes_what_a_killed_builder_left_but_nothing_under_way(
+    wrapped_cc, cache, tmp_path
+):
+    begun = tmp_path / "begun"
+    wrapped_cc(f'touch "{begun}"; sleep 1')
+    process = start()
+    wait_for(begun)
+    build_cache.prune()
+    assert len(list((cache / ".staging").iterdir())) == 1
+    assert process.communicate(timeout=60)[0].strip() == str(build_cache.find()[0].path)
+    left = cache / ".staging" / "gone_0123456789abcdef.1.abcd"
+    left.mkdir()
+    (left / "main.c").touch()
+    build_cache.prune(dry_run=True)
+    assert left.exists()
+    build_cache.prune()
+    assert not left.exists()
+
+
+def test_an_interrupt_stops_the_compiler(wrapped_cc, cache, tmp_path):
+    begun = tmp_path / "begun"
+    wrapped_cc(f'echo $$ > "{begun}.new"; mv "{begun}.new" "{begun}"; sleep 20')
+    process = start()
+    wait_for(begun)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in stderr
+    assert time.monotonic() - started < 15
+    assert list((cache / ".staging").iterdir()) == []
+    assert is_over(int(begun.read_text()))
+
+
+def test_an_interrupt_stops_ninja_and_its_compilers(wrapped_cc, cache, tmp_path):
+    begun = tmp_path / "begun"
+    wrapped_cc(f'echo $$ > "{begun}.new"; mv "{begun}.new" "{begun}"; sleep 20')
+    files = [tmp_path / name for name in ("a.c", "b.c")]
+    for file in files:
+        file.touch()
+    process = start(f"from tvm_ffi import cpp; cpp.build('two', sources={list(map(str, files))})")
+    wait_for(begun)
+    started = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in stderr
+    assert time.monotonic() - started < 15
+    assert is_over(int(begun.read_text()))
+    assert list((cache / ".staging").iterdir()) == []
