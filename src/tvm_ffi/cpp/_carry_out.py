@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ._command import LOG, failure, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
-from ._files import write_if_changed
+from ._files import identity_of, write_if_changed
 from ._manifest import Manifest, differences
 from ._ninja import FILE as NINJA_FILE
 from ._ninja import find_ninja, ninja_text, run_ninja
@@ -76,18 +76,25 @@ def _build_consistently(plan: Plan, folder: Path) -> Dependencies:
     """Build until no file was changed meanwhile; return the files that were read.
 
     What the compiler has read is hashed after the build.  A header that somebody saves during the
-    build could have been read before and be hashed after that.
+    build could have been read before and be hashed after that.  Which headers to watch is known
+    after the first attempt; for this one their time of change has to do.
     """
+    start = _file_system_time()
+    dependencies = _build_once(plan, folder)
+    changed = [path for path in dependencies.own if _is_changed_since(path, start)]
     for _ in range(_MOST_ATTEMPTS):
-        start = _file_system_time()
-        _run_steps(plan, folder)
-        depfiles = [folder / step.depfile for step in plan.steps if step.depfile]
-        dependencies = collect(depfiles, folder, plan.own_folders, our_include_paths())
-        changed = [path for path in dependencies.own if _is_changed_since(path, start)]
         if not changed:
             return dependencies
         LOG.info("building %s again: %s changed meanwhile", plan.name, ", ".join(changed))
+        before = {path: identity_of(path) for path in dependencies.own}
+        dependencies = _build_once(plan, folder)
+        changed = [path for path in dependencies.own if identity_of(path) != before.get(path)]
     raise RuntimeError(f"{plan.name} cannot be built: {changed[0]} changes all the time")
+
+
+def _build_once(plan: Plan, folder: Path) -> Dependencies:
+    _run_steps(plan, folder)
+    return collect(plan, folder, our_include_paths())
 
 
 def _file_system_time() -> float:

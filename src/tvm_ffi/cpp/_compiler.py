@@ -8,6 +8,7 @@ tomorrow while its own file stays the same: those are asked once in every proces
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -77,7 +78,8 @@ def _remembered(command: tuple[str, ...], real: list[Path], identity: str, folde
     contents = ", ".join(content_of(path)[:23] for path in real)
     version = f"{_ask(command, identity)} ({contents})"
     text = json.dumps({"command": command, "identity": identity, "version": version}, indent=1)
-    write_atomically(file, text)
+    with contextlib.suppress(OSError):  # a cache that cannot be written can be read
+        write_atomically(file, text)
     return version
 
 

@@ -2,8 +2,8 @@
 """Which files a build has read, and whether they are still what they were.
 
 The user's headers are compared by content, always.  Headers of installed packages, hundreds for one
-C++ file, are compared by content once for every machine, and afterwards by their identity: inode,
-size and time of change, which no program can set.
+C++ file, and very large files are compared by content once for every machine, and afterwards by
+their identity: inode, size and time of change, which no program can set.
 
 A file that appears where the compiler looks first would be read instead of a known one.  So the key
 also knows which such files exist.
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ._files import content_of, identity_of
+from ._plan import Plan
 
 __all__ = [
     "Dependencies",
@@ -29,7 +30,9 @@ __all__ = [
     "shadows",
 ]
 
-# Where headers are put by installing something.
+# Reading more than this takes longer than a library takes to load.
+_LARGE_BYTES = 1 << 24
+# Where headers and libraries are put by installing something.
 _INSTALLED = ("/usr/", "/opt/", "/lib/", "/nix/store/", "/gnu/store/")
 
 _DEPFILE_WORD = re.compile(r"(?:\\\n|\\.|\$\$|[^\s\\]|\\)+")
@@ -42,7 +45,7 @@ class Dependencies:
     own: dict[str, str]
     """Content of each file that is likely to change, by path."""
     installed: dict[str, str]
-    """Content of each file of an installed package, by path."""
+    """Content of each file that is not, or is large, by path."""
     folders: list[str]
     """Where the user may put a header that is then read instead of one of these."""
     shadows: list[str]
@@ -55,34 +58,48 @@ class Dependencies:
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def collect(
-    depfiles: Iterable[Path], folder: Path, own_folders: Sequence[str], installed: Sequence[str]
-) -> Dependencies:
+def collect(plan: Plan, folder: Path, installed: Sequence[str]) -> Dependencies:
     """Return what the commands of a build have read.
 
     Parameters
     ----------
-    depfiles : iterable of path
-        What the compilers wrote.
+    plan : Plan
+        What was built.
     folder : path
-        Build folder; what is in there is known already.
-    own_folders, installed : sequence of str
-        Folders with headers that are likely, and unlikely, to change.
+        The build folder; what is in there is known already.
+    installed : sequence of str
+        Folders with headers that are unlikely to change, besides the system's.
     """
-    inside = f"{os.path.realpath(folder)}{os.sep}"
     own: dict[str, str] = {}
     others: dict[str, str] = {}
-    for depfile in depfiles:
-        for name in parse_depfile(os.fsdecode(depfile.read_bytes())):
-            path = os.path.join(folder, name)  # noqa: PTH118  (".." must stay, for links)
-            if os.path.realpath(path).startswith(inside):
-                continue
-            is_own = _is_below(path, own_folders) or not _is_below(path, (*_INSTALLED, *installed))
-            known = own if is_own else others
-            if path not in known:
-                known[path] = content_of(path)
-    folders = sorted({*own_folders, *map(os.path.dirname, own)})
+    headers = _headers(plan, folder)
+    for path in (*headers, *plan.linked):
+        is_installed = _is_below(path, (*_INSTALLED, *installed)) or _is_large(path)
+        known = others if is_installed and not _is_below(path, plan.own_folders) else own
+        known[path] = content_of(path)
+    beside = {os.path.dirname(path) for path in headers if path in own}  # noqa: PTH120
+    folders = sorted({*plan.own_folders, *beside})
     return Dependencies(own, others, folders, shadows([*own, *others], folders))
+
+
+def _headers(plan: Plan, folder: Path) -> list[str]:
+    """Return what the compilers have read outside of the build folder, each file once."""
+    inside = f"{os.path.realpath(folder)}{os.sep}"
+    found: dict[str, None] = {}
+    for step in plan.steps:
+        if step.depfile:
+            for name in parse_depfile(os.fsdecode((folder / step.depfile).read_bytes())):
+                path = os.path.join(folder, name)  # noqa: PTH118  (".." must stay, for links)
+                if not os.path.realpath(path).startswith(inside):
+                    found[path] = None
+    return list(found)
+
+
+def _is_large(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > _LARGE_BYTES  # noqa: PTH116
+    except OSError:
+        return False
 
 
 def _is_below(path: str, folders: Sequence[str]) -> bool:

@@ -76,7 +76,7 @@ def differences(old: Manifest, new: Manifest) -> list[str]:
     known, read = _files_of(old), _files_of(new)
     for path in sorted({*known, *read}):
         if known.get(path) != read.get(path):
-            found.append(_difference(f"header {path}", known.get(path), read.get(path)))
+            found.append(_difference(f"file {path}", known.get(path), read.get(path)))
     for path in sorted({*old.dependencies.shadows} ^ {*new.dependencies.shadows}):
         if path not in known and path not in read:
             verb = "appeared" if path in new.dependencies.shadows else "is gone"

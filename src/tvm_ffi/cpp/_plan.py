@@ -85,6 +85,8 @@ class Plan:
     steps: tuple[Step, ...]
     parts: Mapping[str, Part]
     """All that decides the product and is known beforehand; headers are not."""
+    linked: tuple[str, ...]
+    """Files that the linker reads or a flag names: objects, archives, scripts; absolute."""
     own_folders: tuple[str, ...]
     """Where headers lie that are likely to change: next to the sources, and the include paths."""
 
@@ -112,6 +114,7 @@ def make_plan(request: Request, cache: Path) -> Plan:
         files=files,
         steps=steps,
         parts=_parts(request, files, steps, _versions(compilers, cache)),
+        linked=tuple(_linked_files(request)),
         own_folders=_own_folders(request),
     )
 
@@ -232,17 +235,19 @@ def _parts(
     for name, content in files.items():
         text = content if isinstance(content, str) else content.decode("latin-1")
         parts[f"source {name}"] = text_digest(text)
-    for path in _files_on_command_lines(request):
-        parts[f"file {path}"] = content_of(path)
+    for unit in request.units:
+        if unit.kind != "object" and unit.path not in files:
+            parts[f"source {unit.path}"] = content_of(unit.path)
+    parts["linked files"] = _linked_files(request)
     for variable in _VARIABLES:
         if variable in os.environ:
             parts[f"variable {variable}"] = os.environ[variable]
     return parts
 
 
-def _files_on_command_lines(request: Request) -> list[str]:
-    """Return sources, and files that flags name: archives, linker scripts, response files."""
-    paths = [unit.path for unit in request.units if unit.path not in request.files]
+def _linked_files(request: Request) -> list[str]:
+    """Return objects, and files that flags name: archives, linker scripts, response files."""
+    paths = [unit.path for unit in request.units if unit.kind == "object"]
     flags = [*request.cflags, *request.cuda_cflags, *request.ldflags]
     words = [word for flag in flags for word in _words(flag)]
     folders = [flag[2:] for flag in request.ldflags if flag.startswith("-L")]

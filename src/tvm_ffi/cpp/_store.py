@@ -32,6 +32,8 @@ _DAY_SECONDS = 86400.0
 # A file that was changed this recently could change again without a new time of change.
 _SETTLED_SECONDS = 2.0
 _UNSETTLED = "0" * 16
+# Somebody who edits a header leaves an artifact each time; looking at all of them takes long.
+_MOST_MARKS = 32
 
 
 def cache_root() -> Path:
@@ -52,11 +54,8 @@ class Store:
     def find(self, name: str, base: str) -> Path | None:
         """Return the product that a plan makes of the files of today; None if it is not here."""
         index = self._index(name, base)
-        try:
-            marks = os.listdir(index)  # noqa: PTH208
-        except FileNotFoundError:
-            return None
-        for digest in sorted({mark[:16] for mark in marks}):
+        marks = _by_age(index)
+        for digest in dict.fromkeys(mark[:16] for mark in marks):
             folder = self.root / f"{name}_{digest}"
             manifest = Manifest.read(folder)
             if manifest is None or manifest.base != base or not manifest.is_whole(folder):
@@ -90,6 +89,8 @@ class Store:
         with contextlib.suppress(OSError):  # a cache that cannot be written can be read
             index.mkdir(parents=True, exist_ok=True)
             (index / f"{digest}-{identity}").touch()
+            for mark in _by_age(index)[_MOST_MARKS:]:
+                (index / mark).unlink()
 
     # ---- Building ----------------------------------------------------------------------------
 
@@ -168,6 +169,14 @@ class Store:
                         yield folder
                     finally:
                         lock.release()
+
+
+def _by_age(folder: Path) -> list[str]:
+    """Return the names in a folder, the newest first: the most likely ones."""
+    entries = []
+    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
+        entries = [(-entry.stat().st_mtime, entry.name) for entry in found]
+    return [name for _, name in sorted(entries)]
 
 
 def _file_lock(path: Path) -> Any:

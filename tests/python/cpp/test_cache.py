@@ -98,7 +98,7 @@ def test_a_header_that_changes_and_changes_back(build, tmp_path):
     first = build()
     header.write_text("#define ANSWER 2\n")
     second = build()
-    assert reasons() == [f"header {header}: content changed"]
+    assert reasons() == [f"file {header}: content changed"]
     assert second != first
     header.write_text("#define ANSWER 1\n")
     assert build() == first
@@ -111,7 +111,7 @@ def test_a_header_that_appears_where_the_compiler_looks_first(build, tmp_path):
     other.write_text("#define ANSWER 1\n")
     second = build()
     assert second != first
-    assert f"header {other}: new" in reasons()
+    assert f"file {other}: new" in reasons()
     beside = tmp_path / "src" / "sub" / "answer.h"
     beside.parent.mkdir()
     beside.write_text("#define ANSWER 1\n")
@@ -125,7 +125,7 @@ def test_a_system_header_that_is_hidden_by_the_users(build, tmp_path):
     assert build() == first
     (tmp_path / "early" / "stdlib.h").touch()
     assert build() != first
-    assert f"header {tmp_path / 'early' / 'stdlib.h'}: new" in reasons()
+    assert f"file {tmp_path / 'early' / 'stdlib.h'}: new" in reasons()
 
 
 def test_the_source_flags_and_environment(build, source, monkeypatch):
@@ -138,8 +138,8 @@ def test_the_source_flags_and_environment(build, source, monkeypatch):
     monkeypatch.delenv("CPATH")
     source.write_text(source.read_text() + "int more;\n")
     paths.append(build())
-    # the source is a file that is known, and one that the compiler has read
-    assert reasons() == [f"file {source}: content changed", f"header {source}: content changed"]
+    # A source is known beforehand, and one of the files that the compiler has read.
+    assert reasons() == [f"source {source}: content changed", f"file {source}: content changed"]
     assert len(set(paths)) == 4
 
 
