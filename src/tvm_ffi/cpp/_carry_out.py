@@ -66,6 +66,7 @@ def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
             dependencies=dependencies,
             created=time.time(),
             build_seconds=round(time.perf_counter() - start, 3),
+            reasons=[],
         )
         manifest.reasons.extend(_reasons(manifest, store))
         LOG.info("built %s: %s", plan.name, "; ".join(manifest.reasons))

@@ -15,8 +15,8 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from ._files import content_of, identity_of
 from ._plan import Plan
@@ -38,8 +38,7 @@ _INSTALLED = ("/usr/", "/opt/", "/lib/", "/nix/store/", "/gnu/store/")
 _DEPFILE_WORD = re.compile(r"(?:\\\n|\\.|\$\$|[^\s\\]|\\)+")
 
 
-@dataclass(frozen=True)
-class Dependencies:
+class Dependencies(NamedTuple):
     """The files that a build has read besides those that the plan names."""
 
     own: dict[str, str]

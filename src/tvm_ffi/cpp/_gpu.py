@@ -11,16 +11,15 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["BACKENDS", "Toolkit", "find_toolkit", "requested_backend", "torch_backend"]
 
 BACKENDS = ("cuda", "hip")
 
 
-@dataclass(frozen=True)
-class Toolkit:
+class Toolkit(NamedTuple):
     """How device code is compiled and linked."""
 
     compiler: tuple[str, ...]

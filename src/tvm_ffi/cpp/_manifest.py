@@ -8,8 +8,8 @@ files of today before the product is used, and with other manifests to say why s
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from ._dependencies import Dependencies
 from ._plan import Part
@@ -20,8 +20,7 @@ FILE = "manifest.json"
 _FORMAT = 1
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """What an artifact was made from, and how."""
 
     name: str
@@ -36,12 +35,13 @@ class Manifest:
     created: float
     """Seconds since 1970; said to readers, and never compared."""
     build_seconds: float
-    reasons: list[str] = field(default_factory=list)
+    reasons: list[str]
     """Why it was built."""
 
     def to_json(self) -> str:
         """Return the text of the file."""
-        return json.dumps({"format": _FORMAT, **asdict(self)}, indent=1)
+        content = {**self._asdict(), "dependencies": self.dependencies._asdict()}
+        return json.dumps({"format": _FORMAT, **content}, indent=1)
 
     @staticmethod
     def read(folder: Path) -> Manifest | None:

@@ -11,9 +11,9 @@ import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Union
+from types import MappingProxyType
+from typing import Any, NamedTuple, Union
 
 from .. import libinfo
 from .._version import __version__
@@ -42,28 +42,29 @@ _VARIABLES = (
 )
 
 
-@dataclass(frozen=True)
-class Request:
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Request(NamedTuple):
     """What the caller of a build function asks for."""
 
     name: str
     units: Sequence[Unit]
-    files: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = _NOTHING
     """Generated files and their texts."""
-    functions: Mapping[str, str] = field(default_factory=dict)
+    functions: Mapping[str, str] = _NOTHING
     cflags: Sequence[str] = ()
     cuda_cflags: Sequence[str] = ()
     ldflags: Sequence[str] = ()
     include_paths: Sequence[str] = ()
     """Absolute."""
-    cubins: Mapping[str, bytes] = field(default_factory=dict)
+    cubins: Mapping[str, bytes] = _NOTHING
     backend: str | None = None
     output: str = ""
     """File name of the product."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A command that makes one file."""
 
     command: tuple[str, ...]
@@ -75,8 +76,7 @@ class Step:
     """Steps of one level need nothing from each other; those of the next need them."""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """A build that has not been done yet."""
 
     name: str

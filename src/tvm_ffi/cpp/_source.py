@@ -8,7 +8,7 @@ that text lies beside the generated one, so that the compiler finds the line to 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Unit", "inline_units"]
 
@@ -26,8 +26,7 @@ _FILES = {"c": "main.c", "cpp": "main.cpp", "cuda": "cuda.cu"}
 _SUFFIXES = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(NamedTuple):
     """One translation unit, or an object file that is linked as it is."""
 
     kind: str
