@@ -39,10 +39,11 @@ needs_compilers = pytest.mark.skipif(
 def done(page: Path, folder: Path, **variables: str) -> str:
     """Do what a page says in a fresh interpreter; return what went wrong."""
     search = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+    cache = {"TVM_FFI_CACHE_DIR": str(folder / "cache")}  # not the user's
     process = subprocess.run(
         [sys.executable, "-W", "error", str(RUN_PAGE), str(page)],
         cwd=folder,
-        env={**os.environ, "PATH": search, "LC_ALL": "C", **variables},
+        env={**os.environ, "PATH": search, "LC_ALL": "C", **cache, **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

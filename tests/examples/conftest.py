@@ -30,7 +30,9 @@ def environment(tmp_path_factory) -> dict[str, str]:
         line = shlex.join([program, *command[1:]])
         script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
-    return {**os.environ, "PATH": os.pathsep.join([str(folder), SEARCH]), "LC_ALL": "C"}
+    search = os.pathsep.join([str(folder), SEARCH])
+    cache = str(folder.parent / "cache")  # not the user's
+    return {**os.environ, "PATH": search, "LC_ALL": "C", "TVM_FFI_CACHE_DIR": cache}
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ CPP_NAMES = (
     "tensor_allocators",
 )
 OTHER_NAMES = ("aot_program", "driver_module", "python_packaging")  # test_NAME.py
+    *("inline_module", "kernel_library", "python_packaging", "quickstart_cpp"),
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

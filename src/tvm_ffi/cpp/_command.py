@@ -66,7 +66,7 @@ def failure(status: int, stdout: str, stderr: str) -> RuntimeError:
         text += f"stdout:\n{stdout.rstrip()}\n"
     if stderr:
         text += f"stderr:\n{stderr.rstrip()}\n"
-    return RuntimeError(text)
+    return RuntimeError(text.rstrip())
 
 
 @contextlib.contextmanager

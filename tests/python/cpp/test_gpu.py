@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import sys
 from pathlib import Path
@@ -183,19 +184,17 @@ def test_rocm_devices_of_rocminfo(path):
 
 # ---- The real compiler ---------------------------------------------------------------------------
 
-CUDA_TEXT = """
-__global__ void fill(float* x) { x[threadIdx.x] = 1; }
-int add(int a, int b) { return a + b; }
-"""
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "inline_module" / "run.py"
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
-def test_nvcc(monkeypatch):
+def test_nvcc_builds_the_example(monkeypatch):
     monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    text = runpy.run_path(str(EXAMPLE), run_name="example")["FILL_CUDA"]
     try:
-        module = cpp.load_inline("from_cuda", cuda_sources=CUDA_TEXT, functions="add")
+        module = cpp.load_inline("from_cuda", cuda_sources=text, functions="fill")
     except RuntimeError as error:
         if "libcudart" in str(error):
             pytest.skip("no CUDA runtime library")
         raise
-    assert module.add(40, 2) == 42
+    assert module.implements_function("fill")
