@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Union
 
+from build_time import BUILD_ROWS, measure_build
 from call.processes import WorkerProcess
 from call.rows import CALL_ROWS, EMPTY_FUNCTION, CallRow
 from call_time import Effort, measure_calls
@@ -49,7 +50,7 @@ Workers = dict[str, Union[WorkerProcess, Unavailable]]
 
 FULL_EFFORT = Effort(rounds=15, burst_ns=4_000_000, bursts=3)
 QUICK_EFFORT = Effort(rounds=3, burst_ns=1_000_000, bursts=2)
-IMPORT_ROUNDS_SHARE = 3  # one import round for so many call rounds; an import takes long
+IMPORT_ROUNDS_SHARE = 3  # one import or build for so many call rounds; it takes long
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -162,12 +163,15 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
 
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
     """Return the rows about importing, loading and size."""
+    """Return the rows about importing, about building and about size."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
         rows += measure_import(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
     if fnmatch.filter(row_names(), pattern):
         rows += measure_load(interpreters, effort.rounds, progress)
+    if fnmatch.filter(BUILD_ROWS, pattern):
+        rows += measure_build(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

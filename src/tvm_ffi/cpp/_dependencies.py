@@ -83,13 +83,13 @@ def collect(plan: Plan, folder: Path, installed: Sequence[str]) -> Dependencies:
 
 def _headers(plan: Plan, folder: Path) -> list[str]:
     """Return what the compilers have read outside of the build folder, each file once."""
-    inside = f"{os.path.realpath(folder)}{os.sep}"
+    inside = (f"{folder}/", f"{os.path.realpath(folder)}/")
     found: dict[str, None] = {}
     for step in plan.steps:
         if step.depfile:
             for name in parse_depfile(os.fsdecode((folder / step.depfile).read_bytes())):
                 path = os.path.join(folder, name)  # noqa: PTH118  (".." must stay, for links)
-                if not os.path.realpath(path).startswith(inside):
+                if not path.startswith(inside) or "/../" in path:
                     found[path] = None
     return list(found)
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -117,3 +118,32 @@ def test_an_interrupt_stops_ninja_and_its_compilers(wrapped_cc, cache, tmp_path)
     assert time.monotonic() - started < 15
     assert is_over(int(begun.read_text()))
     assert list((cache / ".staging").iterdir()) == []
+
+
+def test_eight_threads_compile_once(wrapped_cc):
+    log = wrapped_cc("sleep 0.2")
+    with ThreadPoolExecutor(8) as pool:
+        paths = list(pool.map(lambda _: cpp.build_inline("t", c_sources=TEXT), range(8)))
+    assert len(set(paths)) == 1
+    assert len(log.read_text().splitlines()) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_cache_that_cannot_be_written_can_be_read(cache):
+    path = cpp.build_inline("kernel", c_sources=TEXT)
+    folders = [cache, *(folder for folder in cache.rglob("*") if folder.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert cpp.build_inline("kernel", c_sources=TEXT) == path
+        with pytest.raises(PermissionError):
+            cpp.build_inline("another", c_sources=TEXT)
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def test_without_filelock_one_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "filelock", None)
+    with pytest.raises(ImportError, match=r'builds need filelock; pip install "pytvmffi\[cpp\]"'):
+        cpp.build_inline("kernel", c_sources=TEXT)
