@@ -150,7 +150,7 @@ def _unneeded(
         is_old = unused_days is not None and now - pair[0].last_used >= unused_days * _DAY_SECONDS
         (chosen if is_old else kept).append(pair)
     total = sum(artifact.size_bytes for artifact, _ in kept)
-    while max_bytes is not None and total > max_bytes:
+    while max_bytes is not None and kept and total > max_bytes:
         chosen.append(kept.pop(0))
         total -= chosen[-1][0].size_bytes
     return chosen
