@@ -162,8 +162,7 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
 
 
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about importing, loading and size."""
-    """Return the rows about importing, about building and about size."""
+    """Return the rows about importing, loading, building and size."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):

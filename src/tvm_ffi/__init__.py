@@ -109,9 +109,8 @@ __all__ = [
 if _TYPE_CHECKING:
     from ctypes import CDLL
 
-    from . import dataclasses, utils
-    from .export import export_library
     from . import cpp, dataclasses, utils
+    from .export import export_library
 
     LIB: CDLL
 
@@ -122,12 +121,10 @@ def __getattr__(name: str) -> object:
         import ctypes
 
         return globals().setdefault(name, ctypes.CDLL(core._library.path, ctypes.RTLD_GLOBAL))
-    if name not in {"cpp", "dataclasses", "utils"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     if name == "export_library":
         return globals().setdefault(name, import_module(f"{__name__}.export").export_library)
-    if name not in {"dataclasses", "utils"}:
+    if name not in {"cpp", "dataclasses", "utils"}:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

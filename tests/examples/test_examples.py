@@ -25,13 +25,13 @@ CUDA_NAMES = ("cubin_launcher", "cuda_kernel")  # test_cuda_examples.py
 # test_cpp_examples.py
 CPP_NAMES = (
     "custom_module",
+    "inline_module",
     "inspect",
     "kernel_library",
     "quickstart_cpp",
     "tensor_allocators",
 )
 OTHER_NAMES = ("aot_program", "driver_module", "python_packaging")  # test_NAME.py
-    *("inline_module", "kernel_library", "python_packaging", "quickstart_cpp"),
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
