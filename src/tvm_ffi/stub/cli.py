@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm-ffi-stubgen``, also ``python -m tvm_ffi.stub.cli``: stubs for what libraries register.
+
+tvm-ffi-stubgen python/my_package --dlls build/libmy_package.so
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import functools
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+
+from . import consts as C  # noqa: N812
+from ._init_files import init_files, prefixes_below
+from ._pipeline import Registered, Run
+from ._report import print_line
+from .file_utils import FileInfo, find_files
+from .generator import generator_names, get_generator
+from .utils import InitConfig, Options
+
+_FINE, _STALE_OR_NOTHING, _FAILED = 0, 1, 2  # exit statuses
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tvm-ffi-stubgen",
+        description="Write type stubs for what native libraries register, between the marker "
+        "lines of source files; with --init-*, write the files, too.",
+    )
+    add = parser.add_argument
+    add("--imports", default="", metavar="A;B", help="modules to import first, separated by `;`")
+    add("--dlls", default="", metavar="L;M", help="libraries to load first, separated by `;`")
+    add("--init-pypkg", metavar="P", help="write packages: the distribution with the library")
+    add("--init-lib", metavar="L", help="write packages: the library; `x` for libx.so")
+    add("--init-prefix", metavar="X", help="write packages: prefix of functions and types")
+    add("--indent", type=_indent, default=4, metavar="N", help="spaces inside blocks (4)")
+    add("--target", choices=generator_names(), default="python", help="language (python)")
+    add("--verbose", action="store_true", help="print the difference for every file")
+    add("--dry-run", action="store_true", help="write nothing")
+    add("--check", action="store_true", help="write nothing; status 1 if a file is out of date")
+    add("--coverage-out", metavar="FILE", help="write as JSON which layouts reflection proves")
+    add("files", nargs="*", metavar="PATH", help="files, and folders to search for files")
+    return parser
+
+
+def _indent(text: str) -> int:
+    if text.isdecimal() and 0 < int(text) <= 16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 16")
+
+
+def _options(parser: argparse.ArgumentParser) -> Options:
+    args = parser.parse_args()
+    init = (args.init_pypkg, args.init_lib, args.init_prefix)
+    if any(init) and not all(init):
+        parser.error("--init-pypkg, --init-lib, and --init-prefix must be provided together")
+    if any(init) and args.check:
+        parser.error("--check cannot be combined with --init-* flags")
+    if any(init) and not args.files:
+        parser.error("--init-* needs a PATH: the folder to write to")
+    return Options(
+        imports=_parts(args.imports),
+        dlls=_parts(args.dlls),
+        init=InitConfig(*init) if all(init) else None,
+        indent=args.indent,
+        files=args.files,
+        verbose=args.verbose,
+        dry_run=args.dry_run,
+        check=args.check,
+        target=args.target,
+        coverage_out=args.coverage_out,
+    )
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(";") if part.strip()]
+
+
+def __main__() -> int:  # noqa: N807 - the contract's name
+    """Run the tool on the command line's arguments and return the exit status."""
+    parser = _parser()
+    opt = _options(parser)
+    if not opt.files and opt.coverage_out is None:
+        parser.print_help()
+        return _STALE_OR_NOTHING
+    if not _load(opt):
+        return _FAILED
+    run = Run(get_generator(opt.target), opt, Registered())
+    files: list[FileInfo] = []
+    if opt.init is not None:
+        if not prefixes_below(run, opt.init.prefix):
+            what = f"No function or type is registered under `{opt.init.prefix}`"
+            print_line(f"[Skipped] {what}", C.TERM_YELLOW)
+            return _STALE_OR_NOTHING
+        files = init_files(run, Path(opt.files[0]), opt.init)
+    run.process(files + _files(run, opt, {file.path.resolve() for file in files}))
+    if run.failed:
+        return _FAILED
+    return _STALE_OR_NOTHING if run.stale else _FINE
+
+
+def _load(opt: Options) -> bool:
+    """Load what registers functions and types; report what cannot be loaded."""
+    steps: list[tuple[str, str, Callable[[], object]]] = []
+    for name in opt.imports:
+        steps.append(("--imports", name, functools.partial(importlib.import_module, name)))
+    for name in opt.dlls:
+        open_library = functools.partial(ctypes.CDLL, name, ctypes.RTLD_GLOBAL)
+        steps.append(("--dlls", name, open_library))
+    if opt.init is not None:
+        from ..libinfo import load_lib_module
+
+        load_it = functools.partial(load_lib_module, opt.init.pkg, opt.init.shared_target)
+        steps.append(("--init-lib", opt.init.shared_target, load_it))
+    for option, name, load in steps:
+        try:
+            load()
+        except Exception as error:
+            print_line(f"[Failed] {option} {name}: {type(error).__name__}: {error}", C.TERM_RED)
+            return False
+    return True
+
+
+def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:
+    """Return the files that the command line names; report those that cannot be read."""
+    found = []
+    paths = [Path(name) for name in opt.files if opt.init is None or Path(name).exists()]
+    for path in find_files(paths, run.generator.source_exts):
+        if path.resolve() not in done:
+            read = functools.partial(FileInfo.from_file, path, syntax=run.generator.syntax)
+            info = run.guarded(path, read)
+            found += [] if info is None else [info]
+    return found
+
+
+if __name__ == "__main__":
+    raise SystemExit(__main__())

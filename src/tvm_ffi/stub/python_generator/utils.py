@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions and classes as Python text."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Callable
+
+from ...core import TypeSchema
+from ..utils import FuncInfo, InitFieldInfo, ObjectInfo
+from .consts import MOD_MAP
+
+__all__ = [
+    "ImportItem",
+    "PythonImports",
+    "render_func_signature",
+    "render_object_ffi_init",
+    "render_object_fields",
+    "render_object_init",
+    "render_object_methods",
+]
+
+_TypeName = Callable[[str], str]
+
+
+@dataclass(init=False, repr=False)
+class ImportItem:
+    """A name that a file imports.
+
+    Parameters
+    ----------
+    full_name : str
+        Name with its module; without a dot, a module.  Native namespaces become modules: ``ffi.X``
+        is ``tvm_ffi.X``.
+    type_checking_only : bool
+        Whether only type checkers need it.
+    alias : str, optional
+        What the file calls it, if not by its own name.
+    """
+
+    mod: str
+    name: str
+    type_checking_only: bool = False
+    alias: str | None = None
+
+    def __init__(
+        self, full_name: str, type_checking_only: bool = False, alias: str | None = None
+    ) -> None:
+        mod, _, self.name = full_name.rpartition(".")
+        first, dot, rest = mod.partition(".")
+        self.mod = MOD_MAP.get(first, first) + dot + rest
+        self.type_checking_only = type_checking_only
+        self.alias = alias
+
+    @property
+    def full_name(self) -> str:
+        """The name with its module."""
+        return f"{self.mod}.{self.name}" if self.mod else self.name
+
+    @property
+    def name_with_alias(self) -> str:
+        """What stands after ``import``."""
+        return f"{self.name} as {self.alias}" if self.alias else self.name
+
+    @property
+    def bound_name(self) -> str:
+        """What the file calls it."""
+        return self.alias or self.name
+
+    def __str__(self) -> str:
+        origin = f"from {self.mod} " if self.mod else ""
+        return f"{origin}import {self.name_with_alias}"
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class FileNames:
+    """What is known about a file before its blocks are written.
+
+    Parameters
+    ----------
+    classes : mapping from str to str
+        Names of the file's own classes by type key.
+    functions : frozenset of str
+        Names of the functions that its blocks declare.
+    is_interface : bool
+        Whether it is a ``.pyi`` file, where overloads have no implementation.
+    """
+
+    classes: Mapping[str, str] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset()
+    is_interface: bool = False
+
+
+@dataclass
+class PythonImports:
+    """What a file imports, and what is known about the file.
+
+    Parameters
+    ----------
+    items : list of ImportItem
+        The imports.
+    has_lib_load : bool
+        Whether the file loads the library as ``LIB``.
+    """
+
+    items: list[ImportItem] = field(default_factory=list)
+    has_lib_load: bool = False
+    names: FileNames = field(default_factory=FileNames)
+
+
+# ---- Names -------------------------------------------------------------------------------------
+
+
+def is_name(text: str) -> bool:
+    """Whether Python code can use a text as a name."""
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
+def _parameter_name(text: str) -> str:
+    """Return a name for a positional parameter; it can not be given by a name it cannot have."""
+    name = text if text.isidentifier() else "".join(c if c.isalnum() else "_" for c in text)
+    if not name.isidentifier():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _text(schema: TypeSchema, ty_map: _TypeName) -> str:
+    """Return a type as an annotation that strict checkers accept."""
+    text = TypeSchema.output_repr(schema, ty_map)
+    if schema.origin == "tuple" and schema.args is None:
+        return f"{text}[{ty_map('Any')}, ...]"
+    return text
+
+
+# ---- Functions ---------------------------------------------------------------------------------
+
+
+def render_func_signature(
+    func: FuncInfo,
+    ty_map: _TypeName,
+    indent: int,
+    input_ty_map: _TypeName | None = None,
+) -> str:
+    """Return the stub of a function: parameters have no names, so they are positional.
+
+    Parameters
+    ----------
+    func : FuncInfo
+        The function.
+    ty_map : callable
+        Gives the name to print for an origin.
+    indent : int
+        Spaces before the line.
+    input_ty_map : callable, optional
+        The same for parameters.
+    """
+    name = func.schema.name.rpartition(".")[2]
+    parameters = _parameters(func, input_ty_map or ty_map)
+    if name == "__ffi_init__":  # natively a function that makes the object
+        return _line(indent, name, parameters, "None")
+    groups = func.schema.named_args
+    result = _text(groups["return"][0], ty_map) if groups else ty_map("Any")
+    return _line(indent, name, parameters, result)
+
+
+def _line(indent: int, name: str, parameters: list[str], result: str) -> str:
+    return f"{' ' * indent}def {name}({', '.join(parameters)}) -> {result}: ..."
+
+
+def _parameters(func: FuncInfo, ty_map: _TypeName) -> list[str]:
+    declared = (func.schema.named_args or {}).get("params")
+    if declared is None:
+        return [f"*args: {ty_map('Any')}"]
+    typed = [f"_{i}: {_text(schema, ty_map)}" for i, schema in enumerate(declared)]
+    if func.schema.name == "__ffi_init__":
+        typed.insert(0, "self")
+    elif func.is_member:
+        typed = ["self", *typed[1:]]
+    return [*typed, "/"] if typed else []
+
+
+# ---- Classes -----------------------------------------------------------------------------------
+
+
+def render_object_fields(info: ObjectInfo, ty_map: _TypeName, indent: int) -> list[str]:
+    """Return one annotation for each field of the type itself."""
+    space = " " * indent
+    return [
+        f"{space}{field.name}: {_text(field, ty_map)}"
+        if is_name(field.name)
+        else f"{space}# field {field.name!r} has no Python name: use getattr"
+        for field in info.fields
+    ]
+
+
+def render_object_init(
+    info: ObjectInfo,
+    ty_map: _TypeName,
+    indent: int,
+    input_ty_map: _TypeName | None = None,
+    *,
+    implement: bool = False,
+) -> list[str]:
+    """Return ``__init__``, as `tvm_ffi.register_object` makes it; nothing without a constructor.
+
+    It takes the fields unless the native constructor takes something else.
+    """
+    if not info.has_init:
+        return []
+    native = _native_constructors(info)
+    if all(_takes_fields(func, info) for func in native):
+        return [_init_line("__init__", info, input_ty_map or ty_map, indent)]
+    lines = [_renamed(func, "__init__", ty_map, indent, input_ty_map) for func in native]
+    return _with_overloads(lines, ty_map, indent, False, implement)
+
+
+def render_object_ffi_init(
+    info: ObjectInfo, ty_map: _TypeName, indent: int, input_ty_map: _TypeName | None = None
+) -> list[str]:
+    """Return ``__ffi_init__`` of a type with an automatic constructor; others have a method."""
+    if not info.has_init or _native_constructors(info):
+        return []
+    return [_init_line("__ffi_init__", info, input_ty_map or ty_map, indent)]
+
+
+def render_object_methods(
+    info: ObjectInfo,
+    ty_map: _TypeName,
+    indent: int,
+    input_ty_map: _TypeName | None = None,
+    *,
+    implement: bool = False,
+) -> list[str]:
+    """Return the stubs of all methods of the type itself.
+
+    Overloads stand together; with `implement` they are followed by the function that type checkers
+    want to see outside interface files.
+    """
+    lines: list[str] = []
+    overloads: dict[str, list[FuncInfo]] = {}
+    for func in info.methods:
+        overloads.setdefault(func.schema.name, []).append(func)
+    for name, group in overloads.items():
+        if not is_name(name):
+            lines.append(f"{' ' * indent}# method {name!r} has no Python name: use getattr")
+            continue
+        stubs = [render_func_signature(func, ty_map, indent, input_ty_map) for func in group]
+        is_static = not (group[0].is_member or name == "__ffi_init__")
+        lines += _with_overloads(stubs, ty_map, indent, is_static, implement)
+    return lines
+
+
+def _with_overloads(
+    stubs: list[str], ty_map: _TypeName, indent: int, is_static: bool, implement: bool
+) -> list[str]:
+    """Return functions of one name with their decorators."""
+    space = " " * indent
+    decorators = [f"{space}@staticmethod"] if is_static else []
+    if len(stubs) == 1:
+        return [*decorators, *stubs]
+    lines = [line for stub in stubs for line in (f"{space}@overload", *decorators, stub)]
+    if implement:
+        head, result = stubs[0].split("(", 1)[0], stubs[0].rsplit(" -> ", 1)[1]
+        receiver = "" if is_static else "self, "
+        any_type = ty_map("Any")
+        result = "None: ..." if result == "None: ..." else f"{any_type}: ..."
+        lines += [*decorators, f"{head}({receiver}*args: {any_type}) -> {result}"]
+    return lines
+
+
+def _native_constructors(info: ObjectInfo) -> list[FuncInfo]:
+    return [func for func in info.methods if func.schema.name == "__ffi_init__"]
+
+
+def _takes_fields(func: FuncInfo, info: ObjectInfo) -> bool:
+    """Whether a native constructor takes one value for each field."""
+    params = (func.schema.named_args or {}).get("params")
+    return params is None or len(params) == len(info.init_fields)
+
+
+def _renamed(
+    func: FuncInfo, name: str, ty_map: _TypeName, indent: int, input_ty_map: _TypeName | None
+) -> str:
+    line = render_func_signature(func, ty_map, indent, input_ty_map)
+    return line.replace("__ffi_init__", name, 1)
+
+
+def _init_line(name: str, info: ObjectInfo, ty_map: _TypeName, indent: int) -> str:
+    """Return a constructor whose parameters are the fields: required ones first."""
+    names = {field.name for field in info.init_fields}
+    parameters = ["_self" if "self" in names else "self"]
+    positional = [field for field in info.init_fields if not field.kw_only]
+    by_name = [field for field in info.init_fields if field.kw_only]
+    parameters += [
+        f"{_parameter_name(entry.name)}: {_text(entry.schema, ty_map)}{_default(entry)}"
+        for entry in _required_first(positional)
+    ]
+    if by_name:
+        parameters += ["*", *_named_parameters(by_name, ty_map)]
+    if parameters[-1] == "*":
+        parameters.pop()
+    if any(not is_name(entry.name) for entry in by_name):
+        parameters.append(f"**kwargs: {ty_map('Any')}")
+    return _line(indent, name, parameters, "None")
+
+
+def _named_parameters(fields: list[InitFieldInfo], ty_map: _TypeName) -> list[str]:
+    return [
+        f"{entry.name}: {_text(entry.schema, ty_map)}{_default(entry)}"
+        for entry in _required_first(fields)
+        if is_name(entry.name)
+    ]
+
+
+def _required_first(fields: list[InitFieldInfo]) -> list[InitFieldInfo]:
+    return sorted(fields, key=lambda entry: entry.has_default)
+
+
+def _default(entry: InitFieldInfo) -> str:
+    return " = ..." if entry.has_default else ""
