@@ -29,7 +29,13 @@ def prefixes_below(run: Run, prefix: str) -> list[str]:
     The result is empty when nothing is registered.
     """
     root = prefix.rstrip(".")
-    known = {*run.registered.funcs, *run.registered.type_keys}
+    known = {
+        name
+        for name, keys in run.registered.type_keys.items()
+        if not all(map(run.generator.is_builtin, keys))
+    }
+    if run.generator.writes_functions:
+        known |= set(run.registered.funcs)
     below = {name for name in known if name == root or name.startswith(f"{root}.")}
     return sorted(below | {root}) if below else []
 

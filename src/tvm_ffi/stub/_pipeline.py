@@ -2,7 +2,8 @@
 """From the command line to files: every file is read, brought up to date, and written or compared.
 
 1. All files are read; what is wrong in one is reported and does not stop the others.
-2. ``prefix`` directives add and remove blocks, so that it is known which file defines which type.
+2. Directives are followed: ``prefix`` adds and removes blocks, so that it is known which file
+   defines which type, before any text is written.
 3. Every block is filled, ``import-section``, ``export`` and ``__all__`` last: they depend on the
    others.
 4. The file is written if that changed it.
@@ -39,6 +40,16 @@ class Registered:
             if (kept := [key for key in keys if key not in C.BUILTIN_TYPE_KEYS])
         }
         self.all_type_keys = {str(key) for key in lib_state.GetRegisteredTypeKeys()}
+
+
+@dataclass
+class _Draft:
+    """A file on its way: what it imports, what types are called in it, what it declares."""
+
+    file: FileInfo
+    imports: Any
+    ty_map: dict[str, str]
+    functions: set[str] = field(default_factory=set)
 
 
 @dataclass
@@ -80,66 +91,77 @@ class Run:
 
     def process(self, files: Iterable[FileInfo]) -> None:
         """Bring files up to date."""
-        sound = []
+        drafts = []
         for file in files:
             old_blocks = copy.deepcopy(file.code_blocks)
-            if self.guarded(file.path, partial(self._declare, file)):
-                sound.append((file, old_blocks))
-        for file, old_blocks in sound:
-            self.guarded(file.path, partial(self._bring_up, file, old_blocks))
+            draft = self.guarded(file.path, partial(self._begin, file))
+            if draft is not None:
+                drafts.append((draft, old_blocks))
+        for draft, old_blocks in drafts:
+            self.guarded(draft.file.path, partial(self._bring_up, draft, old_blocks))
 
-    # ---- Which file defines what --------------------------------------------------------------
+    # ---- What a file defines and asks for ------------------------------------------------------
 
-    def _declare(self, file: FileInfo) -> bool:
+    def _begin(self, file: FileInfo) -> _Draft | None:
         prefix = prefix_of(file)
         if prefix is not None:
             owner = self._file_of_prefix.setdefault(prefix, file.path)
             if owner != file.path:
                 self.report_failure(file.path, f"prefix `{prefix}` is already declared by {owner}")
-                return False
+                return None
             keys = self.registered.type_keys.get(prefix, [])
             add_and_remove_blocks(file, prefix, keys, self.generator)
+        generator = self.generator
+        draft = _Draft(file, generator.new_imports(), generator.default_ty_map())
         for block in file.code_blocks:
             if block.kind == "object":
                 self._file_of_type.setdefault(str(block.param), file.path)
-        return True
+            elif block.kind == "global":
+                funcs = self.registered.funcs.get(block.param[0], [])
+                draft.functions |= {func.schema.name.rpartition(".")[2] for func in funcs}
+            elif block.kind == "directive":
+                self._follow(block, draft)
+        generator.begin_file(draft.imports, file, draft.functions)
+        return draft
+
+    def _follow(self, block: CodeBlock, draft: _Draft) -> None:
+        """Follow a directive; those about blocks have been followed already."""
+        name, payload = tuple(block.param)
+        if name in {"prefix", "skip"}:
+            return
+        if name != "ty-map":
+            self.generator.add_directive(draft.imports, name, payload, block.lineno_start)
+            return
+        origin, arrow, full_name = (part.strip() for part in payload.partition("->"))
+        if not (origin and arrow and full_name):
+            line = block.lineno_start
+            raise ValueError(f"Invalid ty_map format at line {line}. Example: `A.B -> C.D`")
+        draft.ty_map[origin] = full_name
 
     # ---- Filling -------------------------------------------------------------------------------
 
-    def _bring_up(self, file: FileInfo, old_blocks: list[CodeBlock]) -> bool:
-        self._fill(file)
+    def _bring_up(self, draft: _Draft, old_blocks: list[CodeBlock]) -> None:
+        file = draft.file
+        self._fill(draft)
+        self._fill_rest(draft)
         changed = file.update(self.opt.verbose, self.opt.dry_run or self.opt.check)
         if self.opt.check and changed and self._differs(file.code_blocks, old_blocks):
             self.stale += 1
             print_line(f"[Stale] {file.path}", C.TERM_YELLOW)
-        return changed
 
     def _differs(self, new: list[CodeBlock], old: list[CodeBlock]) -> bool:
         view = self.generator.check_view
         return view(new) != view(old)
 
-    def _fill(self, file: FileInfo) -> None:
-        generator = self.generator
-        imports = generator.new_imports()
-        ty_map = generator.default_ty_map()
-        for block in file.code_blocks:
-            if block.kind == "directive":
-                self._follow(block, imports, ty_map)
-        funcs = {
-            id(block): self.registered.funcs.get(block.param[0], [])
-            for block in file.code_blocks
-            if block.kind == "global"
-        }
-        names = {func.schema.name.rpartition(".")[2] for group in funcs.values() for func in group}
-        generator.begin_file(imports, file, names)
-        for block in file.code_blocks:
+    def _fill(self, draft: _Draft) -> None:
+        for block in draft.file.code_blocks:
             if block.kind == "global":
-                generator.generate_global_funcs_block(
-                    block, funcs[id(block)], ty_map, imports, self.opt
+                funcs = self.registered.funcs.get(block.param[0], [])
+                self.generator.generate_global_funcs_block(
+                    block, funcs, draft.ty_map, draft.imports, self.opt
                 )
             elif block.kind == "object":
-                self._fill_object(block, ty_map, imports)
-        self._fill_rest(file, imports, names)
+                self._fill_object(block, draft.ty_map, draft.imports)
 
     def _fill_object(self, block: CodeBlock, ty_map: dict[str, str], imports: Any) -> None:
         key = str(block.param)
@@ -151,16 +173,16 @@ class Run:
             block, ty_map, imports, self.opt, info, self._file_of_type
         )
 
-    def _fill_rest(self, file: FileInfo, imports: Any, names: set[str]) -> None:
-        generator = self.generator
+    def _fill_rest(self, draft: _Draft) -> None:
+        generator, imports = self.generator, draft.imports
         own_types = {
             generator.canonical_type_name(str(block.param))
-            for block in file.code_blocks
+            for block in draft.file.code_blocks
             if block.kind == "object"
         }
-        names = names | generator.extra_export_names(imports)
+        names = draft.functions | generator.extra_export_names(imports)
         has_imports = False
-        for block in file.code_blocks:
+        for block in draft.file.code_blocks:
             if block.kind == "import-section" and not has_imports:
                 generator.generate_import_section_block(block, imports, self.opt, own_types)
                 has_imports = True
@@ -170,17 +192,3 @@ class Run:
                 generator.generate_export_block(block)
             elif block.kind == "__all__":
                 generator.generate_all_block(block, names, self.opt)
-
-    def _follow(self, block: CodeBlock, imports: Any, ty_map: dict[str, str]) -> None:
-        """Follow a directive; those about blocks have been followed already."""
-        name, payload = tuple(block.param)
-        if name in {"prefix", "skip"}:
-            return
-        if name != "ty-map":
-            self.generator.add_directive(imports, name, payload, block.lineno_start)
-            return
-        origin, arrow, full_name = (part.strip() for part in payload.partition("->"))
-        if not (origin and arrow and full_name):
-            line = block.lineno_start
-            raise ValueError(f"Invalid ty_map format at line {line}. Example: `A.B -> C.D`")
-        ty_map[origin] = full_name

@@ -19,7 +19,10 @@ def print_line(text: str, colour: str = "") -> None:
     if colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         text = f"{colour}{text}{C.TERM_RESET}"
     encoding = sys.stdout.encoding or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    try:
+        print(text.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except BrokenPipeError:  # nobody reads on, which is no reason to leave files unfinished
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_unchanged(path: Path) -> None:

@@ -14,11 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import consts as C  # noqa: N812
+from . import lib_state
 from ._init_files import init_files, prefixes_below
 from ._pipeline import Registered, Run
 from ._report import print_line
 from .file_utils import FileInfo, find_files
 from .generator import generator_names, get_generator
+from .layout import classify, write_coverage_report
 from .utils import InitConfig, Options
 
 _FINE, _STALE_OR_NOTHING, _FAILED = 0, 1, 2  # exit statuses
@@ -96,7 +98,14 @@ def __main__() -> int:  # noqa: N807 - the contract's name
             print_line(f"[Skipped] {what}", C.TERM_YELLOW)
             return _STALE_OR_NOTHING
         files = init_files(run, Path(opt.files[0]), opt.init)
+    if opt.coverage_out is not None:
+        report = functools.partial(_write_coverage, Path(opt.coverage_out))
+        run.guarded(Path(opt.coverage_out), report)
     run.process(files + _files(run, opt, {file.path.resolve() for file in files}))
+    if opt.init is not None and not opt.dry_run:
+        folder = Path(opt.files[0])
+        prefixes = set(prefixes_below(run, opt.init.prefix))
+        run.guarded(folder, lambda: run.generator.finalize_init(folder, prefixes))
     if run.failed:
         return _FAILED
     return _STALE_OR_NOTHING if run.stale else _FINE
@@ -122,6 +131,12 @@ def _load(opt: Options) -> bool:
             print_line(f"[Failed] {option} {name}: {type(error).__name__}: {error}", C.TERM_RED)
             return False
     return True
+
+
+def _write_coverage(path: Path) -> None:
+    keys = [key for keys in lib_state.collect_type_keys().values() for key in keys]
+    infos = {key: lib_state.object_info_from_type_key(key) for key in keys}
+    write_coverage_report(path, classify(infos))
 
 
 def _files(run: Run, opt: Options, done: set[Path]) -> list[FileInfo]:

@@ -27,12 +27,13 @@ class Generator(Protocol):
     syntax: MarkerSyntax
     source_exts: frozenset[str]
     directive_kinds: frozenset[str]
+    writes_functions: bool
 
     def new_imports(self) -> Any:
         """Return an empty collection of what a file imports."""
 
     def begin_file(self, imports: Any, file: FileInfo, functions: Collection[str]) -> None:
-        """Learn about a file, after its directives and before its blocks are written.
+        """Learn about a file after its directives, before any block of any file is written.
 
         `functions` are the names of the functions that its ``global`` blocks declare.
         """
@@ -120,7 +121,7 @@ class Generator(Protocol):
 
 
 # ORDER as shown to users; a module is imported when its target is used.
-_TARGETS = {"python": ".python_generator"}
+_TARGETS = {"python": ".python_generator", "rust": ".rust_generator"}
 
 
 def generator_names() -> list[str]:

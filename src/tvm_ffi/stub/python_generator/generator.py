@@ -35,6 +35,9 @@ class PythonGenerator:
     source_exts = frozenset({".py", ".pyi"})
     directive_kinds = frozenset({"import-object"})
 
+    # Whether a prefix with functions alone gets a file from --init-*.
+    writes_functions = True
+
     def new_imports(self) -> PythonImports:
         """Return an empty collection."""
         return PythonImports()

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Rust target: structs for crates that use the ``tvm-ffi`` crate."""
+
+from .generator import RustGenerator
+
+__all__ = ["RustGenerator"]

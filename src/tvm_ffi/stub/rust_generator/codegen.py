@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of every kind of block in Rust, and of the files that ``--init-*`` makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from .. import consts as C  # noqa: N812
+from .. import lib_state
+from .._text_file import Line, TextFile
+from ..file_utils import CodeBlock
+from ..layout import Verdict, classify
+from ..utils import InitConfig, NamedTypeSchema, ObjectInfo, Options
+from ._field_types import TypeTexts
+from ._structs import Struct
+from .consts import RUST_ROOT_TYPE_KEY
+from .utils import (
+    RustImports,
+    builtin_mirror_name,
+    is_crate_type_key,
+    plain_name,
+    type_names,
+)
+
+__all__ = [
+    "finalize_rust_module_tree",
+    "generate_rust_api_file",
+    "generate_rust_import_section",
+    "generate_rust_object",
+]
+
+
+def generate_rust_object(
+    code: CodeBlock,
+    ty_map: dict[str, str],
+    imports: RustImports,
+    opt: Options,
+    obj_info: ObjectInfo,
+    declared: Mapping[str, tuple[str, ...]],
+    *,
+    own: set[str] | None = None,
+) -> None:
+    """Fill an ``object`` block: a struct that mirrors the type, and its reference type.
+
+    Parameters
+    ----------
+    code : CodeBlock
+        The block.
+    ty_map : dict from str to str
+        Rust paths by origin.
+    imports : RustImports
+        What the file uses; extended.
+    opt : Options
+        The command line.
+    obj_info : ObjectInfo
+        The type.
+    declared : mapping from str to tuple of str
+        Module of every type that a file of this run defines.
+    own : set of str, optional
+        Types that this file defines; default: the type itself.
+
+    Raises
+    ------
+    ValueError
+        If the type needs one that is not defined anywhere, or a directive does not fit.
+    """
+    key = str(obj_info.type_key)
+    texts = TypeTexts(imports, ty_map, declared, own if own is not None else {key})
+    missing = texts.missing(obj_info)
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        needs = f"`{key}` (line {code.lineno_start}) depends on {names}, which this run does not"
+        raise ValueError(f"{needs} ask for: add an `object/<key>` block or a `ty-map` directive")
+    infos = _with_ancestors(obj_info)
+    fields = {type_key: {entry.name for entry in info.fields} for type_key, info in infos.items()}
+    for subject in imports.directives.unknown_subjects({key: fields[key]}):
+        raise ValueError(f"a directive names `{subject}`, but the type has no such field")
+    verdict = _verdict(infos, key, texts)
+    code.fill(Struct(obj_info, infos, verdict, texts).lines())
+
+
+def _with_ancestors(info: ObjectInfo) -> dict[str, ObjectInfo]:
+    infos = {key: lib_state.object_info_from_type_key(key) for key in info.ancestors}
+    return {**infos, str(info.type_key): info}
+
+
+def _verdict(infos: Mapping[str, ObjectInfo], key: str, texts: TypeTexts) -> Verdict:
+    owners = {id(entry): owner for owner, info in infos.items() for entry in info.fields}
+
+    def is_renderable(entry: NamedTypeSchema) -> bool:
+        return texts.of_field(owners[id(entry)], entry) is not None
+
+    crate_types = {name for name in infos if is_crate_type_key(name)} - {RUST_ROOT_TYPE_KEY}
+    return classify(
+        infos,
+        forced_opaque=texts.imports.directives.opaque,
+        unmirrored=crate_types,
+        field_renderable=is_renderable,
+    )[key]
+
+
+def generate_rust_import_section(
+    code: CodeBlock, imports: RustImports, opt: Options, defined_types: set[str]
+) -> None:
+    """Fill the ``import-section``: ``use`` lines, and stand-ins for types of the crate."""
+    lines = sorted({use.as_use_line() for use in imports.items} - {""})
+    for type_key, base in imports.builtin_mirrors.items():
+        what = f"/// Header-only stand-in for the builtin `{type_key}`"
+        lines += [
+            "",
+            f"{what}; it only carries the ancestor depth.",
+            "#[allow(dead_code)]",
+            "#[repr(C)]",
+            "#[derive(tvm_ffi::derive::Object)]",
+            f"#[type_key = {json.dumps(type_key)}]",
+            f"struct {builtin_mirror_name(type_key)} {{",
+            f"    base: {base},",
+            "}",
+        ]
+    code.fill(lines)
+
+
+# ---- Files that --init-* makes -----------------------------------------------------------------
+
+
+def generate_rust_api_file(
+    code_blocks: list[CodeBlock],
+    ty_map: dict[str, str],
+    module_name: str,
+    object_infos: list[ObjectInfo],
+    init_cfg: InitConfig,
+    is_root: bool,
+    syntax: C.MarkerSyntax,
+) -> str:
+    """Return what the ``mod.rs`` of a prefix lacks: blocks for its types, parents first."""
+    present = {(block.kind, block.param) for block in code_blocks}
+    text = ""
+    if not code_blocks:
+        text += "#![allow(dead_code, unused_imports)]\n\n"
+        text += f"//! FFI bindings for `{module_name}` (generated by tvm-ffi-stubgen).\n\n"
+    blocks = [] if any(kind == "import-section" for kind, _ in present) else ["import-section"]
+    blocks += [
+        f"object/{info.type_key}"
+        for info in object_infos
+        if ("object", info.type_key) not in present
+    ]
+    return text + "\n".join(f"{syntax.begin} {what}\n{syntax.end}\n" for what in blocks)
+
+
+def finalize_rust_module_tree(init_path: Path, prefixes: set[str]) -> None:
+    """Declare every module in the file of the folder above; files are made where there are none.
+
+    Parameters
+    ----------
+    init_path : Path
+        The folder that holds the first module of every prefix.
+    prefixes : set of str
+        Prefixes that have a ``mod.rs``.
+
+    Raises
+    ------
+    OSError, ValueError
+        If a file cannot be read or written.
+    """
+    children: dict[tuple[str, ...], set[str]] = {}
+    for prefix in prefixes:
+        parts = prefix.split(".")
+        for depth, name in enumerate(parts):
+            children.setdefault(tuple(parts[:depth]), set()).add(name)
+    for parents, names in sorted(children.items()):
+        folder = init_path.joinpath(*parents)
+        _declare_modules(_module_file(folder, is_top=not parents), sorted(names))
+
+
+def _module_file(folder: Path, *, is_top: bool) -> Path:
+    """Return the file in which the modules of a folder are declared."""
+    names = ("lib.rs", "main.rs", "mod.rs") if is_top else ("mod.rs",)
+    return next((folder / name for name in names if (folder / name).is_file()), folder / "mod.rs")
+
+
+def _declare_modules(path: Path, names: Iterable[str]) -> None:
+    source = TextFile.read(path) if path.exists() else TextFile(path)
+    present = {line.strip() for line in source.texts}
+    lines = list(source.lines)
+    missing = [
+        declaration
+        for name in names
+        for declaration in [f"pub mod {_module_name(name)};"]
+        if not present & {declaration, declaration[len("pub ") :]}
+    ]
+    if not missing:
+        return
+    if lines:
+        last = lines.pop()
+        lines.append(Line(last.text, last.end or source.newline))
+        if not last.text.startswith(("pub mod ", "mod ")):
+            lines.append(Line("", source.newline))
+    source.replace([*lines, *(Line(text, source.newline) for text in missing)])
+
+
+def _module_name(name: str) -> str:
+    return type_names(name)[0] if name == plain_name(name) else plain_name(name)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comments in a Rust file say about types that reflection does not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .consts import RUST_SCALAR_WIDTHS
+
+__all__ = ["Directives", "EnumSpec"]
+
+_EXPECTED = {
+    "field": "<type_key>.<field> -> <RustType>",
+    "nullable": "<type_key>.<field>",
+    "enum": "<type_key>.<field> -> Name(i32) { A=0, B=1 }",
+    "opaque": "<type_key>",
+    "upcast": "<type_key> -> <RustType>",
+    "custom-new": "<type_key>",
+}
+_ENUM = re.compile(r"(?P<name>\w+)\s*\(\s*(?P<repr>[iu]\d+)\s*\)\s*\{(?P<members>[^{}]*)\}")
+_MEMBER = re.compile(r"(?P<name>\w+)\s*=\s*(?P<value>-?\d+)")
+
+
+@dataclass(frozen=True)
+class EnumSpec:
+    """Names for the values of an integer field: the Rust type, its integer, and the members."""
+
+    name: str
+    repr: str
+    members: tuple[tuple[str, int], ...]
+
+
+@dataclass
+class Directives:
+    """The directives of a file, by type key or by ``type_key.field``."""
+
+    field_types: dict[str, str] = field(default_factory=dict)
+    nullable: set[str] = field(default_factory=set)
+    enums: dict[str, EnumSpec] = field(default_factory=dict)
+    opaque: set[str] = field(default_factory=set)
+    upcasts: dict[str, list[str]] = field(default_factory=dict)
+    custom_new: set[str] = field(default_factory=set)
+
+    def add(self, name: str, payload: str, lineno: int) -> None:
+        """Follow a directive.
+
+        Raises
+        ------
+        ValueError
+            If there is no such directive or its payload makes no sense; the message names the line.
+        """
+        if name not in _EXPECTED:
+            raise ValueError(f"Unknown directive `{name}` at line {lineno}")
+        key, arrow, target = (part.strip() for part in payload.partition("->"))
+        is_about_field = name in {"field", "nullable", "enum"}
+        needs_target = "->" in _EXPECTED[name]
+        is_sound = bool(key) and bool(target) == needs_target == bool(arrow)
+        if not is_sound or (is_about_field and not all(key.rpartition("."))):
+            raise _invalid(name, lineno)
+        self._add(name, key, target, lineno)
+
+    def _add(self, name: str, key: str, target: str, lineno: int) -> None:
+        if name == "field":
+            self.field_types[key] = target
+        elif name == "nullable":
+            self.nullable.add(key)
+        elif name == "enum":
+            self.enums[key] = _enum_spec(target, lineno)
+        elif name == "opaque":
+            self.opaque.add(key)
+        elif name == "upcast":
+            self.upcasts.setdefault(key, []).append(target)
+        else:
+            self.custom_new.add(key)
+
+    def merge(self, other: Directives) -> None:
+        """Add the directives of another file: derived types and their parents may stand apart."""
+        self.field_types.update(other.field_types)
+        self.nullable |= other.nullable
+        self.enums.update(other.enums)
+        self.opaque |= other.opaque
+        for key, paths in other.upcasts.items():
+            self.upcasts.setdefault(key, []).extend(paths)
+        self.custom_new |= other.custom_new
+
+    def unknown_subjects(self, fields_by_type: dict[str, set[str]]) -> list[str]:
+        """Return the subjects, of types in this mapping, whose field does not exist."""
+        subjects = [*self.field_types, *self.nullable, *self.enums]
+        return sorted(
+            subject
+            for subject in subjects
+            for key, _, name in [subject.rpartition(".")]
+            if key in fields_by_type and name not in fields_by_type[key]
+        )
+
+
+def _enum_spec(text: str, lineno: int) -> EnumSpec:
+    match = _ENUM.fullmatch(text)
+    if match is None or match["repr"] not in RUST_SCALAR_WIDTHS:
+        raise _invalid("enum", lineno)
+    members = []
+    for part in filter(None, (part.strip() for part in match["members"].split(","))):
+        member = _MEMBER.fullmatch(part)
+        if member is None:
+            raise _invalid("enum", lineno)
+        members.append((member["name"], int(member["value"])))
+    _check_members(match["repr"], members, lineno)
+    return EnumSpec(match["name"], match["repr"], tuple(members))
+
+
+def _check_members(integer: str, members: list[tuple[str, int]], lineno: int) -> None:
+    bits = int(integer[1:])
+    low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if integer[0] == "i" else (0, 1 << bits)
+    names = [name for name, _ in members]
+    for name, value in members:
+        if not low <= value < high:
+            raise ValueError(f"`enum` directive at line {lineno}: {name}={value} is no {integer}")
+        if names.count(name) > 1:
+            raise ValueError(f"`enum` directive at line {lineno}: {name} has two values")
+
+
+def _invalid(name: str, lineno: int) -> ValueError:
+    return ValueError(f"Invalid `{name}` directive at line {lineno}. Expected `{_EXPECTED[name]}`")
