@@ -115,6 +115,7 @@ class Run:
         draft = _Draft(file, generator.new_imports(), generator.default_ty_map())
         for block in file.code_blocks:
             if block.kind == "object":
+                self._check_is_registered(block)
                 self._file_of_type.setdefault(str(block.param), file.path)
             elif block.kind == "global":
                 funcs = self.registered.funcs.get(block.param[0], [])
@@ -123,6 +124,11 @@ class Run:
                 self._follow(block, draft)
         generator.begin_file(draft.imports, file, draft.functions)
         return draft
+
+    def _check_is_registered(self, block: CodeBlock) -> None:
+        if block.param not in self.registered.all_type_keys:
+            where = f"`object/{block.param}` (line {block.lineno_start})"
+            raise ValueError(f"{where}: the type is no longer registered; delete the block")
 
     def _follow(self, block: CodeBlock, draft: _Draft) -> None:
         """Follow a directive; those about blocks have been followed already."""
@@ -164,11 +170,7 @@ class Run:
                 self._fill_object(block, draft.ty_map, draft.imports)
 
     def _fill_object(self, block: CodeBlock, ty_map: dict[str, str], imports: Any) -> None:
-        key = str(block.param)
-        if key not in self.registered.all_type_keys:
-            where = f"`object/{key}` (line {block.lineno_start})"
-            raise ValueError(f"{where}: the type is no longer registered; delete the block")
-        info = lib_state.object_info_from_type_key(key)
+        info = lib_state.object_info_from_type_key(str(block.param))
         self.generator.generate_object_block(
             block, ty_map, imports, self.opt, info, self._file_of_type
         )
