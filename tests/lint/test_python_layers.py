@@ -22,8 +22,7 @@ MAY_IMPORT = {
     "config": {"libinfo"},
 }
 # Nobody imports these: they are programs.
-PROGRAMS = {"__main__", "config"}
-PROGRAMS = {"config", "stub.cli"}
+PROGRAMS = {"__main__", "config", "stub.cli"}
 
 CYTHON_IMPORT = re.compile(
     r"^(\s*)(?:from\s+([\w.]+)\s+)?c?import\s+\(?\s*([\w.]+(?:\s*,\s*\w+)*)?"
