@@ -90,3 +90,27 @@ def test_modules_die_with_their_last_reference(client):
     assert following() == 0
     del following
     assert client.count_alive() == before
+
+
+@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+def test_modules_of_a_client_class_are_exported(client, tmp_path):
+    shared = client.make_counter(0, "shared")
+    root = client.make_counter(0, "root")
+    left = client.make_counter(0, "left")
+    left.import_module(shared)
+    root.import_module(left)
+    root.import_module(shared)
+    path = tvm_ffi.export_library(tmp_path / "counters.so", root)
+
+    loader = "ffi.Module.load_from_bytes.counter"
+    tvm_ffi.register_global_func(loader, lambda data: client.make_counter(5, data.decode()))
+    try:
+        loaded = tvm_ffi.load_module(path, keep_module_alive=False)
+    finally:
+        tvm_ffi.remove_global_func(loader)
+    assert client.is_counter(loaded)
+    assert (loaded.label(), loaded["next"]()) == ("root", 5)
+    assert [module.label() for module in loaded.imports] == ["left", "shared"]
+    assert loaded.imports[0].imports[0].same_as(loaded.imports[1])
+    for module in (root, left, loaded.imports[0], loaded):
+        module.clear_imports()
