@@ -92,6 +92,7 @@ def _ask(command: tuple[str, ...], identity: str) -> str:
         done = subprocess.run(
             [*command, "--version"],
             stdin=subprocess.DEVNULL,
+            env={**os.environ, "LC_ALL": "C"},  # the same words for everybody
             capture_output=True,
             text=True,
             errors="replace",

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -232,6 +235,13 @@ def test_a_missing_file():
         cpp.build("missing", sources="nowhere.c")
 
 
-def test_the_package_offers_the_module():
-    """Without an import of its own; in a fresh process it is loaded on first use."""
-    assert tvm_ffi.cpp is cpp
+def test_nothing_is_loaded_before_it_is_needed():
+    """Not the module by the package, and by the module nothing that only building needs."""
+    code = """
+        import sys, tvm_ffi
+        assert "tvm_ffi.cpp" not in sys.modules
+        tvm_ffi.cpp
+        tools = {"filelock", "logging", "ninja", "numpy", "rich", "subprocess", "torch"}
+        assert not tools & set(sys.modules), tools & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
