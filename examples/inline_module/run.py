@@ -76,7 +76,7 @@ def call_cuda() -> str:
     try:
         import torch
     except ImportError:
-        return "PyTorch not installed, skipped"
+        return "no PyTorch, skipped"
     if not torch.cuda.is_available():
         return "no GPU, skipped"
     x = torch.zeros(3, device="cuda")

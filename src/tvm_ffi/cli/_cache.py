@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""List, explain and remove what tvm_ffi.cpp has built and keeps."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+import time
+
+from ..cpp import cache
+
+__all__ = ["add_arguments", "run"]
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe what `run` understands."""
+    commands = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = commands.add_parser("list", help="what is there, the newest first")
+    listing.add_argument("name", nargs="?", help="only what was built under this name")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    explain = commands.add_parser("explain", help="why the newest of a name was built")
+    explain.add_argument("name")
+    prune = commands.add_parser("prune", help="remove what is not needed")
+    prune.add_argument("names", nargs="*", metavar="name", help="consider only these names")
+    prune.add_argument(
+        "--unused-days", type=float, metavar="N", help="what was not used for N days; 0 is all"
+    )
+    prune.add_argument(
+        "--max-size",
+        type=_bytes,
+        metavar="SIZE",
+        help="the longest unused, until this is left: 500M, 2G",
+    )
+    prune.add_argument("--dry-run", action="store_true", help="only say what would be removed")
+    for command in (listing, explain, prune):
+        command.add_argument("--root", metavar="FOLDER", help="another cache than the user's")
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)i?B?", text, re.IGNORECASE)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"expected a size such as 500M or 2G, got {text!r}")
+    return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do it; 1 when nothing of the name is there."""
+    if options.action == "list":
+        return _list(options)
+    if options.action == "explain":
+        return _explain(options)
+    removed = cache.prune(
+        names=options.names or None,
+        unused_days=options.unused_days,
+        max_bytes=options.max_size,
+        dry_run=options.dry_run,
+        root=options.root,
+    )
+    for artifact in removed:
+        print(_line(artifact))
+    total = sum(artifact.size_bytes for artifact in removed)
+    verb = "would be removed" if options.dry_run else "removed"
+    print(f"{len(removed)} {verb}, {_size(total)}")
+    return 0
+
+
+def _list(options: argparse.Namespace) -> int:
+    found = cache.find(options.name, root=options.root)
+    if options.json:
+        shown = [{**vars(artifact), "path": str(artifact.path)} for artifact in found]
+        print(json.dumps(shown, indent=1))
+        return 0
+    for artifact in found:
+        print(_line(artifact))
+    total = sum(artifact.size_bytes for artifact in found)
+    print(f"{len(found)} in {options.root or cache.root_folder()}, {_size(total)}")
+    return 0
+
+
+def _explain(options: argparse.Namespace) -> int:
+    try:
+        reasons = cache.explain(options.name, root=options.root)
+    except LookupError as error:
+        print(f"tvm-ffi: error: {error.args[0]}", file=sys.stderr)
+        return 1
+    for reason in reasons:
+        print(reason)
+    return 0
+
+
+def _line(artifact: cache.Artifact) -> str:
+    used = time.strftime("%Y-%m-%d", time.localtime(artifact.last_used))
+    return f"{_size(artifact.size_bytes):>10}  used {used}  {artifact.path}"
+
+
+def _size(size_bytes: int) -> str:
+    """Return a size in the largest unit of which there is one."""
+    size, unit = float(size_bytes), "B"
+    for unit in ("B", "KiB", "MiB", "GiB"):  # noqa: B007
+        if size < 1024:
+            break
+        size /= 1024
+    else:
+        unit = "TiB"
+    return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm-ffi cache``: what it prints and how it ends."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cli import main
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+TEXT = "int one;"
+
+
+def test_an_empty_cache(capsys, cache):
+    assert main(["cache", "list"]) == 0
+    assert capsys.readouterr().out == f"0 in {cache}, 0 B\n"
+
+
+def test_list_and_explain(capsys):
+    path = cpp.build_inline("first", c_sources=TEXT)
+    cpp.build_inline("second", c_sources=TEXT)
+    assert main(["cache", "list", "first"]) == 0
+    line, last = capsys.readouterr().out.splitlines()
+    assert line.endswith(path)
+    assert last.startswith("1 in ")
+    assert main(["cache", "list", "--json"]) == 0
+    assert [entry["name"] for entry in json.loads(capsys.readouterr().out)] == ["second", "first"]
+    cpp.build_inline("first", c_sources=TEXT, extra_cflags=["-DX"])
+    assert main(["cache", "explain", "first"]) == 0
+    assert capsys.readouterr().out == "command for c_0.o: +-DX\n"
+
+
+def test_explaining_what_is_not_there(capsys):
+    assert main(["cache", "explain", "nothing"]) == 1
+    assert "nothing named 'nothing' is in the cache" in capsys.readouterr().err
+
+
+def test_prune(capsys):
+    path = Path(cpp.build_inline("first", c_sources=TEXT))
+    assert main(["cache", "prune", "--unused-days", "0", "--dry-run"]) == 0
+    assert "1 would be removed" in capsys.readouterr().out
+    assert main(["cache", "prune", "--max-size", "1G"]) == 0
+    assert capsys.readouterr().out == "0 removed, 0 B\n"
+    assert path.exists()
+    assert main(["cache", "prune", "second", "--unused-days", "0"]) == 0
+    assert path.exists()
+    assert main(["cache", "prune", "--max-size", "0"]) == 0
+    assert not path.exists()
+
+
+def test_a_size_that_is_none(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["cache", "prune", "--max-size", "big"])
+    assert "expected a size such as 500M or 2G, got 'big'" in capsys.readouterr().err
