@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
+from tvm_ffi.cpp import _dependencies
 from tvm_ffi.cpp import cache as build_cache
+from tvm_ffi.cpp._files import content_of
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -83,6 +85,44 @@ def test_a_change_that_keeps_size_and_time_is_seen(build, tmp_path):
     header.write_text("#define ANSWER 2\n")
     os.utime(header, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert build() != first
+
+
+def test_another_machine_compares_contents_and_remembers_it(build, cache, monkeypatch):
+    """Where the same files have other inodes and times."""
+    first = build()
+    (index,) = (cache / ".index").iterdir()
+    marks = len(list(index.iterdir()))
+    monkeypatch.setattr(_dependencies, "identity_of", lambda path: f"elsewhere {path}")
+    monkeypatch.setattr(subprocess, "Popen", None)
+    read = []
+    monkeypatch.setattr(
+        _dependencies, "content_of", lambda path: read.append(str(path)) or content_of(path)
+    )
+    assert build() == first
+    assert any(path.endswith("/stdlib.h") for path in read)
+    assert len(list(index.iterdir())) == marks + 1
+    read.clear()
+    assert build() == first
+    assert not any(path.endswith("/stdlib.h") for path in read)
+
+
+def test_a_header_of_an_installed_package_that_is_upgraded(build, tmp_path, monkeypatch):
+    header = tmp_path / "include" / "sub" / "answer.h"
+    package = tmp_path / "installed" / "part.h"
+    package.parent.mkdir()
+    package.write_text("#define PART 1\n")
+    header.write_text("#include <part.h>\n#define ANSWER PART\n")
+    monkeypatch.setattr(_dependencies, "_INSTALLED", ("/usr/", f"{package.parent}/"))
+    flags = ["-isystem", str(package.parent)]
+    first, status = build(extra_cflags=flags), package.stat()
+    assert build(extra_cflags=flags) == first
+    package.write_text("#define PART 2\n")
+    os.utime(package, ns=(status.st_atime_ns, status.st_mtime_ns))
+    second = build(extra_cflags=flags)
+    assert second != first
+    assert reasons() == [f"file {package}: content changed"]
+    package.write_text("#define PART 1\n")
+    assert build(extra_cflags=flags) == first
 
 
 # ---- Built again, and why ------------------------------------------------------------------------
