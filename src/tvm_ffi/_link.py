@@ -27,7 +27,11 @@ _ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
 _ET_REL, _ET_DYN = 1, 3
 _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
 # What C++ code refers to and no other code: its run-time library has them.
-_CXX_MARKS = ("__gxx_personality_v0", "_ZSt", "_ZNSt", "_ZNKSt", "_ZTVN10__cxxabiv1", "_Znwm")
+_CXX_MARKS = (
+    *("__gxx_personality_v0", "_ZTVN10__cxxabiv1"),
+    *("_ZSt", "_ZNSt", "_ZNKSt"),
+    *("_Znw", "_Zna", "_Zdl", "_Zda"),  # operators new and delete
+)
 _LONG_COMMAND = 100_000  # bytes; longer ones go through a file, as the system has a limit
 
 

@@ -31,8 +31,8 @@ def export_library(
     module: Module | None = None,
     *,
     objects: StrPath | Sequence[StrPath] = (),
-    imports: Sequence[Module] = (),
-    functions: Sequence[str] | Mapping[str, str] = (),
+    imports: Module | Sequence[Module] = (),
+    functions: str | Sequence[str] | Mapping[str, str] = (),
     linker: Command = None,
     driver: Command = None,
     link_args: Sequence[str] = (),
@@ -54,9 +54,9 @@ def export_library(
         Code: object files, and static archives, of which everything is taken.  Functions are
         symbols that begin with ``__tvm_ffi_``.  If `module` is given and no module is compilation
         exportable, `module` imports the code, after its other imports.
-    imports : sequence of Module
+    imports : Module or sequence of Module
         What the loaded module shall import in addition, in this order.
-    functions : sequence of str, or mapping from str to str
+    functions : str, sequence of str, or mapping from str to str
         Names of functions that the library must export.  In a mapping, each with the symbol in
         the code that it shall stand for.
     linker : str or sequence of str, optional
@@ -90,8 +90,10 @@ def export_library(
         raise ValueError("linker and driver both say who links: give one of them")
     paths = [objects] if isinstance(objects, (str, os.PathLike)) else objects
     inputs = [check_input(file) for file in paths]
-    tree = plan_tree(module, imports, has_objects=bool(inputs))
-    step = LinkStep(inputs, _aliases(functions), linker, driver, link_args)
+    more = [imports] if isinstance(imports, Module) else imports
+    tree = plan_tree(module, more, has_objects=bool(inputs))
+    names = [functions] if isinstance(functions, str) else functions
+    step = LinkStep(inputs, _aliases(names), linker, driver, link_args)
     target = Path(path)
     # Beside the target, since files can be renamed only within a file system.
     scratch = Path(tempfile.mkdtemp(prefix=".export-", dir=target.parent.resolve(strict=True)))
@@ -102,7 +104,7 @@ def export_library(
         step.run(linked)
         exported, needed = dynamic_symbols(linked)
         step.check_runtime(needed)
-        _check_exported(functions, exported)
+        _check_exported(names, exported)
         linked.replace(target)
     finally:
         shutil.rmtree(scratch)

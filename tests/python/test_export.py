@@ -74,7 +74,7 @@ def test_names_that_need_care(compiled, tmp_path, monkeypatch):
         path = tvm_ffi.export_library(f"{name}.so", objects=[name])
         assert tvm_ffi.load_module(path.absolute()).two() == 2
     (tmp_path / "-d é").mkdir()
-    tvm_ffi.export_library("-d é/-x.so", objects=compiled("__tvm_ffi_two", 2))
+    tvm_ffi.export_library("-d é/-x.so", objects=compiled("__tvm_ffi_two", 2), functions="two")
     assert tvm_ffi.load_module("./-d é/-x.so").two() == 2
 
 

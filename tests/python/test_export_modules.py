@@ -126,7 +126,7 @@ def test_code_imports_modules(code_object, tmp_path):
 def test_a_module_imports_the_code(code_object, tmp_path):
     root = Table(b"root", Table(b"first"))
     path = tvm_ffi.export_library(
-        tmp_path / "out.so", root, objects=code_object("__tvm_ffi_seven"), imports=[Table(b"last")]
+        tmp_path / "out.so", root, objects=code_object("__tvm_ffi_seven"), imports=Table(b"last")
     )
     loaded = load(path)
     assert described(loaded) == [
