@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from .. import inspection
@@ -47,18 +48,24 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             _print_json(difference.to_json())
         else:
-            from ._inspect_text import print_difference
-
-            print_difference(difference, *reports)
+            _text().print_difference(difference, *reports)
         return 1 if difference else 0
     if options.json:
         _print_json(reports[0].to_json())
     else:
-        from ._inspect_text import print_report
-
-        print_report(reports[0])
+        _text().print_report(reports[0])
     return 0 if reports[0].is_served else 1
 
 
 def _print_json(value: dict[str, Any]) -> None:
     print(json.dumps(value, indent=2))
+
+
+def _text() -> ModuleType:
+    """Return the module that prints for people; rich is needed for that alone."""
+    try:
+        from . import _inspect_text
+    except ImportError as error:
+        remedy = 'pip install "pytvmffi[inspect]"; --json works without it'
+        raise ImportError(f"printing needs rich: {remedy}") from error
+    return _inspect_text

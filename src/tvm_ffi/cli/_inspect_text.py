@@ -6,16 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
 
-try:
-    from rich.console import Console
-    from rich.text import Text
-    from rich.tree import Tree
-except ImportError as error:
-    raise ImportError(
-        'printing needs rich: pip install "pytvmffi[inspect]"; --json works without it'
-    ) from error
+from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
 
 if TYPE_CHECKING:
     from ..inspection import ModuleReport

@@ -33,7 +33,7 @@ class LibraryDifference:
     floors_raised: tuple[Change, ...] = ()
     """Least versions of system libraries; 0 stands for none."""
     device_code_removed: tuple[str, ...] = ()
-    """Architectures, with the kind of code: ``cubin sm_90``."""
+    """Kind of code and architecture, such as ``cubin sm_90``."""
     device_code_added: tuple[str, ...] = ()
     machine: Change | None = None
 

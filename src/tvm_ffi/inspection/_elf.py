@@ -153,9 +153,10 @@ class Image:
         """Let pyelftools read; what it raises about malformed files is one kind of error here."""
         from elftools.elf.elffile import ELFFile
 
-        self.data.seek(0)
+        stream: Any = self.data  # as good as a file to read
+        stream.seek(0)
         try:
-            return read(ELFFile(self.data))
+            return read(ELFFile(stream))
         except Exception as error:
             place = min(self.data.tell(), len(self.data))
             name = type(error).__name__

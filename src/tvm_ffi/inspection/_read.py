@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import os
 import platform
 import re
@@ -54,8 +53,8 @@ def inspect_library(
         If pyelftools is not installed: ``pip install "pytvmffi[inspect]"``.
     """
     require_pyelftools()
-    provided = set(_symbols_of_runtime())
-    for other in beside:
+    provided: set[str] = set()
+    for other in (libinfo.find_libtvm_ffi(), *beside):
         provided |= _defined_in(other)
     with open_image(path) as image:
         return _report(image, provided)
@@ -101,12 +100,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
     )
 
 
-# ---- The installed runtime -----------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=1)
-def _symbols_of_runtime() -> frozenset[str]:
-    return frozenset(_defined_in(libinfo.find_libtvm_ffi()))
+# ---- What others provide -------------------------------------------------------------------------
 
 
 def _defined_in(path: str | os.PathLike[str]) -> set[str]:
