@@ -46,6 +46,12 @@ TEST(MissingFunctionIsRefusedBeforeAnythingRuns) {
   CHECK_EQ(end.exit_status, 0);
 }
 
+// Its hash table is empty and does not tell where undefined symbols end.
+TEST(LibraryWithoutExportsIsCheckedAsWell) {
+  ChildEnd end = Refused(Path("needing_later_hidden"), "it needs `TVMFFIOfALaterRelease");
+  CHECK_EQ(end.stderr_text, "");
+}
+
 TEST(RefusalSaysWhatToDo) {
   ChildEnd end = Refused(Path("needing_later_cpp"),
                          "it needs `tvm::ffi::Later()` (_ZN3tvm3ffi5LaterEv), which neither this "

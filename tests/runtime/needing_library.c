@@ -6,7 +6,7 @@
 /* Must not run where the library is refused. */
 __attribute__((constructor)) static void SayThatItRuns(void) { fputs("initialiser ran\n", stderr); }
 
-#if defined(NEEDS_LATER)
+#if defined(NEEDS_LATER) || defined(NEEDS_LATER_HIDDEN) /* the latter exports nothing */
 int TVMFFIOfALaterRelease(void);
 int TVMFFIOfALaterRelease2(void);
 static int Use(void) { return TVMFFIOfALaterRelease() + TVMFFIOfALaterRelease2(); }
