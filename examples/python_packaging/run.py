@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pair_extension
 
@@ -19,10 +21,11 @@ def main() -> None:
     pair.swap()
     print("swapped:", pair, " mirrored:", pair_extension.mirror(pair))
 
-    for wrong in (
+    mistakes: list[Callable[[], object]] = [
         lambda: pair_extension.IntPair("x", 1),  # type: ignore[arg-type]  # type checkers see it
-        lambda: pair_extension.mirror(None),
-    ):
+        lambda: pair_extension.mirror(None),  # type: ignore[arg-type]
+    ]
+    for wrong in mistakes:
         try:
             wrong()
         except (TypeError, ValueError) as error:

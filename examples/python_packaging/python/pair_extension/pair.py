@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python side of the C++ class IntPair."""
+"""The Python side of the C++ class IntPair; what stands between the markers is generated."""
 
+# tvm-ffi-stubgen(begin): import-section
+# fmt: off
+# isort: off
 from __future__ import annotations
-
 from typing import TYPE_CHECKING
-
+# isort: on
+# fmt: on
+# tvm-ffi-stubgen(end)
 import tvm_ffi
 
 from . import _library  # noqa: F401  (registers the type)
@@ -14,18 +18,18 @@ from . import _library  # noqa: F401  (registers the type)
 class IntPair(tvm_ffi.Object):
     """Two integers with a name; fields and methods are those of the C++ class."""
 
-    if TYPE_CHECKING:  # which cannot see what the library registers
-        a: int
-        b: int
-        name: str
-
-        def __init__(self, a: int, b: int) -> None: ...
-
-        def sum(self) -> int:
-            """Return a + b."""
-
-        def swap(self) -> None:
-            """Exchange both."""
+    # tvm-ffi-stubgen(begin): object/pair_extension.IntPair
+    # fmt: off
+    a: int
+    b: int
+    name: str
+    if TYPE_CHECKING:
+        def __init__(self, _0: int, _1: int, /) -> None: ...
+        def __ffi_init__(self, _0: int, _1: int, /) -> None: ...
+        def sum(self, /) -> int: ...
+        def swap(self, /) -> None: ...
+    # fmt: on
+    # tvm-ffi-stubgen(end)
 
     def __repr__(self) -> str:
         return f"IntPair({self.a}, {self.b}, name={self.name!r})"
