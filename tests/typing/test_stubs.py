@@ -97,3 +97,106 @@ def test_classes_for_native_types_have_the_constructors_of_dataclasses(cache, tm
         "11",
         "12",
     ], output
+
+
+# Fields, constructors that differ from their parents', methods, containers, optionals.
+GENERATED_CLASSES = {
+    "SchemaAllTypes": "tvm_ffi.Object",
+    "TestIntPair": "tvm_ffi.Object",
+    "TestObjectBase": "tvm_ffi.Object",
+    "TestObjectDerived": "TestObjectBase",
+    "TestObjectPtrHolder": "tvm_ffi.Object",
+    "TestCxxAutoInitParent": "tvm_ffi.Object",
+    "TestCxxAutoInitChild": "TestCxxAutoInitParent",
+    "TestCxxKwOnly": "tvm_ffi.Object",
+}
+
+
+def test_generated_stubs_are_strictly_typed(cache, tmp_path):
+    marker = "# tvm-ffi-stubgen"
+    text = (
+        f"{marker}(ty-map): ffi.Enum -> tvm_ffi.Object\n"
+        f"{marker}(begin): import-section\n{marker}(end)\n"
+        "import tvm_ffi\n"
+        f"{marker}(begin): global/testing\n{marker}(end)\n"
+    )
+    for name, base in GENERATED_CLASSES.items():
+        text += (
+            f'\n\n@tvm_ffi.register_object("testing.{name}")\nclass {name}({base}):\n'
+            f"    {marker}(begin): object/testing.{name}\n    {marker}(end)\n"
+        )
+    (tmp_path / "api.py").write_text(text, encoding="utf-8")
+    command = ["tvm_ffi.stub.cli", "--imports", "tvm_ffi.testing", str(tmp_path / "api.py")]
+    assert said(*command, cwd=tmp_path) == (0, "")
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import api\n\n"
+        "api.TestObjectDerived({1: 2}, [3]).add_i64(4)\n"
+        "api.TestCxxKwOnly(x=1, y=2, z=3)\n"
+        "number: int = api.TestIntPair(1, 2).sum() + api.schema_id_list_int([1])[0]\n"
+        "number = api.TestObjectBase().v_str\n"
+        "api.TestCxxKwOnly(1, 2, 3)\n"
+        "api.schema_id_list_int(['1'])\n",
+        encoding="utf-8",
+    )
+    status, output = said("mypy", "--cache-dir", str(cache), str(program), MYPYPATH=str(tmp_path))
+    assert status == 1
+    lines = [":".join(line.split(":")[:2]) for line in output.splitlines() if ": error:" in line]
+    assert [line.rpartition("/")[2] for line in lines] == [
+        *("program.py:6", "program.py:7", "program.py:8"),
+    ], output
+
+
+def test_generated_stubs_of_odd_classes_are_strictly_typed(cache, tmp_path):
+    """Attributes that hide types, overloads, names that Python cannot write."""
+    source = tmp_path / "odd.py"
+    source.write_text(
+        "# tvm-ffi-stubgen(begin): import-section\n# tvm-ffi-stubgen(end)\n"
+        "import tvm_ffi\n\n\n"
+        "class Odd(tvm_ffi.Object):\n"
+        "    # tvm-ffi-stubgen(begin): object/t.Odd\n    # tvm-ffi-stubgen(end)\n",
+        encoding="utf-8",
+    )
+    program = tmp_path / "make_odd.py"
+    program.write_text(MAKE_ODD, encoding="utf-8")
+    assert said("make_odd", str(source), PYTHONPATH=str(tmp_path)) == (0, "")
+    status, output = said("mypy", "--cache-dir", str(cache), str(source))
+    assert status == 0, output
+
+
+MAKE_ODD = """
+import pathlib, sys
+from tvm_ffi.core import TypeSchema
+from tvm_ffi.stub.file_utils import FileInfo
+from tvm_ffi.stub.python_generator import PythonGenerator
+from tvm_ffi.stub.utils import FuncInfo, InitFieldInfo, NamedTypeSchema, ObjectInfo, Options
+
+INT, STR = TypeSchema("int"), TypeSchema("str")
+
+def method(name, *params, member=True):
+    schema = TypeSchema("Callable", named_args={"return": (INT,), "params": params})
+    return FuncInfo.from_schema(name, schema, is_member=member)
+
+schemas = {
+    "dtype": TypeSchema("dtype"), "int": INT, "class": STR, "self": TypeSchema("t.Odd"),
+    "Sequence": TypeSchema("Array", (INT,)), "bare": TypeSchema("tuple"), "x-y": STR,
+}
+fields = [NamedTypeSchema(name, schema) for name, schema in schemas.items()]
+info = ObjectInfo(
+    fields=fields,
+    methods=[
+        method("m", INT, INT), method("m", INT, STR), method("s", INT, member=False),
+        method("s", STR, member=False), method("if"), method("n"), method("list", INT),
+    ],
+    type_key="t.Odd", parent_type_key="t.Parent", has_init=True,
+    init_fields=[InitFieldInfo(f.name, f, f.name == "x-y", False) for f in fields],
+)
+generator = PythonGenerator()
+file = FileInfo.from_file(pathlib.Path(sys.argv[1]))
+imports = generator.new_imports()
+generator.begin_file(imports, file, ())
+section, block = (code for code in file.code_blocks if code.kind)
+generator.generate_object_block(block, generator.default_ty_map(), imports, Options(), info, {})
+generator.generate_import_section_block(section, imports, Options(), set())
+file.update(verbose=False, dry_run=False)
+"""

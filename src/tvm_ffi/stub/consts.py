@@ -6,18 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
-__all__ = [
-    "BUILTIN_TYPE_KEYS",
-    "DOC_URL",
-    "FN_NAME_MAP",
-    "PIPELINE_DIRECTIVE_KINDS",
-    "PYTHON_SYNTAX",
-    "RUST_SYNTAX",
-    "STUB_BLOCK_KINDS",
-    "SYNTAX_BY_EXT",
-    "MarkerSyntax",
-]
-
 # What a block is for; None: text that is not ours.
 STUB_BLOCK_KINDS = Union[
     Literal["global", "object", "import-section", "directive", "export", "__all__"], None

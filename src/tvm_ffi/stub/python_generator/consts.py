@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-__all__ = ["MOD_MAP", "TY_MAP_DEFAULTS", "TY_MAP_INPUT_DEFAULTS"]
-
 # Module of a type by the first part of its key, where the two differ.
 MOD_MAP = {
     "testing": "tvm_ffi.testing",
