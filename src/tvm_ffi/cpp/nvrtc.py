@@ -7,6 +7,7 @@ Needs ``cuda-python``, imported when the first source is compiled.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 __all__ = ["nvrtc_compile"]
@@ -43,7 +44,8 @@ def nvrtc_compile(
         If cuda-python is missing or anything fails; with the log, if it is the compilation.
     """
     try:
-        from cuda.bindings import driver, nvrtc
+        driver = import_module("cuda.bindings.driver")
+        nvrtc = import_module("cuda.bindings.nvrtc")
     except ImportError as error:
         raise RuntimeError(
             "CUDA bindings not available. Install with: pip install cuda-python"

@@ -75,10 +75,10 @@ def nvrtc(monkeypatch):
     driver.cuDeviceGetAttribute = lambda kind, device: (0, {75: 9, 76: 1}[kind])
     driver.CUdevice_attribute = kinds
     library = Nvrtc()
-    bindings = ModuleType("cuda.bindings")
-    bindings.driver, bindings.nvrtc = driver, library
-    for name, module in {"cuda": ModuleType("cuda"), "cuda.bindings": bindings}.items():
-        monkeypatch.setitem(sys.modules, name, module)
+    for name in ("cuda", "cuda.bindings"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    for module in (driver, library):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     return library
 
 
@@ -108,13 +108,13 @@ def test_any_other_failure(nvrtc):
 
 
 def test_no_device(nvrtc):
-    sys.modules["cuda.bindings"].driver.cuInit = lambda flags: (100,)
+    sys.modules["cuda.bindings.driver"].cuInit = lambda flags: (100,)
     with pytest.raises(RuntimeError, match="cuInit failed with status 100; is there a CUDA device"):
         nvrtc_compile("text")
 
 
 def test_without_cuda_python(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", None)
-    monkeypatch.setitem(sys.modules, "cuda.bindings", None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", None)
     with pytest.raises(RuntimeError, match="^CUDA bindings not available. Install with: pip"):
         nvrtc_compile("text")
