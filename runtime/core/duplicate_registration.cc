@@ -45,12 +45,28 @@ int FindLoader(dl_phdr_info* library, size_t /*size*/, void* data) {
   return 1;
 }
 
+// What the loader tells debuggers about itself: an address in the program's dynamic section.  Not
+// by name, because linking to it would add the loader to the libraries that are needed, and looking
+// it up is more than a program without dynamic loading has.
+int FindDebug(dl_phdr_info* program, size_t /*size*/, void* data) {
+  for (int i = 0; i < program->dlpi_phnum; ++i) {
+    const ElfW(Phdr) & segment = program->dlpi_phdr[i];
+    if (segment.p_type != PT_DYNAMIC) continue;
+    auto* entry = reinterpret_cast<const ElfW(Dyn)*>(program->dlpi_addr + segment.p_vaddr);
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      if (entry->d_tag != DT_DEBUG) continue;
+      *static_cast<const r_debug**>(data) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
+    }
+  }
+  return 1;  // the program comes first
+}
+
 // Where the system's loader lies.  Empty when it cannot be told from the C library, in whose code
 // every stack begins.
 AddressRange FindLoaderRange() {
   AddressRange loader;
-  // By name: linking to it would add the loader to the libraries that are needed.
-  auto* debug = static_cast<const r_debug*>(dlsym(RTLD_DEFAULT, "_r_debug"));
+  const r_debug* debug = nullptr;
+  dl_iterate_phdr(&FindDebug, &debug);
   if (debug == nullptr) return {};
   loader.begin = debug->r_ldbase;
   const void* libc = StartOfLibraryAt(reinterpret_cast<const void*>(&std::fopen));

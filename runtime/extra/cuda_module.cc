@@ -47,6 +47,12 @@ class CudaModuleObj final : public ModuleObj {
     if (found == indices_.end()) return std::nullopt;
     return String(signatures_[found->second].Documentation());
   }
+  using ModuleObj::GetFunctionMetadata;
+  Optional<String> GetFunctionMetadata(const String& name) override {
+    auto found = indices_.find(name);
+    if (found == indices_.end()) return std::nullopt;
+    return String(signatures_[found->second].Metadata());
+  }
 
   Array<String> GetWriteFormats() const override { return {String(NameOf(format_))}; }
   void WriteToFile(const String& file_name, const String& format) const override;

@@ -181,7 +181,51 @@ std::string Join(const Signature& signature, Show show) {
   return text + ")";
 }
 
+const char* SchemaOf(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::kPointer:
+      return R"({"type":"Variant","args":[{"type":"DLTensor*"},{"type":"void*"},{"type":"None"}]})";
+    case ParameterKind::kBool:
+      return R"({"type":"bool"})";
+    case ParameterKind::kFloat32:
+    case ParameterKind::kFloat64:
+      return R"({"type":"float"})";
+    default:
+      return R"({"type":"int"})";
+  }
+}
+
+const char* SchemaOf(const LaunchParameter& parameter) {
+  if (parameter.count == 1) return R"({"type":"int"})";
+  return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
+}
+
+// A JSON text of JSON; schemas have no characters but quotes that need care.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
 }  // namespace
+
+std::string Signature::Metadata() const {
+  std::string schema =
+      R"({"type":"ffi.Function","named_args":{"return":[{"type":"None"}],"params":[)";
+  const char* separator = "";
+  for (const Parameter& parameter : parameters) {
+    schema += std::string(separator) + SchemaOf(parameter.kind);
+    separator = ",";
+  }
+  for (const LaunchParameter& parameter : launch) {
+    schema += std::string(separator) + SchemaOf(parameter);
+    separator = ",";
+  }
+  return "{\"type_schema\":" + Quoted(schema + "]}}") + "}";
+}
 
 std::string Signature::Call() const {
   return Join(*this, [](const Parameter& p) { return p.name.empty() ? p.type : p.name; });

@@ -64,6 +64,8 @@ struct Signature {
   std::string Call() const;
   // "scale(x: float32*, n: int32, gridDim)", as the documentation of the function has it.
   std::string Documentation() const;
+  // The types of the arguments as JSON, which is the metadata of the function.
+  std::string Metadata() const;
 };
 
 // Fails: ValueError that names the kernel and the word that is wrong.

@@ -41,6 +41,15 @@ TEST(MakingAModuleDoesNotNeedTheDriver) {
   CHECK_EQ(module->GetFunctionDoc("scale").value(),
            "scale(x: float32*, n: int32, gridDim, blockDim)");
   CHECK(!module->GetFunctionDoc("other").has_value());
+  CHECK_EQ(
+      module->GetFunctionMetadata("scale").value(),
+      R"({"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":)"
+      R"(\"None\"}],\"params\":[{\"type\":\"Variant\",\"args\":[{\"type\":\"DLTensor*\"},)"
+      R"({\"type\":\"void*\"},{\"type\":\"None\"}]},{\"type\":\"int\"},{\"type\":\"Variant\",)"
+      R"(\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.Array\",\"args\":[{\"type\":\"int\"}]}]},)"
+      R"({\"type\":\"Variant\",\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.Array\",)"
+      R"(\"args\":[{\"type\":\"int\"}]}]}]}}"})");
+  CHECK(!module->GetFunctionMetadata("other").has_value());
 }
 
 TEST(TheFirstCallOnADeviceLoadsTheImageThere) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes.util
 import gc
+import inspect
 import os
 import shlex
 import shutil
@@ -71,6 +72,9 @@ def test_what_a_module_says_about_itself(tmp_path):
     assert module.is_binary_serializable()
     assert module.get_function_doc("scale") == "scale(x: float32*, gridDim)"
     assert module.get_function_doc("plain") == "plain(int8, y: bool, gridDim, blockDim)"
+    parameters = inspect.signature(module.plain).parameters.values()
+    groups = ["int | Array[int]"] * 2
+    assert [parameter.annotation for parameter in parameters] == ["int", "bool", *groups]
     assert module.inspect_source() == PTX
     assert list(module.get_write_formats()) == ["ptx"]
     module.write_to_file(str(tmp_path / "written.ptx"))
@@ -112,8 +116,20 @@ def test_saved_bytes_are_read_again():
     module = load(saved)
     assert module.kind == "cuda_driver"
     assert module.get_function_doc("g") == "g(n: int32)"
+    assert module.save_to_bytes() == saved
     with pytest.raises(ValueError, match="saved CUDA module: the mark at byte 0"):
         load(b"something else")
+
+
+@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+def test_a_module_travels_in_a_library(tmp_path):
+    shared = cuda.create_module(PTX, {"f": ["x: void*"]})
+    root = cuda.create_module(PTX, {"g": []})
+    root.import_module(shared)
+    loaded = tvm_ffi.load_module(tvm_ffi.export_library(tmp_path / "kernels.so", root))
+    assert loaded.save_to_bytes() == root.save_to_bytes()
+    assert [module.save_to_bytes() for module in loaded.imports] == [shared.save_to_bytes()]
+    assert loaded.implements_function("f", query_imports=True)
 
 
 def test_importing_the_package_does_not_load_the_driver():
