@@ -372,6 +372,10 @@ def _load(find: Callable[[], str], keep_module_alive: bool) -> Module:
     from ..module import load_module
 
     path = find()
-    if not Path(path).exists():  # pruned at this moment
-        path = find()
-    return load_module(path, keep_module_alive=keep_module_alive)
+    try:
+        return load_module(path, keep_module_alive=keep_module_alive)
+    except RuntimeError:
+        if Path(path).exists():
+            raise
+    # Pruned at this moment.
+    return load_module(find(), keep_module_alive=keep_module_alive)

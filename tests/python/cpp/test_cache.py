@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _dependencies
+from tvm_ffi.cpp import _dependencies, extension
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._files import content_of
 
@@ -325,3 +325,19 @@ def test_a_loaded_library_survives_pruning():
     module = cpp.load_inline("pruned", c_sources=text)
     build_cache.prune(unused_days=0)
     assert module.one() == 1
+
+
+def test_a_library_that_is_pruned_just_before_it_is_loaded(monkeypatch):
+    text = "int __tvm_ffi_x(void* h, const TVMFFIAny* a, int32_t n, TVMFFIAny* r) { return 0; }"
+    build = extension.build_inline
+    built = []
+
+    def build_and_prune(*arguments: object, **options: object) -> str:
+        built.append(build(*arguments, **options))
+        if len(built) == 1:
+            build_cache.prune(unused_days=0)
+        return built[-1]
+
+    monkeypatch.setattr(extension, "build_inline", build_and_prune)
+    assert cpp.load_inline("pruned_early", c_sources=text).implements_function("x")
+    assert len(built) == 2
