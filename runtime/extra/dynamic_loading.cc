@@ -15,7 +15,7 @@ namespace {
 
 Module LoadSharedLibrary(const String& path, const String& /*format*/) {
   LoadedLibrary loaded = LoadLibrary(OpenSharedLibrary(path));
-  FillContextSlot(loaded.library);
+  FillContextSlot(loaded);
   return loaded.root;
 }
 

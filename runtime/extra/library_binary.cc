@@ -158,11 +158,7 @@ class Decoder {
     if (!IsText(entry->kind)) {
       reader_.Fail(begin + kWord, "the kind of " + module + " is not UTF-8 text");
     }
-    if (!entry->IsLibrary()) {
-      entry->payload = reader_.TakeText("the size of a payload");
-    } else if (std::exchange(has_library_, true)) {
-      reader_.Fail(begin, module + " is the library itself once more");
-    }
+    if (!entry->IsLibrary()) entry->payload = reader_.TakeText("the size of a payload");
   }
 
   // Fills importers_first: a walk that goes depth first leaves modules after all they import.
@@ -205,7 +201,6 @@ class Decoder {
   Reader reader_;
   LibraryBinary result_;
   size_t imports_begin_ = 0;
-  bool has_library_ = false;
   std::vector<State> state_;
   std::vector<std::pair<size_t, size_t>> path_;  // modules being walked, and their next import
 };

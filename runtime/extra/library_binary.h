@@ -7,7 +7,8 @@
 //   count, children           indices of modules: module i imports children[row[i] .. row[i+1])
 //   for each module           size and text of the kind, then size and bytes of the payload
 //
-// The kind `_lib` is the library itself and has no payload.  Module 0 stands for the whole.
+// The kind `_lib` is the library itself and has no payload; it may occur several times, where code
+// of several modules was linked into one library.  Module 0 stands for the whole.
 #ifndef TVM_FFI_RUNTIME_EXTRA_LIBRARY_BINARY_H_
 #define TVM_FFI_RUNTIME_EXTRA_LIBRARY_BINARY_H_
 
@@ -26,7 +27,7 @@ struct LibraryBinary {
     size_t end_import;
     bool IsLibrary() const { return kind == "_lib"; }
   };
-  std::vector<Entry> entries;           // at least one, and at most one library
+  std::vector<Entry> entries;           // at least one
   std::vector<size_t> imports;          // indices of entries; there is no cycle
   std::vector<size_t> importers_first;  // all indices, each before those it imports
 };

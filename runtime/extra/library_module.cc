@@ -4,6 +4,8 @@
 #include <tvm/ffi/cast.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "context_symbols.h"
 #include "library_binary.h"
@@ -13,6 +15,17 @@
 
 namespace tvm::ffi::extra {
 namespace {
+
+// A data slot that the loader fills; nullptr when the library has none of this name.
+void** FindSlot(const Library& library, const std::string& symbol) {
+  return static_cast<void**>(library.Find(symbol));
+}
+
+void BindContextSymbols(const Library& library) {
+  for (const auto& [name, address] : ContextSymbols()) {
+    if (void** slot = FindSlot(library, name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
+  }
+}
 
 // A symbol of a library, which it keeps alive through the module.
 class LibraryFunctionObj : public FunctionObj {
@@ -36,7 +49,7 @@ class LibraryFunctionObj : public FunctionObj {
 
 class LibraryModuleObj final : public ModuleObj {
  public:
-  explicit LibraryModuleObj(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+  explicit LibraryModuleObj(std::shared_ptr<Library> library) : library_(std::move(library)) {}
 
   ~LibraryModuleObj() {
     // The slot may already belong to a later module over the same library.
@@ -74,24 +87,14 @@ class LibraryModuleObj final : public ModuleObj {
     return CallText(symbol::tvm_ffi_metadata_prefix + std::string(name));
   }
 
-  void BindContextSymbols() {
-    for (const auto& [name, address] : ContextSymbols()) {
-      if (void** slot = FindSlot(name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
-    }
-  }
-
   void FillContextSlot() {
-    context_slot_ = FindSlot(symbol::tvm_ffi_library_ctx);
+    context_slot_ = FindSlot(*library_, symbol::tvm_ffi_library_ctx);
     if (context_slot_ != nullptr) __atomic_store_n(context_slot_, Address(), __ATOMIC_RELEASE);
   }
 
  private:
   // What the library-context symbol holds: the C++ object, 8 bytes in front of the handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
-
-  void** FindSlot(const std::string& symbol) const {
-    return static_cast<void**>(library_->Find(symbol));
-  }
 
   // Calls a text function without arguments; nothing when the library has none.
   Optional<String> CallText(const std::string& symbol) const {
@@ -101,7 +104,7 @@ class LibraryModuleObj final : public ModuleObj {
         .cast<Optional<String>>();
   }
 
-  std::unique_ptr<Library> library_;
+  std::shared_ptr<Library> library_;
   void** context_slot_ = nullptr;
 };
 
@@ -113,18 +116,27 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << library->Name()
                                 << ": too many libraries load one another";
   }
-  std::string name = library->Name();
-  const void* binary = library->Find(symbol::tvm_ffi_library_bin);
-  ObjectPtr<LibraryModuleObj> object = make_object<LibraryModuleObj>(std::move(library));
-  object->BindContextSymbols();
-  Module module(object);
-  if (binary == nullptr) return {module, module};
-  std::string_view bytes = SymbolBytes(binary, symbol::tvm_ffi_library_bin);
-  return {module, BuildModuleTree(DecodeLibraryBinary(bytes, name), module, name)};
+  std::shared_ptr<Library> shared = std::move(library);
+  BindContextSymbols(*shared);
+  const void* embedded = shared->Find(symbol::tvm_ffi_library_bin);
+  if (embedded == nullptr) {
+    Module module(make_object<LibraryModuleObj>(std::move(shared)));
+    return {module, module};
+  }
+  std::string name = shared->Name();
+  LibraryBinary binary =
+      DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
+  std::vector<Module> libraries;
+  for (const LibraryBinary::Entry& entry : binary.entries) {
+    if (entry.IsLibrary()) libraries.emplace_back(make_object<LibraryModuleObj>(shared));
+  }
+  Module root = BuildModuleTree(binary, libraries, name);
+  return {libraries.empty() ? std::nullopt : std::make_optional(libraries.back()), root};
 }
 
-void FillContextSlot(const Module& library) {
-  static_cast<LibraryModuleObj*>(library.get())->FillContextSlot();
+void FillContextSlot(const LoadedLibrary& loaded) {
+  if (!loaded.library.has_value()) return;
+  static_cast<LibraryModuleObj*>(loaded.library->get())->FillContextSlot();
 }
 
 }  // namespace tvm::ffi::extra

@@ -6,14 +6,15 @@
 #include <tvm/ffi/extra/module.h>
 
 #include <memory>
+#include <optional>
 
 #include "library.h"
 
 namespace tvm::ffi::extra {
 
 struct LoadedLibrary {
-  Module library;  // over the library's symbols
-  Module root;     // what stands for the library: the same, or the root of the modules it embeds
+  std::optional<Module> library;  // over its symbols; of several the last, none when it is no part
+  Module root;  // what stands for the library: the same, or the root of the modules it embeds
 };
 
 // Makes a module over the library, fills the data slots through which the library reaches its host,
@@ -23,7 +24,7 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
 // Lets generated code of the library find its imports through this module, and no longer through
 // an earlier one over the same library.  For a module that LoadLibrary made, when all of it is
 // there: a load that fails half-way must not take an earlier one's place.
-void FillContextSlot(const Module& library);
+void FillContextSlot(const LoadedLibrary& loaded);
 
 }  // namespace tvm::ffi::extra
 

@@ -33,7 +33,7 @@ struct SystemModules {
   Module Add(const std::string& prefix, const LoadedLibrary& loaded) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = modules.emplace(prefix, loaded.root);
-    if (is_new) FillContextSlot(loaded.library);
+    if (is_new) FillContextSlot(loaded);
     return entry->second;
   }
 };

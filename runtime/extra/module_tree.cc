@@ -52,13 +52,14 @@ Module LoadEntry(const LibraryBinary::Entry& entry, const Function& loader,
 
 }  // namespace
 
-Module BuildModuleTree(const LibraryBinary& binary, const Module& library_module,
+Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& libraries,
                        const std::string& library) {
   Loaders loaders = FindLoaders(binary, library);
   std::vector<Module> modules;
   modules.reserve(binary.entries.size());
+  size_t num_libraries = 0;
   for (const LibraryBinary::Entry& entry : binary.entries) {
-    modules.push_back(entry.IsLibrary() ? library_module
+    modules.push_back(entry.IsLibrary() ? libraries.at(num_libraries++)
                                         : LoadEntry(entry, loaders.at(entry.kind), library));
   }
   // Importers first: what they import has no imports yet, so the search for cycles ends at once.

@@ -6,16 +6,17 @@
 #include <tvm/ffi/extra/module.h>
 
 #include <string>
+#include <vector>
 
 #include "library_binary.h"
 
 namespace tvm::ffi::extra {
 
 // Makes the modules with the global functions ffi.Module.load_from_bytes.KIND, lets them import
-// each other, and returns the first; `library_module` is the one that stands for the library.
+// each other, and returns the first; `libraries` are those that stand for the library, in order.
 // Fails: RuntimeError before any loader is called when one is missing; what a loader or a module's
 // ImportModule throws.  The modules made until then are released.
-Module BuildModuleTree(const LibraryBinary& binary, const Module& library_module,
+Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& libraries,
                        const std::string& library);
 
 }  // namespace tvm::ffi::extra

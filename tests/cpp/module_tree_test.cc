@@ -161,6 +161,22 @@ TEST(ProgramsEmbedModulesAsWell) {
   CHECK(SystemLibrary("tree_").same_as(module));
 }
 
+TEST(LibraryMayBeSeveralModulesOfItsTree) {
+  static void* context = nullptr;
+  LinkIn("twice___tvm_ffi__library_ctx", &context);
+  Loaders loaders({"a"});
+  // The library imports `a`, which imports the library under another index.
+  Module first = LoadFromProgram("twice_", Word(4) + Word(0) + Word(1) + Word(2) + Word(2) +
+                                               Word(2) + Word(1) + Word(2) + Text("_lib") +
+                                               Text("a") + Text("xyz") + Text("_lib"));
+  Module last = Import(Import(first, 0), 0);
+  CHECK_EQ(first->kind(), "library");
+  CHECK_EQ(last->kind(), "library");
+  CHECK(!last.same_as(first));
+  CHECK_EQ(last->imports().size(), 0u);
+  CHECK_EQ(context, static_cast<void*>(last.get()));  // as the incumbent does
+}
+
 TEST(LibraryNeedNotBeInItsTree) {
   Loaders loaders({"a"});
   Module module =
@@ -178,9 +194,7 @@ TEST(ModuleMayBeMadeFromNoBytes) {
 
 TEST(LoadersMayLoadLibraries) {
   Loaders loaders({"a", "b"});
-  Loaders::Set("outer", [](Bytes) {
-    return SystemLibrary("tree_inner_");
-  });
+  Loaders::Set("outer", [](Bytes) { return SystemLibrary("tree_inner_"); });
   Module module = LoadFromProgram("tree_outer_",
                                   Word(2) + Word(0) + Word(0) + Word(0) + Text("outer") + Text(""));
   CHECK_EQ(module->kind(), "library");

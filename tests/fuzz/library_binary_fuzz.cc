@@ -44,14 +44,13 @@ void Require(bool holds) {
 }
 
 void RequireWellFormed(const LibraryBinary& binary) {
-  size_t num_modules = binary.entries.size(), num_libraries = 0, num_imports = 0;
+  size_t num_modules = binary.entries.size(), num_imports = 0;
   for (const LibraryBinary::Entry& entry : binary.entries) {
     Require(!entry.kind.empty());
     Require(entry.first_import == num_imports && entry.end_import >= num_imports);
     num_imports = entry.end_import;
-    num_libraries += entry.IsLibrary() ? 1 : 0;
   }
-  Require(num_modules > 0 && num_libraries <= 1 && num_imports == binary.imports.size());
+  Require(num_modules > 0 && num_imports == binary.imports.size());
   // Positions in the order: importers come first.
   std::vector<size_t> position(num_modules, num_modules);
   Require(binary.importers_first.size() == num_modules);
@@ -73,7 +72,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     LibraryBinary binary = extra::DecodeLibraryBinary(bytes, "fuzzed.so");
     RequireWellFormed(binary);
-    extra::BuildModuleTree(binary, NewEmpty(), "fuzzed.so");
+    std::vector<Module> libraries;
+    for (const LibraryBinary::Entry& entry : binary.entries) {
+      if (entry.IsLibrary()) libraries.push_back(NewEmpty());
+    }
+    extra::BuildModuleTree(binary, libraries, "fuzzed.so");
   } catch (const Error&) {
     // The answer to bytes that are not well formed, or whose kinds have no loader.
   }
