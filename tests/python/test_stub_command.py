@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tvm_ffi.testing  # noqa: F401  (registers types and functions)
+import tvm_ffi
+import tvm_ffi.testing  # (registers types and functions)
 from tvm_ffi import libinfo
 from tvm_ffi.stub import cli
 
@@ -316,19 +317,32 @@ def stubgen_init(stubgen, monkeypatch):
 INIT = ("--init-pypkg", "pytvmffi", "--init-lib", "tvm_ffi", "--init-prefix")
 
 
+@pytest.fixture
+def deep_function():
+    """Register a function under a prefix whose parent has none of its own."""
+    name = "stub_test.deep.echo"
+    tvm_ffi.register_global_func(name, lambda value: value)
+    yield
+    tvm_ffi.remove_global_func(name)
+
+
+@pytest.mark.usefixtures("deep_function")
 def test_a_package_is_made(stubgen_init, tmp_path):
-    assert stubgen_init(tmp_path, *INIT, "ffi.Module") == (0, "")
+    assert stubgen_init(tmp_path, *INIT, "stub_test") == (0, "")
     files = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py"))
-    folders = ("ffi/Module", "ffi/Module/load_from_file")
-    assert files == [
+    folders = ("stub_test", "stub_test/deep")
+    assert files == sorted(
         f"{folder}/{name}" for folder in folders for name in ("__init__.py", "_ffi_api.py")
-    ]
-    root = lines_of(tmp_path / "ffi" / "Module" / "_ffi_api.py")
-    assert root[0] == '"""FFI API bindings for ffi.Module."""'
+    )
+    root = lines_of(tmp_path / "stub_test" / "_ffi_api.py")
+    assert root[0] == '"""FFI API bindings for stub_test."""'
     assert 'LIB = _FFI_LOAD_LIB("pytvmffi", "tvm_ffi")' in root
     assert root[-5:] == ["__all__ = [", f"    {BEGIN} __all__", '    "LIB",', f"    {END}", "]"]
-    assert stubgen_init(tmp_path, *INIT, "ffi.Module.") == (0, "")
-    assert lines_of(tmp_path / "ffi" / "Module" / "_ffi_api.py") == root
+    deep = lines_of(tmp_path / "stub_test" / "deep" / "_ffi_api.py")
+    assert "    def echo(*args: Any) -> Any: ..." in deep
+    assert not any("LIB" in line for line in deep)
+    assert stubgen_init(tmp_path, *INIT, "stub_test.") == (0, "")
+    assert lines_of(tmp_path / "stub_test" / "_ffi_api.py") == root
     for path in tmp_path.rglob("*.py"):
         ast.parse(path.read_text(encoding="utf-8"))
 
