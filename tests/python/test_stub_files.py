@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 
 from tvm_ffi.stub import consts
+from tvm_ffi.stub._text_file import Line, TextFile
 from tvm_ffi.stub.file_utils import CodeBlock, FileInfo, collect_files, path_walk, syntax_for
 
 BEGIN, END = "# tvm-ffi-stubgen(begin):", "# tvm-ffi-stubgen(end)"
@@ -186,6 +188,20 @@ def test_permissions_and_links_stay(tmp_path):
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     assert '"a",' in target.read_text(encoding="utf-8")
     assert names_in(tmp_path) == ["a.py", "link.py"]
+
+
+def test_a_read_only_file_is_refused(tmp_path, monkeypatch):
+    """Replacing it would need the permission of its folder only; as root everything is writable."""
+    info = info_of(tmp_path / "a.py", BLOCK)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+    with pytest.raises(PermissionError, match="the file is read-only"):
+        filled(info).update(verbose=False, dry_run=False)
+    assert (tmp_path / "a.py").read_text(encoding="utf-8") == BLOCK
+
+
+def test_what_is_no_file_is_not_replaced():
+    TextFile(Path(os.devnull)).replace([Line("x", "\n")])
+    assert not Path(os.devnull).is_file()
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):

@@ -8,6 +8,7 @@ the old one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
@@ -81,6 +82,11 @@ class TextFile:
         """
         content = "".join(line.text + line.end for line in lines).encode(self.encoding)
         target = self.path.resolve()
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "the file is read-only", str(target))
+        if target.exists() and not target.is_file():  # a terminal, a pipe
+            self.path.write_bytes(content)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
         try:

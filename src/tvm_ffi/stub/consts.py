@@ -11,7 +11,8 @@ STUB_BLOCK_KINDS = Union[
     Literal["global", "object", "import-section", "directive", "export", "__all__"], None
 ]
 
-DOC_URL = "https://tvm.apache.org/ffi/packaging/stubgen.html"
+# The page about the tool, in the documentation of the package.
+DOC_URL = "docs/guides/stubs.md"
 
 
 @dataclass(frozen=True)

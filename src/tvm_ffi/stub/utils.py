@@ -198,7 +198,7 @@ class ObjectInfo:
         has_init = has_init or any(method.name == "__ffi_init__" for method in type_info.methods)
         is_final = lookup_type_attr(index, "__ffi_type_final__")
         return ObjectInfo(
-            fields=[NamedTypeSchema.from_type_field(entry) for entry in type_info.fields],
+            fields=[NamedTypeSchema.from_type_field(entry) for entry in type_info.fields or ()],
             methods=[_func_from_method(method) for method in type_info.methods],
             type_key=type_info.type_key,
             parent_type_key=ancestors[-1] if ancestors else None,
