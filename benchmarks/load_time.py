@@ -57,14 +57,20 @@ _LOADER = _MEASURE.format(
 )
 
 
-def row_names() -> list[str]:
-    """Return the names of all rows."""
-    return [row.name for row in _make_rows()]
+def load_names() -> list[str]:
+    """Return the names of the rows about loading."""
+    return [f"load_{count}" for count in _COUNTS]
+
+
+def find_names() -> list[str]:
+    """Return the names of the rows about finding functions."""
+    return [f"find_{count}" for count in _COUNTS[1:]]
 
 
 def _make_rows() -> list[Row]:
-    loading = [Row(f"load_{n}", f"load {_functions(n)}", "us") for n in _COUNTS]
-    finding = [Row(f"find_{n}", f"find 1 of {_functions(n)}", "ns") for n in _COUNTS[1:]]
+    what = [_functions(count) for count in _COUNTS]
+    loading = [Row(name, f"load {text}", "us") for name, text in zip(load_names(), what)]
+    finding = [Row(name, f"find 1 of {text}", "ns") for name, text in zip(find_names(), what[1:])]
     return loading + finding
 
 

@@ -38,7 +38,7 @@ from environment import (
 )
 from import_time import measure_import
 from library_size import measure_size
-from load_time import measure_load, row_names
+from load_time import find_names, load_names, measure_load
 from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
 from results import FLOOR, OURS, PEER, Row, Unavailable
@@ -167,7 +167,7 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
         rows += measure_import(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
-    if fnmatch.filter(row_names(), pattern):
+    if fnmatch.filter([*load_names(), *find_names()], pattern):
         rows += measure_load(interpreters, effort.rounds, progress)
     if fnmatch.filter(BUILD_ROWS, pattern):
         rows += measure_build(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)

@@ -6,12 +6,12 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 namespace tvm::ffi::extra {
 namespace {
@@ -21,56 +21,91 @@ constexpr size_t kMaxAbiSymbols = 10000;
 constexpr size_t kMaxUnserved = 16;
 constexpr size_t kMaxText = 4096;  // no name of the ABI comes near
 
-// A file in memory, read with checks.
-class MappedFile {
+// A file, read in pieces with checks.  To map it would cost more than all else that is done here.
+class LibraryReader {
  public:
-  explicit MappedFile(const std::string& path) {
-    // Not blocking: the path may name a pipe.
-    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) return;
+  explicit LibraryReader(const std::string& path)
+      // Not blocking: the path may name a pipe.
+      : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status;
-    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
-      auto size = static_cast<size_t>(status.st_size);
-      void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-      if (data != MAP_FAILED) {
-        data_ = static_cast<const char*>(data);
-        size_ = size;
-      }
-    }
-    close(file);
+    bool is_file = file_ >= 0 && fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
+    if (is_file) size_ = static_cast<size_t>(status.st_size);
   }
-  ~MappedFile() {
-    if (data_ != nullptr) munmap(const_cast<char*>(data_), size_);
+  ~LibraryReader() {
+    if (file_ >= 0) close(file_);
   }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
+  LibraryReader(const LibraryReader&) = delete;
+  LibraryReader& operator=(const LibraryReader&) = delete;
 
   size_t size() const { return size_; }
 
   // False when the file ends before; *out is untouched then.
   template <typename T>
-  bool Read(size_t offset, T* out) const {
+  bool Read(size_t offset, T* out) {
+    char bytes[sizeof(T)];
     if (offset > size_ || sizeof(T) > size_ - offset) return false;
-    std::memcpy(out, data_ + offset, sizeof(T));
+    for (size_t i = 0; i < sizeof(T);) {
+      std::string_view piece = From(offset + i).substr(0, sizeof(T) - i);
+      if (piece.empty()) return false;
+      std::memcpy(bytes + i, piece.data(), piece.size());
+      i += piece.size();
+    }
+    std::memcpy(out, bytes, sizeof(T));
     return true;
   }
 
   // The NUL-terminated text at the offset; empty when it does not end in time.
-  std::string_view Text(size_t offset) const {
-    if (offset >= size_) return {};
-    const void* end = std::memchr(data_ + offset, '\0', std::min(size_ - offset, kMaxText));
-    if (end == nullptr) return {};
-    return {data_ + offset, static_cast<size_t>(static_cast<const char*>(end) - data_) - offset};
+  std::string Text(size_t offset) {
+    std::string text;
+    while (offset < size_ && text.size() < kMaxText) {
+      std::string_view piece = From(offset);
+      size_t end = piece.find('\0');
+      text += piece.substr(0, end);
+      if (end != std::string_view::npos) return text;
+      if (piece.empty()) break;
+      offset += piece.size();
+    }
+    return "";
   }
 
  private:
-  const char* data_ = nullptr;
+  // Small libraries are one piece.  Few pieces are needed at a time: the program headers, the
+  // symbols and their names.
+  struct Piece {
+    static constexpr size_t kSize = 16384;
+    size_t begin = 0, size = 0, last_use = 0;
+    char bytes[kSize];
+  };
+
+  // The bytes from the offset to the end of its piece, until the next call; none when they cannot
+  // be read.
+  std::string_view From(size_t offset) {
+    size_t begin = offset / Piece::kSize * Piece::kSize;
+    auto is_it = [&](const Piece& piece) { return piece.size > 0 && piece.begin == begin; };
+    auto is_older = [](const Piece& a, const Piece& b) { return a.last_use < b.last_use; };
+    Piece* end = pieces_.get() + kNumPieces;
+    Piece* piece = std::find_if(pieces_.get(), end, is_it);
+    if (piece == end) {
+      piece = std::min_element(pieces_.get(), end, is_older);
+      ssize_t size = pread(file_, piece->bytes, Piece::kSize, static_cast<off_t>(begin));
+      piece->begin = begin;
+      piece->size = size > 0 ? static_cast<size_t>(size) : 0;
+    }
+    piece->last_use = ++num_uses_;
+    if (offset - begin >= piece->size) return {};
+    return {piece->bytes + (offset - begin), piece->size - (offset - begin)};
+  }
+
+  static constexpr size_t kNumPieces = 4;
+  int file_;
   size_t size_ = 0;
+  size_t num_uses_ = 0;
+  std::unique_ptr<Piece[]> pieces_{new Piece[kNumPieces]};
 };
 
 class Elf {
  public:
-  explicit Elf(const MappedFile& file) : file_(file) {
+  explicit Elf(LibraryReader& file) : file_(file) {
     is_readable_ = file_.Read(0, &header_) && IsOfThisMachine();
   }
 
@@ -191,13 +226,13 @@ class Elf {
     return 0;
   }
 
-  const MappedFile& file_;
+  LibraryReader& file_;
   ElfW(Ehdr) header_ {};
   bool is_readable_ = false;
 };
 
 // The loader maps whole pages, and touching one behind the end of the file ends the process.
-std::string DefectOf(const Elf& elf, const MappedFile& file) {
+std::string DefectOf(const Elf& elf, const LibraryReader& file) {
   auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t readable = (file.size() + page - 1) / page * page;
   if (elf.EndOfSegments() <= readable) return "";
@@ -223,7 +258,7 @@ bool IsAbiSymbol(std::string_view name) {
 
 LibraryFile ReadLibraryFile(const std::string& path) {
   LibraryFile result;
-  MappedFile file(path);
+  LibraryReader file(path);
   Elf elf(file);
   if (!elf.IsReadable()) return result;
   result.defect = DefectOf(elf, file);
