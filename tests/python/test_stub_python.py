@@ -150,6 +150,20 @@ def test_names_that_python_cannot_write():
     ]
 
 
+def test_functions_with_the_name_of_a_class_of_the_file():
+    """The class, further down, is what the name means in the end."""
+    lines = global_lines(
+        function("a.T", result=TypeSchema("a.T")),
+        function("a.f", result=TypeSchema("a.T")),
+        imports=[],
+        names=FileNames(classes={"a.T": "T"}, functions=frozenset({"T", "f"})),
+    )
+    assert lines == [
+        "# function 'T' is hidden by the class: use get_global_func",
+        "def f() -> T: ...",
+    ]
+
+
 def test_a_body_of_comments_alone_is_still_python():
     lines = global_lines(function("a.class"), imports=[])
     ast.parse("if TYPE_CHECKING:\n" + "\n".join(f"    {line}" for line in lines))

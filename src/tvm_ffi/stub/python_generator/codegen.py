@@ -64,7 +64,8 @@ def generate_python_global_funcs(
     short_names = frozenset(func.schema.name.rpartition(".")[2] for func in global_funcs)
     type_names = TypeNames(ty_map, imports, names, short_names)
     body = [f"{init_func}({_quoted(prefix)}, __name__)", "if TYPE_CHECKING:"]
-    stubs = [_global_stub(func, type_names, opt.indent) for func in global_funcs]
+    own_classes = set(names.classes.values())
+    stubs = [_global_stub(func, type_names, opt.indent, own_classes) for func in global_funcs]
     if all(stub.lstrip().startswith("#") for stub in stubs):
         stubs.append(" " * opt.indent + "pass")
     code.fill(_unformatted(body + stubs))
@@ -83,10 +84,12 @@ def _init_func(module: str, imports: list[ImportItem]) -> str:
     return item.bound_name
 
 
-def _global_stub(func: FuncInfo, type_names: TypeNames, indent: int) -> str:
+def _global_stub(func: FuncInfo, type_names: TypeNames, indent: int, own_classes: set[str]) -> str:
     name = func.schema.name.rpartition(".")[2]
     if not is_name(name):
         return f"{' ' * indent}# function {name!r} has no Python name: use getattr"
+    if name in own_classes:
+        return f"{' ' * indent}# function {name!r} is hidden by the class: use get_global_func"
     return render_func_signature(func, type_names, indent, type_names.for_parameters)
 
 
