@@ -56,19 +56,51 @@ function(tvm_ffi_generated_suffix_ variable)
   endif()
 endfunction()
 
+# add_tvm_ffi_cubin(TARGET CUDA SOURCE), add_tvm_ffi_fatbin(TARGET CUDA SOURCE)
+#
+# Compile device code alone: $<TARGET_OBJECTS:TARGET> is the cubin or the fatbin.  A cubin is for one
+# architecture, CMAKE_CUDA_ARCHITECTURES.
+function(add_tvm_ffi_cubin target)
+  tvm_ffi_add_image_(${target} --cubin ${ARGN})
+  get_target_property(architectures ${target} CUDA_ARCHITECTURES)
+  if(architectures MATCHES "^[0-9]+[a-z]?$")  # without it, PTX would be a second image
+    set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES ${architectures}-real)
+  endif()
+endfunction()
+
+function(add_tvm_ffi_fatbin target)
+  tvm_ffi_add_image_(${target} --fatbin ${ARGN})
+endfunction()
+
+function(tvm_ffi_add_image_ target option)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "CUDA" "")
+  if(NOT arg_CUDA OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "expected TARGET CUDA SOURCE, got: ${target} ${ARGN}")
+  endif()
+  add_library(${target} OBJECT ${arg_CUDA})
+  target_compile_options(${target} PRIVATE ${option})
+endfunction()
+
 # tvm_ffi_embed_bin_into(TARGET SYMBOL NAME BIN FILE)
 #
 # Put the bytes of FILE, a cubin or a fatbin, where TVM_FFI_EMBED_CUBIN(NAME) in the sources of
-# TARGET finds them.  FILE may be made by another rule of the same directory.
+# TARGET finds them.  FILE may be made by another rule of the same directory, and may be a generator
+# expression.
 function(tvm_ffi_embed_bin_into target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "SYMBOL;BIN" "")
   if(NOT arg_SYMBOL MATCHES "^[A-Za-z0-9_]+$" OR NOT arg_BIN)
     message(FATAL_ERROR "tvm_ffi_embed_bin_into(TARGET SYMBOL NAME BIN FILE): SYMBOL consists of "
       "letters, digits and underscores, got `${arg_SYMBOL}`; BIN is a file, got `${arg_BIN}`")
   endif()
-  get_filename_component(file ${arg_BIN} ABSOLUTE)
   tvm_ffi_generated_suffix_(suffix)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/tvm_ffi_embedded/${target}_${arg_SYMBOL}.${suffix})
+  set(base ${CMAKE_CURRENT_BINARY_DIR}/tvm_ffi_embedded/${target}_${arg_SYMBOL})
+  set(source ${base}.${suffix})
+  get_filename_component(file "${arg_BIN}" ABSOLUTE)
+  if(arg_BIN MATCHES "\\$<")  # known too late for OBJECT_DEPENDS
+    set(file ${base}.bin)
+    add_custom_command(OUTPUT ${file} COMMAND ${CMAKE_COMMAND} -E copy "${arg_BIN}" ${file}
+      DEPENDS "${arg_BIN}" VERBATIM)
+  endif()
   set(symbol __tvm_ffi__cubin_${arg_SYMBOL})
   set(text "/* Generated: the bytes of a file as read-only data. */\n__asm__(\n")
   foreach(line ".section .rodata" ".balign 64" ".globl ${symbol}" ".hidden ${symbol}" "${symbol}:"
@@ -77,7 +109,7 @@ function(tvm_ffi_embed_bin_into target)
     string(APPEND text "    \"${line}\\n\"\n")
   endforeach()
   file(GENERATE OUTPUT ${source} CONTENT "${text});\n")
-  set_source_files_properties(${source} PROPERTIES GENERATED ON OBJECT_DEPENDS ${file})
+  set_source_files_properties(${source} PROPERTIES GENERATED ON OBJECT_DEPENDS "${file}")
   target_sources(${target} PRIVATE ${source})
 endfunction()
 

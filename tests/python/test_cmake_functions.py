@@ -168,6 +168,33 @@ def test_kernels_with_an_embedded_file(tmp_path):
         assert list(needed.values()) == [True, False]
 
 
+@pytest.mark.skipif(shutil.which("nvcc", path=SEARCH) is None, reason="no nvcc")
+def test_device_code_is_compiled_and_embedded(tmp_path):
+    """A cubin is an ELF file, a fatbin begins with a number of its own."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "kernels.c").write_text(KERNELS_C, encoding="utf-8")
+    (folder / "k.cu").write_text('extern "C" __global__ void k() {}\n', encoding="utf-8")
+    text = "set(CMAKE_CUDA_ARCHITECTURES 80)\nenable_language(CUDA)\n"
+    for kind in ("cubin", "fatbin"):
+        text += (
+            f"add_tvm_ffi_{kind}({kind}_image CUDA k.cu)\ntvm_ffi_add_kernels({kind} kernels.c)\n"
+        )
+        text += (
+            f'tvm_ffi_embed_bin_into({kind} SYMBOL image BIN "$<TARGET_OBJECTS:{kind}_image>")\n'
+        )
+    status, output = configure(folder, text)
+    if status != 0 and "enable_language" in output:
+        pytest.skip(f"CMake finds no working CUDA compiler: {output}")
+    assert status == 0, output
+    build(folder)
+    starts = [
+        tvm_ffi.load_module(folder / "build" / f"{kind}.so").image()[:4]
+        for kind in ("cubin", "fatbin")
+    ]
+    assert starts == [b"\x7fELF", b"\x50\xed\x55\xba"]
+
+
 @pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cc")])
 def test_functions_of_the_system_library(tmp_path, language, suffix):
     folder = tmp_path / "program"
