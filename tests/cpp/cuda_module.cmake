@@ -14,7 +14,7 @@ foreach(concept cuda_module cuda_module_form)
 endforeach()
 
 # The toolkit's header proves that our declarations have its numbers and layouts.
-if(TVM_FFI_CUDA_HEADERS)
+if(TVM_FFI_CUDA_HEADERS AND TVM_FFI_CUDA_VERSION GREATER_EQUAL 12000)
   tvm_ffi_add_cpp_test(cuda_driver_layout_test 17)
   target_include_directories(cpp_cuda_driver_layout_test_17 SYSTEM PRIVATE ${TVM_FFI_CUDA_HEADERS})
   target_include_directories(cpp_cuda_driver_layout_test_17 PRIVATE ${PROJECT_SOURCE_DIR}/runtime)
