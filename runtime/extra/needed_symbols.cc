@@ -69,10 +69,10 @@ class LibraryReader {
   }
 
  private:
-  // Small libraries are one piece.  Few pieces are needed at a time: the program headers, the
-  // symbols and their names.
+  // Few pieces are needed: those with the program headers, the dynamic section, the first symbols
+  // and their names.  Larger pieces cost more to copy than they save.
   struct Piece {
-    static constexpr size_t kSize = 16384;
+    static constexpr size_t kSize = 4096;
     size_t begin = 0, size = 0, last_use = 0;
     char bytes[kSize];
   };
@@ -96,7 +96,7 @@ class LibraryReader {
     return {piece->bytes + (offset - begin), piece->size - (offset - begin)};
   }
 
-  static constexpr size_t kNumPieces = 4;
+  static constexpr size_t kNumPieces = 8;
   int file_;
   size_t size_ = 0;
   size_t num_uses_ = 0;
