@@ -124,10 +124,13 @@ fuzz: $(STAMPS)/build
 	cd $(FUZZ) && tests/fuzz/library_binary_fuzz -max_total_time=$(FUZZ_SECONDS) \
 		-max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 \
 		corpus/library_binary $(CURDIR)/tests/fuzz/seeds/library_binary
+
 # ---- Wheel ---------------------------------------------------------------------------------------
+
 # Compiled where the package is, see above.  The platform tag is the oldest that the wheel fits;
 # for wheels that run on older systems, run this target on one.
 WHEELS := $(BUILD)/wheel
+
 wheel: $(STAMPS)/build $(STAMPS)/wheel
 	rm -rf $(WHEELS)
 	$(PIP) wheel --no-build-isolation --no-deps --wheel-dir $(WHEELS) .
