@@ -81,7 +81,7 @@ COMMA := ,
 define run_ctest
 cmake -S . -B $(BUILD)/$(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTVM_FFI_BUILD_TESTS=ON $(3)
 cmake --build $(BUILD)/$(1)
-ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error
+ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error --parallel $$(nproc)
 endef
 
 test-c: $(STAMPS)/build
