@@ -16,6 +16,8 @@ class Library {
 
   // Address of a symbol; nullptr when there is none.
   virtual void* Find(const std::string& symbol) const = 0;
+  // The same, but a symbol of a library that this one links to does not count.
+  virtual void* FindOwn(const std::string& symbol) const { return Find(symbol); }
   // Address of the packed function `name`; nullptr when there is none.
   virtual void* FindFunction(const std::string& name) const {
     return Find(symbol::tvm_ffi_symbol_prefix + name);

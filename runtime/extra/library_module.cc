@@ -118,7 +118,7 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
   }
   std::shared_ptr<Library> shared = std::move(library);
   BindContextSymbols(*shared);
-  const void* embedded = shared->Find(symbol::tvm_ffi_library_bin);
+  const void* embedded = shared->FindOwn(symbol::tvm_ffi_library_bin);
   if (embedded == nullptr) {
     Module module(make_object<LibraryModuleObj>(std::move(shared)));
     return {module, module};

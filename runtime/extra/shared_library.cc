@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cxxabi.h>
 #include <dlfcn.h>
+#include <link.h>
 
 #include <cstdlib>
 
@@ -19,9 +20,27 @@ class SharedLibrary final : public Library {
     if (symbol.find('\0') != std::string::npos) return nullptr;
     return dlsym(handle_, symbol.c_str());
   }
+  void* FindOwn(const std::string& symbol) const override {
+    void* found = Find(symbol);
+    return found != nullptr && IsDefinedHere(found) ? found : nullptr;
+  }
   std::string Name() const override { return path_; }
 
  private:
+  // Where the loader does not tell, what it found is taken for the library's own.
+  bool IsDefinedHere([[maybe_unused]] const void* address) const {
+#ifdef __GLIBC__
+    link_map* library = nullptr;
+    void* definer = nullptr;
+    Dl_info symbol;
+    if (dlinfo(handle_, RTLD_DI_LINKMAP, &library) == 0 &&
+        dladdr1(address, &symbol, &definer, RTLD_DL_LINKMAP) != 0) {
+      return definer == library;
+    }
+#endif
+    return true;
+  }
+
   void* handle_;
   std::string path_;
 };

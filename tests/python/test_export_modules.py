@@ -139,6 +139,19 @@ def test_a_module_imports_the_code(code_object, tmp_path):
     assert described(root) == [[b"root", [1]], [b"first", []]]  # as it was
 
 
+def test_modules_of_a_library_that_is_linked_to_stay_there(code_object, tmp_path):
+    """The loader's search goes on in libraries that a library links to."""
+    tables = tvm_ffi.export_library(tmp_path / "tables.so", Table(b"root"))
+    path = tmp_path / "linked.so"
+    linked = ["-Wl,--no-as-needed", str(tables), f"-Wl,-rpath,{tmp_path}"]
+    code = str(code_object("__tvm_ffi_seven"))
+    subprocess.run([*CC, "-shared", "-o", str(path), code, *linked], check=True)
+    assert described(load(tables)) == [[b"root", []]]
+    loaded = load(path)
+    assert described(loaded) == [["library", []]]
+    assert loaded.seven() == 7
+
+
 def test_modules_that_are_code_become_one(code_object, tmp_path):
     """Wherever they stood; together they import what each of them did."""
     table = Table(b"table")
