@@ -15,7 +15,8 @@ endforeach()
 
 # The toolkit's header proves that our declarations have its numbers and layouts.
 if(TVM_FFI_CUDA_HEADERS AND TVM_FFI_CUDA_VERSION GREATER_EQUAL 12000)
-  tvm_ffi_add_cpp_test(cuda_driver_layout_test 17)
-  target_include_directories(cpp_cuda_driver_layout_test_17 SYSTEM PRIVATE ${TVM_FFI_CUDA_HEADERS})
-  target_include_directories(cpp_cuda_driver_layout_test_17 PRIVATE ${PROJECT_SOURCE_DIR}/runtime)
+  add_executable(cpp_cuda_driver_layout_test cuda_driver_layout.cc)
+  target_include_directories(cpp_cuda_driver_layout_test SYSTEM PRIVATE ${TVM_FFI_CUDA_HEADERS})
+  tvm_ffi_set_up_cpp_test(cpp_cuda_driver_layout_test 17)
+  tvm_ffi_run_cpp_test(cpp_cuda_driver_layout_test)
 endif()

@@ -380,8 +380,8 @@ def test_init_with_dry_run_writes_nothing(stubgen_init, tmp_path):
 
 
 def test_init_without_anything_registered(stubgen_init, tmp_path):
-    status, output = stubgen_init(tmp_path, *INIT, "test")
-    assert (status, "is registered under `test`" in output) == (1, True)
+    status, output = stubgen_init(tmp_path, *INIT, "nobody")
+    assert (status, "is registered under `nobody`" in output) == (1, True)
     assert list(tmp_path.iterdir()) == []
 
 

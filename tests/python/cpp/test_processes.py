@@ -23,9 +23,14 @@ TEXT = "int one(void) { return 1; }"
 BUILD = f"from tvm_ffi import cpp; print(cpp.build_inline('shared', c_sources={TEXT!r}))"
 
 
+# A process in the background inherits that it ignores interrupts.
+LISTEN = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+
 def start(code: str = BUILD) -> subprocess.Popen[str]:
     pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe, text=True)
+    command = [sys.executable, "-c", LISTEN + code]
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
 
 
 def wait_for(path: Path, seconds: float = 60) -> None:

@@ -166,7 +166,9 @@ class Shape : public ObjectRef {
     int64_t* extents;
     ObjectPtr<ShapeObj> shape = detail::MakeEmptyShape(list.size(), &extents);
     volatile int64_t* target = extents;
+#if defined(__GNUC__) && !defined(__CUDACC__)
 #pragma GCC unroll 8
+#endif
     for (int64_t extent : list) *target++ = extent;
     return shape;
   }

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "../../runtime/extra/cuda_driver.h"
 #include "../runtime/check.h"
-#include "extra/cuda_driver.h"
 
 namespace ours = tvm::ffi::extra::cuda;
 
