@@ -123,8 +123,7 @@ cdef int _pack_items(
     cdef const Packer* packer
     cdef Py_ssize_t i
     cdef int code = 0, overflow = 0
-    if Py_EnterRecursiveCall(b" while converting a container") != 0:
-        return -2
+    cdef bint is_guarded = False  # what nests needs it; ints do not
     for i in range(count):
         if Py_TYPE(items[i]) == &PyLong_Type:  # the commonest element, and the fastest to convert
             args[i].type_index = _abi.kTVMFFIInt
@@ -132,11 +131,16 @@ cdef int _pack_items(
             args[i].v_int64 = PyLong_AsLongLongAndOverflow(items[i], &overflow)
             if overflow == 0:
                 continue
+        if not is_guarded:
+            if Py_EnterRecursiveCall(b" while converting a container") != 0:
+                return -2
+            is_guarded = True
         packer = packer_of(items[i])
         if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
             code = -2
             break
-    Py_LeaveRecursiveCall()
+    if is_guarded:
+        Py_LeaveRecursiveCall()
     return code
 
 

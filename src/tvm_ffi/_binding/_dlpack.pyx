@@ -5,11 +5,13 @@ The exchange table is a struct of C functions that a tensor class names in its a
 `__dlpack_c_exchange_api__` (torch and others): no Python call is needed to read a tensor.
 """
 
+from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyTypeObject
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
     PyCapsule_SetName,
 )
 from cpython.ref cimport Py_XDECREF, PyObject
+from cpython.type cimport PyType_HasFeature
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
@@ -342,6 +344,21 @@ cdef bint _dlpack_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
+# The class that was last seen to export arrays, unless it may die: its address is all we keep.
+cdef PyTypeObject* _recent_exporter = NULL
+
+
+cdef int _check_exporter(type cls) except -1:
+    global _recent_exporter
+    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
+        raise TypeError(
+            "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
+            f"{cls.__module__}.{cls.__qualname__}")
+    if not PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE):
+        _recent_exporter = <PyTypeObject*>cls
+    return 0
+
+
 def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=False) -> Tensor:
     """Return a tensor over the memory of another library's array.
 
@@ -373,10 +390,8 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
     cdef type cls = type(ext_tensor)
     if PyCapsule_CheckExact(ext_tensor):
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
-    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
-        raise TypeError(
-            "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
-            f"{cls.__module__}.{cls.__qualname__}")
+    if <PyTypeObject*>cls != _recent_exporter:
+        _check_exporter(cls)
     if pack_owned(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
     if packed.type_index != _abi.kTVMFFITensor:
