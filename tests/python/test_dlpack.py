@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
+import itertools
 
 import numpy as np
 import pytest
@@ -369,8 +371,50 @@ def test_export_of_a_copy_is_refused(tensor):
 
 
 def test_positional_export_arguments_are_refused(tensor):
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match=r"__dlpack__\(\) takes keyword arguments only, got 1"):
         tensor.__dlpack__(None)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+def test_export_arguments_in_any_order(tensor, order):
+    asked = [("stream", -1), ("max_version", (1, 0)), ("dl_device", (1, 0)), ("copy", None)]
+    keywords = dict(asked[i] for i in order)
+    assert capsule_name(tensor.__dlpack__(**keywords)) == b"dltensor_versioned"
+    keywords["dl_device"] = (2, 0)
+    with pytest.raises(BufferError, match="on device"):
+        tensor.__dlpack__(**keywords)
+
+
+def test_export_arguments_by_names_that_are_made_at_run_time(tensor):
+    name = "".join(["max", "_", "version"])  # equal to the name in our source, but another object
+    assert capsule_name(tensor.__dlpack__(**{name: (1, 0)})) == b"dltensor_versioned"
+
+
+def test_unknown_export_arguments_are_refused(tensor):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'version'"):
+        tensor.__dlpack__(version=(1, 0))
+    many = {f"name {i}": i for i in range(20)}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'name 0'"):
+        tensor.__dlpack__(**many)
+
+
+@pytest.mark.parametrize("max_version", [1, "1.0", (), ("1", 0), (None,)])
+def test_export_for_something_that_is_no_version_is_refused(tensor, max_version):
+    with pytest.raises((TypeError, IndexError)):
+        tensor.__dlpack__(max_version=max_version)
+
+
+def test_export_for_a_version_that_is_no_tuple(tensor):
+    assert capsule_name(tensor.__dlpack__(max_version=[1, 0])) == b"dltensor_versioned"
+
+
+def test_export_is_documented_as_other_methods_are():
+    method = tvm_ffi.Tensor.__dlpack__
+    assert str(inspect.signature(method)) == (
+        "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)"
+    )
+    assert method.__name__ == "__dlpack__"
+    assert method.__doc__.startswith("Export as a DLPack capsule")
 
 
 @pytest.mark.parametrize("max_version", [(1, 0), None])

@@ -184,6 +184,45 @@ def test_fields_check_the_object(pair, record):
         pair.first.set(other, 1)
 
 
+def test_fields_of_objects_of_several_classes_in_turn(pair, record):
+    class Derived(pair):
+        pass
+
+    first, second, other = pair(1, 0.5), Derived(2, 1.5), record(b="x")
+    for _ in range(3):
+        assert [first.first, second.first, first.second, second.second] == [1, 2, 0.5, 1.5]
+        with pytest.raises(TypeError, match=r"got an object of type `test\.python\.Record`"):
+            pair.first.__get__(other, type(other))
+        with pytest.raises(TypeError, match="got int"):
+            pair.first.__get__(5, int)
+        assert pair.first.__get__(None, pair) is pair.first
+
+
+def test_fields_look_at_the_object_and_not_only_at_its_class(pair, record):
+    obj = pair(1, 0.5)
+    assert obj.first == 1
+    obj.__move_handle_from__(record(b="x"))  # the class is still the one that was read from
+    with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
+        _ = obj.first
+    obj.__move_handle_from__(pair.__new__(pair))
+    with pytest.raises(ValueError, match="empty"):
+        _ = obj.first
+    obj.__move_handle_from__(pair(2, 0.5))
+    assert obj.first == 2
+
+
+def test_a_field_lets_go_of_the_class_it_was_read_from(pair):
+    class Derived(pair):
+        pass
+
+    assert Derived(1, 0.5).first == 1
+    gone = weakref.ref(Derived)
+    assert pair(1, 0.5).first == 1  # takes its place
+    del Derived
+    gc.collect()
+    assert gone() is None
+
+
 def test_methods(pair):
     obj = pair(3, 1.5)
     assert obj.sum() == 4.5
@@ -200,6 +239,33 @@ def test_methods(pair):
     bound = obj.scale
     bound(10)
     assert obj.first == 60
+
+
+def test_methods_look_at_the_object_and_not_only_at_its_class(pair, record):
+    obj = pair(3, 1.5)
+    for _ in range(3):
+        assert obj.sum() == 4.5
+    with pytest.raises(TypeError, match="Expected `test.python.Pair` but got `test.python.Record`"):
+        pair.sum(record(b="x"))
+    with pytest.raises(TypeError, match="Expected `test.python.Pair` but got `int`"):
+        pair.sum(1)
+    with pytest.raises(TypeError, match="Expected 1 but got 0 arguments"):
+        pair.sum()
+    with pytest.raises(TypeError, match="Expected 1 but got 2 arguments"):
+        obj.sum(1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'by'"):
+        obj.sum(by=1)
+    with pytest.raises(ValueError, match=r"argument #0 when calling.*Pair is empty"):
+        pair.__new__(pair).sum()
+    assert obj.sum() == 4.5
+
+
+def test_methods_on_objects_of_derived_classes(pair):
+    class Derived(pair):
+        pass
+
+    for _ in range(3):
+        assert (pair(3, 1.5).sum(), Derived(1, 1.5).sum()) == (4.5, 2.5)
 
 
 def test_methods_have_signatures(pair):

@@ -19,18 +19,18 @@ from tvm_ffi._binding._callback cimport (
     callable_of, enter_callback, new_callback, tensor_class_of,
 )
 from tvm_ffi._binding._convert cimport (
-    CallState, Packer, PackerTable, begin_call, choose_packer, find_packer, make_object,
-    pack_object, packer_table, release_temporaries,
+    CallState, PackFunction, Packer, PackerTable, begin_call, choose_packer, find_packer,
+    make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding._dlpack cimport exchange_api_of
 from tvm_ffi._binding._error cimport (
     check, raise_from_native, set_exception, without_binding_frames,
 )
-from tvm_ffi._binding._interpreter cimport release_python_object
+from tvm_ffi._binding._extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding._loan cimport LoanPool, loan_pool
 from tvm_ffi._binding._note cimport note_of
 from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
-from tvm_ffi._binding._scalar cimport pack_int
+from tvm_ffi._binding._scalar cimport pack_handle, pack_int
 from tvm_ffi._binding._tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding._text cimport pack_str
 from tvm_ffi._binding._vectorcall cimport (
@@ -256,7 +256,9 @@ cdef void _release_after_failure(CallState* state) noexcept:
     PyErr_Restore(cls, error, traceback)
 
 
-cdef PyObject* _call_without_arguments(Function function) noexcept:
+cdef inline PyObject* _call_with_nothing_to_pack(
+    Function function, _abi.TVMFFIAny* args, int32_t num_args
+) noexcept:
     """The same with nothing to pack and nothing to release: half of the way is not there."""
     cdef CallState state
     cdef _abi.TVMFFIAny result
@@ -264,7 +266,7 @@ cdef PyObject* _call_without_arguments(Function function) noexcept:
     result.type_index = _abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
-    code = _invoke(function, NULL, 0, &result, NULL)
+    code = _invoke(function, args, num_args, &result, NULL)
     if code != 0:
         raise_from_native(code)
         return NULL
@@ -283,8 +285,34 @@ cdef PyObject* _call(
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
         return _call_unusual(function, values, num_args, kwnames, NULL)
     if num_args == 0:
-        return _call_without_arguments(function)
+        return _call_with_nothing_to_pack(function, NULL, 0)
     return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
+
+
+cdef PyObject* _call_method(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Method, which goes straight where only the object is passed."""
+    cdef Method method = <Method>callable
+    cdef _abi.TVMFFIObjectHandle receiver
+    cdef _abi.TVMFFIAny arg
+    if PyVectorcall_NARGS(nargsf) == 1 and kwnames == NULL and method.chandle != NULL:
+        if Py_TYPE(values[0]) == <PyTypeObject*><PyObject*>method.receiver_class:
+            receiver = (<CObject>values[0]).chandle
+            if receiver != NULL:
+                pack_object(&arg, (<_abi.TVMFFIObject*>receiver).type_index, receiver)
+                return _call_with_nothing_to_pack(method, &arg, 1)
+        elif method.receiver_class is None:
+            _learn_receiver_class(method, Py_TYPE(values[0]))
+    return _call(callable, values, nargsf, kwnames)
+
+
+cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
+    """Remember the class if a call has shown that nothing but the handle of its objects is passed.
+    """
+    cdef const Packer* packer = find_packer(_packers, cls)
+    if packer != NULL and packer.pack == <PackFunction>pack_handle:
+        method.receiver_class = <object>cls
 
 
 cdef PyObject* _call_unusual(
@@ -417,7 +445,7 @@ cdef class Function(CObject):
         keep_alive_object : object, optional
             Kept alive as long as the function.
         """
-        return _new_extern_function("c_symbol", c_symbol, keep_alive_object, _call_extern_c)
+        return function_at("c_symbol", c_symbol, keep_alive_object, call_extern_c)
 
     @staticmethod
     def __from_mlir_packed_safe_call__(
@@ -433,8 +461,8 @@ cdef class Function(CObject):
         keep_alive_object : object, optional
             Kept alive as long as the function.
         """
-        return _new_extern_function(
-            "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, _call_mlir_packed)
+        return function_at(
+            "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, call_mlir_packed)
 
     def __getattr__(self, str name):
         # Reached for what neither the instance nor the class has.
@@ -482,12 +510,18 @@ cdef class Function(CObject):
 cdef class Method(Function):
     """A function that binds to the object it is read from, as Python's own functions do."""
 
+    # Class whose objects are passed as their handle and nothing else; None until one was seen.
+    cdef object receiver_class
+
+    def __cinit__(self):
+        self.vectorcall = _call_method
+
     def __get__(self, obj, owner):
         return self if obj is None else PyMethod_New(self, obj)
 
 
 cdef Function new_method(_abi.TVMFFIObjectHandle function, bint is_static):
-    cdef Function method = Function.__new__(Function if is_static else Method)
+    cdef Function method = Function.__new__(Function) if is_static else Method.__new__(Method)
     _abi.TVMFFIObjectIncRef(function)
     method.chandle = function
     return method
@@ -539,59 +573,6 @@ def _function_of_class(cls, Function function not None, dict attributes):
     made.origin = function.origin
     vars(made).update(attributes)
     return made
-
-
-# ---- functions from an address -------------------------------------------------------------
-
-cdef class _ExternFunction:
-    """The address of compiled code, and what has to live as long as it is called."""
-
-    cdef uintptr_t address
-    cdef object keep_alive
-
-
-cdef Function _new_extern_function(
-    str parameter, object symbol, object keep_alive, _abi.TVMFFISafeCallType call
-):
-    cdef _abi.TVMFFIObjectHandle handle = NULL
-    cdef _ExternFunction extern = _ExternFunction.__new__(_ExternFunction)
-    if not isinstance(symbol, int):
-        raise TypeError(
-            f"{parameter} must be the address of a function, got {type(symbol).__name__}")
-    if symbol == 0:
-        raise ValueError(f"{parameter} must be the address of a function, got 0")
-    extern.address = symbol
-    extern.keep_alive = keep_alive
-    Py_INCREF(extern)
-    if _abi.TVMFFIFunctionCreate(<void*>extern, call, release_python_object, &handle) != 0:
-        release_python_object(<void*>extern)
-        check(-1)
-    return wrap_object(handle)
-
-
-cdef int _call_extern_c(
-    void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
-) noexcept nogil:
-    cdef _abi.TVMFFISafeCallType call = <_abi.TVMFFISafeCallType>(<_ExternFunction>self).address
-    return call(NULL, args, num_args, result)
-
-
-ctypedef void (*_MlirPackedCall)(void** fields) noexcept nogil
-
-
-cdef int _call_mlir_packed(
-    void* self, const _abi.TVMFFIAny* args, int32_t num_args, _abi.TVMFFIAny* result
-) noexcept nogil:
-    cdef void* context = NULL
-    cdef int code = -1
-    cdef void* fields[5]
-    fields[0] = &context
-    fields[1] = &args
-    fields[2] = &num_args
-    fields[3] = &result
-    fields[4] = &code
-    (<_MlirPackedCall>(<_ExternFunction>self).address)(fields)
-    return code
 
 
 def convert_func(pyfunc, tensor_cls=None) -> Function:

@@ -6,6 +6,7 @@ type would read foreign memory, so every access checks the type: one comparison 
 class itself.
 """
 
+cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
@@ -86,22 +87,23 @@ cdef class FieldGetter(_Field):
 
     cdef _abi.TVMFFIFieldGetter getter
 
-    cdef object read(self, object obj):
-        cdef void* address = self.address_in(obj)
-        cdef _abi.TVMFFIAny value
-        # What the memory of these holds is known without asking.
-        if self.static_type_index == _abi.kTVMFFIInt and self.size == 8:
-            return (<int64_t*>address)[0]
-        if self.static_type_index == _abi.kTVMFFIFloat and self.size == 8:
-            return (<double*>address)[0]
-        value.type_index = _abi.kTVMFFINone
-        value.zero_padding = 0
-        value.v_int64 = 0
-        check(self.getter(address, &value))
-        return make_object(&value, NULL)
-
     def __call__(self, obj):
-        return self.read(obj)
+        return _value_at(self, self.address_in(obj))
+
+
+cdef inline object _value_at(FieldGetter getter, void* address):
+    cdef _abi.TVMFFIAny value
+    # What the memory of these holds is known without asking.
+    if getter.size == 8:
+        if getter.static_type_index == _abi.kTVMFFIInt:
+            return (<int64_t*>address)[0]
+        if getter.static_type_index == _abi.kTVMFFIFloat:
+            return (<double*>address)[0]
+    value.type_index = _abi.kTVMFFINone
+    value.zero_padding = 0
+    value.v_int64 = 0
+    check(getter.getter(address, &value))
+    return make_object(&value, NULL)
 
 
 cdef class FieldSetter(_Field):
@@ -168,6 +170,9 @@ cdef class FFIProperty:
     cdef readonly bint frozen
     cdef public object __doc__
     cdef str name
+    # Class and type of the object that was read last, whose successors need no other check.
+    cdef object recent_class
+    cdef int32_t recent_index
 
     def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
         self.fget = fget
@@ -176,16 +181,32 @@ cdef class FFIProperty:
         self.frozen = frozen
         self.__doc__ = doc
         self.name = getattr(fget, "name", None)
+        self.recent_class = None
 
     def __set_name__(self, owner, str name):
         self.name = name
 
     def __get__(self, obj, owner):
-        if obj is None:
-            return self
-        if type(self.fget) is FieldGetter:
-            return (<FieldGetter>self.fget).read(obj)
-        return self.fget(obj)
+        cdef _abi.TVMFFIObject* header
+        cdef FieldGetter getter
+        if Py_TYPE(<PyObject*>obj) == <PyTypeObject*><PyObject*>self.recent_class:
+            header = <_abi.TVMFFIObject*>(<CObject>obj).chandle
+            if header != NULL and header.type_index == self.recent_index:
+                getter = <FieldGetter>self.fget
+                return _value_at(getter, <char*>header + getter.offset)
+        return self if obj is None else self._get_from(obj)
+
+    cdef object _get_from(self, object obj):
+        cdef FieldGetter getter
+        cdef void* address
+        if type(self.fget) is not FieldGetter:
+            return self.fget(obj)
+        getter = <FieldGetter>self.fget
+        address = getter.address_in(obj)
+        with cython.critical_section(self):
+            self.recent_class = type(obj)
+        self.recent_index = (<_abi.TVMFFIObject*>(<CObject>obj).chandle).type_index
+        return _value_at(getter, address)
 
     def __set__(self, obj, value):
         if self.frozen or self.fset is None:

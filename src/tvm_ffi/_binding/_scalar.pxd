@@ -7,3 +7,6 @@ from tvm_ffi._binding._convert cimport CallState, Packer
 # Any int, also one beyond 64 bits.
 cdef int pack_int(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
+# The handle of an object that is a `CObject` and nothing more.
+cdef int pack_handle(
+    PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer) except -1

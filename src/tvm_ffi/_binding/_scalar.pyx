@@ -150,7 +150,7 @@ cdef int _set_pointer(_abi.TVMFFIAny* out, object address) except -1:
     return _set(out, _abi.kTVMFFIOpaquePtr, <int64_t>pointer)
 
 
-cdef int _pack_object(
+cdef int pack_handle(
     PyObject* value, _abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef _abi.TVMFFIObject* handle = <_abi.TVMFFIObject*>handle_of(<CObject>value)
@@ -250,7 +250,7 @@ cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
     if issubclass(cls, Error):
         packer.pack = <PackFunction>_pack_error
     elif issubclass(cls, CObject):
-        packer.pack = <PackFunction>_pack_object
+        packer.pack = <PackFunction>pack_handle
     elif issubclass(cls, ObjectRValueRef):
         packer.pack = <PackFunction>_pack_rvalue_ref
     elif hasattr(cls, "__tvm_ffi_object__"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
 
-from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid, PyCapsule_New
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uintptr_t
 
@@ -14,9 +14,13 @@ from tvm_ffi._binding._convert cimport (
 )
 from tvm_ffi._binding._device cimport device_of
 from tvm_ffi._binding._dtype cimport dtype_of
-from tvm_ffi._binding._error cimport check
-from tvm_ffi._binding._loan cimport as_loan, loan_pool
 from tvm_ffi._binding._object cimport CObject
+from tvm_ffi._binding._tensor_export cimport (
+    export_as_asked, forbids_writing, new_legacy_capsule, new_versioned_capsule,
+)
+from tvm_ffi._binding._vectorcall cimport (
+    METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
+)
 
 import sys
 
@@ -128,7 +132,7 @@ cdef class Tensor(CObject):
         """
         import numpy
 
-        _check_exportable(self)
+        _exportable(self)
         if self.numel() == 0:
             return numpy.empty(self.shape, _array_dtype(self.dtype))
         array = numpy.asarray(_ArrayInterface(self))
@@ -147,43 +151,13 @@ cdef class Tensor(CObject):
         cdef _abi.DLTensor* tensor = _description(self)
         return (<int>tensor.device.device_type, tensor.device.device_id)
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """Export as a DLPack capsule over the same memory.
-
-        Parameters
-        ----------
-        stream : optional
-            Ignored: no work is pending on the tensor's data that this package knows of.
-        max_version : tuple of int, optional
-            Highest DLPack version the consumer reads.  Without it, or with major 0, the capsule
-            is of the legacy kind.
-        dl_device : tuple of int, optional
-            Device the consumer wants; must be the tensor's own.
-        copy : bool, optional
-            Whether to copy; True is refused.
-
-        Raises
-        ------
-        BufferError
-            If the request cannot be met without a copy, if a read-only tensor would lose its
-            mark in a legacy capsule, or if the tensor is lent for a call.
-        """
-        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
-            raise BufferError(
-                f"tensor is on device {self.__dlpack_device__()}, cannot export to {dl_device}")
-        if copy:
-            raise BufferError("cannot export a copy; copy with the consuming library")
-        if max_version is not None and max_version[0] >= 1:
-            return _new_versioned_capsule(self)
-        return _new_legacy_capsule(self)
-
     def _to_dlpack(self):
         """Return a legacy ``dltensor`` capsule."""
-        return _new_legacy_capsule(self)
+        return new_legacy_capsule(_exportable(self))
 
     def _to_dlpack_versioned(self):
         """Return a ``dltensor_versioned`` capsule."""
-        return _new_versioned_capsule(self)
+        return new_versioned_capsule(_exportable(self))
 
     def __reduce_ex__(self, protocol):
         tensor = _description(self)
@@ -216,25 +190,6 @@ cdef class Tensor(CObject):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
-
-
-cdef object _new_legacy_capsule(Tensor tensor):
-    cdef _abi.DLManagedTensor* managed = NULL
-    _check_exportable(tensor)
-    if _is_read_only(tensor):
-        raise BufferError(
-            "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
-    check(_abi.TVMFFITensorToDLPack(tensor.chandle, &managed))
-    return PyCapsule_New(managed, b"dltensor", _delete_legacy_capsule)
-
-
-cdef object _new_versioned_capsule(Tensor tensor):
-    cdef _abi.DLManagedTensorVersioned* managed = NULL
-    _check_exportable(tensor)
-    check(_abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
-    if _is_read_only(tensor):
-        managed.flags |= _abi.DLPACK_FLAG_BITMASK_READ_ONLY
-    return PyCapsule_New(managed, b"dltensor_versioned", _delete_versioned_capsule)
 
 
 def _tensor_of_content(content, shape, dtype, bint is_read_only):
@@ -326,44 +281,65 @@ cdef _abi.DLTensor* _description(Tensor tensor) except NULL:
     return (<LentTensor>tensor).dltensor
 
 
-cdef int _check_exportable(Tensor tensor) except -1:
+cdef _abi.TVMFFIObjectHandle _exportable(Tensor tensor) except NULL:
+    """The handle, which exports share."""
     _description(tensor)
     if tensor.chandle == NULL:
         raise BufferError(
             "cannot export a tensor that is lent for this call: it has no owner that could keep "
             "its memory alive; copy the data instead")
-    return 0
+    return tensor.chandle
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
-    cdef _abi.DLManagedTensorVersioned* managed = NULL
-    cdef bint answer
     _description(tensor)
-    if tensor.chandle == NULL:
-        return False
-    if as_loan(loan_pool(), tensor.chandle) != NULL:
-        return as_loan(loan_pool(), tensor.chandle).is_read_only
-    check(_abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
-    answer = (managed.flags & _abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
-    managed.deleter(managed)
-    return answer
+    return tensor.chandle != NULL and forbids_writing(tensor.chandle)
 
 
-cdef void _delete_legacy_capsule(object capsule) noexcept:
-    """Free what no consumer has taken; a consumer renames the capsule."""
-    cdef _abi.DLManagedTensor* managed
-    if PyCapsule_IsValid(capsule, b"dltensor"):
-        managed = <_abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
-        managed.deleter(managed)
+# ---- __dlpack__ ----------------------------------------------------------------------------
+
+cdef object _dlpack(
+    object self, PyObject* const* args, Py_ssize_t num_args, PyObject* names
+):
+    return export_as_asked(_exportable(<Tensor>self), args, num_args, names)
 
 
-cdef void _delete_versioned_capsule(object capsule) noexcept:
-    cdef _abi.DLManagedTensorVersioned* managed
-    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        managed = <_abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(
-            capsule, b"dltensor_versioned")
-        managed.deleter(managed)
+# The one method that other libraries call for every array they take: not declared in the class,
+# because taking its arguments apart there costs more than the export.
+cdef PyMethodDef _DLPACK_METHOD
+_DLPACK_METHOD.ml_name = b"__dlpack__"
+_DLPACK_METHOD.ml_meth = <PyCFunction>_dlpack
+_DLPACK_METHOD.ml_flags = METH_FASTCALL | METH_KEYWORDS
+_DLPACK_METHOD.ml_doc = b"""\
+__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)
+--
 
+Export as a DLPack capsule over the same memory.
+
+Parameters
+----------
+stream : optional
+    Ignored: no work is pending on the tensor's data that this package knows of.
+max_version : tuple of int, optional
+    Highest DLPack version the consumer reads.  Without it, or with major 0, the capsule
+    is of the legacy kind.
+dl_device : tuple of int, optional
+    Device the consumer wants; must be the tensor's own.
+copy : bool, optional
+    Whether to copy; True is refused.
+
+Raises
+------
+BufferError
+    If the request cannot be met without a copy, if a read-only tensor would lose its
+    mark in a legacy capsule, or if the tensor is lent for a call.
+"""
+
+
+add_method(<PyTypeObject*>Tensor, &_DLPACK_METHOD)
+
+
+# ---- native to Python ----------------------------------------------------------------------
 
 cdef Tensor wrap_tensor(_abi.TVMFFIObjectHandle owned):
     cdef Tensor tensor

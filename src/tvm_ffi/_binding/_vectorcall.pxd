@@ -15,7 +15,25 @@ cdef extern from "Python.h":
       if (is_method) cls->tp_flags |= Py_TPFLAGS_METHOD_DESCRIPTOR;
       PyType_Modified(cls);
     }
+
+    /* Gives a class a method that takes its arguments apart itself; -1 with an exception set. */
+    static int tvm_ffi_add_method(PyTypeObject* cls, PyMethodDef* definition) {
+      PyObject* method = PyDescr_NewMethod(cls, definition);
+      int code = -1;
+      if (method != NULL) code = PyDict_SetItemString(cls->tp_dict, definition->ml_name, method);
+      Py_XDECREF(method);
+      PyType_Modified(cls);
+      return code;
+    }
     """
+    ctypedef PyObject* (*PyCFunction)(PyObject* self, PyObject* args) noexcept
+    ctypedef struct PyMethodDef:
+        const char* ml_name
+        PyCFunction ml_meth
+        int ml_flags
+        const char* ml_doc
+    int METH_FASTCALL, METH_KEYWORDS
+    int add_method "tvm_ffi_add_method"(PyTypeObject* cls, PyMethodDef* definition) except -1
     void enable_vectorcall "tvm_ffi_enable_vectorcall"(
         PyTypeObject* cls, Py_ssize_t offset, bint is_method)
     Py_ssize_t PyVectorcall_NARGS(size_t nargsf) noexcept
