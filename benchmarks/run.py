@@ -14,7 +14,7 @@ import fnmatch
 import functools
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Union
 
@@ -82,9 +82,11 @@ def find_peer(options: argparse.Namespace) -> Interpreter | Unavailable:
         return Unavailable(str(error))
 
 
-def create_workers(interpreters: Mapping[str, Interpreter], library: Path) -> Workers:
+def create_workers(
+    interpreters: Mapping[str, Interpreter], library: Path, options: list[str]
+) -> Workers:
     """Return a worker, not yet started, for each implementation."""
-    kernels = ["--kernels", str(compile_kernels(library))]
+    kernels = ["--kernels", str(compile_kernels(library)), *options]
     workers: Workers = {
         name: python_worker(interpreter, kernels) for name, interpreter in interpreters.items()
     }
@@ -133,19 +135,39 @@ def run_calls(
     if not chosen:
         return [], {}
     provider, library = first_library(list(interpreters.values()))
-    workers = create_workers(interpreters, library)
+    measured: dict[str, Row] = {}
+    versions: dict[str, dict[str, str]] = {}
+    for what, options in (("calls", []), ("calls among arrays", ["--arrays"])):
+        group = [row for row in chosen if row.among_arrays == bool(options)]
+        if not group:
+            continue
+        workers = create_workers(interpreters, library, options)
+        with ended_at_last(workers):
+            rows = measure_calls(group, workers, effort, progress, what)
+            measured.update((row.name, row) for row in rows)
+            for name, seen in ask_versions(workers).items():
+                versions.setdefault(name, {}).update(seen)
+    versions.setdefault(FLOOR, {})["libtvm_ffi of"] = provider.name
+    return [measured[row.name] for row in chosen], versions
+
+
+@contextlib.contextmanager
+def ended_at_last(workers: Workers) -> Iterator[None]:
+    """End the processes of the workers when the block is left."""
     with contextlib.ExitStack() as stack:
         for worker in workers.values():
             if isinstance(worker, WorkerProcess):
                 stack.enter_context(worker)
-        rows = measure_calls(chosen, workers, effort, progress)
-        versions = {
-            name: worker.ask({"versions": True}).get("versions", {})
-            for name, worker in workers.items()
-            if isinstance(worker, WorkerProcess)
-        }
-    versions[FLOOR] = {**versions.get(FLOOR, {}), "libtvm_ffi of": provider.name}
-    return rows, versions
+        yield
+
+
+def ask_versions(workers: Workers) -> dict[str, dict[str, str]]:
+    """Return the versions that each worker runs with."""
+    return {
+        name: worker.ask({"versions": True}).get("versions", {})
+        for name, worker in workers.items()
+        if isinstance(worker, WorkerProcess)
+    }
 
 
 def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
@@ -154,10 +176,7 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
     if not chosen:
         return []
     workers = create_cpp_workers(interpreters)
-    with contextlib.ExitStack() as stack:
-        for worker in workers.values():
-            if isinstance(worker, WorkerProcess):
-                stack.enter_context(worker)
+    with ended_at_last(workers):
         return measure_calls(chosen, workers, effort, progress, "C++ API")
 
 

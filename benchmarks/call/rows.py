@@ -29,6 +29,8 @@ class CallRow:
     """Function of the floor with this signature; the row's name if None."""
     keeps_gil: bool = False
     """Whether the call keeps the GIL instead of following the default policy."""
+    among_arrays: bool = False
+    """Whether the process that measures it has NumPy and torch loaded."""
 
 
 CALL_ROWS: tuple[CallRow, ...] = (
@@ -39,14 +41,15 @@ CALL_ROWS: tuple[CallRow, ...] = (
     CallRow("noop_ints", "no-op(int, int, int)", "noop", ("int", "int", "int")),
     CallRow("noop_mixed", "no-op(int, float, str)", "noop", ("int", "float", "short_str")),
     CallRow("noop_long_str", "no-op(long str)", "noop", ("long_str",), floor="noop_str"),
-    CallRow("noop_tensors", "no-op(3 x Tensor)", "noop", ("tensor",) * 3),
-    CallRow("noop_numpy", "no-op(3 x NumPy array)", "noop", ("numpy",) * 3),
-    CallRow("noop_torch", "no-op(3 x torch tensor)", "noop", ("torch",) * 3),
+    CallRow("noop_among_arrays", "no-op(), torch loaded", "noop", floor="noop", among_arrays=True),
+    CallRow("noop_tensors", "no-op(3 x Tensor)", "noop", ("tensor",) * 3, among_arrays=True),
+    CallRow("noop_numpy", "no-op(3 x NumPy array)", "noop", ("numpy",) * 3, among_arrays=True),
+    CallRow("noop_torch", "no-op(3 x torch tensor)", "noop", ("torch",) * 3, among_arrays=True),
     CallRow("echo_int", "echo(int)", "echo", ("int",)),
     CallRow("echo_short_str", "echo(short str)", "echo", ("short_str",), floor="echo_str"),
     CallRow("echo_long_str", "echo(long str)", "echo", ("long_str",), floor="echo_str"),
-    CallRow("echo_tensor", "echo(Tensor)", "echo", ("tensor",)),
-    CallRow("echo_torch", "echo(torch tensor)", "echo", ("torch",)),
+    CallRow("echo_tensor", "echo(Tensor)", "echo", ("tensor",), among_arrays=True),
+    CallRow("echo_torch", "echo(torch tensor)", "echo", ("torch",), among_arrays=True),
     CallRow("callback", "callback, Function", "apply", ("function", "int"), "apply_function"),
     CallRow("callback_new", "callback, callable", "apply", ("callable", "int"), "apply_callable"),
     CallRow("raise_error", "raise ValueError", "raise_error"),

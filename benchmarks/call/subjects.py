@@ -156,7 +156,7 @@ class PackageSubject:
 class FloorSubject:
     """The hand-written extension in ``floor/``."""
 
-    def __init__(self, kernels: Path, extension: Path, library: Path) -> None:
+    def __init__(self, kernels: Path, extension: Path, library: Path, with_numpy: bool) -> None:
         # The kernels and the extension take the ABI's functions from this library.
         ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         spec = importlib.util.spec_from_file_location("floor", extension)
@@ -165,6 +165,8 @@ class FloorSubject:
         self._floor: Any = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self._floor)
         self._floor.load(str(kernels))
+        if with_numpy:
+            self._floor.load_numpy()
 
     def prepare(self, row: CallRow) -> PreparedCall:
         """Return the callable and arguments of a row."""

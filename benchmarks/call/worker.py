@@ -10,7 +10,9 @@ versions again, as more modules are loaded by then.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
+import importlib
 import json
 import os
 import sys
@@ -77,9 +79,18 @@ def take_stdout() -> TextIO:
 
 def create_subject(options: argparse.Namespace) -> Subject:
     """Return the subject that the command line asks for."""
+    if options.arrays:
+        load_arrays()
     if options.floor is not None:
-        return FloorSubject(options.kernels, options.floor, options.library)
+        return FloorSubject(options.kernels, options.floor, options.library, options.arrays)
     return PackageSubject(options.kernels)
+
+
+def load_arrays() -> None:
+    """Load the array libraries, torch if there is one, whichever row comes first."""
+    importlib.import_module("numpy")
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch")
 
 
 def serve(options: argparse.Namespace, requests: TextIO, answers: TextIO) -> None:
@@ -104,6 +115,7 @@ def main() -> None:
     parser.add_argument("--kernels", type=Path, required=True)
     parser.add_argument("--floor", type=Path, help="extension module; a tvm_ffi package if absent")
     parser.add_argument("--library", type=Path, help="libtvm_ffi for the floor")
+    parser.add_argument("--arrays", action="store_true", help="load NumPy and torch first")
     gc.disable()
     serve(parser.parse_args(), sys.stdin, take_stdout())
 

@@ -14,6 +14,9 @@ _FLOOR_ARRAY = "array = floor.Array(list(range(1000)))"
 _MAP = "map_ = tvm_ffi.Map({f'key {i}': i for i in range(1000)})"
 _FLOOR_MAP = "map_ = floor.Map({f'key {i}': i for i in range(1000)})"
 _NUMPY = "import numpy; matrix = numpy.arange(32, dtype=numpy.float32).reshape(4, 8)"
+_PICKLE = """\
+import numpy; from pickle import dumps, loads
+content = numpy.arange(1 << 18, dtype=numpy.float32)"""
 _RECORD = """\
 register_record = kernels["register_record"]()
 @tvm_ffi.register_object("benchmark.Record")
@@ -39,6 +42,8 @@ class StatementRow:
     """An expression that is true when the statement does its job."""
     floor_setup: str | None = None
     """The same for the floor; None when a floor would say nothing."""
+    among_arrays: bool = False
+    """Whether the process that measures it has NumPy and torch loaded."""
 
 
 STATEMENT_ROWS: tuple[StatementRow, ...] = (
@@ -106,6 +111,7 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         f"{_NUMPY}; from_dlpack = tvm_ffi.from_dlpack",
         "type(from_dlpack(matrix)).__name__ == 'Tensor'",
         f"{_NUMPY}; from_dlpack = floor.Tensor",
+        among_arrays=True,
     ),
     StatementRow(
         "to_numpy",
@@ -113,6 +119,8 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "from_dlpack(tensor)",
         f"{_NUMPY}; tensor = tvm_ffi.from_dlpack(matrix); from_dlpack = numpy.from_dlpack",
         "(from_dlpack(tensor) == matrix).all()",
+        f"{_NUMPY}; tensor = floor.Tensor(matrix); from_dlpack = numpy.from_dlpack",
+        among_arrays=True,
     ),
     StatementRow("field_read", "object.field", "record.x", _RECORD, "record.x == 7", _FLOOR_RECORD),
     StatementRow(
@@ -130,9 +138,9 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "pickle_tensor",
         "pickle a 1 MB Tensor, and back",
         "loads(dumps(tensor, 5))",
-        "import numpy; from pickle import dumps, loads\n"
-        "content = numpy.arange(1 << 18, dtype=numpy.float32)\n"
-        "tensor = tvm_ffi.from_dlpack(content)",
+        f"{_PICKLE}; tensor = tvm_ffi.from_dlpack(content)",
         "(numpy.from_dlpack(loads(dumps(tensor, 5))) == content).all()",
+        f"{_PICKLE}; tensor = content",  # NumPy's own array: the same bytes there and back
+        among_arrays=True,
     ),
 )

@@ -14,6 +14,7 @@
 #include "callable.h"
 #include "callback.h"
 #include "containers.h"
+#include "export.h"
 #include "invoke.h"
 #include "record.h"
 #include "tensor.h"
@@ -226,6 +227,13 @@ static PyObject* load(PyObject* module, PyObject* path) {
   Py_RETURN_NONE;
 }
 
+/* load_numpy(): make NumPy arrays usable.  Apart, because NumPy brings threads into the process. */
+static PyObject* load_numpy(PyObject* module, PyObject* no_args) {
+  (void)module, (void)no_args;
+  import_array1(NULL);
+  Py_RETURN_NONE;
+}
+
 /* register_record(): make Record usable. */
 static PyObject* register_record(PyObject* module, PyObject* no_args) {
   TVMFFIAny result;
@@ -284,6 +292,7 @@ static const struct {
 static PyMethodDef methods[] = {
     {"noop_builtin", (PyCFunction)(void (*)(void))noop_builtin, METH_FASTCALL, NULL},
     {"load", load, METH_O, NULL},
+    {"load_numpy", load_numpy, METH_NOARGS, NULL},
     {"register_record", register_record, METH_NOARGS, NULL},
     {"set_release_gil", set_release_gil, METH_O, NULL},
     {"use_exchange_api", use_exchange_api, METH_O, NULL},
@@ -303,6 +312,7 @@ static PyTypeObject* const types[] = {
 };
 
 static int add_members(PyObject* module) {
+  add_tensor_methods();
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
     if (PyModule_AddType(module, types[i]) < 0) return -1;
   }
@@ -313,7 +323,6 @@ static int add_members(PyObject* module) {
 }
 
 PyMODINIT_FUNC PyInit_floor(void) {
-  import_array();
   if (init_errors() != 0 || find_containers() != 0) return NULL;
   PyObject* module = PyModule_Create(&definition);
   if (module != NULL && add_members(module) != 0) Py_CLEAR(module);

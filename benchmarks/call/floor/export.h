@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors for other libraries: one kind of capsule, whatever is asked for.
+ *
+ * What this costs beyond the consumer's own work is the least that an exporter can cost. */
+#ifndef BENCHMARKS_CALL_FLOOR_EXPORT_H_
+#define BENCHMARKS_CALL_FLOOR_EXPORT_H_
+
+#include <Python.h>
+#include <tvm/ffi/c_api.h>
+
+#include "error.h"
+#include "handle.h"
+#include "tensor.h"
+
+static const char kVersionedCapsule[] = "dltensor_versioned";
+
+/* Free what no consumer has taken; a consumer renames the capsule. */
+static void delete_capsule(PyObject* capsule) {
+  if (!PyCapsule_IsValid(capsule, kVersionedCapsule)) return;
+  DLManagedTensorVersioned* managed =
+      (DLManagedTensorVersioned*)PyCapsule_GetPointer(capsule, kVersionedCapsule);
+  managed->deleter(managed);
+}
+
+static PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t num_args,
+                               PyObject* names) {
+  DLManagedTensorVersioned* managed = NULL;
+  PyObject* capsule;
+  (void)args, (void)num_args, (void)names;
+  if (TVMFFITensorToDLPackVersioned(((HandleObject*)self)->handle, &managed) != 0) {
+    raise_pending_error();
+    return NULL;
+  }
+  capsule = PyCapsule_New(managed, kVersionedCapsule, delete_capsule);
+  if (capsule == NULL) managed->deleter(managed);
+  return capsule;
+}
+
+static PyMethodDef tensor_methods[] = {
+    {"__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {0},
+};
+
+/* To be called before the type is made ready. */
+static void add_tensor_methods(void) { TensorType.tp_methods = tensor_methods; }
+
+#endif /* BENCHMARKS_CALL_FLOOR_EXPORT_H_ */
