@@ -5,6 +5,7 @@
 #include <tvm/ffi/rvalue_ref.h>
 
 #include "../runtime/check.h"
+#include "thrown.h"
 
 namespace kernels {
 
@@ -22,16 +23,6 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC(nothing, &Nothing)
 namespace {
 
 using namespace tvm::ffi;
-
-template <typename F>
-std::string Thrown(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind() + ": " + error.message();
-  }
-  return "nothing";
-}
 
 TEST(ExportsFollowTheCConvention) {
   CHECK_EQ(Function::InvokeExternC(nullptr, kernels::__tvm_ffi_add, 1, true, 3).cast<int>(), 5);

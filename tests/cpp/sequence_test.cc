@@ -4,20 +4,11 @@
 #include <tvm/ffi/function.h>
 
 #include "../runtime/check.h"
+#include "thrown.h"
 
 namespace {
 
 using namespace tvm::ffi;
-
-template <typename F>
-std::string Thrown(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind() + ": " + error.message();
-  }
-  return "nothing";
-}
 
 template <typename Seq>
 std::string Text(const Seq& items) {

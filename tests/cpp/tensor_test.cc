@@ -5,20 +5,11 @@
 #include <tvm/ffi/function.h>
 
 #include "../runtime/check.h"
+#include "thrown.h"
 
 namespace {
 
 using namespace tvm::ffi;
-
-template <typename F>
-std::string Thrown(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind() + ": " + error.message();
-  }
-  return "nothing";
-}
 
 int live_allocations = 0;
 

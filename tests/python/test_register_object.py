@@ -6,17 +6,16 @@ from __future__ import annotations
 import gc
 import inspect
 import pickle
-import shlex
-import shutil
-import subprocess
 import weakref
 
 import pytest
 
 import tvm_ffi
-from tvm_ffi import core, libinfo, registry
+from tvm_ffi import core, registry
 from tvm_ffi._binding import _object
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
+
+from .types_in_text import load_types
 
 SOURCE = r"""
 #include <tvm/ffi/container/array.h>
@@ -101,22 +100,11 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 }
 """
 
-CXX = shutil.which("c++")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def library(tmp_path_factory):
     """Load the types above."""
-    if CXX is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("types")
-    source, target = folder / "types.cc", folder / "types.so"
-    source.write_text(SOURCE, encoding="utf-8")
-    flags = [f"-I{path}" for path in libinfo.include_paths()]
-    command = [CXX, "-std=c++17", "-O1", "-fPIC", "-shared", *flags, str(source), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
-    return tvm_ffi.load_module(target)
+    return load_types(tmp_path_factory.mktemp("types"), SOURCE)
 
 
 @pytest.fixture(scope="module")

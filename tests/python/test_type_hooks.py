@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import json
-import shlex
-import shutil
-import subprocess
 import types
 
 import pytest
 
 import tvm_ffi
-from tvm_ffi import core, libinfo
+from tvm_ffi import core
 from tvm_ffi.core import TypeSchema, _register_type_attr, _to_py_class_value
+
+from .types_in_text import load_types
 
 SOURCE = r"""
 #include <tvm/ffi/container/array.h>
@@ -73,23 +72,13 @@ TVM_FFI_STATIC_INIT_BLOCK() {
 }
 """
 
-CXX = shutil.which("c++")
 BOX = "test.hooks.Box"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def library(tmp_path_factory):
     """Load the types above."""
-    if CXX is None:
-        pytest.skip("no C++ compiler")
-    folder = tmp_path_factory.mktemp("hooks")
-    source, target = folder / "types.cc", folder / "types.so"
-    source.write_text(SOURCE, encoding="utf-8")
-    flags = [f"-I{path}" for path in libinfo.include_paths()]
-    command = [CXX, "-std=c++17", "-O1", "-fPIC", "-shared", *flags, str(source), "-o", str(target)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
-    tvm_ffi.load_module(target)  # stays mapped
+    load_types(tmp_path_factory.mktemp("hooks"), SOURCE)
     index = core._object_type_key_to_index(BOX)
     # Attributes stay for ever, and this type belongs to these tests.
     _register_type_attr(index, "__ffi_convert__", BOX_FROM)
