@@ -96,6 +96,7 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "noop(items)",
         "noop = kernels['noop']; items = [1, 2, 3]",
         "noop(items) is None",
+        "noop = floor.noop_list; items = [1, 2, 3]",
     ),
     StatementRow(
         "noop_dict",
@@ -103,6 +104,7 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "noop(items)",
         "noop = kernels['noop']; items = {'a': 1, 'b': 2}",
         "noop(items) is None",
+        "noop = floor.noop_dict; items = {'a': 1, 'b': 2}",
     ),
     StatementRow(
         "from_numpy",

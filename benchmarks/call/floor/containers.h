@@ -29,13 +29,12 @@ static int find_containers(void) {
   return find_global("ffi.MapGetItem", &get_map_item);
 }
 
-/* Call `make` with values that are released here. */
-static PyObject* make_container(PyTypeObject* type, TVMFFIObjectHandle make, TVMFFIAny* items,
-                                int32_t count) {
+/* Call `make` with values that are released here; an owned object. */
+static TVMFFIObjectHandle make_container(TVMFFIObjectHandle make, TVMFFIAny* items, int32_t count) {
   TVMFFIAny result = {.type_index = kTVMFFINone};
   int code = TVMFFIFunctionCall(make, items, count, &result);
   for (int32_t i = 0; i < count; ++i) release_any(&items[i]);
-  if (code == 0) return handle_wrap(type, result.v_obj);
+  if (code == 0) return result.v_obj;
   raise_pending_error();
   return NULL;
 }
@@ -63,16 +62,22 @@ static inline const ArrayMemory* array_memory(PyObject* self) {
   return (const ArrayMemory*)((HandleObject*)self)->handle;
 }
 
-static PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+/* An owned Array, or NULL with an exception set. */
+static TVMFFIObjectHandle array_from_list(PyObject* list) {
   TVMFFIAny items[FLOOR_MAX_NEW_ITEMS];
-  PyObject* list;
   int32_t count = 0;
-  (void)kwargs;
-  if (!PyArg_ParseTuple(args, "O!:Array", &PyList_Type, &list)) return NULL;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     if (append_item(items, &count, PyList_GET_ITEM(list, i)) != 0) return NULL;
   }
-  return make_container(type, make_array, items, count);
+  return make_container(make_array, items, count);
+}
+
+static PyObject* array_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* list;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "O!:Array", &PyList_Type, &list)) return NULL;
+  TVMFFIObjectHandle array = array_from_list(list);
+  return array != NULL ? handle_wrap(type, array) : NULL;
 }
 
 static Py_ssize_t array_length(PyObject* self) { return (Py_ssize_t)array_memory(self)->size; }
@@ -135,18 +140,25 @@ static PyTypeObject ArrayType = {
 
 /* ---- Map ---------------------------------------------------------------------------------- */
 
-static PyObject* map_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+/* An owned Map, or NULL with an exception set. */
+static TVMFFIObjectHandle map_from_dict(PyObject* dict) {
   TVMFFIAny items[FLOOR_MAX_NEW_ITEMS];
-  PyObject *dict, *key, *value;
+  PyObject *key, *value;
   Py_ssize_t position = 0;
   int32_t count = 0;
-  (void)kwargs;
-  if (!PyArg_ParseTuple(args, "O!:Map", &PyDict_Type, &dict)) return NULL;
   while (PyDict_Next(dict, &position, &key, &value)) {
     if (append_item(items, &count, key) != 0) return NULL;
     if (append_item(items, &count, value) != 0) return NULL;
   }
-  return make_container(type, make_map, items, count);
+  return make_container(make_map, items, count);
+}
+
+static PyObject* map_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyObject* dict;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "O!:Map", &PyDict_Type, &dict)) return NULL;
+  TVMFFIObjectHandle map = map_from_dict(dict);
+  return map != NULL ? handle_wrap(type, map) : NULL;
 }
 
 static PyObject* map_subscript(PyObject* self, PyObject* key) {

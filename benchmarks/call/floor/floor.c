@@ -98,6 +98,34 @@ FLOOR_FUNCTION(raise_error, 0) {
   return invoke(kernel_raise_error, NULL, 0, &result) == 0 ? take_result(&result) : NULL;
 }
 
+/* ---- One container ------------------------------------------------------------------------ */
+
+/* Call the no-op with an owned container, which is released. */
+static PyObject* invoke_with_container(int32_t type_index, TVMFFIObjectHandle container) {
+  TVMFFIAny value = {.type_index = type_index}, result;
+  if (container == NULL) return NULL;
+  value.v_obj = (TVMFFIObject*)container;
+  int code = invoke(kernel_noop, &value, 1, &result);
+  TVMFFIObjectDecRef(container);
+  return code == 0 ? take_result(&result) : NULL;
+}
+
+FLOOR_FUNCTION(noop_list, 1) {
+  if (!PyList_CheckExact(args[0])) {
+    fail_type("list", args[0]);
+    return NULL;
+  }
+  return invoke_with_container(kTVMFFIArray, array_from_list(args[0]));
+}
+
+FLOOR_FUNCTION(noop_dict, 1) {
+  if (!PyDict_CheckExact(args[0])) {
+    fail_type("dict", args[0]);
+    return NULL;
+  }
+  return invoke_with_container(kTVMFFIMap, map_from_dict(args[0]));
+}
+
 /* ---- Three tensors ------------------------------------------------------------------------ */
 
 static inline PyObject* invoke_with_tensors(TVMFFISafeCallType kernel, PyObject* const* args) {
@@ -286,7 +314,8 @@ static const struct {
     FLOOR_CALLABLE(noop_torch),     FLOOR_CALLABLE(echo_int),     FLOOR_CALLABLE(echo_str),
     FLOOR_CALLABLE(echo_tensor),    FLOOR_CALLABLE(echo_torch),   FLOOR_CALLABLE(apply_function),
     FLOOR_CALLABLE(apply_callable), FLOOR_CALLABLE(raise_error),  FLOOR_CALLABLE(check_tensors),
-    FLOOR_CALLABLE(check_numpy),    FLOOR_CALLABLE(check_torch),
+    FLOOR_CALLABLE(check_numpy),    FLOOR_CALLABLE(check_torch),  FLOOR_CALLABLE(noop_list),
+    FLOOR_CALLABLE(noop_dict),
 };
 
 static PyMethodDef methods[] = {
