@@ -84,6 +84,12 @@ def _index_of(index):
     return int(index)
 
 
+cdef int _int32(str what, object value) except? -1:
+    if not -(1 << 31) <= value < 1 << 31:
+        raise OverflowError(f"Invalid device {what}: {value} does not fit 32 bits")
+    return value
+
+
 cdef class Device:
     """Where a tensor lives: a device type and an index.
 
@@ -100,6 +106,8 @@ cdef class Device:
         If the name or its index cannot be read.
     TypeError
         If an argument has another type.
+    OverflowError
+        If a number does not fit 32 bits.
     """
 
     _DEVICE_TYPE_TO_NAME = _DEVICE_TYPE_TO_NAME
@@ -115,8 +123,8 @@ cdef class Device:
         else:
             raise TypeError(
                 f"device_type must be a str or an int, got {type(device_type).__name__}")
-        self.cdevice.device_type = <_abi.DLDeviceType><int>code
-        self.cdevice.device_id = 0 if index is None else _index_of(index)
+        self.cdevice.device_type = <_abi.DLDeviceType>_int32("type", code)
+        self.cdevice.device_id = 0 if index is None else _int32("index", _index_of(index))
 
     @property
     def type(self) -> str:
