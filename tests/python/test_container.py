@@ -367,6 +367,32 @@ def test_very_deep_nesting_is_refused(echo, make):
         value = make(value)
     with pytest.raises(RecursionError, match="while converting a container"):
         echo(value)
+    assert echo([1]) == [1]
+
+
+@pytest.mark.parametrize(
+    ("depth", "said"),
+    [(1000, "converted"), (1001, "nesting deeper than 1000 while converting a container")],
+)
+def test_the_limit_of_nesting_is_our_own(run_python, depth, said):
+    """Programs may raise Python's; Python 3.12 and 3.13 let C code overflow the stack."""
+    done = run_python(f"""
+import sys
+import tvm_ffi
+echo = tvm_ffi.convert(lambda value: value)
+value = [1.5]
+for _ in range({depth} - 1):
+    value = [value]
+sys.setrecursionlimit(100_000)
+for _ in range(2):
+    try:
+        echo(value)
+    except RecursionError as error:
+        print(error)
+    else:
+        print("converted")
+""")
+    assert done.stdout == f"{said}\n" * 2, done.stderr
 
 
 def nest_and_release():

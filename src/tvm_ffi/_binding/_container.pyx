@@ -26,9 +26,32 @@ from tvm_ffi._binding._object cimport CObject, handle_of, wrap_object
 
 from tvm_ffi._binding._function import find_global_func
 
+cdef extern from *:
+    """
+    #define TVM_FFI_MAX_NESTING 1000
+
+    /* How many containers this thread is converting, one inside the other.  Python's own limit
+     * counts other things, and in 3.12 and 3.13 to more than the stack has room for. */
+    static _Thread_local int tvm_ffi_nesting = 0;
+
+    static void tvm_ffi_leave_container(void) {
+      --tvm_ffi_nesting;
+      Py_LeaveRecursiveCall();
+    }
+
+    static int tvm_ffi_enter_container(void) {
+      if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
+      if (++tvm_ffi_nesting <= TVM_FFI_MAX_NESTING) return 0;
+      tvm_ffi_leave_container();
+      PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container",
+                   TVM_FFI_MAX_NESTING);
+      return -1;
+    }
+    """
+    int enter_container "tvm_ffi_enter_container"() noexcept  # -1 with an exception set
+    void leave_container "tvm_ffi_leave_container"() noexcept
+
 cdef extern from "Python.h":
-    int Py_EnterRecursiveCall(const char* where) noexcept  # nonzero with an exception set
-    void Py_LeaveRecursiveCall() noexcept
     PyObject* PyErr_NoMemory() noexcept
     Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
     bint PyIndex_Check(object value)
@@ -132,7 +155,7 @@ cdef int _pack_items(
             if overflow == 0:
                 continue
         if not is_guarded:
-            if Py_EnterRecursiveCall(b" while converting a container") != 0:
+            if enter_container() != 0:
                 return -2
             is_guarded = True
         packer = packer_of(items[i])
@@ -140,7 +163,7 @@ cdef int _pack_items(
             code = -2
             break
     if is_guarded:
-        Py_LeaveRecursiveCall()
+        leave_container()
     return code
 
 
