@@ -34,6 +34,9 @@ function(tvm_ffi_add_binding_module source)
   # Not -O3: its unrolled and vectorised loops are made for long arrays, ours run over a few
   # dimensions or arguments.
   target_compile_options(binding${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  # Newer compilers take these for errors by themselves.
+  target_compile_options(binding${name} PRIVATE -Werror=incompatible-pointer-types
+    -Werror=int-conversion -Werror=implicit-function-declaration)
   # NumPy's API as of 1.22: what runs there runs on every later NumPy, 2 included.
   target_compile_definitions(binding${name} PRIVATE
     NPY_NO_DEPRECATED_API=NPY_1_22_API_VERSION NPY_TARGET_VERSION=NPY_1_22_API_VERSION)

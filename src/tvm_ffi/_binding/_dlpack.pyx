@@ -11,7 +11,6 @@ from cpython.pycapsule cimport (
     PyCapsule_SetName,
 )
 from cpython.ref cimport Py_XDECREF, PyObject
-from cpython.type cimport PyType_HasFeature
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
@@ -29,6 +28,7 @@ from tvm_ffi._binding._torch cimport TorchViews, find_torch_views, native_tensor
 import os
 
 cdef extern from "Python.h":
+    bint PyType_HasFeature(PyTypeObject* cls, unsigned long feature) noexcept
     PyObject* PyErr_Occurred() noexcept
     void PyErr_Clear() noexcept
     void PyErr_SetString(PyObject* type, const char* message) noexcept
@@ -354,7 +354,7 @@ cdef int _check_exporter(type cls) except -1:
         raise TypeError(
             "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
             f"{cls.__module__}.{cls.__qualname__}")
-    if not PyType_HasFeature(cls, Py_TPFLAGS_HEAPTYPE):
+    if not PyType_HasFeature(<PyTypeObject*>cls, Py_TPFLAGS_HEAPTYPE):
         _recent_exporter = <PyTypeObject*>cls
     return 0
 
