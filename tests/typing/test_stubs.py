@@ -32,11 +32,17 @@ def said(*command: str, cwd: Path = ROOT, **variables: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.skipif(
+    sys.version_info < (3, 10), reason="mypy takes the standard library for that of a later Python"
+)
 def test_stubs_match_the_compiled_modules(tmp_path):
     """Layout conflicts between bases are left out: an extension type has them by nature."""
     allowed = HERE / "allowed_differences.txt"
-    command = ["mypy.stubtest", "tvm_ffi", "--concise", "--allowlist", str(allowed)]
-    status, output = said(*command, "--ignore-disjoint-bases", cwd=tmp_path)
+    settings = tmp_path / "mypy.ini"  # torch may be absent
+    settings.write_text("[mypy]\n[mypy-torch.*]\nignore_missing_imports = True\n", "utf-8")
+    command = ["mypy.stubtest", "tvm_ffi", "--concise", "--ignore-disjoint-bases"]
+    command += ["--allowlist", str(allowed), "--mypy-config-file", str(settings)]
+    status, output = said(*command, cwd=tmp_path)
     assert (status, output) == (0, ""), output
 
 

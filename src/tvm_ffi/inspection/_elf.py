@@ -312,7 +312,7 @@ class Image:
         None as well when the texts asked for overlap too much.
         """
         start = self.offset_of(address)
-        if start is None:
+        if start is None or self._text_budget < 0:
             return None
         end = self.data.find(b"\0", start, start + min(self.bytes_left_at(address), _MAX_TEXT))
         self._text_budget -= max(0, end - start)
