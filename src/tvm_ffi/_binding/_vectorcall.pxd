@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How instances of our classes are called through a C function pointer, which Cython cannot declare.
+# Calls that take C function pointers, which Cython cannot declare: of instances of our classes, and
+# of methods that take their arguments apart themselves.
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 
