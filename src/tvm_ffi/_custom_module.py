@@ -15,9 +15,9 @@ from typing import Any, Callable, ClassVar
 from weakref import ref
 
 from . import module as module_api
-from ._binding._note import note_of
-from ._binding._object import CObject, OpaquePyObject, opaque_object
-from ._binding._state_link import StateLink
+from ._binding.object.note import note_of
+from ._binding.object.object import CObject, OpaquePyObject, opaque_object
+from ._binding.object.state_link import StateLink
 from .module import Module, ModulePropertyMask
 from .registry import get_global_func, register_global_func
 

@@ -7,7 +7,7 @@ from builtins import bool as _bool
 from enum import IntEnum
 from typing import Any, ClassVar
 
-from ._binding._dtype import DataType, create_dtype, set_dtype_class
+from ._binding.values.dtype import DataType, create_dtype, set_dtype_class
 
 
 class DataTypeCode(IntEnum):

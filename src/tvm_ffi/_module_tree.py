@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._binding._note import note_of
+from ._binding.object.note import note_of
 from ._library_binary import LIBRARY_KIND, EmbeddedModule, find_circle
 from .module import Module
 

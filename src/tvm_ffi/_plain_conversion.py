@@ -9,14 +9,14 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
-from ._binding._any import CAny, to_py_class_value
-from ._binding._device import Device
-from ._binding._dtype import DataType
-from ._binding._function import Function, convert_func
-from ._binding._object import CObject, ObjectRValueRef
-from ._binding._reflection import type_facts
-from ._binding._scalar import ObjectConvertible
-from ._binding._tensor import Tensor
+from ._binding.call.function import Function, convert_func
+from ._binding.object.object import CObject, ObjectRValueRef
+from ._binding.tensor.tensor import Tensor
+from ._binding.types.reflection import type_facts
+from ._binding.values.any import CAny, to_py_class_value
+from ._binding.values.device import Device
+from ._binding.values.dtype import DataType
+from ._binding.values.scalar import ObjectConvertible
 from ._convert import is_of
 from ._dtype import dtype
 from ._type_origin import index_of_origin

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from ._binding._device import Device, DLDeviceType
-from ._binding._dlpack import from_dlpack
-from ._binding._shape import Shape
+from ._binding.containers.shape import Shape
+from ._binding.tensor.dlpack import from_dlpack
+from ._binding.values.device import Device, DLDeviceType
 from .registry import LateTypeInfo
 
 __all__ = ["Shape", "device", "from_dlpack"]

@@ -8,14 +8,14 @@ import types
 import typing
 from typing import Any
 
-from ._binding._device import Device
-from ._binding._dtype import DataType
-from ._binding._error import Error
-from ._binding._function import Function
-from ._binding._native_value import Bytes, String
-from ._binding._object import CObject, Object, type_key_to_index
-from ._binding._shape import Shape
-from ._binding._tensor import Tensor
+from ._binding.call.function import Function
+from ._binding.containers.shape import Shape
+from ._binding.object.error import Error
+from ._binding.object.object import CObject, Object, type_key_to_index
+from ._binding.tensor.tensor import Tensor
+from ._binding.values.device import Device
+from ._binding.values.dtype import DataType
+from ._binding.values.native_value import Bytes, String
 from ._dtype import dtype
 from ._type_origin import ORIGIN_OF_KEY
 from ._type_schema import TypeSchema

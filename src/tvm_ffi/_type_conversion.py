@@ -11,9 +11,9 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._binding._any import CAny, to_py_class_value
-from ._binding._object import CObject
-from ._binding._reflection import lookup_type_attr, type_facts
+from ._binding.object.object import CObject
+from ._binding.types.reflection import lookup_type_attr, type_facts
+from ._binding.values.any import CAny, to_py_class_value
 from ._plain_conversion import (
     PLAIN_RULES,
     MismatchError,

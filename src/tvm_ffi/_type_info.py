@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Callable
 
-from ._binding._function import Function, find_global_func
-from ._binding._native_value import PyNativeObject
-from ._binding._object import CObject, Object, register_class
-from ._binding._reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
-from ._binding._signature import signature_of_metadata
+from ._binding.call.function import Function, find_global_func
+from ._binding.call.signature import signature_of_metadata
+from ._binding.object.object import CObject, Object, register_class
+from ._binding.types.reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
+from ._binding.values.native_value import PyNativeObject
 from ._type_schema import TypeSchema
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
@@ -82,7 +82,7 @@ class TypeField:
         TypeError
             If the field is an enumeration that has no such variant.
         """
-        from ._binding._any import to_py_class_value
+        from ._binding.values.any import to_py_class_value
         from ._type_conversion import takes_payloads
 
         if self.ty is None or not takes_payloads(self.ty):

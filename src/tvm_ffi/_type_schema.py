@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._binding._reflection import lookup_type_attr
+from ._binding.types.reflection import lookup_type_attr
 from ._type_origin import (
     ANY,
     NO_TYPE,
@@ -26,7 +26,7 @@ from ._type_origin import (
 )
 
 if TYPE_CHECKING:
-    from ._binding._any import CAny
+    from ._binding.values.any import CAny
 
 __all__ = ["TypeSchema"]
 

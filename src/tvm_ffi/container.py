@@ -25,7 +25,7 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Callable, SupportsIndex
 
 from . import _ffi_api
-from ._binding._container import (
+from ._binding.containers.container import (
     ArrayBase,
     DictBase,
     ListBase,
@@ -34,7 +34,7 @@ from ._binding._container import (
     MappingIterator,
     SequenceBase,
 )
-from ._binding._object import Object, register_class, type_key_to_index
+from ._binding.object.object import Object, register_class, type_key_to_index
 from .registry import LateTypeInfo
 
 if TYPE_CHECKING:

@@ -7,40 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 # _library first: what is loaded later needs the C ABI's symbols.  The others are imported for
 # their rows in the tables of conversions.
-from ._binding import _library, _numpy, _scalar, _torch_capsule
-from ._binding._any import CAny
-from ._binding._any import to_py_class_value as _to_py_class_value
-from ._binding._container import CContainerBase
-from ._binding._device import Device, DLDeviceType, device_class
-from ._binding._device import get_current_stream as _env_get_current_stream
-from ._binding._device import set_current_stream as _env_set_current_stream
-from ._binding._device import set_device_class as _set_class_device
-from ._binding._dlpack import from_dlpack
-from ._binding._dtype import DataType
-from ._binding._dtype import create_dtype as _create_cdtype_from_tuple
-from ._binding._dtype import set_dtype_class as _set_class_dtype
-from ._binding._error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
-from ._binding._error import error_from_exception as _convert_to_ffi_error
-from ._binding._function import Function, convert_func
-from ._binding._function import convert_func as _convert_to_ffi_func
-from ._binding._native_value import Bytes, PyNativeObject, String
-from ._binding._object import CObject, Object, ObjectRValueRef, OpaquePyObject, object_repr
-from ._binding._object import opaque_object as _convert_to_opaque_object
-from ._binding._object import type_key_to_index as _object_type_key_to_index
-from ._binding._reflection import FFIProperty, FieldGetter, FieldSetter
-from ._binding._reflection import lookup_type_attr as _lookup_type_attr
-from ._binding._reflection import register_type_attr as _register_type_attr
-from ._binding._scalar import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
-from ._binding._scalar import ObjectConvertible
-from ._binding._tensor import Tensor
-from ._binding._tensor import dlpack_version as __dlpack_version__
-from ._binding._tensor import set_tensor_class as _set_class_tensor
-from ._binding._text import ByteArrayArg
+from ._binding.object import library as _library  # isort: skip
+from ._binding.call.function import Function, convert_func
+from ._binding.call.function import convert_func as _convert_to_ffi_func
+from ._binding.containers.container import CContainerBase
+from ._binding.object.error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
+from ._binding.object.error import error_from_exception as _convert_to_ffi_error
+from ._binding.object.object import CObject, Object, ObjectRValueRef, OpaquePyObject, object_repr
+from ._binding.object.object import opaque_object as _convert_to_opaque_object
+from ._binding.object.object import type_key_to_index as _object_type_key_to_index
+from ._binding.tensor import numpy_array as _numpy_array
+from ._binding.tensor import torch_capsule as _torch_capsule
+from ._binding.tensor.dlpack import from_dlpack
+from ._binding.tensor.tensor import Tensor
+from ._binding.tensor.tensor import dlpack_version as __dlpack_version__
+from ._binding.tensor.tensor import set_tensor_class as _set_class_tensor
+from ._binding.types.reflection import FFIProperty, FieldGetter, FieldSetter
+from ._binding.types.reflection import lookup_type_attr as _lookup_type_attr
+from ._binding.types.reflection import register_type_attr as _register_type_attr
+from ._binding.values import scalar as _scalar
+from ._binding.values.any import CAny
+from ._binding.values.any import to_py_class_value as _to_py_class_value
+from ._binding.values.device import Device, DLDeviceType, device_class
+from ._binding.values.device import get_current_stream as _env_get_current_stream
+from ._binding.values.device import set_current_stream as _env_set_current_stream
+from ._binding.values.device import set_device_class as _set_class_device
+from ._binding.values.dtype import DataType
+from ._binding.values.dtype import create_dtype as _create_cdtype_from_tuple
+from ._binding.values.dtype import set_dtype_class as _set_class_dtype
+from ._binding.values.native_value import Bytes, PyNativeObject, String
+from ._binding.values.scalar import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
+from ._binding.values.scalar import ObjectConvertible
+from ._binding.values.text import ByteArrayArg
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
-    from ._binding._dltensor_wrapper import DLTensorTestWrapper
+    from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
     from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
     from ._type_schema import TypeSchema
 
@@ -82,8 +85,8 @@ __all__ = [
 
 # Names that few programs ask for: loaded when that happens, from a module and by its name there.
 _LATE = {
-    "DLTensorTestWrapper": ("_binding._dltensor_wrapper", "DLTensorTestWrapper"),
-    "_TRACEBACK_TO_BACKTRACE_STR": ("_binding._error", "backtrace_text"),
+    "DLTensorTestWrapper": ("_binding.tensor.dltensor_wrapper", "DLTensorTestWrapper"),
+    "_TRACEBACK_TO_BACKTRACE_STR": ("_binding.object.error", "backtrace_text"),
     "_WITH_APPEND_BACKTRACE": ("error", "_with_append_backtrace"),
     "_register_object_by_index": ("_type_info", "register_object_by_index"),
     "TypeSchema": ("_type_schema", "TypeSchema"),

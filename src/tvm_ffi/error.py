@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import FrameType, TracebackType
 from typing import Any
 
-from ._binding._error import (
+from ._binding.object.error import (
     ERROR_NAME_TO_TYPE,
     ERROR_TYPE_TO_NAME,
     frame_of_line,

@@ -8,11 +8,11 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable
 
 from . import _ffi_api
-from ._binding._function import Function
-from ._binding._note import NativeReference, note_of, set_note
-from ._binding._object import Object, register_class, type_key_to_index
-from ._binding._origin import set_module_origin
-from ._binding._reflection import FieldGetter, type_facts
+from ._binding.call.function import Function
+from ._binding.call.origin import set_module_origin
+from ._binding.object.note import NativeReference, note_of, set_note
+from ._binding.object.object import Object, register_class, type_key_to_index
+from ._binding.types.reflection import FieldGetter, type_facts
 from .container import Array
 from .registry import LateTypeInfo, get_global_func
 

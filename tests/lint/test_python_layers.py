@@ -101,7 +101,7 @@ def test_loading_the_package_loads_no_array_library(graph):
 def test_the_binding_knows_only_itself(repository):
     """Not even inside functions."""
     binding = repository / "src" / PACKAGE / "_binding"
-    for path in sorted(binding.glob("*.p[yx]*")):
+    for path in sorted(binding.rglob("*.p[yx]*")):
         if path.suffix not in {".pyx", ".pxd"}:
             continue
         ours = {name for name in cython_imports(path, everywhere=True) if name.startswith(PACKAGE)}

@@ -14,7 +14,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import Function, core
-from tvm_ffi._binding._signature import signature_of_metadata_text
+from tvm_ffi._binding.call.signature import signature_of_metadata_text
 
 
 def scale(x, by: float = 2.0, *more, offset=0, **labels):

@@ -12,7 +12,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core, registry
-from tvm_ffi._binding import _object
+from tvm_ffi._binding.object.object import live_object_count
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
 
 from .types_in_text import load_types
@@ -389,10 +389,10 @@ def test_unequal_is_the_opposite_of_what_a_class_calls_equal(record):
 def test_constructing_once_more_lets_go_of_the_first_object(record):
     obj = record("b")
     first = obj.__chandle__()
-    before = _object.live_object_count()
+    before = live_object_count()
     obj.__init__("c")
     assert (obj.b, obj.__chandle__() != first) == ("c", True)
-    assert _object.live_object_count() == before
+    assert live_object_count() == before
 
 
 def test_constructors_that_fail_leave_the_object_empty(record):

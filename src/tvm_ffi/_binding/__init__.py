@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The compiled half of the package: one extension module per concept, over the C ABI alone.
 
-Reading order, each built on the ones before: ``_abi.pxd`` (the C declarations), ``_object``
-(handles), ``_error`` (exceptions both ways), ``_convert`` (what a Python type becomes),
-``_scalar``, ``_text``, ``_dtype``, ``_device``, ``_loan``, ``_tensor``, ``_numpy``, ``_dlpack``
-(values), ``_callback`` (native calls Python), ``_function`` (Python calls native).
+``abi.pxd`` declares the C ABI; ``interpreter.pxd`` and ``vectorcall.pxd`` what CPython has beyond
+Cython's own declarations.  The folders, each built on the ones before:
+
+``object``      handles, errors both ways, what the process owes to native libraries
+``convert``     which conversion a value takes: tables, order of the rules, loans
+``values``      scalars, text, dtype, device
+``tensor``      tensors and DLPack, NumPy and torch
+``call``        native calls Python, Python calls native
+``containers``  sequences and mappings
+``types``       fields, methods and constructors of native types
 """

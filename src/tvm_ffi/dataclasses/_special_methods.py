@@ -11,7 +11,7 @@ import copy
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .._binding._reflection import FFIProperty, lookup_type_attr, type_index_of
+from .._binding.types.reflection import FFIProperty, lookup_type_attr, type_index_of
 from ..core import CObject
 from ..registry import get_global_func
 

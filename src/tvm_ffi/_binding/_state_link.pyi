@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-from typing import Any
-
-from ._object import CObject
-
-class StateLink:
-    def __init__(self, owner: CObject, state: Any) -> None: ...

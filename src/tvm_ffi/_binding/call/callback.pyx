@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python callables as native functions.
+
+A callback runs on whatever thread the caller is on, takes the GIL, and hands exceptions to native
+code as errors.  Up to a few arguments are converted on the stack.
+
+The native object is made here and not by the runtime: native code reaches the callable in one jump,
+and Python can tell its own callables from other functions (`callable_of`).
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.table cimport (
+    CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned,
+    pack_temporary,
+)
+from tvm_ffi._binding.object.error cimport check, raise_to_native
+from tvm_ffi._binding.interpreter cimport can_enter_python, release_python_object
+from tvm_ffi._binding.tensor.tensor cimport LentTensor, lend_tensor
+from tvm_ffi._binding.values.text cimport text_of
+
+cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
+    PyObject* PyObject_Vectorcall(
+        PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
+    PyTypeObject PyLong_Type
+
+cdef enum:
+    MAX_STACK_ARGS = 8  # more than these go to the heap
+
+
+# The native object of a Python callable.
+cdef struct _CallbackObject:
+    abi.TVMFFIObject header
+    abi.TVMFFIFunctionCell cell
+    PyObject* callable      # owned
+    PyObject* tensor_class  # owned; class that tensors arrive as; NULL: our own
+    const abi.DLPackExchangeAPI* exchange_api  # of that class
+
+
+cdef void _delete_callback(void* self, int flags) noexcept nogil:
+    cdef _CallbackObject* callback = <_CallbackObject*>self
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
+        release_python_object(callback.callable)
+        if callback.tensor_class != NULL:
+            release_python_object(callback.tensor_class)
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
+        free(callback)
+
+
+cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept:
+    if function != NULL and (<abi.TVMFFIObject*>function).deleter == _delete_callback:
+        return (<_CallbackObject*>function).callable
+    return NULL
+
+
+cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept:
+    return (<_CallbackObject*>callback).tensor_class
+
+
+cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
+    """A callback argument, which is borrowed: objects get a reference of their own.
+
+    `state` names the framework whose tensors are wanted; NULL: none.
+    """
+    cdef int32_t index = view.type_index
+    cdef abi.TVMFFIAny owned = view[0]
+    if index == abi.kTVMFFIInt:
+        return view.v_int64
+    if index in (abi.kTVMFFIRawStr, abi.kTVMFFIByteArrayPtr):
+        return text_of(view)
+    if index == abi.kTVMFFIDLTensorPtr:
+        return lend_tensor(<abi.DLTensor*>view.v_ptr)
+    if index == abi.kTVMFFIObjectRValueRef:
+        if (<void**>view.v_ptr)[0] == NULL:
+            raise ValueError("RValueRef already moved")
+        check(abi.TVMFFIAnyViewToOwnedAny(view, &owned))
+    elif index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+    return make_object(&owned, state)
+
+
+cdef void _end_loans(PyObject** values, int32_t count) noexcept:
+    """Empty the tensors that were lent for this call; Python may have kept them."""
+    cdef int32_t i
+    for i in range(count):
+        if isinstance(<object>values[i], LentTensor):
+            (<LentTensor>values[i]).dltensor = NULL
+
+
+cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
+    """Pack an owned result; an int within 64 bits takes the shortest way."""
+    cdef int overflow = 0
+    if Py_TYPE(answer) == &PyLong_Type:
+        result.type_index = abi.kTVMFFIInt
+        result.zero_padding = 0
+        result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
+        if overflow == 0:
+            return 0
+    return pack_owned(answer, result)
+
+
+cdef int _run_callback(
+    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
+    PyObject** values, PyObject* names,
+) except -1:
+    """Call with the arguments as Python objects, which `values` has room for.
+
+    `names` are those of the last arguments; NULL: all are positional.
+    """
+    cdef int32_t num_positional = num_args
+    cdef int32_t num_values = 0
+    cdef bint has_lent_tensors = False
+    cdef PyObject* answer = NULL
+    cdef int code = -1
+    cdef CallState framework
+    cdef CallState* state = NULL
+    if callback.exchange_api != NULL:
+        begin_call(&framework, NULL)
+        framework.exchange_api = callback.exchange_api
+        state = &framework
+    if names != NULL:
+        num_positional -= <int32_t>PyTuple_GET_SIZE(names)
+    try:
+        while num_values < num_args:
+            value = _argument_to_python(&args[num_values], state)
+            Py_INCREF(value)
+            values[num_values] = <PyObject*>value
+            has_lent_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
+            num_values += 1
+        answer = PyObject_Vectorcall(
+            callback.callable, values, <size_t>num_positional, names)
+        if answer != NULL:
+            code = _pack_answer(answer, result)
+            Py_XDECREF(answer)
+    finally:
+        if has_lent_tensors:
+            _end_loans(values, num_values)
+        while num_values > 0:
+            num_values -= 1
+            Py_XDECREF(values[num_values])
+    if code != 0:
+        return check(-2)
+    if result.type_index == abi.kTVMFFIDLTensorPtr:
+        result.type_index = abi.kTVMFFINone
+        result.v_ptr = NULL
+        raise ValueError(
+            "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
+    return 0
+
+
+cdef int _run_callback_on_heap(
+    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
+    PyObject* names,
+) except -1:
+    cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
+    if values == NULL:
+        raise MemoryError()
+    try:
+        return _run_callback(callback, args, num_args, result, values, names)
+    finally:
+        PyMem_Free(values)
+
+
+cdef int _callback(
+    void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
+) noexcept nogil:
+    """The native function of every Python callable; runs on any thread."""
+    if not can_enter_python():
+        abi.TVMFFIErrorSetRaisedFromCStr(
+            b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
+        return -1
+    with gil:
+        return enter_callback(self, args, num_args, result, NULL)
+
+
+cdef int enter_callback(
+    abi.TVMFFIObjectHandle callback, const abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result, PyObject* names,
+) noexcept:
+    cdef PyObject* callable = (<_CallbackObject*>callback).callable
+    cdef int code
+    Py_INCREF(<object>callable)  # what it calls may drop the last native reference
+    code = _run_guarded(<_CallbackObject*>callback, args, num_args, result, names)
+    Py_XDECREF(callable)
+    return code
+
+
+cdef inline int _run_guarded(
+    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result, PyObject* names,
+) noexcept:
+    cdef PyObject* values[MAX_STACK_ARGS]
+    try:
+        if num_args > MAX_STACK_ARGS:
+            return _run_callback_on_heap(callback, args, num_args, result, names)
+        return _run_callback(callback, args, num_args, result, values, names)
+    except BaseException as error:
+        return raise_to_native(error)
+
+
+cdef int new_callback(
+    object function, object tensor_class, const abi.DLPackExchangeAPI* exchange_api,
+    abi.TVMFFIObjectHandle* out,
+) except -1:
+    cdef _CallbackObject* callback = <_CallbackObject*>malloc(sizeof(_CallbackObject))
+    if callback == NULL:
+        raise MemoryError()
+    callback.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
+    callback.header.type_index = abi.kTVMFFIFunction
+    callback.header.__padding = 0
+    callback.header.deleter = _delete_callback
+    callback.cell.safe_call = _callback
+    callback.cell.cpp_call = NULL
+    Py_INCREF(function)
+    callback.callable = <PyObject*>function
+    callback.tensor_class = NULL
+    callback.exchange_api = exchange_api
+    if exchange_api != NULL:
+        Py_INCREF(tensor_class)
+        callback.tensor_class = <PyObject*>tensor_class
+    out[0] = callback
+    return 0
+
+
+cdef int _pack_callable(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIObjectHandle function = NULL
+    new_callback(<object>value, None, NULL, &function)
+    return pack_temporary(state, out, abi.kTVMFFIFunction, function)
+
+
+cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
+    if not callable(value):
+        return False
+    packer.pack = <PackFunction>_pack_callable
+    return True
+
+
+add_rule(28, _callable_rule)

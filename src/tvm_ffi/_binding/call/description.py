@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What functions say about themselves, and how another process finds them.
+
+A function stands for a Python callable, or was found somewhere: an origin is the name of a global
+function, or a `ModuleOrigin`.  Loaded when somebody asks.
+"""
+
+from __future__ import annotations
+
+from inspect import Signature
+from typing import Any, Callable, Union
+
+from tvm_ffi._binding.call.function import Function, convert_func, find_global_func
+from tvm_ffi._binding.call.origin import ModuleOrigin
+from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
+
+__all__ = ["doc_of", "find_named", "reduce", "signature_of"]
+
+Origin = Union[str, ModuleOrigin, None]
+
+
+def doc_of(pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
+    """Return the documentation of a function."""
+    if pyfunc is not None:
+        return getattr(pyfunc, "__doc__", None)
+    # The table of global functions keeps documentation, but has no way to ask for it.
+    return None if origin is None or isinstance(origin, str) else origin.doc()
+
+
+def signature_of(
+    function: Function, pyfunc: Callable[..., Any] | None, origin: Origin
+) -> Signature | None:
+    """Return the signature of a function; None when nobody knows it."""
+    if pyfunc is not None:
+        return signature_of_callable(pyfunc)
+    if origin is None:
+        return None
+    if not isinstance(origin, str):
+        return signature_of_metadata_text(origin.metadata())
+    if not _is_registered(function, origin):
+        return None
+    ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
+    return signature_of_metadata_text(ask(origin))
+
+
+def reduce(
+    function: Function, pyfunc: Callable[..., Any] | None, tensor_cls: type | None, origin: Origin
+) -> Any:
+    """Return what ``Function.__reduce__`` returns: what makes it again, given the same libraries.
+
+    Raises
+    ------
+    TypeError
+        If another process has no way to find the function.
+    """
+    if origin is None and pyfunc is None:
+        origin = _find_global_name(function)
+    if isinstance(origin, str):
+        if _is_registered(function, origin):
+            return find_named, (origin,)
+        if pyfunc is None:
+            raise TypeError(
+                f"cannot pickle this function: it was the global function `{origin}`, which is "
+                "now another one or removed"
+            )
+    elif origin is not None:
+        return origin.reduce()
+    if pyfunc is None:
+        raise TypeError(
+            "cannot pickle this function: only global functions, functions of a module and Python "
+            "callables can be found again in another process"
+        )
+    return convert_func, (pyfunc,) if tensor_cls is None else (pyfunc, tensor_cls)
+
+
+def find_named(name: str) -> Function:
+    """Return the global function that a pickle names."""
+    function = find_global_func(name)
+    if function is None:
+        raise ValueError(
+            f"Cannot find global function {name}: a pickle names it, and this process has not "
+            "registered it; import what registers it first"
+        )
+    return function
+
+
+def _is_registered(function: Function, name: str) -> bool:
+    """Whether the global function of this name is (still) this one."""
+    return function == find_global_func(name)
+
+
+def _find_global_name(function: Function) -> str | None:
+    """Return the name under which a function is registered; asks for every name there is."""
+    list_names: Any = find_global_func("ffi.FunctionListGlobalNamesFunctor")
+    names = list_names()
+    all_names = (names(i) for i in range(names(-1)))
+    return next((name for name in all_names if _is_registered(function, name)), None)

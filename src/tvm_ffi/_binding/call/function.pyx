@@ -1,0 +1,649 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions: calls from Python into native code.
+
+The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the
+exact type for the commonest types and one cached function pointer for all others; then one
+indirect call, with the GIL released if the function says so; then one switch on the result.
+No Cython traceback entry is made on the way, so users see their frames and the native ones only.
+"""
+
+import os
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call.callback cimport (
+    callable_of, enter_callback, new_callback, tensor_class_of,
+)
+from tvm_ffi._binding.convert.table cimport (
+    CallState, PackFunction, Packer, PackerTable, begin_call, choose_packer, find_packer,
+    make_object, pack_object, packer_table, release_temporaries,
+)
+from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
+from tvm_ffi._binding.object.error cimport (
+    check, raise_from_native, set_exception, without_binding_frames,
+)
+from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
+from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
+from tvm_ffi._binding.object.note cimport note_of
+from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.values.scalar cimport pack_handle, pack_int
+from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding.values.text cimport pack_str
+from tvm_ffi._binding.vectorcall cimport (
+    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
+)
+
+from tvm_ffi._binding.object.object import register_class, set_object_functions
+
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    PyThreadState* PyEval_SaveThread() noexcept
+    void PyEval_RestoreThread(PyThreadState* state) noexcept
+    object PyMethod_New(object function, object self)
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
+    long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    double PyFloat_AS_DOUBLE(PyObject* value) noexcept
+    PyObject* PyLong_FromLongLong(long long value) noexcept
+    PyObject* PyFloat_FromDouble(double value) noexcept
+    PyObject* PyErr_NoMemory() noexcept
+    void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
+    PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
+    PyObject* Py_None
+
+cdef enum:
+    MAX_STACK_ARGS = 8  # more than these go to the heap
+
+cdef LoanPool* _pool = loan_pool()
+cdef PackerTable** _packers = packer_table()
+
+# Initial Function.release_gil.
+cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0
+
+
+# ---- Python calls native -------------------------------------------------------------------
+
+cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* state) noexcept:
+    cdef PyTypeObject* cls = Py_TYPE(value)
+    cdef const Packer* packer
+    cdef int overflow = 0
+    packer = state.recent_packer
+    if packer != NULL and packer.type == cls:
+        return packer.pack(value, out, state, packer)
+    if cls == &PyLong_Type:
+        out.type_index = abi.kTVMFFIInt
+        out.zero_padding = 0
+        out.v_int64 = PyLong_AsLongLongAndOverflow(value, &overflow)
+        return 0 if overflow == 0 else pack_int(value, out, state, NULL)
+    if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
+        return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
+    if cls == &PyFloat_Type:
+        out.type_index = abi.kTVMFFIFloat
+        out.zero_padding = 0
+        out.v_float64 = PyFloat_AS_DOUBLE(value)
+        return 0
+    if cls == &PyUnicode_Type:
+        return pack_str(value, out, state, NULL)
+    packer = find_packer(_packers, cls)
+    if packer == NULL:
+        packer = choose_packer(value)
+        if packer == NULL:
+            return -1
+    state.recent_packer = packer
+    return packer.pack(value, out, state, packer)
+
+
+# Seen as a C function that returns NULL with an exception set.
+ctypedef PyObject* (*_Make)(abi.TVMFFIAny* owned, CallState* state) noexcept
+ctypedef PyObject* (*_Wrap)(abi.TVMFFIObjectHandle owned) noexcept
+cdef _Make _make_result = <_Make>make_object
+cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
+
+
+cdef inline PyObject* _unpack_result(abi.TVMFFIAny* result, CallState* state) noexcept:
+    cdef int32_t index = result.type_index
+    if index == abi.kTVMFFINone:
+        Py_INCREF(<object>Py_None)
+        return Py_None
+    if index == abi.kTVMFFIInt:
+        return PyLong_FromLongLong(result.v_int64)
+    if index == abi.kTVMFFIFloat:
+        return PyFloat_FromDouble(result.v_float64)
+    if index == abi.kTVMFFITensor and state.exchange_api == NULL:
+        return _wrap_tensor(result.v_obj)
+    return _make_result(result, state)
+
+
+cdef inline int _invoke(
+    Function function, abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
+    PyObject* names,
+) noexcept:
+    cdef abi.TVMFFIObjectHandle handle = function.chandle
+    cdef abi.TVMFFISafeCallType safe_call = abi.TVMFFIFunctionGetCellPtr(handle).safe_call
+    cdef PyThreadState* thread
+    cdef int code
+    if names != NULL:  # a Python callable, as _call_unusual has seen to it
+        return enter_callback(handle, args, num_args, result, names)
+    if not function.releases_gil:
+        return safe_call(handle, args, num_args, result)
+    thread = PyEval_SaveThread()
+    code = safe_call(handle, args, num_args, result)
+    PyEval_RestoreThread(thread)
+    return code
+
+
+cdef int _invoke_in_environment(
+    Function function, abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
+    CallState* state, PyObject* names,
+) noexcept:
+    """Call with the stream and the allocator of the arguments' framework; restore both after."""
+    cdef abi.DLPackManagedTensorAllocator allocator = NULL
+    cdef abi.DLPackManagedTensorAllocator previous_allocator = NULL
+    cdef void* previous_stream = NULL
+    cdef int code
+    if state.exchange_api != NULL:
+        allocator = state.exchange_api.managed_tensor_allocator
+    if state.stream_device_type != 0:
+        if abi.TVMFFIEnvSetStream(
+            state.stream_device_type, state.stream_device_id, state.stream, &previous_stream
+        ) != 0:
+            return -1
+    if allocator != NULL:
+        abi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, &previous_allocator)
+    code = _invoke(function, args, num_args, result, names)
+    if allocator != NULL:
+        abi.TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator, 0, NULL)
+    if state.stream_device_type != 0:
+        abi.TVMFFIEnvSetStream(
+            state.stream_device_type, state.stream_device_id, previous_stream, NULL)
+    return code
+
+
+cdef inline PyObject* _call_with_buffers(
+    Function function, PyObject* const* values, int32_t num_args, PyObject* names,
+    abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, PyObject* target,
+) noexcept:
+    """The call; `target`, if not NULL, is a CObject that takes the result, which is then None."""
+    cdef CallState state
+    cdef abi.TVMFFIAny result
+    cdef PyObject* answer = NULL
+    cdef int32_t i
+    cdef int code
+    begin_call(&state, temporaries)
+    for i in range(num_args):
+        if _pack_argument(values[i], &args[i], &state) != 0:
+            _explain_argument(function, i, num_args, names)
+            _release_after_failure(&state)
+            return NULL
+    result.type_index = abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    if state.exchange_api == NULL and state.stream_device_type == 0:
+        code = _invoke(function, args, num_args, &result, names)
+    else:
+        code = _invoke_in_environment(function, args, num_args, &result, &state, names)
+    if code != 0:
+        raise_from_native(code)
+    elif target == NULL:
+        answer = _unpack_result(&result, &state)
+    else:
+        answer = _keep_result(&result, &state, <CObject>target)
+    if state.num_temporaries != 0:
+        if answer != NULL:
+            release_temporaries(&state, _pool)
+        else:
+            _release_after_failure(&state)
+    return answer
+
+
+cdef PyObject* _keep_result(
+    abi.TVMFFIAny* result, CallState* state, CObject target
+) noexcept:
+    """Let `target` hold the object that came back; returns None, as __init__ does."""
+    cdef abi.TVMFFIObjectHandle previous = target.chandle
+    cdef PyObject* made
+    if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
+        made = _make_result(result, state)
+        return NULL if made == NULL else move_handle(made, <PyObject*>target)
+    target.chandle = result.v_obj
+    if previous != NULL:
+        abi.TVMFFIObjectDecRef(previous)
+    Py_INCREF(<object>Py_None)
+    return Py_None
+
+
+cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
+    """Let `target` hold what `owned` held; `owned` is released.  Returns None, as __init__ does."""
+    cdef object made = <object>owned
+    Py_DECREF(made)
+    if not isinstance(made, CObject):
+        set_exception(TypeError(
+            f"constructor must return an object, got {type(made).__name__}"))
+        return NULL
+    # The target's old object dies with the wrapper of the new one.
+    (<CObject>made).chandle, (<CObject>target).chandle = (
+        (<CObject>target).chandle, (<CObject>made).chandle)
+    Py_INCREF(<object>Py_None)
+    return Py_None
+
+
+cdef PyObject* call_into(
+    Function function, PyObject* const* values, Py_ssize_t num_args, CObject target
+) noexcept:
+    """Call `function`; `target` takes the object that it returns.  Returns None."""
+    cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
+    cdef abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    if function.chandle == NULL or num_args > MAX_STACK_ARGS:
+        return _call_unusual(function, values, num_args, NULL, <PyObject*>target)
+    return _call_with_buffers(
+        function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target)
+
+
+cdef void _release_after_failure(CallState* state) noexcept:
+    """Release while an exception is set: what dies may run Python code, which must not see it."""
+    cdef PyObject* cls = NULL
+    cdef PyObject* error = NULL
+    cdef PyObject* traceback = NULL
+    PyErr_Fetch(&cls, &error, &traceback)
+    release_temporaries(state, _pool)
+    PyErr_Restore(cls, error, traceback)
+
+
+cdef inline PyObject* _call_with_nothing_to_pack(
+    Function function, abi.TVMFFIAny* args, int32_t num_args
+) noexcept:
+    """The same with nothing to pack and nothing to release: half of the way is not there."""
+    cdef CallState state
+    cdef abi.TVMFFIAny result
+    cdef int code
+    result.type_index = abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    code = _invoke(function, args, num_args, &result, NULL)
+    if code != 0:
+        raise_from_native(code)
+        return NULL
+    begin_call(&state, NULL)
+    return _unpack_result(&result, &state)
+
+
+cdef PyObject* _call(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Function."""
+    cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
+    cdef abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef Function function = <Function>callable
+    if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
+        return _call_unusual(function, values, num_args, kwnames, NULL)
+    if num_args == 0:
+        return _call_with_nothing_to_pack(function, NULL, 0)
+    return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
+
+
+cdef PyObject* _call_method(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Method, which goes straight where only the object is passed."""
+    cdef Method method = <Method>callable
+    cdef abi.TVMFFIObjectHandle receiver
+    cdef abi.TVMFFIAny arg
+    if PyVectorcall_NARGS(nargsf) == 1 and kwnames == NULL and method.chandle != NULL:
+        if Py_TYPE(values[0]) == <PyTypeObject*><PyObject*>method.receiver_class:
+            receiver = (<CObject>values[0]).chandle
+            if receiver != NULL:
+                pack_object(&arg, (<abi.TVMFFIObject*>receiver).type_index, receiver)
+                return _call_with_nothing_to_pack(method, &arg, 1)
+        elif method.receiver_class is None:
+            _learn_receiver_class(method, Py_TYPE(values[0]))
+    return _call(callable, values, nargsf, kwnames)
+
+
+cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
+    """Remember the class if a call has shown that nothing but the handle of its objects is passed.
+    """
+    cdef const Packer* packer = find_packer(_packers, cls)
+    if packer != NULL and packer.pack == <PackFunction>pack_handle:
+        method.receiver_class = <object>cls
+
+
+cdef PyObject* _call_unusual(
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    PyObject* target,
+) noexcept:
+    """Calls with names or with many arguments, and those that cannot be made at all.
+
+    Names reach Python callables only: there the interpreter binds them, with its own texts for
+    what is missing, unknown or given twice.  Native functions do not know names.
+    """
+    cdef abi.TVMFFIAny* args
+    cdef abi.TVMFFIObject** temporaries
+    cdef PyObject* answer = NULL
+    if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
+        kwnames = NULL
+    if kwnames != NULL and callable_of(function.chandle) == NULL:
+        keyword = <object>PyTuple_GET_ITEM(kwnames, 0)
+        set_exception(TypeError(f"__call__() got an unexpected keyword argument '{keyword}'"))
+        return NULL
+    if function.chandle == NULL:
+        set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+        return NULL
+    if kwnames != NULL:
+        num_args += PyTuple_GET_SIZE(kwnames)
+    args = <abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(abi.TVMFFIAny) + 1)
+    temporaries = <abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
+    if args != NULL and temporaries != NULL:
+        answer = _call_with_buffers(
+            function, values, <int32_t>num_args, kwnames, args, temporaries, target)
+    else:
+        PyErr_NoMemory()
+    PyMem_Free(args)
+    PyMem_Free(temporaries)
+    return answer
+
+
+# ---- failures while packing ----------------------------------------------------------------
+
+# Exceptions whose text is all there is to them: these can be made anew with more in it.
+cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
+
+
+cdef int _explain_argument(
+    Function function, int32_t position, int32_t num_args, PyObject* names
+) noexcept:
+    """Say in the exception that is set which argument of which function it is about."""
+    cdef int32_t first_named = num_args
+    try:
+        check(-2)  # turns the exception that is set into one we can catch
+    except BaseException as error:
+        which = f"#{position}"
+        if names != NULL:
+            first_named -= <int32_t>PyTuple_GET_SIZE(names)
+        if position >= first_named:
+            which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
+        where = f"argument {which} when calling `{_display_name(function)}`"
+        traceback = without_binding_frames(error.__traceback__)
+        if type(error) in _PLAIN_ERRORS:
+            explained = type(error)(f"Cannot pass {where}: {error}")
+        else:
+            explained = error
+            if hasattr(error, "add_note"):
+                error.add_note(f"While passing {where}")
+        explained.__suppress_context__ = True
+        explained.__traceback__ = traceback
+        set_exception(explained)
+    return -1
+
+
+cdef str _display_name(Function function):
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
+
+
+# ---- the class -----------------------------------------------------------------------------
+
+cdef class Function(CObject):
+    """A function that any language can call.
+
+    Calling it converts the arguments, runs the native code with the GIL released (see
+    `release_gil`), and converts the result.  Keyword arguments are for Python callables: libraries
+    do not say how their parameters are called.
+
+    ``__name__``, ``__doc__`` and ``inspect.signature`` give those of the Python callable, or what
+    the library says about the function.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument cannot be converted; the message names function and position.
+    Exception
+        What the function raised: a native error arrives as the class registered for its kind, a
+        Python exception as the very same object.
+
+    Notes
+    -----
+    Made by `get_global_func`, `convert`, or the functions of a module.
+
+    A function travels in a pickle as its name in the global table, as its module's file and its
+    name there, or as the Python callable it stands for; others cannot be pickled.  Copies are the
+    function itself.
+    """
+
+    def __cinit__(self):
+        self.vectorcall = _call
+        self.releases_gil = _releases_gil_by_default
+
+    def __call__(self, *args, **kwargs):
+        # Reached through `Function.__call__` only: calls of an instance take the pointer above.
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
+
+    @property
+    def release_gil(self) -> bool:
+        """Whether other Python threads run while this function does."""
+        return self.releases_gil
+
+    @release_gil.setter
+    def release_gil(self, value: bool) -> None:
+        self.releases_gil = value
+
+    @staticmethod
+    def __from_extern_c__(c_symbol, *, keep_alive_object=None) -> Function:
+        """Return a function that calls the C function at this address.
+
+        Parameters
+        ----------
+        c_symbol : int
+            Address of a function with the packed calling convention; its first argument is NULL.
+        keep_alive_object : object, optional
+            Kept alive as long as the function.
+        """
+        return function_at("c_symbol", c_symbol, keep_alive_object, call_extern_c)
+
+    @staticmethod
+    def __from_mlir_packed_safe_call__(
+        mlir_packed_symbol, *, keep_alive_object=None
+    ) -> Function:
+        """Return a function that calls compiled code with MLIR's packed convention.
+
+        Parameters
+        ----------
+        mlir_packed_symbol : int
+            Address of a function that takes one ``void**``: pointers to the context, the argument
+            array's address, the argument count, the result's address, and the return code.
+        keep_alive_object : object, optional
+            Kept alive as long as the function.
+        """
+        return function_at(
+            "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, call_mlir_packed)
+
+    def __getattr__(self, str name):
+        # Reached for what neither the instance nor the class has.
+        value = None
+        if name == "__name__":
+            value = _name_of(self)
+        elif name == "__signature__" and type(self).__call__ is Function.__call__:
+            from tvm_ffi._binding.call.description import signature_of
+
+            value = signature_of(self, _callable_of(self), _origin_of(self))
+        if value is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return value
+
+    @property
+    def __doc__(self):
+        """Documentation of the Python callable, or what the library says."""
+        from tvm_ffi._binding.call.description import doc_of
+
+        assigned = vars(self).get("__doc__")
+        return doc_of(_callable_of(self), _origin_of(self)) if assigned is None else assigned
+
+    @__doc__.setter
+    def __doc__(self, value):
+        vars(self)["__doc__"] = value
+
+    def __repr__(self):
+        return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
+
+    def __reduce__(self):
+        from tvm_ffi._binding.call.description import reduce
+
+        handle_of(self)  # an empty one has nothing to send
+        if type(self) in (Function, Method):
+            return reduce(self, _callable_of(self), _tensor_class_of(self), _origin_of(self))
+        return _function_of_class, (type(self), _plain(self), vars(self))
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+cdef class Method(Function):
+    """A function that binds to the object it is read from, as Python's own functions do."""
+
+    # Class whose objects are passed as their handle and nothing else; None until one was seen.
+    cdef object receiver_class
+
+    def __cinit__(self):
+        self.vectorcall = _call_method
+
+    def __get__(self, obj, owner):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
+    cdef Function method = Function.__new__(Function) if is_static else Method.__new__(Method)
+    abi.TVMFFIObjectIncRef(function)
+    method.chandle = function
+    return method
+
+
+# ---- what a function says about itself -----------------------------------------------------
+
+cdef object _callable_of(Function function):
+    """The Python callable behind a function, or None."""
+    cdef PyObject* callable = callable_of(function.chandle)
+    return None if callable == NULL else <object>callable
+
+
+cdef object _origin_of(Function function):
+    """Where this wrapper or another one of the function was found, or None."""
+    if function.origin is None:
+        function.origin = note_of(function)
+    return function.origin
+
+
+cdef object _name_of(Function function):
+    origin = _origin_of(function)
+    if origin is not None:
+        return origin if isinstance(origin, str) else origin.name
+    name = getattr(_callable_of(function), "__name__", None)
+    return name if isinstance(name, str) else None
+
+
+cdef object _tensor_class_of(Function function):
+    """The class that the callable gets its tensors as, or None."""
+    if callable_of(function.chandle) == NULL or tensor_class_of(function.chandle) == NULL:
+        return None
+    return <object>tensor_class_of(function.chandle)
+
+
+cdef Function _plain(Function function):
+    """The function without what a subclass adds."""
+    cdef Function plain = Function.__new__(Function)
+    plain.chandle = handle_of(function)
+    abi.TVMFFIObjectIncRef(plain.chandle)
+    plain.origin = function.origin
+    return plain
+
+
+def _function_of_class(cls, Function function not None, dict attributes):
+    """Return the function as an instance of a subclass, which a pickle names."""
+    cdef Function made = cls.__new__(cls)
+    made.__move_handle_from__(_plain(function))
+    made.origin = function.origin
+    vars(made).update(attributes)
+    return made
+
+
+def convert_func(pyfunc, tensor_cls=None) -> Function:
+    """Return a native function that calls a Python callable.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Called with the GIL held, on whatever thread the caller is on.
+    tensor_cls : type, optional
+        Class with a DLPack exchange table, such as ``torch.Tensor``: tensors arrive as its objects
+        instead of `Tensor`, those in containers, too.  A tensor that is lent for the call only
+        stays what it is.
+
+    Raises
+    ------
+    TypeError
+        If `pyfunc` is not callable, or `tensor_cls` has no exchange table.
+    """
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    cdef const abi.DLPackExchangeAPI* exchange_api = NULL
+    if tensor_cls is not None:
+        exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
+        if exchange_api == NULL:
+            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
+    elif isinstance(pyfunc, Function):
+        return pyfunc
+    if not callable(pyfunc):
+        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
+    new_callback(pyfunc, tensor_cls, exchange_api, &handle)
+    return wrap_object(handle)
+
+
+# ---- the global function table -------------------------------------------------------------
+
+def find_global_func(name: str):
+    """Return the function registered under this name, or None."""
+    cdef bytes text = name.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    view.data, view.size = text, len(text)
+    check(abi.TVMFFIFunctionGetGlobal(&view, &handle))
+    if handle == NULL:
+        return None
+    cdef Function function = wrap_object(handle)
+    function.origin = name
+    return function
+
+
+def set_global_func(name: str, Function function not None, bint override) -> None:
+    """Register the function; RuntimeError if the name is taken and `override` is false."""
+    cdef bytes text = name.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = text, len(text)
+    check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+    if function.origin is None:
+        function.origin = name
+
+
+def _install():
+    """Make Function callable without an argument tuple, and known to the tables."""
+    cdef Function probe = Function.__new__(Function)
+    cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
+    enable_vectorcall(<PyTypeObject*>Function, offset, False)
+    enable_vectorcall(<PyTypeObject*>Method, offset, True)
+    register_class(abi.kTVMFFIFunction, Function)
+    set_object_functions(
+        find_global_func("ffi.ReprPrint"),
+        find_global_func("ffi.ToJSONGraphString"),
+        find_global_func("ffi.FromJSONGraphString"),
+    )
+
+
+_install()

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+from typing import Any
+
+from tvm_ffi._binding.call.function import Function
+from tvm_ffi._binding.object.note import NativeReference
+from tvm_ffi._binding.object.object import CObject
+
+class ModuleOrigin(NativeReference):
+    @property
+    def name(self) -> str: ...
+    @property
+    def query_imports(self) -> bool: ...
+    def doc(self) -> str | None: ...
+    def metadata(self) -> str | None: ...
+    def reduce(self) -> Any: ...
+
+def set_module_origin(
+    function: Function, module: CObject, name: str, query_imports: bool
+) -> None: ...

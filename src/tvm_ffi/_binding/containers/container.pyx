@@ -1,0 +1,599 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers: Python sequences and dicts become native ones, and native ones are read in place.
+
+Elements are read from the memory that the C++ headers lay out (seq_base.h, map_base.h), without a
+native call; changes go through the runtime's global functions.
+"""
+
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.containers.memory cimport (
+    MapCell, Pair, SeqCell, first_slot, map_cell, next_pair, seq_cell,
+)
+from tvm_ffi._binding.convert.table cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule, begin_call, make_object, pack_object,
+    pack_temporary, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.tensor.dlpack cimport choose_stream
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, advance
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+
+from tvm_ffi._binding.call.function import find_global_func
+
+cdef extern from *:
+    """
+    #define TVM_FFI_MAX_NESTING 1000
+
+    /* How many containers this thread is converting, one inside the other.  Python's own limit
+     * counts other things, and in 3.12 and 3.13 to more than the stack has room for. */
+    static _Thread_local int tvm_ffi_nesting = 0;
+
+    static void tvm_ffi_leave_container(void) {
+      --tvm_ffi_nesting;
+      Py_LeaveRecursiveCall();
+    }
+
+    static int tvm_ffi_enter_container(void) {
+      if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
+      if (++tvm_ffi_nesting <= TVM_FFI_MAX_NESTING) return 0;
+      tvm_ffi_leave_container();
+      PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container",
+                   TVM_FFI_MAX_NESTING);
+      return -1;
+    }
+    """
+    int enter_container "tvm_ffi_enter_container"() noexcept  # -1 with an exception set
+    void leave_container "tvm_ffi_leave_container"() noexcept
+
+cdef extern from "Python.h":
+    PyObject* PyErr_NoMemory() noexcept
+    Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
+    bint PyIndex_Check(object value)
+    long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
+    tuple PySequence_Tuple(object items)
+    bint PyList_CheckExact(object value)
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type, PyBool_Type
+    PyObject* Py_None
+    PyObject** PySequence_Fast_ITEMS(object row)  # of a list or tuple
+    bint PyDict_CheckExact(object value)
+    bint PyDict_Next(
+        PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
+
+cdef CObject _make_array = find_global_func("ffi.Array")
+cdef CObject _make_list = find_global_func("ffi.List")
+cdef CObject _make_map = find_global_func("ffi.Map")
+cdef CObject _make_dict = find_global_func("ffi.Dict")
+cdef CObject _map_get = find_global_func("ffi.MapGetItemOrMissing")
+cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
+cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
+
+
+cdef enum:
+    MAX_STACK_ITEMS = 16  # containers of more are built on the heap
+    MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
+
+
+cdef inline object _to_python(const abi.TVMFFIAny* cell, CContainerBase owner):
+    """An element as a Python object."""
+    cdef abi.TVMFFIAny owned = cell[0]
+    cdef CallState state
+    if owned.type_index == abi.kTVMFFIInt:
+        return owned.v_int64
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+    if owner.exchange_api == NULL:
+        return make_object(&owned, NULL)
+    begin_call(&state, NULL)
+    state.exchange_api = owner.exchange_api
+    return make_object(&owned, &state)
+
+
+# ---- Python to native ----------------------------------------------------------------------
+
+cdef int _build(
+    CObject make, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
+    cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
+    cdef abi.TVMFFIObject* few_temporaries[2 * MAX_STACK_ITEMS]
+    cdef abi.TVMFFIAny* args = few_args
+    cdef abi.TVMFFIObject** temporaries = few_temporaries
+    cdef int code = -2
+    if count <= MAX_STACK_ITEMS:
+        return check(_build_in(make, items, count, args, temporaries, outer, result))
+    args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
+    temporaries = <abi.TVMFFIObject**>malloc(2 * count * sizeof(void*))
+    if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
+        code = _build_in(make, items, count, args, temporaries, outer, result)
+    else:
+        PyErr_NoMemory()
+    free(temporaries)
+    free(args)
+    return check(code)
+
+
+cdef int _build_in(
+    CObject make, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
+    abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
+) noexcept:
+    """The same with room for the items.  Returns a code for `check`."""
+    cdef CallState state
+    cdef int code
+    begin_call(&state, temporaries)
+    code = _pack_items(items, count, args, &state)
+    if code == 0:
+        result.type_index = abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        code = abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
+    if code == 0 and outer != NULL:
+        _inherit(outer, &state)
+    release_temporaries(&state, loan_pool())
+    return code
+
+
+cdef int _pack_items(
+    PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
+) noexcept:
+    """0, or -2 with a Python exception set."""
+    cdef const Packer* packer
+    cdef Py_ssize_t i
+    cdef int code = 0, overflow = 0
+    cdef bint is_guarded = False  # what nests needs it; ints do not
+    for i in range(count):
+        if Py_TYPE(items[i]) == &PyLong_Type:  # the commonest element, and the fastest to convert
+            args[i].type_index = abi.kTVMFFIInt
+            args[i].zero_padding = 0
+            args[i].v_int64 = PyLong_AsLongLongAndOverflow(items[i], &overflow)
+            if overflow == 0:
+                continue
+        if not is_guarded:
+            if enter_container() != 0:
+                return -2
+            is_guarded = True
+        packer = packer_of(items[i])
+        if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
+            code = -2
+            break
+    if is_guarded:
+        leave_container()
+    return code
+
+
+cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
+    if outer.exchange_api == NULL:
+        outer.exchange_api = inner.exchange_api
+    if outer.stream_device_type == 0:
+        outer.stream_device_type = inner.stream_device_type
+        outer.stream_device_id = inner.stream_device_id
+        outer.stream = inner.stream
+
+
+cdef int _build_sequence(
+    CObject make, object items, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    cdef tuple row
+    if (
+        not GIL_IS_OPTIONAL and PyList_CheckExact(items)
+        and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items))
+    ):
+        return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
+    # A copy: converting an item may run code that changes the list, and so may other threads where
+    # they are not kept out.
+    row = PySequence_Tuple(items)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
+    """Whether converting the items runs no Python code, whose effects would have to be feared."""
+    cdef PyTypeObject* cls
+    cdef Py_ssize_t i
+    for i in range(count):
+        cls = Py_TYPE(items[i])
+        if not (
+            cls == &PyLong_Type or cls == &PyUnicode_Type or cls == &PyFloat_Type
+            or cls == &PyBool_Type or items[i] == Py_None
+        ):
+            return False
+    return True
+
+
+cdef int _build_mapping(
+    CObject make, object mapping, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    cdef PyObject* few[MAX_STACK_ITEMS]
+    cdef Py_ssize_t count = 0, position = 0
+    cdef list row
+    if (
+        not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
+        and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
+    ):
+        while PyDict_Next(<PyObject*>mapping, &position, &few[count], &few[count + 1]):
+            count += 2
+        if _are_plain(few, count):
+            return _build(make, few, count, outer, result)
+    row = _row_of(mapping)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef list _row_of(object mapping):
+    """Key, value, key, value, ... of a mapping; a copy, as for sequences."""
+    cdef list row = []
+    cdef PyObject* key = NULL
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t position = 0
+    if GIL_IS_OPTIONAL or not PyDict_CheckExact(mapping):
+        for pair in list(mapping.items()):
+            row += pair
+        return row
+    while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
+        row.append(<object>key)
+        row.append(<object>value)
+    return row
+
+
+cdef int _pack_sequence(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIAny result
+    _build_sequence(_make_array, <object>value, state, &result)
+    return pack_temporary(state, out, abi.kTVMFFIArray, result.v_obj)
+
+
+cdef int _pack_mapping(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIAny result
+    _build_mapping(_make_map, <object>value, state, &result)
+    return pack_temporary(state, out, abi.kTVMFFIMap, result.v_obj)
+
+
+cdef int _pack_container(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef CContainerBase container = <CContainerBase>value
+    cdef abi.TVMFFIObjectHandle handle = handle_of(container)
+    cdef int64_t budget = MAX_SEARCHED
+    cdef abi.DLDevice device
+    if container.exchange_api != NULL:
+        if state.exchange_api == NULL:
+            state.exchange_api = container.exchange_api
+        if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
+            if choose_stream(state, container.exchange_api, device) != 0:
+                return -1
+    return pack_object(out, (<abi.TVMFFIObject*>handle).type_index, handle)
+
+
+cdef bint _find_device(
+    abi.TVMFFIObjectHandle handle, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    """The device of the first tensor outside the CPU in a container and those inside it."""
+    cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
+    cdef SeqCell* row
+    cdef MapCell* table
+    cdef Pair* pair
+    cdef uint64_t position, _position, slot
+    if index == abi.kTVMFFITensor:
+        out[0] = abi.TVMFFITensorGetDLTensorPtr(handle).device
+        return out.device_type != abi.kDLCPU
+    if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
+        row = seq_cell(handle)
+        for position in range(<uint64_t>row.size):
+            if _find_device_in(&row.data[position], budget, out):
+                return True
+    elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
+        table = map_cell(handle)
+        slot = first_slot(table)
+        for _position in range(table.size):
+            pair = next_pair(table, &slot)
+            if pair == NULL:
+                break
+            if _find_device_in(&pair.value, budget, out):
+                return True
+    return False
+
+
+cdef bint _find_device_in(
+    const abi.TVMFFIAny* element, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    cdef int32_t index = element.type_index
+    if index < abi.kTVMFFIStaticObjectBegin:
+        return False
+    if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
+        if budget[0] <= 0:
+            return False
+        budget[0] -= 1
+    return _find_device(element.v_obj, budget, out)
+
+
+cdef bint _native_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, CContainerBase):
+        return False
+    packer.pack = <PackFunction>_pack_container
+    return True
+
+
+cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, (tuple, list)):
+        packer.pack = <PackFunction>_pack_sequence
+    elif issubclass(cls, dict):
+        packer.pack = <PackFunction>_pack_mapping
+    else:
+        return False
+    return True
+
+
+# ---- the classes ---------------------------------------------------------------------------
+
+cdef class CContainerBase(CObject):
+    """Base of the containers."""
+
+
+ctypedef int (*_Build)(
+    CObject make, object items, CallState* outer, abi.TVMFFIAny* result) except -1
+
+
+cdef int _hold_new(CContainerBase self, _Build build, CObject make, object items) except -1:
+    """Let the wrapper hold a new container of these items, in place of an earlier one."""
+    cdef abi.TVMFFIObjectHandle previous
+    cdef CallState state
+    cdef abi.TVMFFIAny made
+    begin_call(&state, NULL)
+    build(make, items, &state, &made)
+    previous = self.chandle
+    self.chandle = made.v_obj
+    self.exchange_api = state.exchange_api
+    if previous != NULL:
+        abi.TVMFFIObjectDecRef(previous)
+    return 0
+
+
+cdef class SequenceBase(CContainerBase):
+    """Reading of Array and List."""
+
+    def __bool__(self):
+        return seq_cell(handle_of(self)).size != 0
+
+    def __len__(self):
+        return seq_cell(handle_of(self)).size
+
+    def __getitem__(self, index):
+        cdef SeqCell* cell = seq_cell(handle_of(self))
+        cdef Py_ssize_t i
+        if not PyIndex_Check(index):
+            if isinstance(index, slice):
+                return [self[i] for i in range(*index.indices(cell.size))]
+            raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
+        i = PyNumber_AsSsize_t(index, IndexError)
+        if i < 0:
+            i += cell.size
+        if not 0 <= i < cell.size:
+            raise IndexError(f"Index out of range. size: {cell.size}, got index {index}")
+        return _to_python(&cell.data[i], self)
+
+    def __iter__(self):
+        handle_of(self)
+        return _SequenceIterator(self)
+
+
+cdef class ArrayBase(SequenceBase):
+    """Construction of Array."""
+
+    def __init__(self, input_list):
+        _hold_new(self, _build_sequence, _make_array, input_list)
+
+
+cdef class ListBase(SequenceBase):
+    """Construction of List."""
+
+    def __init__(self, input_list=()):
+        _hold_new(self, _build_sequence, _make_list, input_list)
+
+
+cdef class _SequenceIterator:
+    """Walks a sequence as Python's list iterator does: items that are appended are visited.
+
+    Threads that share an iterator get different elements, also without the GIL.
+    """
+
+    cdef SequenceBase sequence
+    cdef int64_t position
+    cdef bint is_at_end  # stays so, even if the sequence grows
+
+    def __init__(self, SequenceBase sequence):
+        self.sequence = sequence
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef SeqCell* cell
+        cdef int64_t position
+        if self.is_at_end:
+            raise StopIteration
+        cell = seq_cell(handle_of(self.sequence))
+        position = advance(&self.position, 1) - 1
+        if position >= cell.size:
+            self.is_at_end = True
+            raise StopIteration
+        return _to_python(&cell.data[position], self.sequence)
+
+    def __length_hint__(self):
+        if self.is_at_end:
+            return 0
+        return max(seq_cell(handle_of(self.sequence)).size - self.position, 0)
+
+
+cdef class MappingBase(CContainerBase):
+    """Reading of Map and Dict."""
+
+    def __bool__(self):
+        return map_cell(handle_of(self)).size != 0
+
+    def __init_from_row__(self, list row):
+        """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
+        make = _make_dict if isinstance(self, DictBase) else _make_map
+        _hold_new(self, _build_sequence, make, row)
+
+    def __len__(self):
+        return map_cell(handle_of(self)).size
+
+    cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
+        """Take the value of the key, owned; False when there is none."""
+        cdef abi.TVMFFIObjectHandle handle = handle_of(self)
+        cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
+        cdef CObject get = _map_get if index == abi.kTVMFFIMap else _dict_get
+        cdef const Packer* packer = packer_of(<PyObject*>key)
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny args[2]
+        cdef CallState state
+        if packer == NULL:
+            check(-2)
+        begin_call(&state, temporaries)
+        pack_object(&args[0], index, handle)
+        try:
+            if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
+                check(-2)
+            value.type_index = abi.kTVMFFINone
+            value.zero_padding = 0
+            value.v_int64 = 0
+            check(abi.TVMFFIFunctionCall(get.chandle, args, 2, value))
+        finally:
+            release_temporaries(&state, loan_pool())
+        if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
+            abi.TVMFFIObjectDecRef(value.v_obj)
+            return False
+        return True
+
+    def __getitem__(self, key):
+        cdef abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            raise KeyError(key)
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __contains__(self, key):
+        cdef abi.TVMFFIAny value
+        if not self.find(key, &value):
+            return False
+        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
+            abi.TVMFFIObjectDecRef(value.v_obj)
+        return True
+
+    def get(self, key, default=None):
+        """Return the value of a key, or `default`."""
+        cdef abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            return default
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __iter__(self):
+        return MappingIterator(self, 0)
+
+
+cdef class MapBase(MappingBase):
+    """Construction of Map."""
+
+    def __init__(self, input_dict):
+        _hold_new(self, _build_mapping, _make_map, input_dict)
+
+
+cdef class DictBase(MappingBase):
+    """Construction of Dict."""
+
+    def __init__(self, input_dict=None):
+        _hold_new(self, _build_mapping, _make_dict, {} if input_dict is None else input_dict)
+
+
+cdef class MappingIterator:
+    """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
+
+    Parameters
+    ----------
+    mapping : MappingBase
+        The table.
+    part : int
+        What to give: 0 for keys, 1 for values, 2 for both.
+    """
+
+    cdef MappingBase mapping
+    cdef int part
+    cdef uint64_t index      # position or slot of the next pair
+    cdef uint64_t remaining
+    cdef uint64_t size       # the table as it was at the start
+    cdef char* data
+
+    def __init__(self, MappingBase mapping, int part):
+        cdef MapCell* cell = map_cell(handle_of(mapping))
+        self.mapping = mapping
+        self.part = part
+        self.remaining = self.size = cell.size
+        self.data = cell.data
+        self.index = first_slot(cell)
+
+    def __iter__(self):
+        return self
+
+    def __length_hint__(self):
+        return self.remaining
+
+    cdef Pair* _advance(self) except NULL:
+        """The next pair of an unchanged table."""
+        cdef MapCell* cell = map_cell(handle_of(self.mapping))
+        cdef Pair* pair = NULL
+        if cell.size == self.size and cell.data == self.data:
+            # With a pair removed and another one added, the slot may have been emptied.
+            pair = next_pair(cell, &self.index)
+        if pair == NULL:
+            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
+        return pair
+
+    def __next__(self):
+        cdef Pair* pair
+        if self.remaining == 0:
+            raise StopIteration
+        pair = self._advance()
+        self.remaining -= 1
+        if self.part == 0:
+            return _to_python(&pair.key, self.mapping)
+        if self.part == 1:
+            return _to_python(&pair.value, self.mapping)
+        return self._both(pair)
+
+    cdef tuple _both(self, Pair* pair):
+        # Making the key may run code that changes the table: the value is taken first.
+        cdef abi.TVMFFIAny value = pair.value
+        cdef CObject holder = None
+        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
+            holder = CObject.__new__(CObject)
+            abi.TVMFFIObjectIncRef(value.v_obj)
+            holder.chandle = value.v_obj
+        key = _to_python(&pair.key, self.mapping)
+        return key, _to_python(&value, self.mapping)
+
+
+cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):
+    container = wrap_object(owned.v_obj)
+    if state != NULL and state.exchange_api != NULL and isinstance(container, CContainerBase):
+        (<CContainerBase>container).exchange_api = state.exchange_api
+    return container
+
+
+add_rule(3, _native_rule)
+add_rule(22, _python_rule)
+add_maker(abi.kTVMFFIArray, _make_container)
+add_maker(abi.kTVMFFIList, _make_container)
+add_maker(abi.kTVMFFIMap, _make_container)
+add_maker(abi.kTVMFFIDict, _make_container)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two tables of conversion: what a Python type becomes, and what a native type becomes.
+#
+# A packer is chosen once per exact Python type, the first time a value of the type is seen; from
+# then on passing such a value costs one probe and one indirect call.  Modules of this package add
+# their own rows; nothing here knows a single value type.
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, uint64_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.loan cimport Loan, LoanPool, return_loan
+
+
+ctypedef struct CallState
+ctypedef struct Packer
+
+
+# What one call collects while its arguments are packed.
+ctypedef struct CallState:
+    abi.TVMFFIObject** temporaries  # released when the call is over; room for 2 per argument
+    int32_t num_temporaries
+    int32_t stream_device_type       # device that decides the stream; 0: none yet
+    int32_t stream_device_id
+    void* stream
+    const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
+    const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
+
+
+# Writes the borrowed form of `value` to `out`, all 16 bytes.  Returns 0, or -1 with a Python
+# exception set (declared noexcept, so that the caller decides what to do about it).
+ctypedef int (*PackFunction)(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
+
+ctypedef struct Packer:
+    PyTypeObject* type
+    PackFunction pack
+    void* context       # what the function needs to know about the type
+    bint owns_context   # whether it is freed with the packer
+
+
+# Chooses the packer of a type: returns True and fills `packer` when the rule applies.
+ctypedef bint (*PackRule)(type cls, object value, Packer* packer) except -1
+
+# The Python object of an owned any, which is taken over.
+ctypedef object (*MakeFunction)(abi.TVMFFIAny* owned, CallState* state)
+
+
+# Open addressing over the address of the type; see convert/table.pyx for who fills it.
+ctypedef struct PackerTable:
+    size_t num_slots  # a power of two, never 0
+    int shift         # 64 - log2(num_slots)
+    Packer* slots[1]  # num_slots of them
+
+
+cdef extern from *:
+    """
+    /* What a thread reads here, another one may be writing: tables and packers are complete before
+     * their address is stored, and looked at only after it was loaded. */
+    #define tvm_ffi_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
+    #define tvm_ffi_store(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+    """
+    PackerTable* load_table "tvm_ffi_load"(PackerTable** place) noexcept
+    void store_table "tvm_ffi_store"(PackerTable** place, PackerTable* table) noexcept
+    Packer* load_packer "tvm_ffi_load"(Packer** place) noexcept
+    void store_packer "tvm_ffi_store"(Packer** place, Packer* packer) noexcept
+
+
+# ---- Python to native
+cdef PackerTable** packer_table() noexcept  # where the current table is found; see find_packer
+cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
+cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
+cdef int add_rule(int precedence, PackRule rule) except -1
+# The packer of a value's type, chosen now if it has not been; NULL with an exception set.
+cdef const Packer* packer_of(PyObject* value) noexcept
+# Packs an owned any; 0, or -1 with an exception set.
+cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
+
+
+cdef inline size_t home_slot(PackerTable* table, PyTypeObject* cls) noexcept:
+    # Fibonacci hashing: addresses of types differ in a few middle bits only.
+    return (<uint64_t><uintptr_t>cls * 0x9E3779B97F4A7C15ULL) >> table.shift
+
+
+cdef inline const Packer* find_packer(PackerTable** place, PyTypeObject* cls) noexcept:
+    """The packer chosen for the type; NULL when none of its values has been seen."""
+    cdef PackerTable* table = load_table(place)
+    cdef size_t i = home_slot(table, cls)
+    cdef Packer* packer = load_packer(&table.slots[i])
+    while packer != NULL:
+        if packer.type == cls:
+            return packer
+        i = (i + 1) & (table.num_slots - 1)
+        packer = load_packer(&table.slots[i])
+    return NULL
+
+
+cdef inline int pack_object(
+    abi.TVMFFIAny* out, int32_t type_index, abi.TVMFFIObjectHandle borrowed
+) noexcept:
+    out.type_index = type_index
+    out.zero_padding = 0
+    out.v_obj = <abi.TVMFFIObject*>borrowed
+    return 0
+
+
+cdef inline int pack_temporary(
+    CallState* state, abi.TVMFFIAny* out, int32_t type_index, abi.TVMFFIObjectHandle owned
+) noexcept:
+    """Pass an object that was made for this call; it is released when the call is over."""
+    state.temporaries[state.num_temporaries] = <abi.TVMFFIObject*>owned
+    state.num_temporaries += 1
+    return pack_object(out, type_index, owned)
+
+
+cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
+    state.temporaries = temporaries
+    state.num_temporaries = 0
+    state.stream_device_type = 0
+    state.exchange_api = NULL
+    state.recent_packer = NULL
+
+
+cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:
+    cdef abi.TVMFFIObject* temporary
+    cdef int32_t i
+    for i in range(state.num_temporaries):
+        temporary = state.temporaries[i]
+        if temporary.deleter == pool.deleter:
+            return_loan(pool, <Loan*>temporary)
+        else:
+            abi.TVMFFIObjectDecRef(temporary)
+
+
+# ---- native to Python
+cdef int add_maker(int32_t type_index, MakeFunction make) except -1
+cdef object make_object(abi.TVMFFIAny* owned, CallState* state)

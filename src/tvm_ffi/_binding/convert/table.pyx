@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which conversion a value takes: the tables behind `convert/table.pxd`."""
+
+import weakref
+
+cimport cython
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, uintptr_t
+from libc.stdlib cimport calloc, free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.object.object cimport wrap_object
+
+cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+
+# ---- packers by type -----------------------------------------------------------------------
+# Open addressing over the address of the type.  A type that dies leaves a tombstone, which the next
+# type takes over, so a table does not grow with classes that come and go.
+#
+# Threads look into the table without a lock, also where Python runs without the GIL; `_lock` is for
+# those that change it.  Nothing but C code runs under the lock: Python code might come back here.
+
+cdef PackerTable* _table = NULL
+cdef size_t _num_used_slots = 0    # tombstones included
+cdef size_t _num_live_packers = 0
+cdef Packer _tombstone
+cdef cython.pymutex _lock
+
+# Rules in order of precedence: (precedence, rule) kept sorted.  Filled while modules are imported.
+cdef PackRule _rules[64]
+cdef int _precedences[64]
+cdef int _num_rules = 0
+
+# Weak references to the types in the table; their callbacks empty the slots.
+cdef dict _watched_types = {}
+
+
+cdef PackerTable** packer_table() noexcept:
+    return &_table
+
+
+cdef bint _place(PackerTable* table, Packer* packer) noexcept:
+    """Put the packer into the first slot that is free; whether no packer was there before."""
+    cdef size_t i = home_slot(table, packer.type)
+    cdef bint is_new
+    while table.slots[i] != NULL and table.slots[i] != &_tombstone:
+        i = (i + 1) & (table.num_slots - 1)
+    is_new = table.slots[i] == NULL
+    store_packer(&table.slots[i], packer)
+    return is_new
+
+
+cdef int _rebuild(int log2_num_slots) noexcept:
+    """Move the live packers to a table of this size; tombstones stay behind.  -1: no memory."""
+    global _num_used_slots
+    cdef PackerTable* old = _table
+    cdef size_t num_slots = <size_t>1 << log2_num_slots, i
+    cdef PackerTable* table = <PackerTable*>calloc(
+        1, sizeof(PackerTable) + (num_slots - 1) * sizeof(Packer*))
+    if table == NULL:
+        return -1
+    table.num_slots, table.shift = num_slots, 64 - log2_num_slots
+    _num_used_slots = 0
+    if old != NULL:
+        for i in range(old.num_slots):
+            if old.slots[i] != NULL and old.slots[i] != &_tombstone:
+                _place(table, old.slots[i])
+                _num_used_slots += 1
+    store_table(&_table, table)
+    if not GIL_IS_OPTIONAL:
+        free(old)  # else a thread may be looking into it
+    return 0
+
+
+def _forget_type(size_t address):
+    """Empty the slot of a type that has died: nobody has a value of it any more."""
+    cdef Packer* packer = NULL
+    _watched_types.pop(address, None)
+    with _lock:
+        packer = _take_out(<PyTypeObject*>address)
+    if packer != NULL:
+        _free_packer(packer)
+
+
+cdef Packer* _take_out(PyTypeObject* cls) noexcept:
+    global _num_live_packers
+    cdef size_t i = home_slot(_table, cls)
+    cdef Packer* packer = _table.slots[i]
+    while packer != NULL:
+        if packer.type == cls:
+            store_packer(&_table.slots[i], &_tombstone)
+            _num_live_packers -= 1
+            _clear_tombstones(i)
+            return packer
+        i = (i + 1) & (_table.num_slots - 1)
+        packer = _table.slots[i]
+    return NULL
+
+
+cdef void _clear_tombstones(size_t i) noexcept:
+    """Empty the slots up to this one if no probe has to go on behind it."""
+    global _num_used_slots
+    cdef size_t mask = _table.num_slots - 1
+    if _table.slots[(i + 1) & mask] != NULL:
+        return
+    while _table.slots[i] == &_tombstone:
+        store_packer(&_table.slots[i], NULL)
+        _num_used_slots -= 1
+        i = (i - 1) & mask
+
+
+cdef void _free_packer(Packer* packer) noexcept:
+    if packer.owns_context:
+        free(packer.context)
+    free(packer)
+
+
+cdef const Packer* _remember(type cls, Packer* packer) except NULL:
+    cdef size_t address = <uintptr_t><PyObject*>cls
+    cdef const Packer* kept = NULL
+    cdef Packer* made = <Packer*>malloc(sizeof(Packer))
+    if made == NULL:
+        raise MemoryError()
+    made[0] = packer[0]
+    made.type = <PyTypeObject*>cls
+    _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
+    with _lock:
+        kept = _insert(made)
+    if kept != made:  # another thread came first, or there is no memory
+        _free_packer(made)
+        if kept == NULL:
+            raise MemoryError()
+    return kept
+
+
+cdef const Packer* _insert(Packer* made) noexcept:
+    """The packer of the type from now on; NULL when there is no memory for a larger table."""
+    global _num_used_slots, _num_live_packers
+    cdef const Packer* earlier = find_packer(&_table, made.type)
+    cdef int log2_num_slots = 64 - _table.shift
+    if earlier != NULL:
+        return earlier
+    if 2 * (_num_used_slots + 1) > _table.num_slots:
+        # Tombstones alone are no reason for a larger table.
+        log2_num_slots += 4 * _num_live_packers > _table.num_slots
+        if _rebuild(log2_num_slots) != 0:
+            return NULL
+    _num_used_slots += _place(_table, made)
+    _num_live_packers += 1
+    return made
+
+
+cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
+    cdef Packer packer
+    packer.pack = pack
+    packer.context = context
+    packer.owns_context = False
+    _remember(cls, &packer)
+    return 0
+
+
+cdef int add_rule(int precedence, PackRule rule) except -1:
+    """Insert the rule behind those with the same or a lower number."""
+    global _num_rules
+    cdef int i = _num_rules
+    if _num_rules == 64:
+        raise RuntimeError("the table of conversion rules is full")
+    while i > 0 and _precedences[i - 1] > precedence:
+        _precedences[i] = _precedences[i - 1]
+        _rules[i] = _rules[i - 1]
+        i -= 1
+    _precedences[i] = precedence
+    _rules[i] = rule
+    _num_rules += 1
+    return 0
+
+
+cdef const Packer* _choose(object value) except NULL:
+    cdef type cls = type(value)
+    cdef Packer packer
+    cdef int i
+    packer.context = NULL
+    packer.owns_context = False
+    for i in range(_num_rules):
+        if _rules[i](cls, value, &packer):
+            return _remember(cls, &packer)
+    raise TypeError(f"cannot pass a value of type {cls.__module__}.{cls.__qualname__}")
+
+
+cdef const Packer* choose_packer(PyObject* value) noexcept:
+    try:
+        return _choose(<object>value)
+    except BaseException as error:
+        set_exception(error)
+        return NULL
+
+
+cdef const Packer* packer_of(PyObject* value) noexcept:
+    cdef const Packer* packer = find_packer(&_table, Py_TYPE(value))
+    return packer if packer != NULL else choose_packer(value)
+
+
+cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
+    cdef const Packer* packer = packer_of(value)
+    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIAny view
+    cdef CallState state
+    cdef int code
+    if packer == NULL:
+        return -1
+    begin_call(&state, temporaries)
+    code = packer.pack(value, &view, &state, packer)
+    if code == 0:
+        # Python lends no text, so taking a reference is all it needs to own the value.
+        if view.type_index >= abi.kTVMFFIStaticObjectBegin:
+            abi.TVMFFIObjectIncRef(view.v_obj)
+        out[0] = view
+    release_temporaries(&state, loan_pool())
+    return code
+
+
+# ---- native results ------------------------------------------------------------------------
+
+cdef MakeFunction _makers[128]
+
+
+cdef int add_maker(int32_t type_index, MakeFunction make) except -1:
+    _makers[type_index] = make
+    return 0
+
+
+cdef object make_object(abi.TVMFFIAny* owned, CallState* state):
+    cdef int32_t index = owned.type_index
+    if 0 <= index < 128 and _makers[index] != NULL:
+        return _makers[index](owned, state)
+    if index >= abi.kTVMFFIStaticObjectBegin:
+        return wrap_object(owned.v_obj)
+    raise ValueError(f"native function returned a value with the unknown type index {index}")
+
+
+if _rebuild(6) != 0:
+    raise MemoryError()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.object.object cimport CObject
+
+
+cdef class Error(CObject):
+    # The Python exception behind the error.  It is taken out of the native object while a Python
+    # object stands for the error, where the garbage collector can see it: a traceback's frames
+    # often lead back to whoever holds the error.
+    cdef object carried
+
+
+# Set the Python exception for a native call that returned `code` (not 0); always returns -1, so
+# that callers can return it.  The thread's pending error is taken.
+cdef int raise_from_native(int code) noexcept
+# Make the exception the pending native error of this thread; always returns -1.
+cdef int raise_to_native(object exception) noexcept
+# Set Python's current exception, without the traceback entry that a raise statement adds.
+cdef void set_exception(object exception) noexcept
+# Raise the pending native error if `code` is not 0.
+cdef int check(int code) except -1
+# An owned native error that carries the exception.
+cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
+# The Error of an owned handle, which is taken over.
+cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
+# The handle, borrowed, for native code; it carries the exception again.
+cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
+# The traceback without the entries in front that belong to this package's own code.
+cdef object without_binding_frames(object traceback)

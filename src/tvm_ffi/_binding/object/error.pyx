@@ -1,0 +1,489 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors across the boundary: native errors become Python exceptions and back, here alone.
+
+A Python exception that enters native code travels inside the native error (`_ErrorObject` below)
+and is handed out again, the very same object, when the error comes back to Python.  Each language
+adds its frames: native lines stand in the Python traceback, Python lines in the native backtrace.
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport release_python_object
+from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+
+from tvm_ffi._binding.object.object import register_class
+
+cdef extern from "Python.h":
+    ctypedef struct PyThreadState:
+        pass
+    ctypedef struct PyFrameObject:
+        pass
+    ctypedef struct PyCodeObject:
+        pass
+    PyThreadState* PyThreadState_Get() noexcept
+    PyObject* PyErr_Occurred() noexcept
+    void PyErr_SetObject(PyObject* type, PyObject* value) noexcept
+    void PyErr_SetString(PyObject* type, const char* message) noexcept
+    PyObject* PyExc_RuntimeError
+
+cdef extern from *:
+    """
+    #define tvm_ffi_exchange(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
+    """
+    PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** place, PyObject* value) noexcept
+
+cdef extern from "frameobject.h":
+    PyFrameObject* PyFrame_New(
+        PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
+    int PyTraceBack_Here(PyFrameObject* frame) noexcept
+
+cdef extern from "Python.h":
+    PyCodeObject* PyCode_NewEmpty(
+        const char* filename, const char* funcname, int firstlineno) except NULL
+
+
+# The two live tables of kinds; `register_error` adds to both.
+ERROR_NAME_TO_TYPE = {}
+ERROR_TYPE_TO_NAME = {}
+for _kind in (
+    RuntimeError, ValueError, TypeError, AttributeError, KeyError, IndexError, AssertionError,
+    MemoryError,
+):
+    ERROR_NAME_TO_TYPE[_kind.__name__] = _kind
+    ERROR_TYPE_TO_NAME[_kind] = _kind.__name__
+
+# Means: the host language has an exception pending, leave it as it is.
+cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
+cdef int _ALREADY_SET_CODE = -2
+
+cdef dict _name_to_type = ERROR_NAME_TO_TYPE
+cdef dict _type_to_name = ERROR_TYPE_TO_NAME
+# Globals of the frames that stand for native lines.
+cdef dict _frame_globals = {"__builtins__": {}}
+
+
+cdef struct _ErrorObject:
+    # A native error made from a Python exception.
+    abi.TVMFFIObject header
+    abi.TVMFFIErrorCell cell
+    PyObject* exception           # owned; NULL once it has been handed back to Python
+    size_t python_backtrace_size  # leading bytes of the backtrace that exception.__traceback__ has
+    char* backtrace               # owned; the cell's view points here
+    # kind and message follow
+
+
+cdef void _delete_error(void* self, int flags) noexcept nogil:
+    cdef _ErrorObject* error = <_ErrorObject*>self
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
+        abi.TVMFFIObjectDecRef(error.cell.cause_chain)
+        abi.TVMFFIObjectDecRef(error.cell.extra_context)
+        free(error.backtrace)
+        if error.exception != NULL:
+            release_python_object(error.exception)
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
+        free(error)
+
+
+cdef void _update_backtrace(
+    abi.TVMFFIObjectHandle self, const abi.TVMFFIByteArray* text, int32_t mode
+) noexcept nogil:
+    cdef _ErrorObject* error = <_ErrorObject*>self
+    cdef size_t kept = 0
+    if mode == abi.kTVMFFIBacktraceUpdateModeAppend:
+        kept = error.cell.backtrace.size
+    cdef char* grown = <char*>malloc(kept + text.size + 1)
+    if grown == NULL:
+        return  # out of memory: the old backtrace stays
+    memcpy(grown, error.cell.backtrace.data, kept)
+    memcpy(grown + kept, text.data, text.size)
+    grown[kept + text.size] = 0
+    if kept == 0:
+        error.python_backtrace_size = 0
+    free(error.backtrace)
+    error.backtrace = grown
+    error.cell.backtrace.data = grown
+    error.cell.backtrace.size = kept + text.size
+
+
+cdef char* _store(abi.TVMFFIByteArray* view, char* place, bytes text) noexcept:
+    """Copy the text, NUL included, point the view at the copy and return what follows it."""
+    memcpy(place, <const char*>text, len(text) + 1)
+    view.data = place
+    view.size = len(text)
+    return place + len(text) + 1
+
+
+cdef str _kind_of(object exception):
+    """The kind of the nearest registered class among the exception's bases."""
+    cdef object cls
+    for cls in type(exception).__mro__:
+        name = _type_to_name.get(cls)
+        if name is not None:
+            return name
+    return "RuntimeError"
+
+
+cdef bytes _message_of(object exception):
+    try:
+        return str(exception).encode("utf-8", "backslashreplace")
+    except Exception:  # a broken __str__ must not hide the error itself
+        return f"<{type(exception).__name__} whose __str__ failed>".encode()
+
+
+cdef object without_binding_frames(object traceback):
+    """The traceback without the entries that stand in front and belong to this package's code."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(
+        "tvm_ffi/_binding/"
+    ):
+        traceback = traceback.tb_next
+    return traceback
+
+
+cdef str _backtrace_of(object traceback):
+    """Lines of a Python traceback in the native form: most recent call first."""
+    cdef list lines = []
+    cdef object entry = traceback
+    while entry is not None:
+        code = entry.tb_frame.f_code
+        lines.append(f'  File "{code.co_filename}", line {entry.tb_lineno}, in {code.co_name}\n')
+        entry = entry.tb_next
+    lines.reverse()
+    return "".join(lines)
+
+
+cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
+    exception.__traceback__ = without_binding_frames(exception.__traceback__)
+    cdef bytes kind = _kind_of(exception).encode("utf-8", "backslashreplace")
+    cdef bytes message = _message_of(exception)
+    cdef bytes python_backtrace = _backtrace_of(exception.__traceback__).encode(
+        "utf-8", "backslashreplace")
+    cdef const abi.TVMFFIByteArray* native = abi.TVMFFIBacktrace(NULL, 0, NULL, 0)
+    cdef bytes backtrace = python_backtrace + native.data[: native.size]
+    cdef object origin = getattr(exception, "__tvm_ffi_error__", None)
+    cdef abi.TVMFFIErrorCell* origin_cell = NULL
+    cdef size_t text_size = len(kind) + len(message) + 2
+    cdef _ErrorObject* error = <_ErrorObject*>malloc(sizeof(_ErrorObject) + text_size)
+    cdef char* backtrace_copy = <char*>malloc(len(backtrace) + 1)
+    if error == NULL or backtrace_copy == NULL:
+        free(error)
+        free(backtrace_copy)
+        raise MemoryError()
+    error.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
+    error.header.type_index = abi.kTVMFFIError
+    error.header.__padding = 0
+    error.header.deleter = _delete_error
+    _store(&error.cell.message, _store(&error.cell.kind, <char*>(error + 1), kind), message)
+    error.backtrace = backtrace_copy
+    _store(&error.cell.backtrace, backtrace_copy, backtrace)
+    error.cell.update_backtrace = _update_backtrace
+    error.cell.cause_chain = NULL
+    error.cell.extra_context = NULL
+    # An error that visited native code before keeps what native code attached to it.
+    if isinstance(origin, Error) and (<CObject>origin).chandle != NULL:
+        origin_cell = abi.TVMFFIErrorGetCellPtr((<CObject>origin).chandle)
+        error.cell.cause_chain = _share(origin_cell.cause_chain)
+        error.cell.extra_context = _share(origin_cell.extra_context)
+    Py_INCREF(exception)
+    error.exception = <PyObject*>exception
+    error.python_backtrace_size = len(python_backtrace)
+    return error
+
+
+cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
+    if handle != NULL:
+        abi.TVMFFIObjectIncRef(handle)
+    return handle
+
+
+cdef int raise_to_native(object exception) noexcept:
+    cdef abi.TVMFFIObjectHandle error
+    try:
+        error = new_native_error(exception)
+    except BaseException:
+        abi.TVMFFIErrorSetRaisedFromCStr(b"MemoryError", b"out of memory while raising an error")
+        return -1
+    abi.TVMFFIErrorSetRaised(error)
+    abi.TVMFFIObjectDecRef(error)
+    return -1
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+# Code objects that stand for the lines of a backtrace text, so that raising the same error again
+# compiles nothing.  Emptied when it has grown large; a text is a few hundred bytes.
+cdef dict _codes_by_backtrace = {}
+cdef int _MAX_CACHED_BACKTRACES = 1024
+
+
+cdef object _new_code(bytes filename, bytes function, int line):
+    """A code object that exists to be named in a traceback."""
+    cdef PyObject* code = <PyObject*>PyCode_NewEmpty(filename, function, line)
+    result = <object>code
+    Py_XDECREF(code)
+    return result
+
+
+cdef tuple _codes_of(bytes backtrace):
+    """One code object per well-formed backtrace line, in the order of the text."""
+    cdef list codes = []
+    cdef bytes line, filename, number, function
+    for line in backtrace.splitlines():
+        head, found, rest = line.strip().rpartition(b'", line ')
+        number, separator, function = rest.partition(b", in ")
+        if not (found and separator and head.startswith(b'File "') and number.isdigit()):
+            continue
+        filename = head[len(b'File "'):]
+        codes.append(_new_code(filename, function, min(int(number), 0x7FFFFFFF)))
+    return tuple(codes)
+
+
+cdef tuple _cached_codes_of(bytes backtrace):
+    cdef tuple codes = _codes_by_backtrace.get(backtrace)
+    if codes is None:
+        codes = _codes_of(backtrace)
+        if len(_codes_by_backtrace) >= _MAX_CACHED_BACKTRACES:
+            _codes_by_backtrace.clear()
+        _codes_by_backtrace[backtrace] = codes
+    return codes
+
+
+cdef list _frames_of(tuple codes):
+    """One frame per code object.  Made while no exception is set: making one looks things up."""
+    cdef list frames = []
+    cdef PyFrameObject* frame
+    for code in codes:
+        frame = PyFrame_New(
+            PyThreadState_Get(), <PyCodeObject*><PyObject*>code, <PyObject*>_frame_globals, NULL)
+        if frame == NULL:
+            raise MemoryError()
+        frames.append(<object><PyObject*>frame)
+        Py_XDECREF(<PyObject*>frame)
+    return frames
+
+
+cdef object _new_exception(abi.TVMFFIErrorCell* cell):
+    """An exception of the class that is registered for the error's kind."""
+    cdef str kind = cell.kind.data[: cell.kind.size].decode("utf-8", "replace")
+    cdef str message = cell.message.data[: cell.message.size].decode("utf-8", "replace")
+    cls = _name_to_type.get(kind)
+    if cls is None:
+        return RuntimeError(message)
+    try:
+        exception = cls(message)
+    except Exception:  # a registered class that cannot be made from a message alone
+        return RuntimeError(f"{kind}: {message}")
+    return exception if isinstance(exception, BaseException) else RuntimeError(message)
+
+
+cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
+    cdef _ErrorObject* native = <_ErrorObject*>owned
+    cdef Error error = Error.__new__(Error)
+    cdef PyObject* exception = NULL
+    error.chandle = owned
+    if native.header.deleter == _delete_error:
+        # Atomic: two threads may have been given the same native error.
+        exception = exchange_pointer(&native.exception, NULL)
+    if exception != NULL:
+        error.carried = <object>exception
+        Py_XDECREF(exception)
+    return error
+
+
+cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
+    cdef _ErrorObject* native = <_ErrorObject*>handle_of(error)
+    cdef object carried = error.carried
+    if carried is not None:  # only our own native errors have ever carried one
+        Py_INCREF(carried)
+        Py_XDECREF(exchange_pointer(&native.exception, <PyObject*>carried))
+    return native
+
+
+cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
+    """The part of the backtrace text that the exception's own traceback does not have."""
+    cdef abi.TVMFFIErrorCell* cell = abi.TVMFFIErrorGetCellPtr(handle)
+    cdef size_t skipped = 0
+    if is_original:
+        skipped = min((<_ErrorObject*>handle).python_backtrace_size, cell.backtrace.size)
+    return PyBytes_FromStringAndSize(
+        cell.backtrace.data + skipped, <Py_ssize_t>(cell.backtrace.size - skipped))
+
+
+cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
+    """Set the Python exception for an owned native error."""
+    cdef _ErrorObject* native = <_ErrorObject*>handle
+    cdef bint is_original = native.header.deleter == _delete_error and native.exception != NULL
+    cdef Error error = wrap_error(handle)  # owns the handle from here on
+    cdef object exception = error.carried
+    cdef list frames
+    # The exception will refer to the error, so the error need not refer to the exception.
+    error.carried = None
+    if exception is None:
+        exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
+    try:
+        exception.__tvm_ffi_error__ = error
+    except AttributeError:  # a class with slots: the link is a convenience
+        pass
+    frames = _frames_of(_cached_codes_of(_native_backtrace(handle, is_original)))
+    set_exception(exception)
+    for frame in frames:  # each goes in front of the traceback
+        PyTraceBack_Here(<PyFrameObject*><PyObject*>frame)
+    return 0
+
+
+cdef bint _is_already_set(abi.TVMFFIObjectHandle handle) noexcept:
+    cdef abi.TVMFFIErrorCell* cell = abi.TVMFFIErrorGetCellPtr(handle)
+    cdef size_t size = <size_t>len(_ALREADY_SET_KIND)
+    return (
+        cell.kind.size == size
+        and memcmp(cell.kind.data, <const char*>_ALREADY_SET_KIND, size) == 0
+    )
+
+
+cdef void set_exception(object exception) noexcept:
+    cdef object cls = type(exception)
+    PyErr_SetObject(<PyObject*>cls, <PyObject*>exception)  # keeps the traceback, sets __context__
+
+
+cdef int raise_from_native(int code) noexcept:
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    abi.TVMFFIErrorMoveFromRaised(&handle)
+    if handle == NULL or code == _ALREADY_SET_CODE or _is_already_set(handle):
+        abi.TVMFFIObjectDecRef(handle)
+        if PyErr_Occurred() == NULL:
+            PyErr_SetString(
+                PyExc_RuntimeError,
+                b"native function returned nonzero but set no error (neither a native one nor a "
+                b"Python exception)",
+            )
+        return -1
+    try:
+        _set_exception(handle)
+    except BaseException as error:
+        set_exception(error)
+    return -1
+
+
+cdef int check(int code) except -1:
+    if code != 0:
+        return raise_from_native(code)
+    return 0
+
+
+cdef class Error(CObject):
+    """A native error as a value.
+
+    Parameters
+    ----------
+    kind : str
+        Name of the error class, such as ``"ValueError"``.
+    message : str
+        What went wrong.
+    backtrace : str
+        One line ``  File "f", line N, in func`` per frame, most recent call first.
+
+    Notes
+    -----
+    This is not an exception and cannot be raised; `py_error` makes one.
+    """
+
+    def __init__(self, kind: str, message: str, backtrace: str):
+        cdef bytes kind_text = kind.encode("utf-8", "backslashreplace")
+        cdef bytes message_text = message.encode("utf-8", "backslashreplace")
+        cdef bytes backtrace_text = backtrace.encode("utf-8", "backslashreplace")
+        cdef abi.TVMFFIByteArray kind_view, message_view, backtrace_view
+        cdef abi.TVMFFIObjectHandle handle = NULL
+        kind_view.data, kind_view.size = kind_text, len(kind_text)
+        message_view.data, message_view.size = message_text, len(message_text)
+        backtrace_view.data, backtrace_view.size = backtrace_text, len(backtrace_text)
+        if abi.TVMFFIErrorCreateWithCauseAndExtraContext(
+            &kind_view, &message_view, &backtrace_view, NULL, NULL, &handle
+        ) != 0:
+            raise MemoryError()
+        abi.TVMFFIObjectDecRef(self.chandle)
+        self.chandle = handle
+
+    @property
+    def kind(self) -> str:
+        """Name of the error class."""
+        return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).kind)
+
+    @property
+    def message(self) -> str:
+        """What went wrong."""
+        return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).message)
+
+    @property
+    def backtrace(self) -> str:
+        """Text of the stack, most recent call first."""
+        return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).backtrace)
+
+    @property
+    def extra_context(self):
+        """Object that native code attached to the error, or None."""
+        return _wrap_shared(abi.TVMFFIErrorGetCellPtr(handle_of(self)).extra_context)
+
+    def update_backtrace(self, backtrace: str) -> None:
+        """Replace the backtrace text."""
+        cdef bytes text = backtrace.encode("utf-8", "backslashreplace")
+        cdef abi.TVMFFIByteArray view
+        view.data, view.size = text, len(text)
+        abi.TVMFFIErrorGetCellPtr(handle_of(self)).update_backtrace(
+            self.chandle, &view, abi.kTVMFFIBacktraceUpdateModeReplace)
+
+    def py_error(self) -> BaseException:
+        """Return the Python exception behind the error, else one of the class for its kind."""
+        if self.carried is not None:
+            return self.carried
+        abi.TVMFFIObjectIncRef(handle_of(self))
+        try:
+            _set_exception(self.chandle)
+            check(_ALREADY_SET_CODE)
+        except BaseException as exception:
+            return exception
+
+    def __reduce__(self):
+        return Error, (self.kind, self.message, self.backtrace)
+
+    def __repr__(self):
+        return "ffi.Error" if self.chandle != NULL else "Error(chandle=None)"
+
+
+cdef str _decode(const abi.TVMFFIByteArray* text):
+    return text.data[: text.size].decode("utf-8", "replace")
+
+
+cdef object _wrap_shared(abi.TVMFFIObjectHandle handle):
+    return None if handle == NULL else wrap_object(_share(handle))
+
+
+def error_from_exception(error: BaseException) -> Error:
+    """Return a native error that carries the exception."""
+    return wrap_error(new_native_error(error))
+
+
+# ---- for programs that build tracebacks themselves -----------------------------------------
+
+def backtrace_text(traceback) -> str:
+    """Return the lines of a Python traceback in the native form, most recent call first."""
+    return _backtrace_of(traceback)
+
+
+def frame_of_line(str filename, int line, str function):
+    """Return a frame that stands for a line of code that is not Python's."""
+    code = _new_code(
+        filename.encode("utf-8", "backslashreplace"),
+        function.encode("utf-8", "backslashreplace"), line)
+    return _frames_of((code,))[0]
+
+
+def frames_of_text(str backtrace) -> list:
+    """Return a frame for each line of a native backtrace, in the order of the text."""
+    return _frames_of(_cached_codes_of(backtrace.encode("utf-8", "backslashreplace")))
+
+
+register_class(abi.kTVMFFIError, Error)

@@ -1,0 +1,328 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Handles of native objects as Python objects, and which class stands for which type."""
+
+from abc import ABCMeta
+
+cimport cython
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport add_to_count, release_python_object
+
+# Handle owners that are alive, whatever their class.
+cdef Py_ssize_t _num_live_objects = 0
+
+# The class of each type index; None where it is not decided yet.  Read without a lock; changed, as
+# are the two tables below, in a critical section of this list, which the GIL is where it exists.
+cdef list _class_by_index = []
+# Indices whose class is that of an ancestor.
+cdef set _inheriting = set()
+# Classes of indices whose objects become Python values: `cls.__from_tvm_ffi_object__` makes them.
+cdef dict _value_classes = {}
+
+# Functions of the runtime that the classes below need; the module of functions sets them.
+cdef object _print_object = None      # text of an object
+cdef object _to_graph_text = None     # JSON text of an object and all it refers to
+cdef object _from_graph_text = None   # and back
+
+
+@cython.freelist(32)
+cdef class CObject:
+    """Owner of one reference to a native object.
+
+    Notes
+    -----
+    Two wrappers are equal when they hold the same object.  Safe to use from any thread; the
+    reference count is atomic.
+    """
+
+    def __cinit__(self):
+        add_to_count(&_num_live_objects, 1)
+
+    def __dealloc__(self):
+        add_to_count(&_num_live_objects, -1)
+        if self.chandle != NULL:
+            abi.TVMFFIObjectDecRef(self.chandle)
+
+    def __chandle__(self) -> int:
+        """Return the address of the native object; 0 when there is none."""
+        return <uintptr_t>self.chandle
+
+    def __ctypes_handle__(self):
+        """Return the address of the native object as a ``ctypes.c_void_p``."""
+        import ctypes
+
+        return ctypes.c_void_p(<uintptr_t>self.chandle)
+
+    def __move_handle_from__(self, CObject other not None):
+        """Take the reference of `other`, which is empty afterwards."""
+        cdef abi.TVMFFIObjectHandle previous = self.chandle
+        if other is self:
+            return
+        self.chandle = other.chandle
+        other.chandle = NULL
+        if previous != NULL:
+            abi.TVMFFIObjectDecRef(previous)
+
+    def __init_handle_by_constructor__(self, fconstructor, *args):
+        """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""
+        result = fconstructor(*args)
+        if not isinstance(result, CObject):
+            raise TypeError(f"constructor must return an object, got {type(result).__name__}")
+        self.__move_handle_from__(result)
+
+    def same_as(self, other) -> bool:
+        """Whether `other` holds the same native object."""
+        return isinstance(other, CObject) and (<CObject>other).chandle == self.chandle
+
+    def is_(self, other) -> bool:
+        """Whether `other` holds the same native object."""
+        return self.same_as(other)
+
+    @property
+    def id_(self) -> int:
+        """Address of the native object; 0 when there is none."""
+        return <uintptr_t>self.chandle
+
+    def __eq__(self, other):
+        if not isinstance(other, CObject):
+            return NotImplemented
+        return (<CObject>other).chandle == self.chandle
+
+    def __ne__(self, other):
+        # By way of the method, so that a class with its own __eq__ needs no second one.
+        equal = type(self).__eq__(self, other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self):
+        return hash(<uintptr_t>self.chandle)
+
+    def __repr__(self):
+        if self.chandle == NULL:
+            return f"{type(self).__name__}(chandle=None)"
+        try:
+            return str(_print_object(self))
+        except Exception:  # a broken printer of one class must not hide the rest
+            return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
+
+    def __reduce__(self):
+        return _new_empty, (type(self),), self.__getstate__()
+
+    def __getstate__(self):
+        """Return ``{"handle": text}`` with the object as JSON; None as text when it is empty.
+
+        A class whose instances have a ``__dict__`` adds it under that name.
+        """
+        state = {"handle": None if self.chandle == NULL else str(_to_graph_text(self, None))}
+        attributes = getattr(self, "__dict__", None)
+        if attributes:
+            state["__dict__"] = attributes
+        return state
+
+    def __setstate__(self, state):
+        """Make this wrapper hold the object that `state` describes."""
+        text = state["handle"]
+        if text is None:
+            self.__move_handle_from__(CObject.__new__(CObject))
+        else:
+            self.__init_handle_by_constructor__(_from_graph_text, text)
+        if "__dict__" in state:
+            vars(self).update(state["__dict__"])
+
+
+class _ObjectMeta(ABCMeta):
+    """Gives classes without ``__slots__`` empty ones: their instances take no other attributes."""
+
+    def __new__(mcls, name, bases, namespace, **kwargs):
+        namespace.setdefault("__slots__", ())
+        return super().__new__(mcls, name, bases, namespace, **kwargs)
+
+
+class Object(CObject, metaclass=_ObjectMeta):
+    """Base of the classes that stand for native object types.
+
+    Notes
+    -----
+    Attributes that are no fields of the native type are refused, so that a misspelt field does not
+    go unnoticed; a class with ``__slots__ = ("__dict__",)`` takes them.
+    """
+
+    def _move(self):
+        """Return a reference that lets the callee take this object away."""
+        return ObjectRValueRef(self)
+
+
+cdef class ObjectRValueRef:
+    """An object passed by move: the callee may take it, and the wrapper is empty afterwards.
+
+    Parameters
+    ----------
+    obj : Object
+        The object to pass.
+    """
+
+    def __init__(self, CObject obj not None):
+        self.obj = obj
+
+
+cdef class OpaquePyObject(CObject):
+    """A Python object that travels through native code untouched."""
+
+    def pyobject(self):
+        """Return the wrapped Python object."""
+        cdef void* value = abi.TVMFFIOpaqueObjectGetCellPtr(handle_of(self)).handle
+        return <object>value
+
+    def __reduce__(self):
+        return opaque_object, (self.pyobject(),)
+
+
+def _new_empty(cls):
+    """Return a wrapper that holds nothing; what a pickle says goes into it."""
+    return cls.__new__(cls)
+
+
+cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
+    if obj.chandle == NULL:
+        raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
+    return obj.chandle
+
+
+cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
+    Py_INCREF(value)
+    if abi.TVMFFIObjectCreateOpaque(
+        <void*>value, abi.kTVMFFIOpaquePyObject, release_python_object, out
+    ) != 0:
+        release_python_object(<void*>value)
+        raise MemoryError()
+    return 0
+
+
+def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
+    """Set the functions that ``repr`` and pickling use.
+
+    Parameters
+    ----------
+    to_text : callable
+        Returns the text of an object.
+    to_graph_text : callable
+        Returns the JSON text of an object and of metadata, which is None.
+    from_graph_text : callable
+        Returns the object of such a text.
+    """
+    global _print_object, _to_graph_text, _from_graph_text
+    _print_object = to_text
+    _to_graph_text = to_graph_text
+    _from_graph_text = from_graph_text
+
+
+def object_repr(CObject obj not None) -> str:
+    """Return the text that the native printer makes of an object, whatever its class says."""
+    return CObject.__repr__(obj)
+
+
+def live_object_count() -> int:
+    """Return how many wrappers of native objects are alive in this process."""
+    return _num_live_objects
+
+
+def opaque_object(pyobject) -> OpaquePyObject:
+    """Return a native object around any Python value."""
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    new_opaque(pyobject, &handle)
+    return wrap_object(handle)
+
+
+cdef str type_key_of(int index):
+    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+    return info.type_key.data[: info.type_key.size].decode("utf-8")
+
+
+def register_class(int32_t index, cls):
+    """Let `cls` stand for the native type with this index, in place of an earlier class."""
+    # Not declared as a type: Cython would refuse classes of other metaclasses, such as ABCMeta.
+    makes_values = hasattr(cls, "__from_tvm_ffi_object__")
+    if not issubclass(cls, CObject) and not makes_values:
+        raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
+    with cython.critical_section(_class_by_index):
+        for heir in list(_inheriting):  # the class may be nearer to some than what they have
+            _class_by_index[heir] = None
+        _inheriting.clear()
+        _value_classes.pop(index, None)
+        if makes_values:
+            _value_classes[index] = cls
+            cls = None
+        _set_class(index, cls)
+
+
+cdef int _set_class(int32_t index, object cls) except -1:
+    while len(_class_by_index) <= index:
+        _class_by_index.append(None)
+    _class_by_index[index] = cls
+    return 0
+
+
+def type_key_to_index(str type_key):
+    """Return the index of a registered type key, or None."""
+    cdef bytes text = type_key.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef int32_t index = 0
+    cdef abi.TVMFFIObjectHandle ignored = NULL
+    view.data = text
+    view.size = len(text)
+    if abi.TVMFFITypeKeyToIndex(&view, &index) == 0:
+        return index
+    abi.TVMFFIErrorMoveFromRaised(&ignored)
+    abi.TVMFFIObjectDecRef(ignored)
+    return None
+
+
+cdef object _class_of(int32_t index):
+    """The registered class, or that of the nearest ancestor that has one; remembered."""
+    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+    cdef int32_t depth, ancestor
+    cdef object cls
+    with cython.critical_section(_class_by_index):
+        for depth in range(info.type_depth - 1, -1, -1):
+            ancestor = info.type_ancestors[depth].type_index
+            cls = _class_by_index[ancestor] if ancestor < len(_class_by_index) else None
+            if cls is not None:
+                _set_class(index, cls)
+                _inheriting.add(index)
+                return cls
+    return Object
+
+
+cdef object _make_value(object cls, abi.TVMFFIObjectHandle owned):
+    cdef CObject obj = Object.__new__(Object)
+    abi.TVMFFIObjectIncRef(owned)  # the caller still has its own to give up when this fails
+    obj.chandle = owned
+    value = cls.__from_tvm_ffi_object__(cls, obj)
+    abi.TVMFFIObjectDecRef(owned)
+    return value
+
+
+cdef tuple _NO_ARGS = ()
+
+
+cdef object wrap_object(abi.TVMFFIObjectHandle owned):
+    cdef int32_t index = (<abi.TVMFFIObject*>owned).type_index
+    cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
+    cdef CObject obj
+    try:
+        if cls is None:
+            if index in _value_classes:
+                return _make_value(_value_classes[index], owned)
+            cls = _class_of(index)
+        obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
+    except BaseException:
+        abi.TVMFFIObjectDecRef(owned)
+        raise
+    obj.chandle = owned
+    return obj
+
+
+register_class(abi.kTVMFFIObject, Object)
+register_class(abi.kTVMFFIOpaquePyObject, OpaquePyObject)

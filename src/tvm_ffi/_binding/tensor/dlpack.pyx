@@ -1,0 +1,460 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors of other libraries: the DLPack exchange table, `__dlpack__`, and bare capsules.
+
+The exchange table is a struct of C functions that a tensor class names in its attribute
+`__dlpack_c_exchange_api__` (torch and others): no Python call is needed to read a tensor.
+"""
+
+from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyTypeObject
+from cpython.pycapsule cimport (
+    PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
+    PyCapsule_SetName,
+)
+from cpython.ref cimport Py_XDECREF, PyObject
+from libc.stdint cimport int64_t, uintptr_t
+from libc.stdlib cimport calloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.table cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule, pack_owned, pack_temporary,
+)
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.convert.loan cimport (
+    Loan, LoanPool, as_loan, extents_of, loan_pool, return_loan, take_loan,
+)
+from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding.tensor.torch_layout cimport TorchViews, find_torch_views, native_tensor
+
+import os
+
+cdef extern from "Python.h":
+    bint PyType_HasFeature(PyTypeObject* cls, unsigned long feature) noexcept
+    PyObject* PyErr_Occurred() noexcept
+    void PyErr_Clear() noexcept
+    void PyErr_SetString(PyObject* type, const char* message) noexcept
+    PyObject* PyExc_BufferError
+
+cdef LoanPool* _pool = loan_pool()
+
+cdef enum:
+    MAX_NDIM = 1024  # as in the runtime: far above any framework's limit, catches garbage
+
+
+# What is known about a class that has an exchange table.
+cdef struct _ExchangeClass:
+    const abi.DLPackExchangeAPI* api
+    # Whether values may be views whose memory does not hold what they show, and if so whether
+    # torch's C++ functions can be asked (`views`) or only its Python methods.
+    bint has_lazy_views
+    bint has_native_predicates
+    TorchViews views
+
+
+ctypedef int (*_PackManaged)(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known) noexcept
+cdef _PackManaged _cold_pack_managed
+
+
+# ---- the exchange table --------------------------------------------------------------------
+
+cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
+    """The table that the class names, NULL when it names none."""
+    cdef object attribute = getattr(cls, "__dlpack_c_exchange_api__", None)
+    if attribute is None:
+        attribute = getattr(cls, "__c_dlpack_exchange_api__", None)  # an earlier spelling
+    if attribute is None or os.environ.get("TVM_FFI_SKIP_DLPACK_C_EXCHANGE_API") == "1":
+        return NULL
+    cdef const abi.DLPackExchangeAPI* api
+    if isinstance(attribute, int):
+        api = <const abi.DLPackExchangeAPI*><uintptr_t>attribute
+    elif PyCapsule_IsValid(attribute, b"dlpack_exchange_api"):
+        api = <const abi.DLPackExchangeAPI*>PyCapsule_GetPointer(
+            attribute, b"dlpack_exchange_api")
+    else:
+        raise ValueError(f"Expect a dlpack_exchange_api field, got {attribute!r}")
+    if api == NULL or api.header.version.major != abi.DLPACK_MAJOR_VERSION:
+        raise ValueError(
+            f"{cls.__name__}.__dlpack_c_exchange_api__ is not a DLPack "
+            f"{abi.DLPACK_MAJOR_VERSION}.x table")
+    return api
+
+
+cdef int refuse_fake_tensor(type cls) except -1:
+    if any(base.__name__ == "FakeTensor" for base in cls.__mro__):
+        raise TypeError(
+            "torch FakeTensor holds no data: native functions cannot be called while tracing; "
+            "register the function as a custom operator with a fake implementation")
+    return 0
+
+
+cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
+    cdef _ExchangeClass* known
+    cdef const abi.DLPackExchangeAPI* api = exchange_api_of(cls)
+    if api == NULL:
+        return False
+    refuse_fake_tensor(cls)
+    known = <_ExchangeClass*>calloc(1, sizeof(_ExchangeClass))
+    if known == NULL:
+        raise MemoryError()
+    known.api = api
+    known.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
+    if known.has_lazy_views:
+        known.has_native_predicates = find_torch_views(value, &known.views)
+    packer.pack = _pack_exchange
+    packer.context = known
+    packer.owns_context = True
+    return True
+
+
+cdef int _check_lazy_view(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
+    """-1 with an exception set when the memory does not hold the values."""
+    cdef const void* tensor
+    if known.has_native_predicates:
+        tensor = native_tensor(value, &known.views)
+        if not known.views.is_neg(tensor) and (
+            loan.tensor.dtype.code != abi.kDLComplex or not known.views.is_conj(tensor)
+        ):
+            return 0
+    return _cold_refuse_lazy_view(value)
+
+
+cdef int _refuse_lazy_view(PyObject* value) except -1:
+    tensor = <object>value
+    if tensor.is_conj():
+        raise TypeError("tensor is a conjugated view: its memory holds other values than it shows; "
+                        "pass tensor.resolve_conj()")
+    if tensor.is_neg():
+        raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
+                        "pass tensor.resolve_neg()")
+    return 0
+
+
+# Through a pointer, which keeps the cold code out of the hot one's way; returns -1 with an
+# exception set.
+cdef int (*_cold_refuse_lazy_view)(PyObject* value) noexcept
+_cold_refuse_lazy_view = <int (*)(PyObject*) noexcept>_refuse_lazy_view
+
+
+cdef int _fill_compact_strides(Loan* loan) noexcept:
+    cdef int ndim = loan.tensor.ndim
+    cdef int64_t* extents = extents_of(loan, ndim)
+    cdef int64_t step = 1
+    cdef int dim
+    if extents == NULL:
+        return -1
+    for dim in range(ndim - 1, -1, -1):
+        extents[dim] = loan.tensor.shape[dim]
+        extents[ndim + dim] = step
+        step *= max(extents[dim], 1)
+    loan.tensor.shape = extents
+    loan.tensor.strides = extents + ndim
+    return 0
+
+
+cdef bint _has_elements(const abi.DLTensor* tensor) noexcept:
+    cdef int dim
+    for dim in range(tensor.ndim):
+        if tensor.shape[dim] == 0:
+            return False
+    return True
+
+
+cdef bint _is_plausible(const abi.DLTensor* tensor) noexcept:
+    cdef int dim
+    if tensor.ndim < 0 or tensor.ndim > MAX_NDIM:
+        return False
+    for dim in range(tensor.ndim):
+        if tensor.shape[dim] < 0:
+            return False
+    return True
+
+
+cdef int _raise_implausible(Loan* loan) except -1:
+    cdef int ndim = loan.tensor.ndim
+    if not 0 <= ndim <= MAX_NDIM:
+        raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
+    for dim in range(ndim):
+        if loan.tensor.shape[dim] < 0:
+            raise ValueError(f"shape[{dim}] must be >= 0, got {loan.tensor.shape[dim]}")
+    return 0
+
+
+cdef int (*_cold_raise_implausible)(Loan* loan) noexcept
+_cold_raise_implausible = <int (*)(Loan*) noexcept>_raise_implausible
+
+
+cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
+    if not _is_plausible(&loan.tensor):
+        return _cold_raise_implausible(loan)
+    if loan.tensor.strides == NULL and loan.tensor.ndim > 0:
+        if _fill_compact_strides(loan) != 0:
+            return -1
+    if loan.tensor.data == NULL and _has_elements(&loan.tensor):
+        PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
+        return -1
+    return _check_lazy_view(value, loan, known) if known.has_lazy_views else 0
+
+
+cdef int choose_stream(
+    CallState* state, const abi.DLPackExchangeAPI* api, abi.DLDevice device
+) noexcept:
+    """Let the first tensor outside the CPU decide which stream the call runs on."""
+    cdef void* stream = NULL
+    if state.stream_device_type != 0 or api.current_work_stream == NULL:
+        return 0
+    if api.current_work_stream(device.device_type, device.device_id, &stream) != 0:
+        return -1
+    state.stream_device_type = <int>device.device_type
+    state.stream_device_id = device.device_id
+    state.stream = stream
+    return 0
+
+
+cdef int _pack_exchange(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef const _ExchangeClass* known = <const _ExchangeClass*>packer.context
+    cdef const abi.DLPackExchangeAPI* api = known.api
+    cdef Loan* loan
+    if api.dltensor_from_py_object_no_sync == NULL:
+        return _cold_pack_managed(value, out, state, known)
+    loan = take_loan(_pool, abi.kTVMFFITensor, value)
+    if loan == NULL:
+        return -1
+    loan.exchange_api = api
+    loan.is_read_only = False  # the table has no way to say so
+    if (
+        api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0
+        or _check_filled(value, loan, known) != 0
+        or (loan.tensor.device.device_type != abi.kDLCPU
+            and choose_stream(state, api, loan.tensor.device) != 0)
+    ):
+        return_loan(_pool, loan)
+        return -1
+    if state.exchange_api == NULL:
+        state.exchange_api = api
+    return pack_temporary(state, out, abi.kTVMFFITensor, loan)
+
+
+cdef int _pack_managed(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const _ExchangeClass* known
+) except -1:
+    """Through the owning entry of a table that has no borrowing one."""
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    if known.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
+        if PyErr_Occurred() == NULL:
+            raise BufferError(f"{type(<object>value).__name__} could not be exported")
+        return -1
+    return _adopt_versioned(managed, out, state, known.api)
+
+
+cdef int _adopt_versioned(
+    abi.DLManagedTensorVersioned* managed, abi.TVMFFIAny* out, CallState* state,
+    const abi.DLPackExchangeAPI* api,
+) except -1:
+    cdef abi.TVMFFIObjectHandle tensor = NULL
+    cdef abi.DLDevice device = managed.dl_tensor.device
+    if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
+        if managed.deleter != NULL:
+            managed.deleter(managed)
+        check(-1)
+    pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
+        return -1
+    if state.exchange_api == NULL:
+        state.exchange_api = api
+    return 0
+
+
+_cold_pack_managed = <_PackManaged>_pack_managed
+
+
+# ---- capsules ------------------------------------------------------------------------------
+
+cdef object _capsule_of(object value):
+    """Ask for the versioned form; older exporters do not know the keyword."""
+    try:
+        return value.__dlpack__(max_version=(abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION))
+    except TypeError:
+        return value.__dlpack__()
+
+
+cdef abi.TVMFFIObjectHandle consume_capsule(
+    object capsule, int require_alignment, bint require_contiguous
+) except NULL:
+    """An owned tensor.  A capsule is consumed once; on failure it stays as it was."""
+    cdef abi.TVMFFIObjectHandle tensor = NULL
+    if not PyCapsule_CheckExact(capsule):
+        raise TypeError(f"__dlpack__ must return a PyCapsule, got {type(capsule).__name__}")
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        check(abi.TVMFFITensorFromDLPackVersioned(
+            <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned"),
+            require_alignment, require_contiguous, &tensor))
+        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
+    elif PyCapsule_IsValid(capsule, b"dltensor"):
+        check(abi.TVMFFITensorFromDLPack(
+            <abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor"),
+            require_alignment, require_contiguous, &tensor))
+        PyCapsule_SetName(capsule, b"used_dltensor")
+    else:
+        _refuse_capsule(capsule)
+    return tensor
+
+
+cdef int _refuse_capsule(object capsule) except -1:
+    cdef const char* name = PyCapsule_GetName(capsule)
+    cdef str text = "no name" if name == NULL else f"the name {name.decode('utf-8', 'replace')!r}"
+    if name != NULL and name.startswith(b"used_"):
+        raise ValueError(f"DLPack capsule was consumed before: it has {text}")
+    raise TypeError(
+        f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
+
+
+cdef int _pack_dlpack(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIObjectHandle tensor = consume_capsule(_capsule_of(<object>value), 0, False)
+    return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+
+
+cdef int _pack_dlpack_with_stream(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    """The same for a class that says on which stream its values are worked on."""
+    cdef abi.DLDevice device
+    cdef uintptr_t stream
+    _pack_dlpack(value, out, state, packer)
+    device = abi.TVMFFITensorGetDLTensorPtr(out.v_obj).device
+    if device.device_type == abi.kDLCPU or state.stream_device_type != 0:
+        return 0
+    stream = (<object>value).__tvm_ffi_env_stream__()
+    state.stream_device_type = <int>device.device_type
+    state.stream_device_id = device.device_id
+    state.stream = <void*>stream
+    return 0
+
+
+cdef bint _dlpack_rule(type cls, object value, Packer* packer) except -1:
+    if not hasattr(cls, "__dlpack__"):
+        return False
+    if hasattr(cls, "__tvm_ffi_env_stream__"):
+        packer.pack = <PackFunction>_pack_dlpack_with_stream
+    else:
+        packer.pack = <PackFunction>_pack_dlpack
+    return True
+
+
+# The class that was last seen to export arrays, unless it may die: its address is all we keep.
+cdef PyTypeObject* _recent_exporter = NULL
+
+
+cdef int _check_exporter(type cls) except -1:
+    global _recent_exporter
+    if not hasattr(cls, "__dlpack__") and exchange_api_of(cls) == NULL:
+        raise TypeError(
+            "Expect from_dlpack to take either a compatible tensor or PyCapsule, got "
+            f"{cls.__module__}.{cls.__qualname__}")
+    if not PyType_HasFeature(<PyTypeObject*>cls, Py_TPFLAGS_HEAPTYPE):
+        _recent_exporter = <PyTypeObject*>cls
+    return 0
+
+
+def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=False) -> Tensor:
+    """Return a tensor over the memory of another library's array.
+
+    Parameters
+    ----------
+    ext_tensor : object
+        Anything with ``__dlpack__`` or a DLPack exchange table on its class, or a DLPack capsule,
+        which is consumed.
+    require_alignment : int
+        Alignment in bytes that the data must have; 0 asks for none.
+    require_contiguous : bool
+        Whether the elements must lie in row-major order without gaps.
+
+    Returns
+    -------
+    Tensor
+        Shares memory with `ext_tensor` and keeps it alive.
+
+    Raises
+    ------
+    TypeError
+        If `ext_tensor` is neither an array nor a capsule.
+    RuntimeError
+        If the data is not aligned or not contiguous as required.
+    ValueError
+        If the capsule was consumed before, or describes no valid tensor.
+    """
+    cdef abi.TVMFFIAny packed
+    cdef type cls = type(ext_tensor)
+    if PyCapsule_CheckExact(ext_tensor):
+        return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
+    if <PyTypeObject*>cls != _recent_exporter:
+        _check_exporter(cls)
+    if pack_owned(<PyObject*>ext_tensor, &packed) != 0:
+        check(-2)
+    if packed.type_index != abi.kTVMFFITensor:
+        raise BufferError("cannot keep a tensor that is lent for this call; copy the data instead")
+    cdef Tensor tensor = wrap_tensor(packed.v_obj)
+    if require_alignment > 0 or require_contiguous:
+        _check_requirements(tensor, require_alignment, require_contiguous)
+    return tensor
+
+
+cdef int _check_requirements(
+    Tensor tensor, int require_alignment, bint require_contiguous
+) except -1:
+    """Let the runtime, which knows the rules, judge an export of the tensor."""
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    cdef abi.TVMFFIObjectHandle judged = NULL
+    check(abi.TVMFFITensorToDLPackVersioned(tensor.chandle, &managed))
+    if abi.TVMFFITensorFromDLPackVersioned(
+        managed, require_alignment, require_contiguous, &judged
+    ) != 0:
+        managed.deleter(managed)
+        check(-1)
+    abi.TVMFFIObjectDecRef(judged)
+    return 0
+
+
+# ---- tensor results ------------------------------------------------------------------------
+
+cdef object _make_tensor(abi.TVMFFIAny* owned, CallState* state):
+    """A tensor of the framework whose tensors were passed, else our own."""
+    cdef const abi.DLPackExchangeAPI* api = NULL
+    cdef Loan* loan
+    cdef object result
+    if state != NULL:
+        api = state.exchange_api
+    if api == NULL:
+        return wrap_tensor(owned.v_obj)
+    loan = as_loan(_pool, owned.v_obj)
+    if loan != NULL and loan.exchange_api == api:
+        result = <object>loan.owner  # an argument came back: the very same object
+        abi.TVMFFIObjectDecRef(owned.v_obj)
+        return result
+    result = _to_framework(owned.v_obj, api)
+    if result is None:
+        return wrap_tensor(owned.v_obj)
+    abi.TVMFFIObjectDecRef(owned.v_obj)
+    return result
+
+
+cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
+    """The tensor as the framework's own class; None when the framework refuses."""
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    cdef void* result = NULL
+    check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
+    if api.managed_tensor_to_py_object_no_sync(managed, &result) != 0:
+        PyErr_Clear()
+        managed.deleter(managed)
+        return None
+    converted = <object>result
+    Py_XDECREF(<PyObject*>result)  # the table gave us a reference of our own
+    return converted
+
+
+add_rule(7, _exchange_rule)
+add_rule(11, _dlpack_rule)
+add_maker(abi.kTVMFFITensor, _make_tensor)

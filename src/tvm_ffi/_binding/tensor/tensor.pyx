@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
+
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.tensor.tensor_content cimport (
+    copy_content, is_compact, new_tensor_of_content, view_content,
+)
+from tvm_ffi._binding.convert.table cimport (
+    CallState, PackFunction, Packer, add_maker, add_rule, pack_object,
+)
+from tvm_ffi._binding.values.device cimport device_of
+from tvm_ffi._binding.values.dtype cimport dtype_of
+from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.tensor.export cimport (
+    export_as_asked, forbids_writing, new_legacy_capsule, new_versioned_capsule,
+)
+from tvm_ffi._binding.vectorcall cimport (
+    METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
+)
+
+import sys
+
+from tvm_ffi._binding.object.object import register_class
+
+# Class of tensors handed to Python.
+cdef object _tensor_class
+
+dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
+
+
+cdef class Tensor(CObject):
+    """An n-dimensional array, shared without a copy with the library that made it.
+
+    Made by `from_dlpack`, or by native functions.  ``numpy.from_dlpack(tensor)`` and
+    ``torch.from_dlpack(tensor)`` give arrays over the same memory.
+
+    Notes
+    -----
+    A tensor that native code lends to a Python callback (`DLTensor*`) has no handle and is valid
+    during the callback only; using it later raises ValueError.
+
+    A tensor in CPU memory travels in a pickle as its content, which protocol 5 can keep out of the
+    pickle; it arrives without gaps between elements, and read-only if it was.  ``copy.copy`` and
+    ``copy.deepcopy`` copy the content, as for NumPy arrays.
+    """
+
+    @property
+    def shape(self) -> tuple:
+        """Extent of each dimension."""
+        cdef abi.DLTensor* tensor = _description(self)
+        return tuple([tensor.shape[i] for i in range(tensor.ndim)])
+
+    @property
+    def strides(self) -> tuple:
+        """Distance between neighbours of each dimension, in elements."""
+        cdef abi.DLTensor* tensor = _description(self)
+        cdef int64_t step = 1
+        if tensor.strides != NULL:
+            return tuple([tensor.strides[i] for i in range(tensor.ndim)])
+        steps = []
+        for extent in reversed(self.shape):
+            steps.append(step)
+            step *= max(extent, 1)
+        return tuple(reversed(steps))
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return _description(self).ndim
+
+    @property
+    def dtype(self):
+        """Type of the elements, a `tvm_ffi.dtype`."""
+        return dtype_of(_description(self).dtype)
+
+    @property
+    def device(self):
+        """Where the data is, a `tvm_ffi.Device`."""
+        return device_of(_description(self).device)
+
+    @property
+    def byte_offset(self) -> int:
+        """Bytes from the allocation's address to the first element."""
+        return _description(self).byte_offset
+
+    @property
+    def readonly(self) -> bool:
+        """Whether the owner of the memory forbids writing to it."""
+        return _is_read_only(self)
+
+    def numel(self) -> int:
+        """Return the number of elements."""
+        cdef int64_t count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def data_ptr(self) -> int:
+        """Return the address of the first element, byte offset included."""
+        cdef abi.DLTensor* tensor = _description(self)
+        return <uintptr_t>tensor.data + tensor.byte_offset
+
+    def size(self, Py_ssize_t idx) -> int:
+        """Return the extent of dimension `idx`; negative counts from the end."""
+        cdef abi.DLTensor* tensor = _description(self)
+        cdef int ndim = tensor.ndim
+        if not -ndim <= idx < ndim:
+            raise IndexError(
+                f"Dimension {idx} out of range for tensor with {ndim} dimensions")
+        return tensor.shape[idx + ndim if idx < 0 else idx]
+
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in row-major order without gaps."""
+        cdef int64_t step = 1
+        shape, strides = self.shape, self.strides
+        if 0 in shape:
+            return True
+        for extent, stride in zip(reversed(shape), reversed(strides)):
+            if extent != 1 and stride != step:
+                return False
+            step *= extent
+        return True
+
+    def numpy(self):
+        """Return a NumPy array over the same memory (CPU tensors only).
+
+        Types that NumPy itself lacks, such as bfloat16, need the package ml_dtypes.
+        """
+        import numpy
+
+        _exportable(self)
+        if self.numel() == 0:
+            return numpy.empty(self.shape, _array_dtype(self.dtype))
+        array = numpy.asarray(_ArrayInterface(self))
+        return array.view(_array_dtype(self.dtype)) if array.dtype.kind == "V" else array
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            if copy is False:
+                raise ValueError(f"cannot convert {array.dtype} to {dtype} without a copy")
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __dlpack_device__(self) -> tuple:
+        """Return (device type, device id) as DLPack numbers them."""
+        cdef abi.DLTensor* tensor = _description(self)
+        return (<int>tensor.device.device_type, tensor.device.device_id)
+
+    def _to_dlpack(self):
+        """Return a legacy ``dltensor`` capsule."""
+        return new_legacy_capsule(_exportable(self))
+
+    def _to_dlpack_versioned(self):
+        """Return a ``dltensor_versioned`` capsule."""
+        return new_versioned_capsule(_exportable(self))
+
+    def __reduce_ex__(self, protocol):
+        tensor = _description(self)
+        # Memory that is lent for a call may be gone when the pickle is written.
+        if self.chandle != NULL and is_compact(tensor):
+            content = view_content(tensor, self, _is_read_only(self))
+        else:
+            content = copy_content(tensor)
+        if protocol >= 5:
+            from pickle import PickleBuffer
+
+            content = PickleBuffer(content)
+        else:
+            content = bytes(content)
+        dtype = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
+        return _tensor_of_content, (content, self.shape, dtype, self.readonly)
+
+    def __reduce__(self):
+        return self.__reduce_ex__(2)
+
+    def __copy__(self):
+        tensor = _description(self)
+        return wrap_tensor(new_tensor_of_content(
+            copy_content(tensor), self.shape, tensor.dtype, _is_read_only(self)))
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __repr__(self):
+        if not _has_description(self):
+            return f"{type(self).__name__}(chandle=None)"
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+
+
+def _tensor_of_content(content, shape, dtype, bint is_read_only):
+    """Return the tensor that a pickle describes.
+
+    Parameters
+    ----------
+    content : bytes-like
+        The elements in row-major order; the tensor takes the memory over where it can.
+    shape : iterable of int
+        Extents.
+    dtype : tuple of int
+        Type code, bits, lanes.
+    is_read_only : bool
+        Whether the tensor forbids writing.
+    """
+    cdef abi.DLDataType cdtype
+    cdtype.code, cdtype.bits, cdtype.lanes = dtype
+    return wrap_tensor(new_tensor_of_content(content, tuple(shape), cdtype, is_read_only))
+
+
+# Devices whose memory the CPU can address, and NumPy's letters for our type codes.
+_HOST_DEVICES = (abi.kDLCPU, abi.kDLCUDAHost, abi.kDLROCMHost)
+_ARRAY_KINDS = {
+    abi.kDLInt: "i", abi.kDLUInt: "u", abi.kDLFloat: "f", abi.kDLBool: "b",
+    abi.kDLComplex: "c",
+}
+_BYTE_ORDER = "<" if sys.byteorder == "little" else ">"
+
+
+class _ArrayInterface:
+    """Shows a CPU tensor to NumPy, which keeps this object and so the tensor alive."""
+
+    def __init__(self, Tensor tensor):
+        dtype = tensor.dtype
+        if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
+            raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
+        kind = _ARRAY_KINDS.get(dtype.type_code, "V") if dtype.lanes == 1 else "V"
+        self.tensor = tensor
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": tensor.shape,
+            "strides": tuple([step * dtype.itemsize for step in tensor.strides]),
+            "typestr": f"{_BYTE_ORDER}{kind}{dtype.itemsize}",
+            "data": (tensor.data_ptr(), tensor.readonly),
+        }
+
+
+def _array_dtype(dtype):
+    """The NumPy dtype of one of ours."""
+    import numpy
+
+    if dtype.type_code in _ARRAY_KINDS and dtype.lanes == 1:
+        return numpy.dtype(str(dtype))
+    import ml_dtypes
+
+    return numpy.dtype(getattr(ml_dtypes, str(dtype)))
+
+
+_tensor_class = Tensor
+# Kept: another thread may be about to use the class that is being replaced.
+cdef list _earlier_classes = []
+
+
+def set_tensor_class(cls):
+    """Let native tensors arrive in Python as `cls`, a subclass of Tensor."""
+    global _tensor_class
+    if not issubclass(cls, Tensor):
+        raise TypeError(f"{cls.__name__} must derive from Tensor")
+    _earlier_classes.append(_tensor_class)
+    _tensor_class = cls
+
+
+cdef class LentTensor(Tensor):
+    """A tensor that native code lends to a Python callback, see `Tensor`."""
+
+
+cdef bint _has_description(Tensor tensor):
+    return tensor.chandle != NULL or (
+        isinstance(tensor, LentTensor) and (<LentTensor>tensor).dltensor != NULL)
+
+
+cdef abi.DLTensor* _description(Tensor tensor) except NULL:
+    if tensor.chandle != NULL:
+        return abi.TVMFFITensorGetDLTensorPtr(tensor.chandle)
+    if not _has_description(tensor):
+        raise ValueError(
+            "Tensor is empty: it was never set, or was lent to a callback that has returned")
+    return (<LentTensor>tensor).dltensor
+
+
+cdef abi.TVMFFIObjectHandle _exportable(Tensor tensor) except NULL:
+    """The handle, which exports share."""
+    _description(tensor)
+    if tensor.chandle == NULL:
+        raise BufferError(
+            "cannot export a tensor that is lent for this call: it has no owner that could keep "
+            "its memory alive; copy the data instead")
+    return tensor.chandle
+
+
+cdef bint _is_read_only(Tensor tensor) except -1:
+    _description(tensor)
+    return tensor.chandle != NULL and forbids_writing(tensor.chandle)
+
+
+# ---- __dlpack__ ----------------------------------------------------------------------------
+
+cdef object _dlpack(
+    object self, PyObject* const* args, Py_ssize_t num_args, PyObject* names
+):
+    return export_as_asked(_exportable(<Tensor>self), args, num_args, names)
+
+
+# The one method that other libraries call for every array they take: not declared in the class,
+# because taking its arguments apart there costs more than the export.
+cdef PyMethodDef _DLPACK_METHOD
+_DLPACK_METHOD.ml_name = b"__dlpack__"
+_DLPACK_METHOD.ml_meth = <PyCFunction>_dlpack
+_DLPACK_METHOD.ml_flags = METH_FASTCALL | METH_KEYWORDS
+_DLPACK_METHOD.ml_doc = b"""\
+__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)
+--
+
+Export as a DLPack capsule over the same memory.
+
+Parameters
+----------
+stream : optional
+    Ignored: no work is pending on the tensor's data that this package knows of.
+max_version : tuple of int, optional
+    Highest DLPack version the consumer reads.  Without it, or with major 0, the capsule
+    is of the legacy kind.
+dl_device : tuple of int, optional
+    Device the consumer wants; must be the tensor's own.
+copy : bool, optional
+    Whether to copy; True is refused.
+
+Raises
+------
+BufferError
+    If the request cannot be met without a copy, if a read-only tensor would lose its
+    mark in a legacy capsule, or if the tensor is lent for a call.
+"""
+
+
+add_method(<PyTypeObject*>Tensor, &_DLPACK_METHOD)
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
+    cdef Tensor tensor
+    if _tensor_class is Tensor:
+        tensor = Tensor.__new__(Tensor)
+    else:
+        try:
+            tensor = _tensor_class.__new__(_tensor_class)
+        except BaseException:
+            abi.TVMFFIObjectDecRef(owned)
+            raise
+    tensor.chandle = owned
+    return tensor
+
+
+cdef LentTensor lend_tensor(abi.DLTensor* dltensor):
+    cdef LentTensor tensor = LentTensor.__new__(LentTensor)
+    tensor.dltensor = dltensor
+    return tensor
+
+
+# ---- Python to native ----------------------------------------------------------------------
+
+cdef int _pack_tensor(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef Tensor tensor = <Tensor>value
+    cdef abi.DLTensor* description = _description(tensor)
+    if tensor.chandle != NULL:
+        return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
+    out.type_index = abi.kTVMFFIDLTensorPtr
+    out.zero_padding = 0
+    out.v_ptr = description
+    return 0
+
+
+cdef bint _tensor_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, Tensor):
+        return False
+    packer.pack = <PackFunction>_pack_tensor
+    return True
+
+
+cdef object _make_view(abi.TVMFFIAny* owned, CallState* state):
+    """A borrowed result: nothing says how long it lives, so it cannot be handed out safely."""
+    raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
+
+
+add_rule(2, _tensor_rule)
+add_maker(abi.kTVMFFIDLTensorPtr, _make_view)
+register_class(abi.kTVMFFITensor, Tensor)

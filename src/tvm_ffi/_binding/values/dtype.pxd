@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+from tvm_ffi._binding cimport abi
+
+
+cdef class DataType:
+    cdef abi.DLDataType cdtype
+
+
+# The public dtype object of a value type; one per (code, bits, lanes).
+cdef object dtype_of(abi.DLDataType cdtype)
