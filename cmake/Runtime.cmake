@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Targets: tvm_ffi_header (interface), tvm_ffi_shared (libtvm_ffi.so), tvm_ffi_static and
 # tvm_ffi_minimal (libtvm_ffi_static.a).
-file(GLOB TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
+file(GLOB_RECURSE TVM_FFI_RUNTIME_SOURCES CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/runtime/core/*.cc ${PROJECT_SOURCE_DIR}/runtime/extra/*.cc)
 
 find_package(Threads REQUIRED)
@@ -17,6 +17,7 @@ set_target_properties(tvm_ffi_objects PROPERTIES
   POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
   C_VISIBILITY_PRESET hidden CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 target_link_libraries(tvm_ffi_objects PUBLIC tvm_ffi_header)
+target_include_directories(tvm_ffi_objects PRIVATE ${PROJECT_SOURCE_DIR}/runtime/extra)
 target_compile_definitions(tvm_ffi_objects PRIVATE TVM_FFI_EXPORTS)
 # The thread-local variables are a few pointers: they fit the room that the loader keeps for
 # libraries opened late, and are then read without a call.

@@ -6,8 +6,8 @@
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "cuda_module.h"
-#include "library_module.h"
+#include "cuda/cuda_module.h"
+#include "module/library/library_module.h"
 #include "registration.h"
 
 namespace tvm::ffi::extra {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "../../runtime/extra/cuda_driver.h"
+#include "../../runtime/extra/cuda/driver.h"
 #include "../runtime/check.h"
 
 namespace ours = tvm::ffi::extra::cuda;

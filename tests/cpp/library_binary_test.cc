@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes that a library embeds: what they say, and what is wrong with bytes that are not well
 // formed.  Linked with the archive, which has the decoder's symbols.
-#include "../../runtime/extra/library_binary.h"
+#include "../../runtime/extra/module/library/library_binary.h"
 
 #include <cstdint>
 #include <cstdlib>

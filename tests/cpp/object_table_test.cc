@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's private hash table, against a table of the standard library.
-#include "../../runtime/extra/object_table.h"
+#include "../../runtime/extra/walk/object_table.h"
 
 #include <map>
 #include <random>

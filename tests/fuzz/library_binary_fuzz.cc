@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "../../runtime/extra/library_binary.h"
-#include "../../runtime/extra/module_tree.h"
+#include "../../runtime/extra/module/library/library_binary.h"
+#include "../../runtime/extra/module/library/module_tree.h"
 
 namespace {
 

@@ -4,7 +4,8 @@
 abi (C headers)  ─>  runtime/core
         └─────────>  C++ headers  ─>  runtime/extra, runtime/testing
 
-An arrow reads "is used by"; nothing points back.
+An arrow reads "is used by"; nothing points back.  The folders of runtime/extra have an order of
+their own, in the table below.
 """
 
 from __future__ import annotations
@@ -17,6 +18,20 @@ DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/
 # A C header and what it may include beside the C standard library.
 C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
+
+# A folder of runtime/extra and those it may use beside itself; each stands below what it uses.
+EXTRA_FOLDERS = {
+    "walk": set(),
+    "reflection": set(),
+    "json": {"walk"},
+    "content": {"walk"},
+    "structural": {"walk"},
+    "module": {"walk"},
+    "cuda": {"content"},
+    "globals": {"module"},
+}
+# The list of what is registered, which each folder adds to.
+REGISTRATION = "registration.h"
 
 
 def includes(path):
@@ -61,13 +76,46 @@ def test_runtime_core_knows_only_itself_and_the_c_abi(repository):
 
 def test_runtime_extra_knows_itself_and_the_public_headers(repository):
     """It reaches the core as every client does: through C."""
+    extra = repository / "runtime/extra"
     for path in c_files(repository, "runtime/extra"):
         for is_quoted, name in includes(path):
             if is_quoted:
-                assert (path.parent / name).is_file(), f"{path.name} includes {name}"
-                assert "/" not in name, f"{path.name} includes {name}"
+                assert (extra / name).is_file(), f"{path.name} includes {name}"
+                assert ".." not in name, f"{path.name} includes {name}"
             else:
                 assert name != "Python.h", path.name
+
+
+def test_the_folders_of_runtime_extra_use_those_above_them_in_the_table(repository):
+    extra = repository / "runtime/extra"
+    assert {path.name for path in extra.iterdir() if path.is_dir()} == set(EXTRA_FOLDERS)
+    for path in c_files(repository, "runtime/extra"):
+        folder, *rest = path.relative_to(extra).parts
+        if not rest:  # the registration is above all
+            continue
+        allowed = {folder} | EXTRA_FOLDERS[folder]
+        for is_quoted, name in includes(path):
+            if is_quoted and name != REGISTRATION:
+                assert name.split("/")[0] in allowed, f"{folder}/{path.name} includes {name}"
+
+
+def test_the_table_of_folders_is_an_order():
+    seen = set()
+    for folder, allowed in EXTRA_FOLDERS.items():
+        assert allowed <= seen, folder
+        seen.add(folder)
+
+
+def test_the_table_of_folders_allows_nothing_that_is_not_used(repository):
+    """An entry that nothing needs any more would let a new use in unseen."""
+    for folder, allowed in EXTRA_FOLDERS.items():
+        used = {
+            name.split("/")[0]
+            for path in c_files(repository, f"runtime/extra/{folder}")
+            for is_quoted, name in includes(path)
+            if is_quoted
+        }
+        assert allowed <= used, f"{folder} does not use {allowed - used}"
 
 
 def test_the_testing_library_is_a_client_like_any_other(repository):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reader of library files, given files that are no libraries any more.
-#include "needed_symbols.h"
+#include "../../runtime/extra/module/library/needed_symbols.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// DeepCopy, in two passes over the objects that can be reached and must not be shared:
+//
+// 1. Each gets a shallow copy, whose parts are still the original's.
+// 2. In each copy, parts that have copies are replaced by them.
+//
+// So cycles and sharing come out as they were, fields are only ever set to values of the type they
+// had, and whatever fails in pass 1 leaves no copy that refers to another one.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "registration.h"
+#include "walk/part_reader.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+[[noreturn]] void ThrowNotCopyable(int32_t type_index) {
+  TVM_FFI_THROW(InternalError) << "Cannot deep copy object of type \""
+                               << TypeIndexToTypeKey(type_index)
+                               << "\" because it is not copy-constructible";
+  TVM_FFI_UNREACHABLE();
+}
+
+// Copies of the same kind may share the value: it cannot change, or its identity is what counts.
+bool IsShareable(const Any& value) {
+  return PartKindOf(value) == PartKind::kNone || value.as<EnumObj>() != nullptr;
+}
+
+Any CopySequence(const Any& value) {
+  const auto* from = static_cast<const SeqBaseObj*>(ObjectOf(value));
+  auto size = static_cast<int64_t>(from->size());
+  if (const auto* array = value.as<ArrayObj>()) {
+    // Clients that grow an array expect it to have some capacity.
+    return Array<Any>(ObjectPtr<Object>(ArrayObj::CopyFrom(std::max<int64_t>(size, 4), array)));
+  }
+  ObjectPtr<ListObj> list = make_object<ListObj>();
+  list->Reserve(size);
+  list->InitRange(0, from->begin(), from->end());
+  return List<Any>(ObjectPtr<Object>(std::move(list)));
+}
+
+Any CopyTable(const Any& value) {
+  const auto* from = static_cast<const MapBaseObj*>(ObjectOf(value));
+  ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(from, value.type_index());
+  return ObjectRef(ObjectPtr<Object>(std::move(copy)));
+}
+
+Any CopyByHook(const Any& value) {
+  static const reflection::TypeAttrColumn hooks(type_attr::kShallowCopy);
+  auto hook = type_attr::kShallowCopy.ValueFrom(hooks[value.type_index()]);
+  if (!hook.has_value()) ThrowNotCopyable(value.type_index());
+  Any copy = (*hook)(ObjectOf(value));
+  // Fields are written by the original's offsets.
+  if (copy.type_index() != value.type_index()) {
+    TVM_FFI_THROW(TypeError) << "__ffi_shallow_copy__ of type `" << value.GetTypeKey()
+                             << "` returned a value of type `" << copy.GetTypeKey() << "`";
+  }
+  return copy;
+}
+
+Any ShallowCopy(const Any& value) {
+  switch (PartKindOf(value)) {
+    case PartKind::kElements:
+      return CopySequence(value);
+    case PartKind::kPairs:
+      return CopyTable(value);
+    default:
+      return CopyByHook(value);
+  }
+}
+
+Object* Mutable(const Any& copy) { return const_cast<Object*>(ObjectOf(copy)); }
+SeqBaseObj* MutableSequence(const Any& copy) { return static_cast<SeqBaseObj*>(Mutable(copy)); }
+MapBaseObj* MutableTable(const Any& copy) { return static_cast<MapBaseObj*>(Mutable(copy)); }
+
+bool IsPlainField(const TVMFFIFieldInfo* field) {
+  return field->field_static_type_index > kTVMFFINone &&
+         field->field_static_type_index < kTVMFFIStaticObjectBegin;
+}
+
+class DeepCopier {
+ public:
+  Any Copy(const Any& root) {
+    Discover(root);
+    // Discovering parts adds to the vector.
+    for (size_t i = 0; i < copies_.size(); ++i) DiscoverParts(i);
+    try {
+      for (const Entry& entry : copies_) ReplaceParts(entry);
+      for (const Any& table : tables_with_copied_keys_) ReplaceKeys(MutableTable(table));
+    } catch (...) {
+      for (const Entry& entry : copies_) ForgetCopies(entry);
+      throw;
+    }
+    const Any* copy = FindCopy(root);
+    return copy != nullptr ? *copy : root;
+  }
+
+ private:
+  struct Entry {
+    Any original;
+    Any copy;
+  };
+
+  void Discover(const Any& value) {
+    if (IsShareable(value)) return;
+    auto [position, is_new] = positions_.try_emplace(ObjectOf(value), copies_.size());
+    if (!is_new) return;
+    copies_.push_back(Entry{value, Any()});
+    copies_.back().copy = ShallowCopy(copies_.back().original);
+  }
+
+  void DiscoverParts(size_t position) {
+    if (IsOwnCopy(copies_[position])) return;
+    PartReader parts(copies_[position].copy);
+    while (const Any* part = parts.Next()) Discover(*part);
+  }
+
+  // A hook may declare its object unchangeable by returning it.
+  static bool IsOwnCopy(const Entry& entry) { return entry.original.same_as(entry.copy); }
+
+  // nullptr when the value is shared.
+  const Any* FindCopy(const Any& value) const {
+    if (PartKindOf(value) == PartKind::kNone) return nullptr;
+    auto found = positions_.find(ObjectOf(value));
+    return found != positions_.end() ? &copies_[found->second].copy : nullptr;
+  }
+
+  void ReplaceParts(const Entry& entry) {
+    if (IsOwnCopy(entry)) return;
+    switch (PartKindOf(entry.copy)) {
+      case PartKind::kElements:
+        return ReplaceElements(MutableSequence(entry.copy));
+      case PartKind::kPairs:
+        return ReplaceValues(entry.copy);
+      default:
+        return ReplaceFields(ObjectOf(entry.copy));
+    }
+  }
+
+  void ReplaceElements(SeqBaseObj* sequence) const {
+    for (size_t i = 0; i < sequence->size(); ++i) {
+      const Any* copy = FindCopy(sequence->begin()[i]);
+      if (copy != nullptr) sequence->SetItemAfterCheck(static_cast<int64_t>(i), *copy);
+    }
+  }
+
+  void ReplaceValues(const Any& table) {
+    bool has_copied_keys = false;
+    for (auto& pair : *MutableTable(table)) {
+      if (FindCopy(pair.first) != nullptr) has_copied_keys = true;
+      if (const Any* copy = FindCopy(pair.second)) pair.second = *copy;
+    }
+    if (has_copied_keys) tables_with_copied_keys_.push_back(table);
+  }
+
+  // A key's place depends on its hash, for which its parts must be the final ones.
+  void ReplaceKeys(MapBaseObj* table) const {
+    std::vector<MapBaseObj::KVType> pairs(table->begin(), table->end());
+    table->clear();
+    for (auto& pair : pairs) {
+      if (const Any* copy = FindCopy(pair.first)) pair.first = *copy;
+      detail::MapUnsafe::InsertInPlace(table, std::move(pair));
+    }
+  }
+
+  void ReplaceFields(const Object* object) const {
+    FieldCursor fields(TVMFFIGetTypeInfo(object->type_index()), 0);
+    while (const TVMFFIFieldInfo* field = fields.Next()) {
+      if (IsPlainField(field)) continue;
+      Any part = ReadField(object, field);
+      if (const Any* copy = FindCopy(part)) SetField(object, field, *copy);
+    }
+  }
+
+  static void SetField(const Object* object, const TVMFFIFieldInfo* field, const Any& value) {
+    if (field->setter == nullptr) {
+      TVM_FFI_THROW(TypeError) << "Cannot deep copy field `"
+                               << std::string_view(field->name.data, field->name.size)
+                               << "` of type `" << object->GetTypeKey()
+                               << "` because it does not define a setter";
+    }
+    reflection::FieldSetter set(field);
+    set(object, value);
+  }
+
+  // The copies are given up: those that refer to each other in a circle must not keep each other
+  // alive.
+  void ForgetCopies(const Entry& entry) const noexcept {
+    if (IsOwnCopy(entry)) return;
+    switch (PartKindOf(entry.copy)) {
+      case PartKind::kElements:
+        return MutableSequence(entry.copy)->clear();
+      case PartKind::kPairs:
+        return MutableTable(entry.copy)->clear();
+      default:
+        break;
+    }
+    FieldCursor fields(TVMFFIGetTypeInfo(entry.copy.type_index()), 0);
+    while (const TVMFFIFieldInfo* field = fields.Next()) RestoreField(entry, field);
+  }
+  void RestoreField(const Entry& entry, const TVMFFIFieldInfo* field) const noexcept {
+    if (IsPlainField(field)) return;
+    try {
+      Any original = ReadField(ObjectOf(entry.original), field);
+      if (FindCopy(original) != nullptr) SetField(ObjectOf(entry.copy), field, original);
+    } catch (...) {  // the error to report is the one that came first
+    }
+  }
+
+  // In the order of discovery, so that letting go of them does not recurse.
+  std::vector<Entry> copies_;
+  std::unordered_map<const Object*, size_t> positions_;  // of originals, in copies_
+  std::vector<Any> tables_with_copied_keys_;
+};
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+Any DeepCopy(const Any& value) { return extra::DeepCopier().Copy(value); }
+
+void extra::RegisterDeepCopy() { reflection::GlobalDef().def("ffi.DeepCopy", &DeepCopy); }
+
+}  // namespace tvm::ffi

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecursiveEq and the orders: one walk over two values side by side, up to the first difference.
+#include <tvm/ffi/big_int.h>
+#include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <unordered_map>
+#include <vector>
+
+#include "content/leaf_compare.h"
+#include "registration.h"
+#include "walk/hook_call.h"
+#include "walk/part_reader.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+constexpr const char* kService = "RecursiveCompare";
+
+// Two objects, and how they are compared.
+struct ObjectPair {
+  const Object* lhs;
+  const Object* rhs;
+  CompareMode mode;
+
+  bool operator==(const ObjectPair& other) const {
+    return lhs == other.lhs && rhs == other.rhs && mode == other.mode;
+  }
+};
+
+// Objects that were allocated in turn lie at regular distances, and so do those beside them.
+struct ObjectPairHash {
+  size_t operator()(const ObjectPair& pair) const {
+    uint64_t hash = reinterpret_cast<uintptr_t>(pair.lhs) * uint64_t{11400714819323198485u};
+    hash += reinterpret_cast<uintptr_t>(pair.rhs) + static_cast<uint64_t>(pair.mode);
+    return static_cast<size_t>(hash ^ (hash >> 32));
+  }
+};
+
+// Nothing tells what is in objects of the type, apart from what their class knows.
+bool IsOpaque(int32_t type_index) {
+  if (type_index == kTVMFFIObject || type_index == kTVMFFIModule) return true;
+  static const reflection::TypeAttrColumn copies(type_attr::kShallowCopy);
+  const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
+  return type->metadata == nullptr && copies[type_index] == nullptr &&
+         FieldCursor(type, 0).Next() == nullptr;
+}
+
+// Pairs that were found equal are not compared again.  Pairs whose comparison has not ended are
+// taken for equal, too: a difference elsewhere will show.  Only while no difference was found is
+// that true, so each call of Compare that finds one forgets the pairs it added.
+class RecursiveComparer {
+ public:
+  // Hooks come back through here, on top of the stack as it is then.
+  int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
+    Scope scope(this, mode);
+    int result = Begin(lhs, rhs);
+    while (result == 0 && open_.size() > scope.first_open()) result = Advance();
+    if (result == 0) {
+      scope.KeepPairs();
+    } else if (mode == CompareMode::kOrder) {
+      RequireNoOpenTable(scope.first_open());
+    }
+    return result;
+  }
+
+ private:
+  // Two objects whose parts are being compared.
+  struct Open {
+    Open(const Any& lhs, const Any& rhs)
+        : parts(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs) {}
+    PartReader parts;
+    Any rhs;
+  };
+  // References to both objects of a pair: no others may take their addresses.
+  struct Known {
+    Any lhs;
+    Any rhs;
+    bool is_done = false;
+  };
+
+  class Scope {
+   public:
+    Scope(RecursiveComparer* comparer, CompareMode mode)
+        : comparer_(comparer),
+          outer_mode_(comparer->mode_),
+          first_open_(comparer->open_.size()),
+          first_added_(comparer->added_.size()) {
+      comparer->mode_ = mode;
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      comparer_->mode_ = outer_mode_;
+      while (comparer_->open_.size() > first_open_) comparer_->open_.pop_back();
+      while (!keep_pairs_ && comparer_->added_.size() > first_added_) {
+        comparer_->known_.erase(comparer_->added_.back());
+        comparer_->added_.pop_back();
+      }
+    }
+    size_t first_open() const { return first_open_; }
+    void KeepPairs() { keep_pairs_ = true; }
+
+   private:
+    RecursiveComparer* comparer_;
+    CompareMode outer_mode_;
+    size_t first_open_;
+    size_t first_added_;
+    bool keep_pairs_ = false;
+  };
+
+  // A difference inside of tables tells them apart, but orders them no more than it orders sets.
+  void RequireNoOpenTable(size_t first_open) const {
+    for (size_t i = first_open; i < open_.size(); ++i) {
+      if (open_[i].parts.kind() == PartKind::kPairs) ThrowNoOrderOfTables();
+    }
+  }
+  [[noreturn]] static void ThrowNoOrderOfTables() {
+    TVM_FFI_THROW(TypeError) << "Cannot order Map/Dict values";
+    TVM_FFI_UNREACHABLE();
+  }
+
+  bool IsOrder() const { return mode_ == CompareMode::kOrder; }
+
+  // The result, or 0 and the pair is pushed.
+  int Begin(const Any& lhs, const Any& rhs) {
+    bool may_be_nan = lhs.type_index() == kTVMFFIFloat && IsOrder();
+    if (lhs.same_as(rhs) && !may_be_nan) return 0;
+    bool is_leaf = PartKindOf(lhs) == PartKind::kNone || lhs.type_index() != rhs.type_index();
+    if (is_leaf) return CompareLeaves(lhs, rhs, mode_);
+    switch (PartKindOf(lhs)) {
+      case PartKind::kElements:
+        return BeginElements(lhs, rhs);
+      case PartKind::kPairs:
+        return BeginTables(lhs, rhs);
+      default:
+        return BeginObjects(lhs, rhs);
+    }
+  }
+
+  int BeginElements(const Any& lhs, const Any& rhs) {
+    if (!IsOrder() && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return 1;
+    return Push(lhs, rhs);
+  }
+
+  int BeginTables(const Any& lhs, const Any& rhs) {
+    if (TableOf(lhs)->size() == TableOf(rhs)->size()) return Push(lhs, rhs);
+    if (IsOrder()) ThrowNoOrderOfTables();
+    return 1;
+  }
+
+  int BeginObjects(const Any& lhs, const Any& rhs) {
+    static const reflection::TypeAttrColumn eq_hooks(type_attr::kEq);
+    static const reflection::TypeAttrColumn compare_hooks(type_attr::kCompare);
+    int32_t type = lhs.type_index();
+    if (!IsOrder()) {
+      if (auto hook = type_attr::kEq.ValueFrom(eq_hooks[type])) {
+        return CallHook(lhs, rhs, [&](const Object* l, const Object* r) {
+          return (*hook)(l, r, are_equal_.Get()) ? 0 : 1;
+        });
+      }
+    }
+    if (auto hook = type_attr::kCompare.ValueFrom(compare_hooks[type])) {
+      return CallHook(lhs, rhs, [&](const Object* l, const Object* r) {
+        // A hook of another language may return a number that an int does not hold.
+        auto result = hook->packed()(l, r, compare_.Get()).template cast<int64_t>();
+        return result < 0 ? -1 : (result > 0 ? 1 : 0);
+      });
+    }
+    if (!IsOpaque(type)) return Push(lhs, rhs);
+    if (IsSameOpaque(lhs, rhs)) return 0;
+    if (IsOrder()) ThrowNoOrder(type);
+    return 1;
+  }
+
+  // known_ holds both objects: the hook may remove them from where they were found.
+  template <typename Call>
+  int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
+    HookScope running(&hook_depth_, kService);
+    ObjectPair pair = PairOf(lhs, rhs);
+    if (!Add(lhs, rhs)) return 0;
+    int result = call(pair.lhs, pair.rhs);
+    if (result == 0) MarkDone(pair);
+    return result;
+  }
+
+  int Push(const Any& lhs, const Any& rhs) {
+    if (!Add(lhs, rhs)) return 0;
+    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    open_.emplace_back(lhs, rhs);
+    return 0;
+  }
+
+  // Whether the pair is new.
+  bool Add(const Any& lhs, const Any& rhs) {
+    ObjectPair pair = PairOf(lhs, rhs);
+    auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
+    if (!is_new) {
+      if (!IsOrder() || known->second.is_done) return false;
+      TVM_FFI_THROW(ValueError) << kService << ": cyclic reference detected in ordering";
+    }
+    try {
+      added_.push_back(pair);
+    } catch (...) {
+      known_.erase(pair);
+      throw;
+    }
+    return true;
+  }
+  void MarkDone(const ObjectPair& pair) { known_.at(pair).is_done = true; }
+  ObjectPair PairOf(const Any& lhs, const Any& rhs) const {
+    return {ObjectOf(lhs), ObjectOf(rhs), mode_};
+  }
+
+  // Compares the next parts of the topmost pair, or ends it.
+  int Advance() {
+    Open& open = open_.back();
+    const Any* part = open.parts.Next();
+    if (part == nullptr) return Close();
+    switch (open.parts.kind()) {
+      case PartKind::kElements:
+        return CompareElement(open, *part);
+      case PartKind::kPairs:
+        return CompareTableEntry(&open, *part);
+      default: {
+        Any other = ReadField(ObjectOf(open.rhs), open.parts.field());
+        return Begin(*part, other);
+      }
+    }
+  }
+
+  int CompareElement(const Open& open, const Any& part) {
+    const auto* other = static_cast<const SeqBaseObj*>(ObjectOf(open.rhs));
+    size_t index = open.parts.count() - 1;
+    return index < other->size() ? Begin(part, other->begin()[index]) : 1;
+  }
+
+  // The part is a key; its value follows.
+  int CompareTableEntry(Open* open, const Any& key) {
+    const MapBaseObj* other = TableOf(open->rhs);
+    auto found = other->find(key);
+    return found != other->end() ? Begin(*open->parts.Next(), found->second) : 1;
+  }
+
+  // No part differs: of two sequences, the shorter one comes first.
+  int Close() {
+    const Open& open = open_.back();
+    if (open.parts.kind() == PartKind::kElements && SizeOfSequence(open.rhs) > open.parts.count()) {
+      return -1;
+    }
+    MarkDone(PairOf(open.parts.value(), open.rhs));
+    open_.pop_back();
+    return 0;
+  }
+
+  static size_t SizeOfSequence(const Any& value) {
+    return static_cast<const SeqBaseObj*>(ObjectOf(value))->size();
+  }
+  static const MapBaseObj* TableOf(const Any& value) {
+    return static_cast<const MapBaseObj*>(ObjectOf(value));
+  }
+
+  CompareMode mode_ = CompareMode::kEquality;
+  std::vector<Open> open_;
+  std::unordered_map<ObjectPair, Known, ObjectPairHash> known_;
+  std::vector<ObjectPair> added_;  // the keys of known_ in the order of their arrival
+  size_t hook_depth_ = 0;
+  HookArgument<bool(AnyView, AnyView)> are_equal_{[this](AnyView lhs, AnyView rhs) {
+    return Compare(Any(lhs), Any(rhs), CompareMode::kEquality) == 0;
+  }};
+  HookArgument<int(AnyView, AnyView)> compare_{
+      [this](AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }};
+};
+
+int CompareInOrder(const Any& lhs, const Any& rhs) {
+  return RecursiveComparer().Compare(lhs, rhs, CompareMode::kOrder);
+}
+
+bool EqualBigInts(const BigInt& lhs, const BigInt& rhs,
+                  const TypedFunction<bool(AnyView, AnyView)>&) {
+  return lhs == rhs;
+}
+
+int CompareBigInts(const BigInt& lhs, const BigInt& rhs,
+                   const TypedFunction<int(AnyView, AnyView)>&) {
+  return CompareLeaves(Any(lhs), Any(rhs), CompareMode::kOrder);
+}
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+bool RecursiveEq(const Any& lhs, const Any& rhs) {
+  using extra::CompareMode;
+  return extra::RecursiveComparer().Compare(lhs, rhs, CompareMode::kEquality) == 0;
+}
+bool RecursiveLt(const Any& lhs, const Any& rhs) { return extra::CompareInOrder(lhs, rhs) < 0; }
+bool RecursiveLe(const Any& lhs, const Any& rhs) { return extra::CompareInOrder(lhs, rhs) <= 0; }
+bool RecursiveGt(const Any& lhs, const Any& rhs) { return extra::CompareInOrder(lhs, rhs) > 0; }
+bool RecursiveGe(const Any& lhs, const Any& rhs) { return extra::CompareInOrder(lhs, rhs) >= 0; }
+
+void extra::RegisterRecursiveCompare() {
+  reflection::EnsureTypeAttrColumn(type_attr::kEq);
+  reflection::EnsureTypeAttrColumn(type_attr::kCompare);
+  reflection::TypeAttrDef<detail::BigIntObj>()
+      .def(type_attr::kEq, &extra::EqualBigInts)
+      .def(type_attr::kCompare, &extra::CompareBigInts);
+  reflection::GlobalDef()
+      .def("ffi.RecursiveEq", &RecursiveEq)
+      .def("ffi.RecursiveLt", &RecursiveLt)
+      .def("ffi.RecursiveLe", &RecursiveLe)
+      .def("ffi.RecursiveGt", &RecursiveGt)
+      .def("ffi.RecursiveGe", &RecursiveGe);
+}
+
+}  // namespace tvm::ffi

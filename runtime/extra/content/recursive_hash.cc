@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// RecursiveHash: combines the hashes of a value's parts.  The results are contract, step by step.
+#include <tvm/ffi/big_int.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "registration.h"
+#include "walk/hook_call.h"
+#include "walk/part_reader.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+using detail::StableHashCombine;
+
+constexpr const char* kService = "RecursiveHash";
+constexpr int64_t kSkippedFields =
+    kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
+
+uint64_t HashOfShape(const ShapeObj* shape) {
+  uint64_t hash = StableHashCombine(shape->GetTypeKeyHash(), shape->size);
+  for (size_t i = 0; i < shape->size; ++i) hash = StableHashCombine(hash, shape->data[i]);
+  return hash;
+}
+
+// All NaNs are equal, and so are both zeros.
+uint64_t HashOfFloat(double value) {
+  if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
+  if (value == 0) value = 0.0;
+  return AnyHash()(Any(value));
+}
+
+// Of a value without parts.
+uint64_t HashOfLeaf(const Any& value) {
+  const TVMFFIAny& raw = *detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value);
+  auto type = static_cast<uint64_t>(raw.type_index);
+  switch (raw.type_index) {
+    case kTVMFFIFloat:
+      return HashOfFloat(raw.v_float64);
+    case kTVMFFIDataType:
+      return StableHashCombine(
+          StableHashCombine(StableHashCombine(type, raw.v_dtype.code), raw.v_dtype.bits),
+          raw.v_dtype.lanes);
+    case kTVMFFIDevice:
+      return StableHashCombine(StableHashCombine(type, raw.v_device.device_type),
+                               raw.v_device.device_id);
+    case kTVMFFIShape:
+      return HashOfShape(value.as<ShapeObj>());
+    case kTVMFFIBigInt:
+      return value.cast<BigInt>().hash();
+    default:
+      return AnyHash()(value);
+  }
+}
+
+// An object whose parts are being hashed.
+class OpenHash {
+ public:
+  explicit OpenHash(const Any& value)
+      : parts(value, kSkippedFields), hash_(ObjectOf(value)->GetTypeKeyHash()) {
+    if (parts.kind() != PartKind::kFields) hash_ = StableHashCombine(hash_, parts.size());
+  }
+
+  // Takes the hash of the part that was read last.
+  void Add(uint64_t hash) {
+    switch (parts.kind()) {
+      case PartKind::kElements:
+        hash_ = StableHashCombine(hash_, StableHashCombine(hash, parts.count() - 1));
+        break;
+      case PartKind::kPairs:
+        AddOfPair(hash);
+        break;
+      default:
+        hash_ = StableHashCombine(hash_, hash);
+    }
+  }
+
+  // All parts are in.  The order of pairs does not matter.
+  uint64_t Finish() {
+    std::sort(pairs_.begin(), pairs_.end());
+    for (uint64_t pair : pairs_) hash_ = StableHashCombine(hash_, pair);
+    return hash_;
+  }
+
+  PartReader parts;
+
+ private:
+  void AddOfPair(uint64_t hash) {
+    bool is_key = parts.count() % 2 == 1;
+    if (is_key) {
+      pairs_.push_back(hash);
+    } else {
+      pairs_.back() = StableHashCombine(pairs_.back(), hash);
+    }
+  }
+
+  uint64_t hash_;
+  std::vector<uint64_t> pairs_;
+};
+
+// Hashes each object once; one that contains itself counts there as its type.
+class RecursiveHasher {
+ public:
+  // Hooks come back through here, on top of the stack as it is then.
+  uint64_t Hash(const Any& value) {
+    Scope scope(this);
+    uint64_t hash = 0;
+    if (Begin(value, &hash)) return hash;
+    while (true) {
+      if (const Any* part = open_.back().parts.Next()) {
+        if (Begin(*part, &hash)) open_.back().Add(hash);
+        continue;
+      }
+      hash = Close();
+      if (open_.size() == scope.base()) return hash;
+      open_.back().Add(hash);
+    }
+  }
+
+ private:
+  // What is known about an object, and a reference: no other object may take its address.
+  struct Known {
+    Any owner;
+    uint64_t hash;  // the type's while the object is open
+  };
+
+  // Takes back what an exception left open.
+  class Scope {
+   public:
+    explicit Scope(RecursiveHasher* hasher) : hasher_(hasher), base_(hasher->open_.size()) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      while (hasher_->open_.size() > base_) {
+        hasher_->known_.erase(hasher_->open_.back().parts.object());
+        hasher_->open_.pop_back();
+      }
+    }
+    size_t base() const { return base_; }
+
+   private:
+    RecursiveHasher* hasher_;
+    size_t base_;
+  };
+
+  // Stores the hash, or pushes the object and returns false.
+  bool Begin(const Any& value, uint64_t* hash) {
+    if (PartKindOf(value) == PartKind::kNone) {
+      *hash = HashOfLeaf(value);
+      return true;
+    }
+    const Object* object = ObjectOf(value);
+    auto known = known_.find(object);
+    if (known != known_.end()) {
+      *hash = known->second.hash;
+      return true;
+    }
+    if (PartKindOf(value) == PartKind::kFields && HashByHook(value, hash)) return true;
+    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    open_.emplace_back(value);
+    known_.emplace(object, Known{open_.back().parts.value(), object->GetTypeKeyHash()});
+    return false;
+  }
+
+  uint64_t Close() {
+    uint64_t hash = open_.back().Finish();
+    known_.at(open_.back().parts.object()).hash = hash;
+    open_.pop_back();
+    return hash;
+  }
+
+  bool HashByHook(const Any& value, uint64_t* hash) {
+    static const reflection::TypeAttrColumn hooks(type_attr::kHash);
+    auto hook = type_attr::kHash.ValueFrom(hooks[value.type_index()]);
+    if (!hook.has_value()) {
+      RequireNoEquality(value.type_index());
+      return false;
+    }
+    const Object* object = ObjectOf(value);
+    HookScope running(&hook_depth_, kService);
+    Known* known = &known_.emplace(object, Known{value, object->GetTypeKeyHash()}).first->second;
+    try {
+      known->hash = static_cast<uint64_t>((*hook)(object, hash_part_.Get()));
+    } catch (...) {
+      known_.erase(object);
+      throw;
+    }
+    *hash = known->hash;
+    return true;
+  }
+
+  // Values that a type's own equality finds equal would get different hashes.
+  static void RequireNoEquality(int32_t type_index) {
+    static const reflection::TypeAttrColumn eq(type_attr::kEq);
+    static const reflection::TypeAttrColumn compare(type_attr::kCompare);
+    if (type_index < kTVMFFIStaticObjectEnd) return;
+    if (eq[type_index] == nullptr && compare[type_index] == nullptr) return;
+    TVM_FFI_THROW(ValueError) << kService << ": type '" << TypeIndexToTypeKey(type_index)
+                              << "' defines __ffi_eq__ or __ffi_compare__ but not __ffi_hash__. "
+                                 "Add a __ffi_hash__ hook that gives equal objects equal hashes.";
+  }
+
+  std::vector<OpenHash> open_;
+  std::unordered_map<const Object*, Known> known_;
+  size_t hook_depth_ = 0;
+  HookArgument<int64_t(AnyView)> hash_part_{
+      [this](AnyView part) { return static_cast<int64_t>(Hash(Any(part))); }};
+};
+
+int64_t HashBigInt(const BigInt& value, const TypedFunction<int64_t(AnyView)>&) {
+  return static_cast<int64_t>(value.hash());
+}
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+int64_t RecursiveHash(const Any& value) {
+  return static_cast<int64_t>(extra::RecursiveHasher().Hash(value));
+}
+
+void extra::RegisterRecursiveHash() {
+  reflection::EnsureTypeAttrColumn(type_attr::kHash);
+  reflection::TypeAttrDef<detail::BigIntObj>().def(type_attr::kHash, &extra::HashBigInt);
+  reflection::GlobalDef().def("ffi.RecursiveHash", &RecursiveHash);
+}
+
+}  // namespace tvm::ffi

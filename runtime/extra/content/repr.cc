@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// ReprPrint: one walk over the value that writes text as it goes.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/extra/dataclass.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <cinttypes>
+#include <cstdlib>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "content/access_path_repr.h"
+#include "content/repr_text.h"
+#include "registration.h"
+#include "walk/hook_call.h"
+#include "walk/part_reader.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+constexpr const char* kService = "ReprPrint";
+// A value that shares its parts can have a text exponentially longer than itself.
+constexpr size_t kMaxTextBytes = size_t{1} << 30;
+
+bool IsResultOf(const char* global_function, const Any& value) {
+  auto function = Function::GetGlobal(global_function);
+  return function.has_value() && (*function)().same_as(value);
+}
+
+// The objects that stand for something in argument lists; nullptr for any other.
+const char* NameOfSentinel(const Any& value) {
+  if (value.type_index() != kTVMFFIObject) return nullptr;
+  if (IsResultOf("ffi.GetInvalidObject", value)) return "<MISSING>";
+  return IsResultOf("ffi.GetKwargsObject", value) ? "<KWARGS>" : nullptr;
+}
+
+bool IsAddressWanted() {
+  const char* setting = std::getenv("TVM_FFI_REPR_WITH_ADDR");
+  return setting != nullptr && std::string_view(setting) == "1";
+}
+
+// 1. Begin writes a value without parts, or the opening of an object, which it then pushes.
+// 2. Advance writes what separates the next part of the topmost object and begins that part, or
+//    writes the closing and pops the object.
+// Hooks come back through Print, on top of the stack as it is then.
+class ReprPrinter {
+ public:
+  String Print(const Any& value) {
+    Scope scope(this);
+    Begin(value);
+    while (open_.size() > scope.base()) Advance();
+    return String(text_.data(), text_.size());
+  }
+
+ private:
+  // Gives one call of Print its own text, and takes back what an exception left open.
+  class Scope {
+   public:
+    explicit Scope(ReprPrinter* printer) : printer_(printer), base_(printer->open_.size()) {
+      outer_text_.swap(printer_->text_);
+    }
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      while (printer_->open_.size() > base_) printer_->Pop();
+      outer_text_.swap(printer_->text_);
+    }
+    size_t base() const { return base_; }
+
+   private:
+    ReprPrinter* printer_;
+    size_t base_;
+    std::string outer_text_;
+  };
+
+  void Begin(const Any& value) {
+    if (PartKindOf(value) == PartKind::kNone) return AppendLeafText(value, &text_);
+    if (on_path_.count(ObjectOf(value)) != 0) {
+      text_ += "...";
+      return AppendAddress(ObjectOf(value));
+    }
+    if (PartKindOf(value) == PartKind::kFields) return BeginObject(value);
+    text_ += OpeningOf(value);
+    Push(value);
+  }
+
+  void BeginObject(const Any& value) {
+    static const reflection::TypeAttrColumn hooks(type_attr::kRepr);
+    const Object* object = ObjectOf(value);
+    if (auto hook = type_attr::kRepr.ValueFrom(hooks[value.type_index()])) {
+      return AppendHookText(*hook, value);
+    }
+    if (const char* sentinel = NameOfSentinel(value)) {
+      text_ += sentinel;
+      return;
+    }
+    if (const auto* tensor = value.as<TensorObj>()) {
+      AppendTensorText(tensor, &text_);
+    } else {
+      AppendTypeKey(value.type_index(), &text_);
+      if (const auto* member = value.as<EnumObj>()) {
+        text_ += '.';
+        text_.append(member->_str_index.data(), member->_str_index.size());
+      }
+    }
+    AppendAddress(object);
+    if (HasVisibleFields(value)) {
+      text_ += '(';
+      Push(value);
+    }
+  }
+
+  static bool HasVisibleFields(const Any& value) {
+    if (value.as<EnumObj>() != nullptr || value.as<TensorObj>() != nullptr) return false;
+    const TypeInfo* type = TVMFFIGetTypeInfo(value.type_index());
+    return FieldCursor(type, kTVMFFIFieldFlagBitMaskReprOff).Next() != nullptr;
+  }
+
+  // Holds the value: the hook may remove it from where it was found.
+  void AppendHookText(
+      const TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>& hook,
+      Any value) {
+    HookScope running(&hook_depth_, kService);
+    PathScope on_path(&on_path_, ObjectOf(value));
+    String text = hook(ObjectOf(value), print_part_.Get());
+    text_.append(text.data(), text.size());
+  }
+
+  void Advance() {
+    PartReader& parts = open_.back();
+    const Any* part = parts.Next();
+    if (part == nullptr) return Close();
+    AppendSeparator(parts);
+    Begin(*part);
+    if (text_.size() > kMaxTextBytes) {
+      TVM_FFI_THROW(ValueError) << kService << ": text of more than " << kMaxTextBytes << " bytes";
+    }
+  }
+
+  // In front of the part that was just read.
+  void AppendSeparator(const PartReader& parts) {
+    bool is_value = parts.kind() == PartKind::kPairs && parts.count() % 2 == 0;
+    if (is_value) {
+      text_ += ": ";
+    } else if (parts.count() > 1) {
+      text_ += ", ";
+    }
+    if (parts.kind() != PartKind::kFields) return;
+    text_.append(parts.field()->name.data, parts.field()->name.size);
+    text_ += '=';
+  }
+
+  void Close() {
+    const PartReader& parts = open_.back();
+    text_ += ClosingOf(parts);
+    if (parts.kind() != PartKind::kFields) AppendAddress(parts.object());
+    Pop();
+  }
+
+  static const char* OpeningOf(const Any& value) {
+    if (PartKindOf(value) == PartKind::kPairs) return "{";
+    return value.type_index() == kTVMFFIArray ? "(" : "[";
+  }
+  static const char* ClosingOf(const PartReader& parts) {
+    if (parts.kind() == PartKind::kPairs) return "}";
+    if (parts.kind() == PartKind::kFields) return ")";
+    if (parts.value().type_index() == kTVMFFIList) return "]";
+    return parts.count() == 1 ? ",)" : ")";
+  }
+
+  void AppendAddress(const Object* object) {
+    if (!with_addresses_) return;
+    char address[24];
+    int size = std::snprintf(address, sizeof(address), "@0x%" PRIxPTR,
+                             reinterpret_cast<uintptr_t>(object));
+    text_.append(address, static_cast<size_t>(size));
+  }
+
+  // Objects whose text is being written: met again, they must not be begun again.
+  struct PathScope {
+    PathScope(std::unordered_set<const Object*>* path, const Object* object)
+        : path(path), object(object) {
+      path->insert(object);
+    }
+    PathScope(const PathScope&) = delete;
+    PathScope& operator=(const PathScope&) = delete;
+    ~PathScope() { path->erase(object); }
+    std::unordered_set<const Object*>* path;
+    const Object* object;
+  };
+
+  void Push(const Any& value) {
+    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    open_.emplace_back(value, kTVMFFIFieldFlagBitMaskReprOff);
+    on_path_.insert(open_.back().object());
+  }
+  void Pop() {
+    on_path_.erase(open_.back().object());
+    open_.pop_back();
+  }
+
+  std::string text_;
+  std::vector<PartReader> open_;
+  std::unordered_set<const Object*> on_path_;
+  size_t hook_depth_ = 0;
+  bool with_addresses_ = IsAddressWanted();
+  HookArgument<String(AnyView)> print_part_{[this](AnyView part) { return Print(Any(part)); }};
+};
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+String ReprPrint(const Any& value) { return extra::ReprPrinter().Print(value); }
+
+void extra::RegisterRepr() {
+  reflection::EnsureTypeAttrColumn(type_attr::kRepr);
+  reflection::TypeAttrDef<reflection::AccessStepObj>().def(type_attr::kRepr,
+                                                           &extra::PrintAccessStep);
+  reflection::TypeAttrDef<reflection::AccessPathObj>().def(type_attr::kRepr,
+                                                           &extra::PrintAccessPath);
+  reflection::GlobalDef().def("ffi.ReprPrint", &ReprPrint);
+}
+
+}  // namespace tvm::ffi

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text of values without parts, and of tensors.
+#ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_REPR_TEXT_H_
+#define TVM_FFI_RUNTIME_EXTRA_CONTENT_REPR_TEXT_H_
+
+#include <tvm/ffi/container/tensor.h>
+
+#include <string>
+
+namespace tvm::ffi::extra {
+
+// `value` has no parts (PartKindOf).
+void AppendLeafText(const Any& value, std::string* out);
+
+// `float32[2, 3]@cpu:0`
+void AppendTensorText(const TensorObj* tensor, std::string* out);
+
+// `cuda:1`
+void AppendDevice(DLDevice device, std::string* out);
+
+void AppendTypeKey(int32_t type_index, std::string* out);
+
+}  // namespace tvm::ffi::extra
+#endif  // TVM_FFI_RUNTIME_EXTRA_CONTENT_REPR_TEXT_H_

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/devices.h"
+
+#include <tvm/ffi/error.h>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+std::string DeviceName(int device_id) { return "cuda:" + std::to_string(device_id); }
+
+// While a stream of the process is captured into a graph, loading and unloading would be refused;
+// what they do concerns no stream.
+class CapturesMayGoOn {
+ public:
+  explicit CapturesMayGoOn(const Driver& driver) : driver_(driver) { Exchange(); }
+  ~CapturesMayGoOn() { Exchange(); }
+
+ private:
+  void Exchange() {
+    if (driver_.exchange_capture_mode != nullptr) driver_.exchange_capture_mode(&mode_);
+  }
+
+  const Driver& driver_;
+  int mode_ = kCaptureModeRelaxed;
+};
+
+}  // namespace
+
+ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::string& image,
+                             size_t num_kernels)
+    : driver_(driver), device_id_(device_id), kernels_(new KernelOnDevice[num_kernels]) {
+  Result status = driver_.device_get(&device_, device_id);
+  if (status != 0) driver_.Throw("cuDeviceGet", status, Where(""));
+  CapturesMayGoOn captures(driver_);
+  status = driver_.primary_context_retain(&context_, device_);
+  if (status != 0) driver_.Throw("cuDevicePrimaryCtxRetain", status, Where(""));
+  try {
+    Load(image);
+  } catch (...) {
+    driver_.primary_context_release(device_);
+    throw;
+  }
+}
+
+void ImageOnDevice::Load(const std::string& image) {
+  char log[4096] = "";  // what the compiler of PTX says
+  const int options[] = {kJitErrorLogBuffer, kJitErrorLogBufferSizeBytes};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
+  ContextScope scope(driver_, context_);
+  Result status = driver_.module_load(&loaded_, image.c_str(), 2, options, values);
+  log[sizeof(log) - 1] = '\0';
+  if (status != 0) driver_.Throw("cuModuleLoadDataEx", status, Where(""), log);
+  try {
+    scope.Restore();
+  } catch (...) {
+    driver_.module_unload(loaded_);
+    throw;
+  }
+}
+
+// Errors have nowhere to go.  A driver that is shutting down has freed everything itself.
+ImageOnDevice::~ImageOnDevice() {
+  Context previous = nullptr;
+  if (driver_.context_get_current(&previous) != 0) return;
+  CapturesMayGoOn captures(driver_);
+  if (driver_.context_set_current(context_) == 0) {
+    driver_.module_unload(loaded_);
+    driver_.context_set_current(previous);
+  }
+  driver_.primary_context_release(device_);
+}
+
+std::string ImageOnDevice::Where(const std::string& symbol) const {
+  return (symbol.empty() ? " on " : " for kernel `" + symbol + "` on ") + DeviceName(device_id_);
+}
+
+Kernel ImageOnDevice::Find(size_t index, const std::string& symbol) {
+  std::atomic<Kernel>& handle = kernels_[index].handle;
+  Kernel known = handle.load(std::memory_order_acquire);
+  if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return known;
+  CapturesMayGoOn captures(driver_);  // drivers may load a kernel when it is first asked for
+  Result status = driver_.module_get_function(&known, loaded_, symbol.c_str());
+  if (status != 0) driver_.Throw("cuModuleGetFunction", status, Where(symbol));
+  handle.store(known, std::memory_order_release);  // another thread was given the same
+  return known;
+}
+
+void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
+  std::atomic<uint32_t>& reserved = kernels_[index].dynamic_shared_memory;
+  if (TVM_FFI_PREDICT_TRUE(bytes <= reserved.load(std::memory_order_acquire))) return;
+  std::lock_guard<std::mutex> lock(mutex_);  // the largest wish must be the last
+  if (bytes <= reserved.load(std::memory_order_relaxed)) return;
+  Kernel kernel = kernels_[index].handle.load(std::memory_order_acquire);
+  Result status =
+      driver_.function_set_attribute(kernel, kMaxDynamicSharedSizeBytes, static_cast<int>(bytes));
+  if (status != 0) {
+    driver_.Throw(
+        "cuFuncSetAttribute", status,
+        Where(symbol) + " with " + std::to_string(bytes) + " bytes of dynamic shared memory");
+  }
+  reserved.store(bytes, std::memory_order_release);
+}
+
+ImageOnDevices::~ImageOnDevices() {
+  for (std::atomic<ImageOnDevice*>& device : devices_) {
+    delete device.load(std::memory_order_acquire);
+  }
+}
+
+ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
+  if (device_id >= kMaxDevices) {
+    TVM_FFI_THROW(ValueError) << "there is no " << DeviceName(device_id)
+                              << ": the most devices are " << kMaxDevices;
+  }
+  std::atomic<ImageOnDevice*>& device = devices_[device_id];
+  ImageOnDevice* known = device.load(std::memory_order_acquire);
+  if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
+  std::lock_guard<std::mutex> lock(mutex_);
+  known = device.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    known = new ImageOnDevice(driver, device_id, image_, num_kernels_);
+    device.store(known, std::memory_order_release);
+  }
+  return *known;
+}
+
+}  // namespace tvm::ffi::extra::cuda

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+#include <tvm/ffi/error.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+[[noreturn]] void ThrowUnavailable(const std::string& reason) {
+  TVM_FFI_THROW(RuntimeError) << "the CUDA driver is not available: " << reason
+                              << "; it comes with the NVIDIA driver of the machine";
+  TVM_FFI_UNREACHABLE();
+}
+
+void* OpenLibrary() {
+  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* reason = dlerror();
+    ThrowUnavailable(reason == nullptr ? kLibrary : reason);
+  }
+  return library;
+}
+
+template <typename Function>
+void Find(void* library, const char* symbol, bool is_required, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, symbol));
+  if (*function == nullptr && is_required) {
+    ThrowUnavailable(std::string(kLibrary) + " has no function " + symbol);
+  }
+}
+
+// Owned by nobody: modules may die after the tables of this process are gone.
+const Driver* OpenDriver() {
+  void* library = OpenLibrary();
+  Driver found;
+#define TVM_FFI_CUDA_REQUIRED_(member, symbol, parameters) \
+  Find(library, symbol, true, &found.member);
+#define TVM_FFI_CUDA_OPTIONAL_(member, symbol, parameters) \
+  Find(library, symbol, false, &found.member);
+  TVM_FFI_CUDA_DRIVER_FUNCTIONS(TVM_FFI_CUDA_REQUIRED_, TVM_FFI_CUDA_OPTIONAL_)
+#undef TVM_FFI_CUDA_REQUIRED_
+#undef TVM_FFI_CUDA_OPTIONAL_
+  Result status = found.init(0);
+  if (status != 0) found.Throw("cuInit", status, "");
+  return new Driver(found);
+}
+
+}  // namespace
+
+const Driver& Driver::Get() {
+  static std::atomic<const Driver*> driver{nullptr};
+  static auto* mutex = new std::mutex();
+  const Driver* known = driver.load(std::memory_order_acquire);
+  if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
+  std::lock_guard<std::mutex> lock(*mutex);
+  known = driver.load(std::memory_order_relaxed);
+  if (known == nullptr) {
+    known = OpenDriver();
+    driver.store(known, std::memory_order_release);
+  }
+  return *known;
+}
+
+void Driver::Throw(const char* function, Result status, const std::string& where,
+                   const std::string& log) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (get_error_name(status, &name) != 0 || name == nullptr) name = "unknown error";
+  if (get_error_string(status, &text) != 0 || text == nullptr) text = "no description";
+  TVM_FFI_THROW(RuntimeError) << "CUDA driver: " << function << " failed" << where << ": " << name
+                              << " (" << status << "): " << text << (log.empty() ? "" : "\n")
+                              << log;
+  TVM_FFI_UNREACHABLE();
+}
+
+ContextScope::ContextScope(const Driver& driver, Context context) : driver_(driver) {
+  Result status = driver_.context_get_current(&previous_);
+  if (status != 0) driver_.Throw("cuCtxGetCurrent", status, "");
+  if (previous_ == context) return;
+  status = driver_.context_set_current(context);
+  if (status != 0) driver_.Throw("cuCtxSetCurrent", status, "");
+  is_changed_ = true;
+}
+
+// Reached with a change when an exception is on its way; a second one would end the process.
+ContextScope::~ContextScope() {
+  if (is_changed_) driver_.context_set_current(previous_);
+}
+
+void ContextScope::Restore() {
+  if (!is_changed_) return;
+  is_changed_ = false;
+  Result status = driver_.context_set_current(previous_);
+  if (status != 0) driver_.Throw("cuCtxSetCurrent", status, " when the previous context came back");
+}
+
+}  // namespace tvm::ffi::extra::cuda

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/image.h"
+
+#include <tvm/ffi/error.h>
+
+#include <optional>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+// A little-endian number; the caller has checked that it is there.
+uint64_t Number(std::string_view bytes, size_t offset, size_t width) {
+  uint64_t value = 0;
+  for (size_t i = width; i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);
+  }
+  return value;
+}
+
+[[noreturn]] void Refuse(const std::string& reason) {
+  TVM_FFI_THROW(ValueError) << "CUDA image: " << reason;
+  TVM_FFI_UNREACHABLE();
+}
+
+[[noreturn]] void RefuseTruncated(const char* format, std::string_view bytes) {
+  Refuse(std::string("the ") + format + " ends too early, after " + std::to_string(bytes.size()) +
+         " bytes");
+}
+
+// Whether `count` entries of `size` bytes at `offset` are inside of the image.
+bool Contains(std::string_view bytes, uint64_t offset, uint64_t count, uint64_t size) {
+  if (count == 0) return true;
+  return offset <= bytes.size() && size != 0 && count <= (bytes.size() - offset) / size;
+}
+
+// The header of a 64-bit ELF file, and where its tables and sections lie.
+void CheckCubin(std::string_view bytes) {
+  constexpr size_t kHeader = 64, kSection = 64;
+  if (bytes.size() < kHeader) RefuseTruncated("cubin", bytes);
+  if (bytes[4] != 2 || bytes[5] != 1) Refuse("the cubin is no 64-bit little-endian ELF file");
+  uint64_t segments = Number(bytes, 32, 8), sections = Number(bytes, 40, 8);
+  uint64_t num_segments = Number(bytes, 56, 2), num_sections = Number(bytes, 60, 2);
+  uint64_t section_size = Number(bytes, 58, 2);
+  bool is_whole = Contains(bytes, segments, num_segments, Number(bytes, 54, 2)) &&
+                  Contains(bytes, sections, num_sections, section_size);
+  if (!is_whole) RefuseTruncated("cubin", bytes);
+  if (num_sections != 0 && section_size < kSection) Refuse("the cubin has sections of no ELF file");
+  for (uint64_t i = 0; i < num_sections; ++i) {
+    size_t section = static_cast<size_t>(sections + i * section_size);
+    bool has_bytes = Number(bytes, section + 4, 4) != 8;  // SHT_NOBITS: memory without contents
+    uint64_t offset = Number(bytes, section + 24, 8), size = Number(bytes, section + 32, 8);
+    if (has_bytes && !Contains(bytes, offset, size, 1)) RefuseTruncated("cubin", bytes);
+  }
+}
+
+// magic u32, version u16, bytes of this header u16, bytes behind it u64.
+void CheckFatbin(std::string_view bytes) {
+  constexpr size_t kHeader = 16;
+  if (bytes.size() < kHeader) RefuseTruncated("fatbin", bytes);
+  uint64_t header = Number(bytes, 6, 2), behind = Number(bytes, 8, 8);
+  if (header > bytes.size() || behind > bytes.size() - header) RefuseTruncated("fatbin", bytes);
+}
+
+// The driver reads text up to a NUL, which the module's copy has at its end.
+void CheckPtx(std::string_view bytes) {
+  while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
+  if (bytes.find('\0') != std::string_view::npos) Refuse("the PTX has a NUL in the middle");
+}
+
+std::optional<ImageFormat> FormatOf(std::string_view bytes) {
+  if (bytes.substr(0, 4) ==
+      "\x7f"
+      "ELF")
+    return ImageFormat::kCubin;
+  if (bytes.substr(0, 4) == "\x50\xed\x55\xba") return ImageFormat::kFatbin;
+  // Comments may come first; no other format is text.
+  if (bytes.find(".version") != std::string_view::npos) return ImageFormat::kPtx;
+  return std::nullopt;
+}
+
+}  // namespace
+
+const char* NameOf(ImageFormat format) {
+  if (format == ImageFormat::kPtx) return "ptx";
+  return format == ImageFormat::kCubin ? "cubin" : "fatbin";
+}
+
+ImageFormat CheckImage(std::string_view bytes, std::string_view format) {
+  bool is_known = format == "" || format == "ptx" || format == "cubin" || format == "fatbin";
+  if (!is_known) {
+    Refuse("the format must be ptx, cubin or fatbin, got `" + std::string(format) + "`");
+  }
+  std::optional<ImageFormat> found = FormatOf(bytes);
+  if (!found.has_value()) Refuse("the bytes are no PTX, cubin or fatbin");
+  if (format != "" && format != NameOf(*found)) {
+    Refuse("expected a " + std::string(format) + ", got a " + NameOf(*found));
+  }
+  if (*found == ImageFormat::kPtx) CheckPtx(bytes);
+  if (*found == ImageFormat::kCubin) CheckCubin(bytes);
+  if (*found == ImageFormat::kFatbin) CheckFatbin(bytes);
+  return *found;
+}
+
+}  // namespace tvm::ffi::extra::cuda

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/module_format.h"
+
+#include <tvm/ffi/error.h>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+constexpr std::string_view kMagic = "TVMFFICU";
+constexpr uint32_t kVersion = 1;
+
+class Writer {
+ public:
+  void Number(uint64_t value, int width) {
+    for (int i = 0; i < width; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
+  }
+  void Raw(std::string_view text) { bytes_ += text; }
+  void Text(std::string_view text) {
+    Number(text.size(), 8);
+    Raw(text);
+  }
+  void Texts(const std::vector<std::string>& texts) {
+    Number(texts.size(), 8);
+    for (const std::string& text : texts) Text(text);
+  }
+  std::string Take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+
+  uint64_t Number(int width, const char* what) {
+    if (Rest() < static_cast<size_t>(width)) Refuse(what);
+    uint64_t value = 0;
+    for (int i = width; i-- > 0;) {
+      value = value << 8 | static_cast<unsigned char>(bytes_[at_ + static_cast<size_t>(i)]);
+    }
+    at_ += static_cast<size_t>(width);
+    return value;
+  }
+  std::string Text(const char* what) {
+    uint64_t size = Number(8, what);
+    if (size > Rest()) Refuse(what);
+    std::string text(bytes_.substr(at_, static_cast<size_t>(size)));
+    at_ += static_cast<size_t>(size);
+    return text;
+  }
+  // A number of items of at least `least_bytes` each, so that nobody makes room for more.
+  size_t Count(size_t least_bytes, const char* what) {
+    uint64_t count = Number(8, what);
+    if (count > Rest() / least_bytes) Refuse(what);
+    return static_cast<size_t>(count);
+  }
+  std::vector<std::string> Texts(const char* what) {
+    std::vector<std::string> texts(Count(8, what));
+    for (std::string& text : texts) text = Text(what);
+    return texts;
+  }
+  bool StartsWith(std::string_view text) {
+    if (bytes_.substr(at_, text.size()) != text) return false;
+    at_ += text.size();
+    return true;
+  }
+  size_t Rest() const { return bytes_.size() - at_; }
+
+  [[noreturn]] void Refuse(const char* what) const {
+    TVM_FFI_THROW(ValueError) << "saved CUDA module: " << what << " at byte " << at_ << " of "
+                              << bytes_.size() << " cannot be read";
+    TVM_FFI_UNREACHABLE();
+  }
+
+ private:
+  std::string_view bytes_;
+  size_t at_ = 0;
+};
+
+void WriteKernel(const KernelText& kernel, Writer* out) {
+  out->Text(kernel.name);
+  out->Text(kernel.symbol);
+  out->Texts(kernel.parameters);
+  out->Texts(kernel.launch);
+  out->Number(kernel.fixed.size(), 8);
+  for (const auto& [name, value] : kernel.fixed) {
+    out->Text(name);
+    out->Number(value, 8);
+  }
+}
+
+KernelText ReadKernel(Reader* in) {
+  KernelText kernel;
+  kernel.name = in->Text("the name of a kernel");
+  kernel.symbol = in->Text("the symbol of a kernel");
+  kernel.parameters = in->Texts("the parameters of a kernel");
+  kernel.launch = in->Texts("the launch of a kernel");
+  kernel.fixed.resize(in->Count(16, "the fixed launch of a kernel"));
+  for (auto& [name, value] : kernel.fixed) {
+    name = in->Text("the fixed launch of a kernel");
+    value = in->Number(8, "the fixed launch of a kernel");
+  }
+  return kernel;
+}
+
+ImageFormat ReadHeader(Reader* in) {
+  if (!in->StartsWith(kMagic)) in->Refuse("the mark");
+  uint64_t version = in->Number(4, "the version");
+  if (version != kVersion) {
+    TVM_FFI_THROW(ValueError) << "saved CUDA module: it has version " << version
+                              << " of the format, and this runtime reads version " << kVersion;
+  }
+  uint64_t format = in->Number(4, "the image format");
+  if (format < 1 || format > 3) in->Refuse("the image format");
+  return static_cast<ImageFormat>(format);
+}
+
+}  // namespace
+
+std::string EncodeModule(const ModuleText& module) {
+  Writer out;
+  out.Raw(kMagic);
+  out.Number(kVersion, 4);
+  out.Number(static_cast<uint32_t>(module.format), 4);
+  out.Text(module.image);
+  out.Number(module.kernels.size(), 8);
+  for (const KernelText& kernel : module.kernels) WriteKernel(kernel, &out);
+  return out.Take();
+}
+
+ModuleText DecodeModule(std::string_view bytes) {
+  Reader in(bytes);
+  ModuleText module;
+  module.format = ReadHeader(&in);
+  module.image = in.Text("the image");
+  size_t count = in.Count(40, "the number of kernels");  // five lengths or counts each
+  for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
+  if (in.Rest() != 0) in.Refuse("what comes behind the last kernel");
+  return module;
+}
+
+}  // namespace tvm::ffi::extra::cuda

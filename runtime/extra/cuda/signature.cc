@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/signature.h"
+
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/error.h>
+
+#include <string_view>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+// The words for the launch; the second group are those that TVM's code generators use.
+struct LaunchWord {
+  std::string_view text;
+  uint8_t first;
+  uint8_t count;
+};
+constexpr LaunchWord kLaunchWords[] = {
+    {"gridDim", kGrid, 3},
+    {"gridDim.x", kGrid, 1},
+    {"gridDim.y", kGrid + 1, 1},
+    {"gridDim.z", kGrid + 2, 1},
+    {"blockDim", kBlock, 3},
+    {"blockDim.x", kBlock, 1},
+    {"blockDim.y", kBlock + 1, 1},
+    {"blockDim.z", kBlock + 2, 1},
+    {"clusterDim", kCluster, 3},
+    {"clusterDim.x", kCluster, 1},
+    {"clusterDim.y", kCluster + 1, 1},
+    {"clusterDim.z", kCluster + 2, 1},
+    {"dynamicSharedMemory", kSharedMemory, 1},
+    {"blockIdx.x", kGrid, 1},
+    {"blockIdx.y", kGrid + 1, 1},
+    {"blockIdx.z", kGrid + 2, 1},
+    {"threadIdx.x", kBlock, 1},
+    {"threadIdx.y", kBlock + 1, 1},
+    {"threadIdx.z", kBlock + 2, 1},
+    {"tir.use_dyn_shared_memory", kSharedMemory, 1},
+};
+
+// The driver takes no more than 32 KiB of parameters.
+constexpr size_t kMaxParameters = 4096;
+
+[[noreturn]] void Refuse(const KernelText& text, const std::string& reason) {
+  TVM_FFI_THROW(ValueError) << "CUDA kernel `" << text.name << "`: " << reason;
+  TVM_FFI_UNREACHABLE();
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool TakeSuffix(std::string_view* text, std::string_view suffix) {
+  if (text->size() < suffix.size()) return false;
+  if (text->substr(text->size() - suffix.size()) != suffix) return false;
+  *text = Trim(text->substr(0, text->size() - suffix.size()));
+  return true;
+}
+
+std::optional<DLDataType> DtypeOf(std::string_view name) {
+  TVMFFIByteArray bytes{name.data(), name.size()};
+  DLDataType dtype;
+  if (name.empty()) return std::nullopt;
+  if (TVMFFIDataTypeFromString(&bytes, &dtype) == 0) return dtype;
+  ffi::detail::MoveFromSafeCallRaised();  // the caller's message says more
+  return std::nullopt;
+}
+
+bool ReadPointer(std::string_view type, Parameter* parameter) {
+  parameter->kind = ParameterKind::kPointer;
+  parameter->is_compact = TakeSuffix(&type, "[]");
+  if (!parameter->is_compact && !TakeSuffix(&type, "*")) return false;
+  if (type == "void") return true;
+  parameter->dtype = DtypeOf(type);
+  return parameter->dtype.has_value();
+}
+
+bool ReadScalar(std::string_view type, Parameter* parameter) {
+  std::optional<DLDataType> dtype = DtypeOf(type);
+  if (!dtype.has_value() || dtype->lanes != 1) return false;
+  uint8_t bits = parameter->bits = dtype->bits;
+  bool has_bytes = bits == 8 || bits == 16 || bits == 32 || bits == 64;
+  switch (dtype->code) {
+    case kDLInt:
+      parameter->kind = ParameterKind::kSigned;
+      return has_bytes;
+    case kDLUInt:
+      parameter->kind = ParameterKind::kUnsigned;
+      return has_bytes;
+    case kDLBool:
+      parameter->kind = ParameterKind::kBool;
+      return true;
+    case kDLFloat:
+      parameter->kind = bits == 32 ? ParameterKind::kFloat32 : ParameterKind::kFloat64;
+      return bits == 32 || bits == 64;
+    default:
+      return false;
+  }
+}
+
+Parameter ReadParameter(const KernelText& text, std::string_view word) {
+  Parameter parameter{};
+  size_t colon = word.find(':');
+  if (colon != std::string_view::npos) parameter.name = Trim(word.substr(0, colon));
+  std::string_view type = Trim(colon == std::string_view::npos ? word : word.substr(colon + 1));
+  parameter.type = type;
+  if (ReadPointer(type, &parameter) || ReadScalar(type, &parameter)) return parameter;
+  Refuse(text, "parameter `" + std::string(word) +
+                   "` has no known type; known are `DTYPE*` and `DTYPE[]` (compact) for tensors, "
+                   "`void*`, int8 to int64, uint8 to uint64, bool, float32 and float64");
+}
+
+const LaunchWord& FindLaunchWord(const KernelText& text, std::string_view word) {
+  for (const LaunchWord& known : kLaunchWords) {
+    if (known.text == word) return known;
+  }
+  Refuse(text, "`" + std::string(word) +
+                   "` is no part of a launch; known are gridDim, blockDim and clusterDim, each "
+                   "also with .x, .y or .z, and dynamicSharedMemory");
+}
+
+// Notes the fields of one word; each field is set once.
+class LaunchFields {
+ public:
+  explicit LaunchFields(const KernelText& text) : text_(text) {}
+
+  void Claim(const LaunchWord& word) {
+    for (size_t field = word.first; field < size_t{word.first} + word.count; ++field) {
+      if (is_set_[field]) Refuse(text_, "`" + std::string(word.text) + "` is given twice");
+      is_set_[field] = true;
+    }
+  }
+  bool HasCluster() const {
+    return is_set_[kCluster] || is_set_[kCluster + 1] || is_set_[kCluster + 2];
+  }
+
+ private:
+  const KernelText& text_;
+  std::array<bool, kNumLaunchFields> is_set_{};
+};
+
+void ReadFixed(const KernelText& text, LaunchFields* fields, LaunchValues* values) {
+  for (const auto& [name, value] : text.fixed) {
+    const LaunchWord& word = FindLaunchWord(text, name);
+    fields->Claim(word);
+    uint64_t least = word.first == kSharedMemory ? 0 : 1;
+    if (value < least || value > 0x7fffffff) {
+      Refuse(text, "`" + name + "` must be from " + std::to_string(least) + " to 2147483647, got " +
+                       std::to_string(value));
+    }
+    (*values)[word.first] = static_cast<uint32_t>(value);
+  }
+}
+
+void CheckNames(const KernelText& text) {
+  for (const std::string* name : {&text.name, &text.symbol}) {
+    if (name->empty() || name->find('\0') != std::string::npos) {
+      Refuse(text, "a kernel and its symbol need names without NUL");
+    }
+  }
+  if (text.parameters.size() > kMaxParameters) {
+    Refuse(text, "has " + std::to_string(text.parameters.size()) + " parameters; the most are " +
+                     std::to_string(kMaxParameters));
+  }
+}
+
+template <typename Show>
+std::string Join(const Signature& signature, Show show) {
+  std::string text = signature.text.name + "(";
+  const char* separator = "";
+  for (const Parameter& parameter : signature.parameters) {
+    text += separator + show(parameter);
+    separator = ", ";
+  }
+  for (const LaunchParameter& parameter : signature.launch) {
+    text += separator + parameter.name;
+    separator = ", ";
+  }
+  return text + ")";
+}
+
+const char* SchemaOf(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::kPointer:
+      return R"({"type":"Variant","args":[{"type":"DLTensor*"},{"type":"void*"},{"type":"None"}]})";
+    case ParameterKind::kBool:
+      return R"({"type":"bool"})";
+    case ParameterKind::kFloat32:
+    case ParameterKind::kFloat64:
+      return R"({"type":"float"})";
+    default:
+      return R"({"type":"int"})";
+  }
+}
+
+const char* SchemaOf(const LaunchParameter& parameter) {
+  if (parameter.count == 1) return R"({"type":"int"})";
+  return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
+}
+
+// A JSON text of JSON; schemas have no characters but quotes that need care.
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
+std::string Signature::Metadata() const {
+  std::string schema =
+      R"({"type":"ffi.Function","named_args":{"return":[{"type":"None"}],"params":[)";
+  const char* separator = "";
+  for (const Parameter& parameter : parameters) {
+    schema += std::string(separator) + SchemaOf(parameter.kind);
+    separator = ",";
+  }
+  for (const LaunchParameter& parameter : launch) {
+    schema += std::string(separator) + SchemaOf(parameter);
+    separator = ",";
+  }
+  return "{\"type_schema\":" + Quoted(schema + "]}}") + "}";
+}
+
+std::string Signature::Call() const {
+  return Join(*this, [](const Parameter& p) { return p.name.empty() ? p.type : p.name; });
+}
+
+std::string Signature::Documentation() const {
+  return Join(*this,
+              [](const Parameter& p) { return p.name.empty() ? p.type : p.name + ": " + p.type; });
+}
+
+Signature ReadSignature(KernelText text) {
+  CheckNames(text);
+  Signature signature;
+  signature.fixed = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
+  for (const std::string& word : text.parameters) {
+    signature.parameters.push_back(ReadParameter(text, word));
+  }
+  LaunchFields fields(text);
+  for (const std::string& word : text.launch) {
+    const LaunchWord& known = FindLaunchWord(text, word);
+    fields.Claim(known);
+    signature.launch.push_back({word, known.first, known.count});
+  }
+  ReadFixed(text, &fields, &signature.fixed);
+  signature.has_cluster = fields.HasCluster();
+  signature.text = std::move(text);
+  return signature;
+}
+
+}  // namespace tvm::ffi::extra::cuda

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+// FromJSONGraph: makes the nodes that the root reaches, children first, with an explicit stack.
+// Graphs come from files and networks: nothing in them is believed.
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/device.h>
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/enum.h>
+#include <tvm/ffi/extra/base64.h>
+#include <tvm/ffi/extra/serialization.h>
+#include <tvm/ffi/reflection/creator.h>
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "json/graph_format.h"
+#include "walk/depth_limit.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+[[noreturn]] void Reject(const std::string& reason) {
+  TVM_FFI_THROW(ValueError) << "Invalid JSON Object Graph" << reason;
+  TVM_FFI_UNREACHABLE();
+}
+
+bool IsBase64(const String& text) {
+  std::string_view digits(text.data(), text.size());
+  if (digits.size() % 4 != 0) return false;
+  for (int padding = 0; padding < 2 && !digits.empty() && digits.back() == '='; ++padding) {
+    digits.remove_suffix(1);
+  }
+  return digits.find_first_not_of(
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+             "0123456789+/") == std::string_view::npos;
+}
+
+// One entry of "nodes".
+class Node {
+ public:
+  Node(int64_t index, const Any& description) : index_(index) {
+    auto members = description.try_cast<json::Object>();
+    if (!members.has_value()) Reject("expected an object", description);
+    auto type_key = members->Get("type");
+    auto text = type_key.has_value() ? type_key->as<String>() : std::nullopt;
+    if (!text.has_value()) Reject("expected `type` string field");
+    type_ = TVMFFIGetTypeInfo(TypeKeyToIndex(std::string_view(text->data(), text->size())));
+    data_ = members->Get("data");
+  }
+
+  int64_t index() const { return index_; }
+  const TypeInfo* type() const { return type_; }
+  int32_t type_index() const { return type_->type_index; }
+
+  const Any& Data() const {
+    if (!data_.has_value()) Reject("expected `data` field");
+    return *data_;
+  }
+  // The data as T, which is `expected` in words.
+  template <typename T>
+  T DataAs(const char* expected) const {
+    auto data = Data().try_cast<T>();
+    if (!data.has_value()) Reject(std::string("expected `data` to be ") + expected, Data());
+    return *std::move(data);
+  }
+  json::Object Fields() const { return DataAs<json::Object>("an object"); }
+  // Nothing when the data lacks the field.
+  static std::optional<Any> FieldData(const json::Object& fields, const TVMFFIFieldInfo* field) {
+    return fields.Get(String(field->name));
+  }
+  int64_t ChildIndex(const Any& index) const {
+    if (index.type_index() != kTVMFFIInt) Reject("expected the index of a node", index);
+    return *index.as<int64_t>();
+  }
+
+  [[noreturn]] void Reject(const std::string& reason) const {
+    extra::Reject(", node " + std::to_string(index_) + ": " + reason);
+  }
+  [[noreturn]] void Reject(const std::string& reason, const Any& got) const {
+    Reject(reason + ", got `" + got.GetTypeKey() + "`");
+  }
+
+ private:
+  int64_t index_;
+  const TypeInfo* type_{nullptr};
+  std::optional<Any> data_;
+};
+
+// What a node without children stands for.
+class LeafReader {
+ public:
+  static Any ReadBytes(const Node& node) {
+    String text = node.DataAs<String>("base64 text");
+    if (!IsBase64(text)) node.Reject("expected `data` to be base64 text");
+    return Base64Decode(text);
+  }
+
+  static Any ReadDevice(const Node& node) {
+    auto pair = node.DataAs<Array<int64_t>>("an array of integers");
+    if (pair.size() != 2) {
+      node.Reject("Device data must be an array of [device_type, device_id], got " +
+                  std::to_string(pair.size()) + " element(s)");
+    }
+    return DLDevice{static_cast<DLDeviceType>(Int32(node, pair[0])), Int32(node, pair[1])};
+  }
+
+  static Any ReadShape(const Node& node) {
+    auto extents = node.DataAs<Array<int64_t>>("an array of integers");
+    return Shape(extents.begin(), extents.end());
+  }
+
+  static Any ReadEnum(const Node& node) {
+    if (detail::IsObjectInstance<IntEnumObj>(node.type_index())) {
+      return EnumObj::_GetByIntIndex(node.type_index(), node.DataAs<int64_t>("an integer"));
+    }
+    return EnumObj::_GetByStrIndex(node.type_index(), node.DataAs<String>("a string"));
+  }
+
+ private:
+  static int32_t Int32(const Node& node, int64_t value) {
+    using Limits = std::numeric_limits<int32_t>;
+    if (value < Limits::min() || value > Limits::max()) node.Reject("Device data out of range");
+    return static_cast<int32_t>(value);
+  }
+};
+
+// The type's "__data_from_json__", or None.
+AnyView FromJsonHook(int32_t type_index) {
+  static const reflection::TypeAttrColumn hooks("__data_from_json__");
+  return hooks[type_index];
+}
+
+// Whether the node describes an object by its fields.
+bool HasFields(const Node& node) {
+  switch (node.type_index()) {
+    case kTVMFFIStr:
+    case kTVMFFIBytes:
+    case kTVMFFIShape:
+    case kTVMFFIArray:
+    case kTVMFFIList:
+    case kTVMFFIMap:
+    case kTVMFFIDict:
+      return false;
+    default:
+      return node.type_index() >= kTVMFFIStaticObjectBegin &&
+             FromJsonHook(node.type_index()) == nullptr &&
+             !detail::IsObjectInstance<EnumObj>(node.type_index());
+  }
+}
+
+class GraphReader {
+ public:
+  explicit GraphReader(const json::Value& graph) {
+    auto members = graph.try_cast<json::Object>();
+    if (!members.has_value()) Reject(", expected an object");
+    auto root = members->Get("root_index");
+    if (!root.has_value() || root->type_index() != kTVMFFIInt) {
+      Reject(", expected `root_index` integer field");
+    }
+    auto nodes = members->Get("nodes");
+    auto descriptions = nodes.has_value() ? nodes->try_cast<json::Array>() : std::nullopt;
+    if (!descriptions.has_value()) Reject(", expected `nodes` array field");
+    root_ = *root->as<int64_t>();
+    descriptions_ = *std::move(descriptions);
+    values_.resize(descriptions_.size());
+    states_.resize(descriptions_.size(), State::kUntouched);
+  }
+
+  Any Read() {
+    Begin(root_);
+    while (!open_.empty()) {
+      Open& parent = open_.back();
+      if (parent.next == parent.children.size()) {
+        Finish();
+      } else {
+        Begin(parent.children[parent.next++]);
+      }
+    }
+    return values_[static_cast<size_t>(root_)];
+  }
+
+ private:
+  enum class State : char { kUntouched, kOpen, kMade };
+  // A node whose children are being made.
+  struct Open {
+    Node node;
+    std::vector<int64_t> children;
+    size_t next;
+  };
+
+  // Makes the node, or opens it when it has children.
+  void Begin(int64_t index) {
+    if (index < 0 || index >= static_cast<int64_t>(states_.size())) {
+      Reject(": invalid node index " + std::to_string(index));
+    }
+    State state = states_[static_cast<size_t>(index)];
+    if (state == State::kMade) return;
+    Node node(index, descriptions_[index]);
+    if (state == State::kOpen) node.Reject("contains itself");
+    std::vector<int64_t> children = ChildrenOf(node);
+    if (children.empty()) return Keep(index, Make(node, children));
+    if (open_.size() == kMaxNesting) TVM_FFI_THROW(ValueError) << kTooDeepMessage;
+    states_[static_cast<size_t>(index)] = State::kOpen;
+    open_.push_back({std::move(node), std::move(children), 0});
+  }
+
+  void Finish() {
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    Keep(done.node.index(), Make(done.node, done.children));
+  }
+
+  void Keep(int64_t index, Any value) {
+    values_[static_cast<size_t>(index)] = std::move(value);
+    states_[static_cast<size_t>(index)] = State::kMade;
+  }
+
+  static std::vector<int64_t> ChildrenOf(const Node& node) {
+    std::vector<int64_t> children;
+    switch (node.type_index()) {
+      case kTVMFFIMap:
+      case kTVMFFIDict:
+      case kTVMFFIArray:
+      case kTVMFFIList:
+        for (const Any& index : node.DataAs<json::Array>("an array")) {
+          children.push_back(node.ChildIndex(index));
+        }
+        break;
+      default:
+        if (HasFields(node)) CollectFieldChildren(node, &children);
+    }
+    return children;
+  }
+
+  static void CollectFieldChildren(const Node& node, std::vector<int64_t>* children) {
+    json::Object fields = node.Fields();
+    reflection::ForEachFieldInfo(node.type(), [&](const TVMFFIFieldInfo* field) {
+      if (IsInline(field)) return;
+      auto data = Node::FieldData(fields, field);
+      if (data.has_value()) children->push_back(node.ChildIndex(*data));
+    });
+  }
+
+  Any Make(const Node& node, const std::vector<int64_t>& children) const {
+    switch (node.type_index()) {
+      case kTVMFFINone:
+        return Any();
+      case kTVMFFIBool:
+        return node.DataAs<bool>("a bool");
+      case kTVMFFIInt:
+        return node.DataAs<int64_t>("an integer");
+      case kTVMFFIFloat:
+        return node.DataAs<double>("a number");
+      case kTVMFFIStr:
+        return node.DataAs<String>("a string");
+      case kTVMFFIBytes:
+        return LeafReader::ReadBytes(node);
+      case kTVMFFIDataType:
+        return StringToDLDataType(node.DataAs<String>("a string"));
+      case kTVMFFIDevice:
+        return LeafReader::ReadDevice(node);
+      case kTVMFFIShape:
+        return LeafReader::ReadShape(node);
+      case kTVMFFIArray:
+        return MakeSequence<Array<Any>>(children);
+      case kTVMFFIList:
+        return MakeSequence<List<Any>>(children);
+      case kTVMFFIMap:
+        return MakeMap<Map<Any, Any>>(node, children);
+      case kTVMFFIDict:
+        return MakeMap<Dict<Any, Any>>(node, children);
+      default:
+        return MakeObject(node);
+    }
+  }
+
+  template <typename Sequence>
+  Any MakeSequence(const std::vector<int64_t>& children) const {
+    Sequence sequence;
+    sequence.reserve(static_cast<int64_t>(children.size()));
+    for (int64_t child : children) sequence.push_back(ValueAt(child));
+    return sequence;
+  }
+
+  template <typename Table>
+  Any MakeMap(const Node& node, const std::vector<int64_t>& children) const {
+    if (children.size() % 2 != 0) {
+      node.Reject("Map/Dict data must contain an even number of [key, value] entries, got " +
+                  std::to_string(children.size()));
+    }
+    Table table;
+    for (size_t i = 0; i < children.size(); i += 2) {
+      table.Set(ValueAt(children[i]), ValueAt(children[i + 1]));
+    }
+    return table;
+  }
+
+  Any MakeObject(const Node& node) const {
+    AnyView hook = FromJsonHook(node.type_index());
+    if (hook != nullptr) return hook.cast<Function>()(node.Data());
+    if (detail::IsObjectInstance<EnumObj>(node.type_index())) return LeafReader::ReadEnum(node);
+    ObjectPtr<Object> object = CreateEmptyObject(node.type());
+    // Plain values have no fields: without a creator the call above has failed.
+    json::Object fields = node.Fields();
+    reflection::ForEachFieldInfo(
+        node.type(), [&](const TVMFFIFieldInfo* field) { SetField(node, fields, field, object); });
+    return ObjectRef(std::move(object));
+  }
+
+  void SetField(const Node& node, const json::Object& fields, const TVMFFIFieldInfo* field,
+                const ObjectPtr<Object>& object) const {
+    if (field->setter == nullptr) {
+      TVM_FFI_THROW(TypeError) << "Field " << Quoted(field->name) << " of type "
+                               << Quoted(node.type()->type_key) << " has no setter";
+    }
+    auto data = Node::FieldData(fields, field);
+    if (data.has_value()) {
+      Any value = IsInline(field) ? *std::move(data) : ValueAt(node.ChildIndex(*data));
+      reflection::FieldSetter setter(field);
+      setter(object, value);
+    } else if ((field->flags & kTVMFFIFieldFlagBitMaskHasDefault) != 0) {
+      reflection::SetFieldToDefault(field, reflection::detail::FieldAddress(object.get(), field));
+    } else {
+      TVM_FFI_THROW(TypeError) << "Required field " << Quoted(field->name) << " not set in type "
+                               << Quoted(node.type()->type_key);
+    }
+  }
+
+  const Any& ValueAt(int64_t index) const { return values_[static_cast<size_t>(index)]; }
+
+  int64_t root_{0};
+  json::Array descriptions_;
+  std::vector<Any> values_;
+  std::vector<State> states_;
+  std::vector<Open> open_;
+};
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+Any FromJSONGraph(const json::Value& value) { return extra::GraphReader(value).Read(); }
+
+}  // namespace tvm::ffi

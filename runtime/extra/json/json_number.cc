@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "json/json_number.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <system_error>
+
+namespace tvm::ffi::extra {
+namespace {
+
+// Whether a number that no double is near to is too large, and not too small; `text` has no sign.
+bool IsAboveOne(std::string_view text) {
+  size_t mark = text.find_first_of("eE");
+  std::string_view mantissa = text.substr(0, mark);
+  int64_t exponent = 0;
+  if (mark != std::string_view::npos) {
+    std::string_view digits = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
+    std::errc code = std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec;
+    // An exponent beyond int64 outweighs every mantissa that fits into memory.
+    if (code != std::errc()) return digits[0] != '-';
+  }
+  auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
+  auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
+  // Distance of the first significant digit from the point, positive to the left of it.
+  int64_t place = first < point ? point - first : point + 1 - first;
+  return exponent > -place;
+}
+
+JsonNumberError ParseDouble(std::string_view text, Any* value) {
+  double number = 0;
+  const char* end = text.data() + text.size();
+  std::from_chars_result result = std::from_chars(text.data(), end, number);
+  if (result.ptr != end) return JsonNumberError::kNotANumber;
+  if (result.ec == std::errc::result_out_of_range) {
+    bool negative = text[0] == '-';
+    if (IsAboveOne(text.substr(negative ? 1 : 0))) return JsonNumberError::kTooLarge;
+    number = negative ? -0.0 : 0.0;
+  } else if (result.ec != std::errc()) {
+    return JsonNumberError::kNotANumber;
+  }
+  *value = number;
+  return JsonNumberError::kNone;
+}
+
+}  // namespace
+
+bool IsJsonNumberCharacter(char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+JsonNumberError ParseJsonNumber(std::string_view text, Any* value) {
+  if (!text.empty() && text[0] == '+') {
+    text.remove_prefix(1);
+    if (!text.empty() && text[0] == '-') return JsonNumberError::kNotANumber;
+  }
+  if (text.find_first_not_of("-0123456789") == std::string_view::npos) {
+    int64_t number = 0;
+    const char* end = text.data() + text.size();
+    std::from_chars_result result = std::from_chars(text.data(), end, number);
+    if (result.ptr != end) return JsonNumberError::kNotANumber;
+    if (result.ec == std::errc()) {
+      *value = number;
+      return JsonNumberError::kNone;
+    }
+    if (result.ec != std::errc::result_out_of_range) return JsonNumberError::kNotANumber;
+  }
+  return ParseDouble(text, value);
+}
+
+void AppendJsonNumber(int64_t value, std::string* out) {
+  char text[24];
+  out->append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+void AppendJsonNumber(double value, std::string* out) {
+  if (std::isnan(value)) {
+    *out += "NaN";
+    return;
+  }
+  if (std::isinf(value)) {
+    *out += value > 0 ? "Infinity" : "-Infinity";
+    return;
+  }
+  char text[32];
+  char* end = std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 17).ptr;
+  std::string_view digits(text, static_cast<size_t>(end - text));
+  *out += digits;
+  if (digits.find_first_of(".e") == std::string_view::npos) *out += ".0";
+}
+
+}  // namespace tvm::ffi::extra

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// json::Parse: one pass over the text with an explicit stack, so that nesting costs no machine
+// stack.  Messages and positions follow those of Python's json module.
+#include <tvm/ffi/extra/json.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/json_number.h"
+#include "walk/depth_limit.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+struct SyntaxError {
+  const char* message;
+  size_t position;
+};
+
+// "MESSAGE: line 1 column 2 (char 1)"
+std::string Describe(const SyntaxError& error, std::string_view text) {
+  std::string_view before = text.substr(0, error.position);
+  auto line = std::count(before.begin(), before.end(), '\n') + 1;
+  size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return std::string(error.message) + ": line " + std::to_string(line) + " column " +
+         std::to_string(error.position - line_start + 1) + " (char " +
+         std::to_string(error.position) + ")";
+}
+
+void AppendUtf8(uint32_t code_point, std::string* out) {
+  if (code_point < 0x80) {
+    *out += static_cast<char>(code_point);
+    return;
+  }
+  int continuations = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
+  constexpr uint32_t kLeads[] = {0, 0xC0, 0xE0, 0xF0};
+  *out += static_cast<char>(kLeads[continuations] | code_point >> (6 * continuations));
+  while (continuations-- > 0) {
+    *out += static_cast<char>(0x80 | (code_point >> (6 * continuations) & 0x3F));
+  }
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Any ParseText() {
+    SkipSpace();
+    while (!ReadValue() || !FinishValue()) {
+    }
+    if (position_ != text_.size()) Fail("Extra data", position_);
+    return std::move(values_.back());
+  }
+
+ private:
+  // A container that is being read.  Its elements, or its keys and values in turn, are the values
+  // on the stack from `begin` on.
+  struct Open {
+    bool is_object;
+    size_t begin;
+  };
+
+  // Reads a value, or only its start when it has parts.  True: the value is complete.
+  bool ReadValue() {
+    switch (Peek()) {
+      case '[':
+        return !Enter(/*is_object=*/false);
+      case '{':
+        return !Enter(/*is_object=*/true);
+      case '"':
+        values_.emplace_back(ReadString());
+        return true;
+      default:
+        values_.push_back(ReadScalar());
+        return true;
+    }
+  }
+
+  // Goes on behind a value.  False: the next part of a container follows.
+  bool FinishValue() {
+    SkipSpace();
+    while (!open_.empty()) {
+      bool is_object = open_.back().is_object;
+      if (Take(',')) {
+        SkipSpace();
+        if (position_ == text_.size()) Fail("Syntax error near", position_);
+        if (is_object) ReadKey();
+        return false;
+      }
+      if (!Take(is_object ? '}' : ']')) Fail("Expecting ',' delimiter", position_);
+      Leave();
+      SkipSpace();
+    }
+    return true;
+  }
+
+  // False: the container is empty, and complete.
+  bool Enter(bool is_object) {
+    if (open_.size() == kMaxNesting) Fail(kTooDeepMessage, position_);
+    open_.push_back({is_object, values_.size()});
+    ++position_;
+    SkipSpace();
+    if (Take(is_object ? '}' : ']')) {
+      Leave();
+      return false;
+    }
+    if (is_object) ReadKey();
+    return true;
+  }
+
+  // Replaces the parts of the innermost container by the container.
+  void Leave() {
+    Open container = open_.back();
+    open_.pop_back();
+    Any* parts = values_.data() + container.begin;
+    size_t count = values_.size() - container.begin;
+    Any value = container.is_object ? MakeMap(parts, count) : MakeArray(parts, count);
+    values_.resize(container.begin);
+    values_.push_back(std::move(value));
+  }
+
+  static Any MakeArray(Any* items, size_t count) {
+    json::Array array(static_cast<int64_t>(count), Any());
+    for (size_t i = 0; i < count; ++i) {
+      array.GetArrayObj()->SetItemAfterCheck(static_cast<int64_t>(i), std::move(items[i]));
+    }
+    return array;
+  }
+
+  static Any MakeMap(const Any* parts, size_t count) {
+    json::Object map;
+    for (size_t i = 0; i < count; i += 2) map.Set(parts[i], parts[i + 1]);
+    return map;
+  }
+
+  void ReadKey() {
+    if (Peek() != '"') Fail("Expecting property name enclosed in double quotes", position_);
+    values_.emplace_back(ReadString());
+    SkipSpace();
+    if (!Take(':')) Fail("Expecting ':' delimiter", position_);
+    SkipSpace();
+  }
+
+  Any ReadScalar() {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (TakeWord("null")) return Any();
+    if (TakeWord("true")) return true;
+    if (TakeWord("false")) return false;
+    if (TakeWord("NaN")) return std::numeric_limits<double>::quiet_NaN();
+    if (TakeWord("Infinity")) return kInfinity;
+    if (TakeWord("-Infinity")) return -kInfinity;
+    return ReadNumber();
+  }
+
+  Any ReadNumber() {
+    size_t begin = position_;
+    size_t end = begin;
+    while (end < text_.size() && IsJsonNumberCharacter(text_[end])) ++end;
+    Any value;
+    switch (ParseJsonNumber(text_.substr(begin, end - begin), &value)) {
+      case JsonNumberError::kNotANumber:
+        Fail("Expecting value", begin);
+      case JsonNumberError::kTooLarge:
+        Fail("Number too large", begin);
+      case JsonNumberError::kNone:
+        break;
+    }
+    position_ = end;
+    return value;
+  }
+
+  String ReadString() {
+    size_t quote = position_++;
+    // Text without escapes is taken as it stands.
+    size_t run = position_;
+    SkipPlainCharacters(quote);
+    if (text_[position_] == '"') return String(text_.data() + run, position_++ - run);
+    buffer_.clear();
+    while (true) {
+      buffer_.append(text_, run, position_ - run);
+      if (text_[position_++] == '"') return String(buffer_.data(), buffer_.size());
+      ReadEscape();
+      run = position_;
+      SkipPlainCharacters(quote);
+    }
+  }
+
+  // Stops at a quotation mark or backslash.
+  void SkipPlainCharacters(size_t quote) {
+    while (position_ < text_.size()) {
+      char c = text_[position_];
+      if (c == '"' || c == '\\') return;
+      if (static_cast<unsigned char>(c) < 0x20) Fail("Invalid control character at", position_);
+      ++position_;
+    }
+    Fail("Unterminated string starting at", quote);
+  }
+
+  // Behind a backslash.
+  void ReadEscape() {
+    constexpr std::string_view kLetters = "\"\\/bfnrt";
+    size_t letter = position_ < text_.size() ? kLetters.find(text_[position_]) : kLetters.npos;
+    if (letter != kLetters.npos) {
+      buffer_ += "\"\\/\b\f\n\r\t"[letter];
+      ++position_;
+    } else if (Peek() == 'u') {
+      AppendUtf8(ReadUnicodeEscape(), &buffer_);
+    } else {
+      Fail("Invalid \\escape", position_);
+    }
+  }
+
+  // At the u of \uXXXX, which may be the first half of a pair.
+  uint32_t ReadUnicodeEscape() {
+    size_t letter = position_++;
+    uint32_t high = ReadHexDigits(letter);
+    if (high < 0xD800 || high > 0xDFFF) return high;
+    if (high > 0xDBFF || text_.substr(position_, 2) != "\\u") FailSurrogate(letter);
+    position_ += 2;
+    size_t digits = position_;
+    uint32_t low = ReadHexDigits(digits);
+    if (low < 0xDC00 || low > 0xDFFF) FailSurrogate(digits);
+    return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+  }
+
+  uint32_t ReadHexDigits(size_t reported) {
+    std::string_view digits = text_.substr(position_, 4);
+    bool is_number = digits.size() == 4 &&
+                     digits.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos;
+    if (!is_number) Fail("Invalid \\uXXXX escape", reported);
+    position_ += 4;
+    uint32_t value = 0;
+    for (char c : digits) {
+      value = value << 4 | static_cast<uint32_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    }
+    return value;
+  }
+
+  // NUL at the end; it starts nothing that is allowed.
+  char Peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
+  bool Take(char c) {
+    if (position_ == text_.size() || text_[position_] != c) return false;
+    ++position_;
+    return true;
+  }
+  bool TakeWord(std::string_view word) {
+    if (text_.substr(position_, word.size()) != word) return false;
+    position_ += word.size();
+    return true;
+  }
+  void SkipSpace() {
+    while (position_ < text_.size()) {
+      char c = text_[position_];
+      if (c != ' ' && c != '\n' && c != '\r' && c != '\t') return;
+      ++position_;
+    }
+  }
+  [[noreturn]] static void FailSurrogate(size_t position) {
+    Fail("Invalid surrogate pair of \\uXXXX escapes", position);
+  }
+  [[noreturn]] static void Fail(const char* message, size_t position) {
+    throw SyntaxError{message, position};
+  }
+
+  std::string_view text_;
+  size_t position_{0};
+  std::vector<Any> values_;
+  std::vector<Open> open_;
+  std::string buffer_;  // a string with escapes
+};
+
+}  // namespace
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi::json {
+
+Value Parse(const String& json_str, String* error_msg) {
+  std::string_view text(json_str.data(), json_str.size());
+  std::string message;
+  try {
+    Value value = extra::Parser(text).ParseText();
+    if (error_msg != nullptr) *error_msg = String();
+    return value;
+  } catch (const extra::SyntaxError& error) {
+    message = extra::Describe(error, text);
+  }
+  if (error_msg == nullptr) TVM_FFI_THROW(ValueError) << message;
+  *error_msg = String(message);
+  return Value();
+}
+
+}  // namespace tvm::ffi::json

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "module/library/library_module.h"
+
+#include <tvm/ffi/cast.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "module/library/context_symbols.h"
+#include "module/library/library_binary.h"
+#include "module/library/module_tree.h"
+#include "module/library/symbol_extent.h"
+#include "walk/stack_room.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+// A data slot that the loader fills; nullptr when the library has none of this name.
+void** FindSlot(const Library& library, const std::string& symbol) {
+  return static_cast<void**>(library.Find(symbol));
+}
+
+void BindContextSymbols(const Library& library) {
+  for (const auto& [name, address] : ContextSymbols()) {
+    if (void** slot = FindSlot(library, name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
+  }
+}
+
+// A symbol of a library, which it keeps alive through the module.
+class LibraryFunctionObj : public FunctionObj {
+ public:
+  LibraryFunctionObj(Module module, void* symbol)
+      : module_(std::move(module)), symbol_(reinterpret_cast<TVMFFISafeCallType>(symbol)) {
+    safe_call = &CallSymbol;  // cpp_call stays null: the symbol has the C calling convention
+  }
+
+ private:
+  static int CallSymbol(void* function, const TVMFFIAny* args, int32_t num_args,
+                        TVMFFIAny* result) {
+    auto* self = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<LibraryFunctionObj>(
+        static_cast<TVMFFIObject*>(function));
+    return self->symbol_(nullptr, args, num_args, result);
+  }
+
+  Module module_;
+  TVMFFISafeCallType symbol_;
+};
+
+class LibraryModuleObj final : public ModuleObj {
+ public:
+  explicit LibraryModuleObj(std::shared_ptr<Library> library) : library_(std::move(library)) {}
+
+  ~LibraryModuleObj() {
+    // The slot may already belong to a later module over the same library.
+    void* self = Address();
+    if (context_slot_ != nullptr) {
+      __atomic_compare_exchange_n(context_slot_, &self, nullptr, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE);
+    }
+  }
+
+  const char* kind() const override { return "library"; }
+
+  int GetPropertyMask() const override { return Module::kBinarySerializable | Module::kRunnable; }
+
+  using ModuleObj::GetFunction;
+  Optional<Function> GetFunction(const String& name) override {
+    void* symbol = library_->FindFunction(name);
+    if (symbol == nullptr) return std::nullopt;
+    return Function(
+        ObjectPtr<FunctionObj>(make_object<LibraryFunctionObj>(GetRef<Module>(this), symbol)));
+  }
+
+  using ModuleObj::ImplementsFunction;
+  bool ImplementsFunction(const String& name) override {
+    return library_->FindFunction(name) != nullptr;
+  }
+
+  using ModuleObj::GetFunctionDoc;
+  Optional<String> GetFunctionDoc(const String& name) override {
+    return CallText(symbol::tvm_ffi_doc_prefix + std::string(name));
+  }
+
+  using ModuleObj::GetFunctionMetadata;
+  Optional<String> GetFunctionMetadata(const String& name) override {
+    return CallText(symbol::tvm_ffi_metadata_prefix + std::string(name));
+  }
+
+  void FillContextSlot() {
+    context_slot_ = FindSlot(*library_, symbol::tvm_ffi_library_ctx);
+    if (context_slot_ != nullptr) __atomic_store_n(context_slot_, Address(), __ATOMIC_RELEASE);
+  }
+
+ private:
+  // What the library-context symbol holds: the C++ object, 8 bytes in front of the handle.
+  void* Address() { return static_cast<ModuleObj*>(this); }
+
+  // Calls a text function without arguments; nothing when the library has none.
+  Optional<String> CallText(const std::string& symbol) const {
+    void* function = library_->Find(symbol);
+    if (function == nullptr) return std::nullopt;
+    return Function::InvokeExternC(nullptr, reinterpret_cast<TVMFFISafeCallType>(function))
+        .cast<Optional<String>>();
+  }
+
+  std::shared_ptr<Library> library_;
+  void** context_slot_ = nullptr;
+};
+
+}  // namespace
+
+LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
+  // A loader of embedded modules may load libraries, which must not be this one.
+  if (NativeStackRoom() == StackRoom::kLow) {
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << library->Name()
+                                << ": too many libraries load one another";
+  }
+  std::shared_ptr<Library> shared = std::move(library);
+  BindContextSymbols(*shared);
+  const void* embedded = shared->FindOwn(symbol::tvm_ffi_library_bin);
+  if (embedded == nullptr) {
+    Module module(make_object<LibraryModuleObj>(std::move(shared)));
+    return {module, module};
+  }
+  std::string name = shared->Name();
+  LibraryBinary binary =
+      DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
+  std::vector<Module> libraries;
+  for (const LibraryBinary::Entry& entry : binary.entries) {
+    if (entry.IsLibrary()) libraries.emplace_back(make_object<LibraryModuleObj>(shared));
+  }
+  Module root = BuildModuleTree(binary, libraries, name);
+  return {libraries.empty() ? std::nullopt : std::make_optional(libraries.back()), root};
+}
+
+void FillContextSlot(const LoadedLibrary& loaded) {
+  if (!loaded.library.has_value()) return;
+  static_cast<LibraryModuleObj*>(loaded.library->get())->FillContextSlot();
+}
+
+}  // namespace tvm::ffi::extra

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the global functions of structural visits and of structural mutation have in common.
+#ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_CALLBACK_ARGUMENTS_H_
+#define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_CALLBACK_ARGUMENTS_H_
+
+#include <tvm/ffi/extra/structural_visit.h>
+
+namespace tvm::ffi::extra {
+
+// Pairs of a type index and a function.
+using CallbackList = Array<Tuple<int, Function>>;
+
+inline WalkOrder ToWalkOrder(int order) {
+  if (order != 0 && order != 1) {
+    TVM_FFI_THROW(ValueError) << "order must be 0, for pre order, or 1, for post order, got "
+                              << order;
+  }
+  return static_cast<WalkOrder>(order);
+}
+
+// Traverser: StructuralVisitor or StructuralMutator.
+template <typename Traverser>
+int DefRegionKindOf(const Traverser& traverser) {
+  return traverser->def_region_kind();
+}
+
+template <typename Traverser>
+Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callback) {
+  if (kind < kTVMFFIDefRegionKindNone || kind > kTVMFFIDefRegionKindSimple) {
+    TVM_FFI_THROW(ValueError) << "the kind of a definition region is 0, 1 or 2, got " << kind;
+  }
+  if (callback == nullptr) TVM_FFI_THROW(ValueError) << "callback is None";
+  return traverser->WithDefRegionKind(static_cast<TVMFFIDefRegionKind>(kind),
+                                      [&] { return callback(); });
+}
+
+// Visitors and mutators are parts of something larger, which their type does not tell.
+inline ObjectRef RefuseCopy(const Object* object) {
+  TVM_FFI_THROW(TypeError) << "Type `" << object->GetTypeKey() << "` does not support copy";
+  TVM_FFI_UNREACHABLE();
+}
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_CALLBACK_ARGUMENTS_H_

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+// StructuralEqual: both values are walked in step, with one stack.
+//
+// Variables and DAG nodes are matched one to one: when a pair turns out equal, either side
+// remembers the other and is equal to nothing else from then on.  The stack of frames is also the
+// path to what is being compared, so that a mismatch is described only where there is one.
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/extra/structural_equal.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "registration.h"
+#include "structural/leaf.h"
+#include "structural/matches.h"
+#include "structural/structural_walk.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+using reflection::AccessPath;
+using reflection::AccessPathPair;
+using reflection::AccessStep;
+
+bool AreEqualLeaves(const Any& lhs, const Any& rhs) {
+  return IsLeaf(lhs.type_index()) && AreLeavesEqual(lhs, rhs);
+}
+
+[[noreturn]] void ThrowPathTooLong() {
+  TVM_FFI_THROW(ValueError) << "the values differ, but deeper than the " << kMaxPathLength
+                            << " levels that an access path may have";
+  TVM_FFI_UNREACHABLE();
+}
+
+bool IsMatchedOneToOne(TVMFFISEqHashKind kind) {
+  return kind == kTVMFFISEqHashKindFreeVar || kind == kTVMFFISEqHashKindDAGNode;
+}
+
+class EqualWalk {
+ public:
+  EqualWalk(bool map_free_vars, bool skip_tensor_content, bool finds_mismatch)
+      : region_(map_free_vars ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone),
+        skip_tensor_content_(skip_tensor_content),
+        finds_mismatch_(finds_mismatch) {}
+
+  bool Equal(const Any& lhs, const Any& rhs) {
+    Scope scope(this);
+    Outcome outcome = Enter(lhs, rhs);
+    while (outcome != Outcome::kDiffer) {
+      if (frames_.size() == scope.num_frames()) return scope.End(true);
+      outcome = Step();
+    }
+    return scope.End(false);
+  }
+
+  // Where Equal, which returned false, found the first difference.
+  const Optional<AccessPathPair>& mismatch() const { return mismatch_; }
+
+ private:
+  // kPushed: a frame was pushed that will find out.
+  enum class Outcome { kEqual, kDiffer, kPushed };
+  using HookCallback = TypedFunction<bool(AnyView, AnyView, int, AnyView)>;
+
+  // A pair of values whose parts are being compared.
+  struct Frame {
+    enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
+    Kind kind;
+    TVMFFISEqHashKind structural_kind;  // of kFields and kHook
+    TVMFFIDefRegionKind region;         // around the values
+    const TypeInfo* type;               // of kFields and kHook
+    FieldCursor field;
+    size_t next;               // kItems, kPairs: number of parts begun
+    size_t extras_begin;       // extras_ from here on belong to this frame
+    size_t num_identity_keys;  // before the frame
+    Any lhs;
+    Any rhs;
+  };
+  // What frames of kPairs and kHook need in addition.
+  struct Extra {
+    Any table;                      // kPairs: the left Map, or a copy of the left Dict
+    MapBaseObj::iterator position;  // kPairs: in the table
+    Any part;  // kPairs: the right key, if it may be another object; kHook: the name of the field
+  };
+
+  // Leaves the walk as it was, also when a hook or a getter throws.  Only matches of values that
+  // are equal stay, and the mismatch of values that are not.
+  class Scope {
+   public:
+    explicit Scope(EqualWalk* walk)
+        : walk_(walk),
+          num_frames_(walk->frames_.size()),
+          num_matches_(walk->matches_.size()),
+          mismatch_(walk->mismatch_),
+          region_(walk->region_) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      while (walk_->frames_.size() > num_frames_) walk_->Pop();
+      walk_->region_ = region_;
+      if (outcome_ != Outcome::kEqual) walk_->matches_.ForgetBeyond(num_matches_);
+      if (outcome_ != Outcome::kDiffer) walk_->mismatch_ = std::move(mismatch_);
+    }
+    size_t num_frames() const { return num_frames_; }
+    bool End(bool is_equal) {
+      outcome_ = is_equal ? Outcome::kEqual : Outcome::kDiffer;
+      return is_equal;
+    }
+
+   private:
+    EqualWalk* walk_;
+    size_t num_frames_;
+    size_t num_matches_;
+    Optional<AccessPathPair> mismatch_;
+    TVMFFIDefRegionKind region_;
+    Outcome outcome_ = Outcome::kPushed;
+  };
+
+  // Temporaries move into the frame.
+  template <typename Value>
+  Outcome Enter(Value&& lhs, Value&& rhs) {
+    int32_t type_index = lhs.type_index();
+    if (IsLeaf(type_index) || type_index != rhs.type_index()) {
+      return Decide(AreLeavesEqual(lhs, rhs));
+    }
+    switch (type_index) {
+      case kTVMFFIShape:
+        return Decide(AreShapesEqual(lhs, rhs));
+      case kTVMFFITensor:
+        return Decide(AreTensorsEqual(lhs, rhs, skip_tensor_content_));
+      case kTVMFFIArray:
+      case kTVMFFIList:
+        return EnterItems(std::forward<Value>(lhs), std::forward<Value>(rhs));
+      case kTVMFFIMap:
+      case kTVMFFIDict:
+        return EnterPairs(std::forward<Value>(lhs), std::forward<Value>(rhs));
+      default:
+        return EnterObject(std::forward<Value>(lhs), std::forward<Value>(rhs));
+    }
+  }
+
+  // ---- The mismatch ---------------------------------------------------------------------------
+
+  Outcome Decide(bool is_equal) { return is_equal ? Outcome::kEqual : Differ(); }
+
+  // The parts that the frames are at differ.
+  Outcome Differ() {
+    if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = PathsHere();
+    return Outcome::kDiffer;
+  }
+  // Of the values of the innermost frame, one has a part that the other lacks.
+  Outcome DifferBeyond(const AccessStep& lhs, const AccessStep& rhs) {
+    Pop();
+    if (finds_mismatch_ && !mismatch_.has_value()) {
+      AccessPathPair paths = PathsHere();
+      mismatch_ = AccessPathPair(paths.get<0>()->Extend(lhs), paths.get<1>()->Extend(rhs));
+    }
+    return Outcome::kDiffer;
+  }
+
+  AccessPathPair PathsHere() const {
+    if (frames_.size() > kMaxPathLength) ThrowPathTooLong();
+    AccessPath lhs = AccessPath::Root();
+    AccessPath rhs = AccessPath::Root();
+    for (const Frame& frame : frames_) ExtendToPart(frame, &lhs, &rhs);
+    return AccessPathPair(lhs, rhs);
+  }
+  void ExtendToPart(const Frame& frame, AccessPath* lhs, AccessPath* rhs) const {
+    if (frame.kind == Frame::Kind::kItems) {
+      auto position = static_cast<int64_t>(frame.next) - 1;
+      *lhs = (*lhs)->ArrayItem(position);
+      *rhs = (*rhs)->ArrayItem(position);
+    } else if (frame.kind == Frame::Kind::kPairs) {
+      const Extra& extra = extras_[frame.extras_begin];
+      const Any& lhs_key = extra.position->first;
+      *lhs = (*lhs)->MapItem(lhs_key);
+      *rhs = (*rhs)->MapItem(extra.part == nullptr ? lhs_key : extra.part);
+    } else if (std::optional<String> name = NameOfPart(frame)) {
+      *lhs = (*lhs)->Attr(*name);
+      *rhs = (*rhs)->Attr(*name);
+    }
+  }
+  // Nothing when a hook does not say.
+  std::optional<String> NameOfPart(const Frame& frame) const {
+    if (frame.kind == Frame::Kind::kFields) {
+      return String(frame.field.Current(frame.type)->name);
+    }
+    const Any& name = extras_[frame.extras_begin].part;
+    if (name == nullptr) return std::nullopt;
+    return name.cast<String>();
+  }
+
+  // ---- Sequences ------------------------------------------------------------------------------
+
+  template <typename Value>
+  Outcome EnterItems(Value&& lhs, Value&& rhs) {
+    if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
+    // The first difference may be in front of what is missing.
+    if (!finds_mismatch_ && ItemsOf(lhs)->size() != ItemsOf(rhs)->size()) return Outcome::kDiffer;
+    Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
+    return Outcome::kPushed;
+  }
+
+  Outcome StepItem(Frame* frame) {
+    // Hooks may change a List.
+    const SeqBaseObj* lhs = ItemsOf(frame->lhs);
+    const SeqBaseObj* rhs = ItemsOf(frame->rhs);
+    while (frame->next < lhs->size() && frame->next < rhs->size()) {
+      const Any& lhs_item = lhs->begin()[frame->next];
+      const Any& rhs_item = rhs->begin()[frame->next];
+      ++frame->next;
+      if (!AreEqualLeaves(lhs_item, rhs_item)) return Enter(lhs_item, rhs_item);
+    }
+    if (lhs->size() == rhs->size()) return Leave();
+    auto position = static_cast<int64_t>(frame->next);
+    AccessStep item = AccessStep::ArrayItem(position);
+    AccessStep missing = AccessStep::ArrayItemMissing(position);
+    return lhs->size() > rhs->size() ? DifferBeyond(item, missing) : DifferBeyond(missing, item);
+  }
+
+  // ---- Maps -----------------------------------------------------------------------------------
+
+  template <typename Value>
+  Outcome EnterPairs(Value&& lhs, Value&& rhs) {
+    if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
+    if (!finds_mismatch_ && TableOf(lhs)->size() != TableOf(rhs)->size()) return Outcome::kDiffer;
+    Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
+    Any table = frames_.back().lhs;
+    // Hooks may change a Dict while the walk is in it.
+    if (table.type_index() == kTVMFFIDict) {
+      table = Any(detail::MapUnsafe::Copy(TableOf(table), kTVMFFIMap));
+    }
+    extras_.push_back({table, TableOf(table)->begin(), Any()});
+    return Outcome::kPushed;
+  }
+
+  Outcome StepPair(Frame* frame) {
+    Extra& extra = extras_[frame->extras_begin];
+    if (frame->next++ > 0) ++extra.position;
+    if (extra.position == TableOf(extra.table)->end()) return LeavePairs(*frame);
+    const Any& lhs_key = extra.position->first;
+    bool is_object = IsObjectKey(lhs_key);
+    extra.part = is_object ? ToKey(matches_.RhsOf(ObjectOf(lhs_key))) : Any();
+    const MapBaseObj* rhs = TableOf(frame->rhs);
+    auto found = rhs->end();
+    if (!is_object) {
+      found = rhs->find(lhs_key);
+    } else if (extra.part != nullptr) {
+      found = rhs->find(extra.part);
+      if (extra.part.same_as(lhs_key)) ++num_identity_keys_;
+    }
+    if (found != rhs->end()) return Enter(extra.position->second, found->second);
+    const Any& rhs_key = extra.part == nullptr ? lhs_key : extra.part;
+    return DifferBeyond(AccessStep::MapItem(lhs_key), AccessStep::MapItemMissing(rhs_key));
+  }
+
+  // All keys of the left map are in the right one.
+  Outcome LeavePairs(const Frame& frame) {
+    const MapBaseObj* lhs = TableOf(frame.lhs);
+    const MapBaseObj* rhs = TableOf(frame.rhs);
+    if (lhs->size() == rhs->size()) return Leave();
+    for (const MapBaseObj::KVType& pair : *rhs) {
+      Any lhs_key = pair.first;
+      if (IsObjectKey(lhs_key)) lhs_key = ToKey(matches_.LhsOf(ObjectOf(lhs_key)));
+      bool is_known = lhs_key != nullptr || pair.first == nullptr;
+      if (is_known && lhs->count(lhs_key) != 0) continue;
+      return DifferBeyond(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
+                          AccessStep::MapItem(pair.first));
+    }
+    Pop();  // a hook has changed a Dict
+    return Differ();
+  }
+
+  // Whether the key may be matched with another object.
+  static bool IsObjectKey(const Any& key) { return !IsLeaf(key.type_index()); }
+  static Any ToKey(const Object* object) { return object != nullptr ? Any(object) : Any(); }
+
+  // ---- Objects --------------------------------------------------------------------------------
+
+  template <typename Value>
+  Outcome EnterObject(Value&& lhs, Value&& rhs) {
+    const TypeInfo* type = TVMFFIGetTypeInfo(lhs.type_index());
+    TVMFFISEqHashKind kind = StructuralKindOf(type);
+    const Object* l = ObjectOf(lhs);
+    const Object* r = ObjectOf(rhs);
+    if (kind == kTVMFFISEqHashKindUniqueInstance) return Decide(l == r);
+    if (kind == kTVMFFISEqHashKindConstTreeNode && l == r) return Outcome::kEqual;
+    if (IsMatchedOneToOne(kind)) {
+      if (std::optional<bool> are_matched = matches_.AreMatched(l, r)) return Decide(*are_matched);
+    } else if (matches_.AreKnownEqual(l, r)) {
+      return Outcome::kEqual;
+    }
+    static const reflection::TypeAttrColumn hooks(type_attr::kSEqual);
+    AnyView hook = hooks[lhs.type_index()];
+    Push(hook == nullptr ? Frame::Kind::kFields : Frame::Kind::kHook, std::forward<Value>(lhs),
+         std::forward<Value>(rhs));
+    frames_.back().structural_kind = kind;
+    frames_.back().type = type;
+    return hook == nullptr ? Outcome::kPushed : CallHook(hook.as_or_throw<Function>());
+  }
+
+  Outcome StepField(Frame* frame) {
+    while (const TVMFFIFieldInfo* field = frame->field.Next(frame->type)) {
+      Any lhs = ValueOfField(frame->lhs, field);
+      Any rhs = ValueOfField(frame->rhs, field);
+      if (AreEqualLeaves(lhs, rhs)) continue;
+      region_ = NestedRegion(region_, RegionOfField(field));
+      return Enter(std::move(lhs), std::move(rhs));
+    }
+    return Leave();
+  }
+
+  // Of the innermost frame.
+  Outcome CallHook(const Function& hook) {
+    CheckHookDepth();
+    extras_.emplace_back();
+    const Frame& frame = frames_.back();
+    region_ = ContentRegion(region_, frame.structural_kind);
+    if (callback_ == nullptr) {
+      callback_ = [walk = loan_.Lend(this)](AnyView lhs, AnyView rhs, int region, AnyView name) {
+        return walk->EqualForHook(lhs, rhs, region, name);
+      };
+    }
+    // A hook may try several ways: what it finds different counts only if it fails.
+    Optional<AccessPathPair> before = mismatch_;
+    mismatch_ = std::nullopt;
+    bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), callback_).cast<bool>();
+    if (is_equal || before.has_value()) mismatch_ = std::move(before);
+    if (is_equal) return Leave();
+    Pop();
+    return Differ();
+  }
+
+  bool EqualForHook(const Any& lhs, const Any& rhs, int region, const Any& name) {
+    Scope scope(this);
+    extras_.back().part = name;
+    region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
+    return scope.End(Equal(lhs, rhs));
+  }
+
+  // ---- Frames ---------------------------------------------------------------------------------
+
+  template <typename Value>
+  void Push(Frame::Kind kind, Value&& lhs, Value&& rhs) {
+    CheckStructuralDepth(frames_.size());
+    if (frames_.capacity() == 0) frames_.reserve(8);
+    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, nullptr, FieldCursor(), 0,
+                       extras_.size(), num_identity_keys_, std::forward<Value>(lhs),
+                       std::forward<Value>(rhs)});
+  }
+  void Pop() {
+    extras_.resize(frames_.back().extras_begin);
+    frames_.pop_back();
+  }
+
+  // Goes on with the innermost frame: compares its next parts or, behind the last ones, leaves it.
+  Outcome Step() {
+    Frame* frame = &frames_.back();
+    region_ = ContentRegion(frame->region, frame->structural_kind);
+    if (frame->kind == Frame::Kind::kItems) return StepItem(frame);
+    return frame->kind == Frame::Kind::kPairs ? StepPair(frame) : StepField(frame);
+  }
+
+  // Ends the innermost frame, whose parts are equal.
+  Outcome Leave() {
+    const Frame& frame = frames_.back();
+    bool is_equal = frame.structural_kind != kTVMFFISEqHashKindFreeVar ||
+                    frame.region != kTVMFFIDefRegionKindNone || frame.lhs.same_as(frame.rhs);
+    if (is_equal && IsMatchedOneToOne(frame.structural_kind)) {
+      matches_.Match(frame.lhs, frame.rhs);
+    } else if (is_equal && IsWorthKeeping(frame)) {
+      matches_.RememberEqual(frame.lhs, frame.rhs);
+    }
+    Pop();
+    return Decide(is_equal);
+  }
+
+  // Whether it is worth remembering that the values are equal, because both have owners beside
+  // their parent and the frame, and stay equal: variables below are matched for good, except for
+  // those that were taken for themselves as keys.
+  bool IsWorthKeeping(const Frame& frame) const {
+    return frames_.size() > 1 && ObjectOf(frame.lhs)->use_count() > 2 &&
+           ObjectOf(frame.rhs)->use_count() > 2 && frame.num_identity_keys == num_identity_keys_;
+  }
+
+  std::vector<Frame> frames_;
+  std::vector<Extra> extras_;  // of the frames in turn
+  StructuralMatches matches_;
+  size_t num_identity_keys_ = 0;
+  Optional<AccessPathPair> mismatch_;
+  TVMFFIDefRegionKind region_;  // in which the next values are compared
+  bool skip_tensor_content_;
+  bool finds_mismatch_;
+  WalkLoan<EqualWalk> loan_;
+  HookCallback callback_;
+};
+
+}  // namespace
+
+void RegisterStructuralEqual() {
+  reflection::EnsureTypeAttrColumn(type_attr::kSEqual);
+  reflection::GlobalDef()
+      .def("ffi.StructuralEqual", &StructuralEqual::Equal)
+      .def("ffi.GetFirstStructuralMismatch", &StructuralEqual::GetFirstMismatch);
+}
+
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+bool StructuralEqual::Equal(const Any& lhs, const Any& rhs, bool map_free_vars,
+                            bool skip_tensor_content) {
+  return extra::EqualWalk(map_free_vars, skip_tensor_content, false).Equal(lhs, rhs);
+}
+
+Optional<reflection::AccessPathPair> StructuralEqual::GetFirstMismatch(const Any& lhs,
+                                                                       const Any& rhs,
+                                                                       bool map_free_vars,
+                                                                       bool skip_tensor_content) {
+  extra::EqualWalk walk(map_free_vars, skip_tensor_content, true);
+  if (walk.Equal(lhs, rhs)) return std::nullopt;
+  return walk.mismatch();
+}
+
+}  // namespace tvm::ffi

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+// StructuralHash::Hash.  The order in which parts are combined is contract; for an object:
+//   1. start from the hash of the type key;
+//   2. combine the hashes of the fields, or let the type's hook do it;
+//   3. a variable: inside a definition region combine the next number of a variable, outside take
+//      the address instead of the hash; a DAG node: combine the next number of a node;
+//   4. remember the hash: the object keeps it wherever it is met again.
+#include <tvm/ffi/extra/structural_hash.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "registration.h"
+#include "structural/leaf.h"
+#include "structural/structural_walk.h"
+#include "walk/object_table.h"
+
+namespace tvm::ffi::extra {
+namespace {
+
+uint64_t Combine(uint64_t key, uint64_t value) { return detail::StableHashCombine(key, value); }
+
+uint64_t TypeKeyHashOf(const Any& object) { return ObjectOf(object)->GetTypeKeyHash(); }
+
+class HashWalk {
+ public:
+  HashWalk(bool map_free_vars, bool skip_tensor_content)
+      : region_(map_free_vars ? kTVMFFIDefRegionKindPattern : kTVMFFIDefRegionKindNone),
+        skip_tensor_content_(skip_tensor_content) {}
+
+  uint64_t Hash(const Any& value) {
+    Scope scope(this);
+    std::optional<uint64_t> hash = Enter(value);
+    while (!hash.has_value() || frames_.size() > scope.num_frames()) {
+      if (hash.has_value()) frames_.back().hash = Combine(frames_.back().hash, *hash);
+      hash = Step();
+    }
+    return *hash;
+  }
+
+ private:
+  using HookCallback = TypedFunction<int64_t(AnyView, int64_t, int)>;
+
+  // A value whose parts are being walked.
+  struct Frame {
+    enum class Kind : uint8_t { kItems, kPairs, kFields };
+    Kind kind;
+    TVMFFISEqHashKind structural_kind;  // of kFields
+    TVMFFIDefRegionKind region;         // around the value
+    const TypeInfo* type;               // of kFields
+    FieldCursor field;
+    size_t next;              // kItems: position; kPairs: in pairs_
+    size_t pairs_begin;       // pairs_ from here on belong to this frame
+    size_t num_skipped_keys;  // before the frame
+    uint64_t hash;            // so far
+    Any value;
+  };
+  struct Pair {
+    uint64_t key_hash;
+    Any value;
+  };
+
+  // Leaves the walk as it was, also when a hook or a getter throws.
+  class Scope {
+   public:
+    explicit Scope(HashWalk* walk)
+        : walk_(walk), num_frames_(walk->frames_.size()), region_(walk->region_) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() {
+      while (walk_->frames_.size() > num_frames_) walk_->Pop();
+      walk_->region_ = region_;
+    }
+    size_t num_frames() const { return num_frames_; }
+
+   private:
+    HashWalk* walk_;
+    size_t num_frames_;
+    TVMFFIDefRegionKind region_;
+  };
+
+  // The hash, or nothing when a frame was pushed that will find it.  A temporary moves into the
+  // frame.
+  template <typename Value>
+  std::optional<uint64_t> Enter(Value&& value) {
+    if (IsLeaf(value.type_index())) return HashOfLeaf(value);
+    switch (value.type_index()) {
+      case kTVMFFIArray:
+      case kTVMFFIList:
+        return EnterItems(std::forward<Value>(value));
+      case kTVMFFIMap:
+      case kTVMFFIDict:
+        return EnterPairs(std::forward<Value>(value));
+      case kTVMFFIShape:
+        return HashOfShape(value);
+      case kTVMFFITensor:
+        return HashOfTensor(value, skip_tensor_content_);
+      default:
+        return EnterObject(std::forward<Value>(value));
+    }
+  }
+
+  static std::optional<uint64_t> Find(const ObjectTable<uint64_t>& hashes, const Any& value) {
+    const uint64_t* hash = hashes.Find(ObjectOf(value));
+    return hash != nullptr ? std::optional<uint64_t>(*hash) : std::nullopt;
+  }
+
+  // ---- Containers -----------------------------------------------------------------------------
+
+  template <typename Value>
+  std::optional<uint64_t> EnterItems(Value&& value) {
+    if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
+    uint64_t hash = Combine(TypeKeyHashOf(value), ItemsOf(value)->size());
+    Push(Frame::Kind::kItems, std::forward<Value>(value), hash);
+    return std::nullopt;
+  }
+
+  template <typename Value>
+  std::optional<uint64_t> EnterPairs(Value&& value) {
+    if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
+    const MapBaseObj* table = TableOf(value);
+    uint64_t hash = Combine(TypeKeyHashOf(value), table->size());
+    Push(Frame::Kind::kPairs, std::forward<Value>(value), hash);
+    for (const MapBaseObj::KVType& pair : *table) {
+      if (std::optional<uint64_t> key_hash = FindKeyHash(pair.first)) {
+        pairs_.push_back({*key_hash, pair.second});
+      } else {
+        ++num_skipped_keys_;
+      }
+    }
+    // The order of insertion does not count.
+    std::sort(pairs_.begin() + static_cast<ptrdiff_t>(frames_.back().pairs_begin), pairs_.end(),
+              [](const Pair& a, const Pair& b) { return a.key_hash < b.key_hash; });
+    return std::nullopt;
+  }
+
+  // Keys count that are leaves, or objects that were met before.
+  std::optional<uint64_t> FindKeyHash(const Any& key) const {
+    if (IsLeaf(key.type_index())) return HashOfKey(key);
+    return Find(object_hashes_, key);
+  }
+
+  std::optional<uint64_t> StepItem(Frame* frame) {
+    // Hooks may change a List.
+    const SeqBaseObj* items = ItemsOf(frame->value);
+    while (frame->next < items->size()) {
+      const Any& item = items->begin()[frame->next++];
+      if (!IsLeaf(item.type_index())) return Enter(item);
+      frame->hash = Combine(frame->hash, HashOfLeaf(item));
+    }
+    return Leave();
+  }
+
+  std::optional<uint64_t> StepPair(Frame* frame) {
+    while (frame->next < pairs_.size()) {
+      size_t first = frame->next++;
+      uint64_t key_hash = pairs_[first].key_hash;
+      frame->hash = Combine(frame->hash, key_hash);
+      while (frame->next < pairs_.size() && pairs_[frame->next].key_hash == key_hash) {
+        ++frame->next;
+      }
+      // The order among keys of one hash is unknown: their values do not count.
+      if (frame->next == first + 1) return Enter(Any(std::move(pairs_[first].value)));
+    }
+    return Leave();
+  }
+
+  // Whether the hash of a container is worth remembering, because it has owners beside its parent
+  // and the frame, and stays the same: no key below it was skipped that may be known later.
+  bool IsWorthKeeping(const Frame& frame) const {
+    return frames_.size() > 1 && ObjectOf(frame.value)->use_count() > 2 &&
+           frame.num_skipped_keys == num_skipped_keys_;
+  }
+
+  // ---- Objects --------------------------------------------------------------------------------
+
+  template <typename Value>
+  std::optional<uint64_t> EnterObject(Value&& value) {
+    if (std::optional<uint64_t> hash = Find(object_hashes_, value)) return hash;
+    const TypeInfo* type = TVMFFIGetTypeInfo(value.type_index());
+    TVMFFISEqHashKind kind = StructuralKindOf(type);
+    static const reflection::TypeAttrColumn hooks(type_attr::kSHash);
+    AnyView hook = hooks[value.type_index()];
+    Push(Frame::Kind::kFields, std::forward<Value>(value), type->type_key_hash);
+    frames_.back().structural_kind = kind;
+    frames_.back().type = type;
+    if (hook == nullptr) return std::nullopt;
+    frames_.back().hash = CallHook(hook.as_or_throw<Function>());
+    return Leave();
+  }
+
+  // Of the innermost frame.
+  uint64_t CallHook(const Function& hook) {
+    CheckHookDepth();
+    const Frame& frame = frames_.back();
+    region_ = ContentRegion(region_, frame.structural_kind);
+    if (callback_ == nullptr) {
+      callback_ = [walk = loan_.Lend(this)](AnyView child, int64_t hash, int region) {
+        return walk->HashForHook(child, hash, region);
+      };
+    }
+    Any hash = hook(ObjectOf(frame.value), static_cast<int64_t>(frame.hash), callback_);
+    return static_cast<uint64_t>(hash.cast<int64_t>());
+  }
+
+  int64_t HashForHook(const Any& child, int64_t hash, int region) {
+    Scope scope(this);
+    region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
+    return static_cast<int64_t>(Combine(static_cast<uint64_t>(hash), Hash(child)));
+  }
+
+  std::optional<uint64_t> StepField(Frame* frame) {
+    while (const TVMFFIFieldInfo* field = frame->field.Next(frame->type)) {
+      Any value = ValueOfField(frame->value, field);
+      if (!IsLeaf(value.type_index())) {
+        region_ = NestedRegion(region_, RegionOfField(field));
+        return Enter(std::move(value));
+      }
+      frame->hash = Combine(frame->hash, HashOfLeaf(value));
+    }
+    return Leave();
+  }
+
+  // ---- Frames ---------------------------------------------------------------------------------
+
+  template <typename Value>
+  void Push(Frame::Kind kind, Value&& value, uint64_t hash) {
+    CheckStructuralDepth(frames_.size());
+    if (frames_.capacity() == 0) frames_.reserve(8);
+    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, nullptr, FieldCursor(),
+                       kind == Frame::Kind::kPairs ? pairs_.size() : 0, pairs_.size(),
+                       num_skipped_keys_, hash, std::forward<Value>(value)});
+  }
+  void Pop() {
+    pairs_.resize(frames_.back().pairs_begin);
+    frames_.pop_back();
+  }
+
+  // Goes on with the innermost frame: the hash of its next part or, behind the last part, its own;
+  // nothing when a frame was pushed.
+  std::optional<uint64_t> Step() {
+    Frame* frame = &frames_.back();
+    region_ = ContentRegion(frame->region, frame->structural_kind);
+    switch (frame->kind) {
+      case Frame::Kind::kItems:
+        return StepItem(frame);
+      case Frame::Kind::kPairs:
+        return StepPair(frame);
+      case Frame::Kind::kFields:
+        break;
+    }
+    return StepField(frame);
+  }
+
+  // Ends the innermost frame.
+  uint64_t Leave() {
+    Frame& frame = frames_.back();
+    uint64_t hash = frame.hash;
+    if (frame.structural_kind == kTVMFFISEqHashKindFreeVar) {
+      hash = frame.region == kTVMFFIDefRegionKindNone
+                 ? static_cast<uint64_t>(reinterpret_cast<uintptr_t>(ObjectOf(frame.value)))
+                 : Combine(hash, num_variables_++);
+    } else if (frame.structural_kind == kTVMFFISEqHashKindDAGNode) {
+      hash = Combine(hash, num_nodes_++);
+    }
+    bool is_object = frame.kind == Frame::Kind::kFields;
+    if (is_object || IsWorthKeeping(frame)) {
+      const Object* object = ObjectOf(frame.value);
+      kept_.push_back(std::move(frame.value));
+      (is_object ? object_hashes_ : container_hashes_).Set(object, hash);
+    }
+    Pop();
+    return hash;
+  }
+
+  std::vector<Frame> frames_;
+  std::vector<Pair> pairs_;  // of the frames in turn
+  ObjectTable<uint64_t> object_hashes_;
+  ObjectTable<uint64_t> container_hashes_;  // only to save time: as keys, containers are unknown
+  std::vector<Any> kept_;                   // what is in the tables
+  size_t num_skipped_keys_ = 0;
+  uint32_t num_variables_ = 0;
+  uint32_t num_nodes_ = 0;
+  TVMFFIDefRegionKind region_;  // in which the next value is walked
+  bool skip_tensor_content_;
+  WalkLoan<HashWalk> loan_;
+  HookCallback callback_;
+};
+
+}  // namespace
+
+void RegisterStructuralHash() {
+  reflection::EnsureTypeAttrColumn(type_attr::kSHash);
+  reflection::GlobalDef().def("ffi.StructuralHash", [](const Any& value, bool map_free_vars,
+                                                       bool skip_tensor_content) {
+    return static_cast<int64_t>(StructuralHash::Hash(value, map_free_vars, skip_tensor_content));
+  });
+}
+
+}  // namespace tvm::ffi::extra
+
+namespace tvm::ffi {
+
+uint64_t StructuralHash::Hash(const Any& value, bool map_free_vars, bool skip_tensor_content) {
+  return extra::HashWalk(map_free_vars, skip_tensor_content).Hash(value);
+}
+
+}  // namespace tvm::ffi

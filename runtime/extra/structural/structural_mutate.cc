@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Structural mutation for callers of every language: the type, and traversals whose callbacks are
+// Functions.
+#include <tvm/ffi/extra/structural_mutate.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include "registration.h"
+#include "structural/callback_arguments.h"
+
+namespace tvm::ffi {
+namespace {
+
+using detail::StructuralCallbackTable;
+using extra::CallbackList;
+
+// Of a type index, a function, and whether it wants to know what may be written to.
+using MutateCallbackList = Array<Tuple<int, Function, bool>>;
+
+// The one callback of an engine, which looks for the right one in a table.
+class MutateCallback {
+ public:
+  explicit MutateCallback(const MutateCallbackList& callbacks) {
+    for (const auto& callback : callbacks) {
+      table_.Add(callback.get<0>(), callback.get<1>(), /*takes_more=*/callback.get<2>());
+    }
+  }
+  Expected<UnchangedOr<Any>> operator()(AnyView value, StructuralMutatorObj* mutator,
+                                        InplaceMode mode) const {
+    const StructuralCallbackTable::Entry* entry = table_.Find(value);
+    if (entry == nullptr) return detail::DefaultMutate(mutator, value, mode);
+    if (!entry->takes_more) {
+      return detail::ToMutateOutcome(entry->function.CallExpected<Any>(value, mutator));
+    }
+    return detail::ToMutateOutcome(
+        entry->function.CallExpected<Any>(value, mutator, static_cast<int>(mode)));
+  }
+
+ private:
+  StructuralCallbackTable table_;
+};
+
+template <WalkOrder order>
+Any MapInOrder(Any root, const CallbackList& callbacks, const CallbackList& callbacks_with_region) {
+  using Engine = StructuralMapDynEngine<StructuralMapEngineBase, order>;
+  auto engine = make_object<Engine>(callbacks, callbacks_with_region);
+  return detail::MutateRoot(engine.get(), std::move(root)).value();
+}
+
+Any MapFrom(Any root, const CallbackList& callbacks, const CallbackList& callbacks_with_region,
+            int order) {
+  return extra::ToWalkOrder(order) == WalkOrder::kPreOrder
+             ? MapInOrder<WalkOrder::kPreOrder>(std::move(root), callbacks, callbacks_with_region)
+             : MapInOrder<WalkOrder::kPostOrder>(std::move(root), callbacks, callbacks_with_region);
+}
+
+Any MutateFrom(Any root, const MutateCallbackList& callbacks) {
+  return StructuralMutate(std::move(root), MutateCallback(callbacks));
+}
+
+Any MutateWith(const StructuralMutator& mutator, const Any& value) {
+  return mutator->Mutate(value).ValueOrUnchanged(value);
+}
+
+Any DefaultMutateWith(const StructuralMutator& mutator, const Any& value) {
+  return mutator->DefaultMutateExpected(value).value().ValueOrUnchanged(value);
+}
+
+}  // namespace
+
+void extra::RegisterStructuralMutate() {
+  namespace refl = reflection;
+  refl::ObjectDef<StructuralMutatorObj>(refl::init(false))
+      .def_type_attr(type_attr::kShallowCopy, &extra::RefuseCopy);
+  refl::GlobalDef()
+      .def("ffi.StructuralMap", &MapFrom)
+      .def("ffi.StructuralMutate", &MutateFrom)
+      .def("ffi.StructuralMutatorMutate", &MutateWith)
+      .def("ffi.StructuralMutatorDefaultMutate", &DefaultMutateWith)
+      .def("ffi.StructuralMutatorVarRemapGet",
+           [](const StructuralMutator& mutator, AnyView var) {
+             return mutator->VarRemapGetExpected(var).value();
+           })
+      .def("ffi.StructuralMutatorVarRemapSet",
+           [](const StructuralMutator& mutator, AnyView var, AnyView value) {
+             mutator->VarRemapSetExpected(var, value).value();
+           })
+      .def("ffi.StructuralMutatorDefRegionKind", &extra::DefRegionKindOf<StructuralMutator>)
+      .def("ffi.StructuralMutatorWithDefRegionKind", &extra::CallInDefRegion<StructuralMutator>);
+}
+
+}  // namespace tvm::ffi

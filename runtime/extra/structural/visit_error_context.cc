@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// ffi.VisitErrorContext, and the search for the paths that lead to where a visit failed.
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/extra/visit_error_context.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "registration.h"
+#include "structural/structural_walk.h"
+
+namespace tvm::ffi {
+namespace {
+
+using reflection::AccessKind;
+using reflection::AccessPath;
+using reflection::AccessStep;
+
+// The number of paths grows exponentially with the depth at which objects are shared.
+constexpr size_t kMaxPaths = 4096;
+
+// Depth first, with a stack of its own: values may be nested deeper than the thread's stack.
+//
+// 1. An object advances the pattern when it is the next one of it; what lies between two objects of
+//    the pattern does not matter.
+// 2. A path ends where the pattern does, and is not followed further.
+// 3. An object below which the rest of a pattern was not found is not searched for as much again,
+//    so that sharing costs no time, and one that is on the path already is left out.
+class PathSearch {
+ public:
+  PathSearch(const List<ObjectRef>& reverse_pattern, bool allow_prefix)
+      : allow_prefix_(allow_prefix) {
+    for (auto i = static_cast<int64_t>(reverse_pattern.size()) - 1; i >= 0; --i) {
+      const Object* object = reverse_pattern[i].get();
+      if (object == nullptr) continue;
+      if (pattern_.empty() || pattern_.back() != object) pattern_.push_back(object);
+    }
+  }
+
+  Array<AccessPath> Run(const ObjectRef& root) {
+    if (root.defined() && !pattern_.empty()) Enter(root, 0, std::nullopt);
+    while (!path_.empty()) {
+      Node& node = path_.back();
+      if (node.next_child == node.children.size() || found_.size() >= kMaxPaths) {
+        Leave();
+        continue;
+      }
+      Child child = std::move(node.children[node.next_child++]);
+      Enter(std::move(child.object), node.matched, AccessStep(child.kind, std::move(child.key)));
+    }
+    return found_;
+  }
+
+ private:
+  struct Child {
+    AccessKind kind;
+    Any key;
+    ObjectRef object;
+  };
+  // An object on the path from the root.
+  struct Node {
+    ObjectRef object;
+    Optional<AccessStep> step;      // from the one before it; empty at the root
+    Optional<AccessPath> path;      // made when it is needed
+    size_t matched;                 // objects of the pattern up to this one
+    std::vector<Child> children{};  // objects
+    size_t next_child = 0;
+    bool has_found = false;  // a path through this object
+  };
+
+  void Enter(ObjectRef object, size_t matched, Optional<AccessStep> step) {
+    const Object* address = object.get();
+    if (on_path_.count(address) != 0) return;
+    if (address == pattern_[matched]) ++matched;
+    auto failed = failed_.find(address);
+    if (failed != failed_.end() && failed->second >= matched) return;
+    path_.push_back(Node{std::move(object), std::move(step), std::nullopt, matched});
+    on_path_.insert(address);
+    if (matched == pattern_.size()) {
+      AddFound();
+    } else {
+      ListChildren(&path_.back());
+    }
+  }
+
+  void Leave() {
+    Node& node = path_.back();
+    bool is_prefix = node.matched > 0 && node.matched < pattern_.size();
+    if (allow_prefix_ && is_prefix && !node.has_found && path_.size() > 1 && HasFields(node) &&
+        found_.size() < kMaxPaths) {
+      AddFound();
+    }
+    const Object* address = node.object.get();
+    bool has_found = node.has_found;
+    if (!has_found) {
+      size_t& failed = failed_.try_emplace(address, 0).first->second;
+      if (node.matched > failed) failed = node.matched;
+    }
+    on_path_.erase(address);
+    path_.pop_back();
+    if (has_found && !path_.empty()) path_.back().has_found = true;
+  }
+
+  void AddFound() {
+    if (path_.size() - 1 > extra::kMaxPathLength) {
+      TVM_FFI_THROW(ValueError) << "the visit failed deeper than the " << extra::kMaxPathLength
+                                << " levels that an access path may have";
+    }
+    path_.front().path = AccessPath::Root();
+    for (size_t i = 1; i < path_.size(); ++i) {
+      if (path_[i].path.has_value()) continue;
+      path_[i].path = path_[i - 1].path.value()->Extend(path_[i].step.value());
+    }
+    path_.back().has_found = true;
+    found_.push_back(path_.back().path.value());
+  }
+
+  // Whether it is an object of its own and not a container or some other plain value.
+  static bool HasFields(const Node& node) {
+    if (node.object.type_index() >= kTVMFFIDynObjectBegin) return true;
+    return TVMFFIGetTypeInfo(node.object.type_index())->num_fields > 0;
+  }
+
+  static void AddChild(Node* node, AccessKind kind, Any key, const Any& value) {
+    if (value.type_index() < kTVMFFIStaticObjectBegin) return;
+    node->children.push_back(Child{kind, std::move(key), value.cast<ObjectRef>()});
+  }
+  static void ListChildren(Node* node) {
+    const ObjectRef& object = node->object;
+    if (const auto* array = object.as<ArrayObj>()) {
+      ListElements(node, array);
+    } else if (const auto* list = object.as<ListObj>()) {
+      ListElements(node, list);
+    } else if (const auto* map = object.as<MapObj>()) {
+      ListValues(node, map);
+    } else if (const auto* dict = object.as<DictObj>()) {
+      ListValues(node, dict);
+    } else {
+      reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(object.type_index()),
+                                   [&](const TVMFFIFieldInfo* field) {
+                                     Any value = reflection::FieldGetter(field)(object);
+                                     AddChild(node, AccessKind::kAttr, String(field->name), value);
+                                   });
+    }
+  }
+  static void ListElements(Node* node, const SeqBaseObj* sequence) {
+    int64_t i = 0;
+    for (const Any& element : *sequence) AddChild(node, AccessKind::kArrayItem, i++, element);
+  }
+  static void ListValues(Node* node, const MapBaseObj* table) {
+    for (const auto& [key, value] : *table) AddChild(node, AccessKind::kMapItem, key, value);
+  }
+
+  bool allow_prefix_;
+  std::vector<const Object*> pattern_;  // the root first
+  std::vector<Node> path_;
+  std::unordered_set<const Object*> on_path_;
+  // The most objects of the pattern that had been matched when nothing was found below.
+  std::unordered_map<const Object*, size_t> failed_;
+  Array<AccessPath> found_;
+};
+
+}  // namespace
+
+Array<AccessPath> VisitErrorContext::FindAccessPaths(const ObjectRef& root,
+                                                     const VisitErrorContext& context,
+                                                     bool allow_prefix) {
+  return PathSearch(context->reverse_visit_pattern, allow_prefix).Run(root);
+}
+
+void extra::RegisterVisitErrorContext() {
+  reflection::ObjectDef<VisitErrorContextObj>(reflection::init(false))
+      .def_ro("reverse_visit_pattern", &VisitErrorContextObj::reverse_visit_pattern)
+      .def_ro("prev_error_context", &VisitErrorContextObj::prev_error_context);
+  reflection::GlobalDef().def("ffi.VisitErrorContext.FindAccessPaths",
+                              &VisitErrorContext::FindAccessPaths);
+}
+
+}  // namespace tvm::ffi

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// ObjectTable: what a walk knows about objects, by address.
+//
+// Keys are borrowed: who fills the table keeps the objects alive, so that no other object gets an
+// address that is in it.  Open addressing with linear probing; at least half of the slots are
+// empty.
+#ifndef TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_
+#define TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_
+
+#include <tvm/ffi/object.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace tvm::ffi::extra {
+
+template <typename Value>
+class ObjectTable {
+ public:
+  // nullptr when the object is not in the table; valid until the table changes.
+  const Value* Find(const Object* key) const {
+    if (size_ == 0) return nullptr;
+    const Slot& slot = slots_[SlotOf(key)];
+    return slot.key != nullptr ? &slot.value : nullptr;
+  }
+
+  // Replaces what is known about the object.
+  void Set(const Object* key, const Value& value) {
+    if (2 * (size_ + 1) > slots_.size()) Grow();
+    Slot& slot = slots_[SlotOf(key)];
+    if (slot.key == nullptr) ++size_;
+    slot = {key, value};
+  }
+
+  void Erase(const Object* key) {
+    if (size_ == 0) return;
+    size_t hole = SlotOf(key);
+    if (slots_[hole].key == nullptr) return;
+    --size_;
+    // What follows moves up, unless it would then be in front of its home.
+    for (size_t i = Next(hole); slots_[i].key != nullptr; i = Next(i)) {
+      size_t from_home = (i - HomeOf(slots_[i].key)) & Mask();
+      if (from_home < ((i - hole) & Mask())) continue;
+      slots_[hole] = slots_[i];
+      hole = i;
+    }
+    slots_[hole] = Slot();
+  }
+
+ private:
+  struct Slot {
+    const Object* key = nullptr;
+    Value value{};
+  };
+
+  size_t Mask() const { return slots_.size() - 1; }
+  size_t Next(size_t slot) const { return (slot + 1) & Mask(); }
+  size_t HomeOf(const Object* key) const {
+    constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15;
+    uint64_t hash = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key)) * kGoldenRatio;
+    return static_cast<size_t>(hash >> 32) & Mask();
+  }
+  // The slot of the object, or the empty one where it would go.
+  size_t SlotOf(const Object* key) const {
+    size_t slot = HomeOf(key);
+    while (slots_[slot].key != nullptr && slots_[slot].key != key) slot = Next(slot);
+    return slot;
+  }
+  void Grow() {
+    std::vector<Slot> old(slots_.empty() ? 8 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.key != nullptr) slots_[SlotOf(slot.key)] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;  // a power of two of them
+  size_t size_ = 0;
+};
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_

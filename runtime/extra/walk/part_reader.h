@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What values consist of: elements of sequences, pairs of tables, registered fields of all other
+// objects.  The services that walk through values of any type share this view.
+#ifndef TVM_FFI_RUNTIME_EXTRA_WALK_PART_READER_H_
+#define TVM_FFI_RUNTIME_EXTRA_WALK_PART_READER_H_
+
+#include <tvm/ffi/container/map_base.h>
+#include <tvm/ffi/container/seq_base.h>
+#include <tvm/ffi/reflection/accessor.h>
+
+#include <vector>
+
+namespace tvm::ffi::extra {
+
+enum class PartKind { kNone, kElements, kPairs, kFields };
+
+// Plain values, strings, bytes, shapes and big integers have no parts.
+PartKind PartKindOf(const Any& value);
+
+// The value's object; it must have one.
+inline const Object* ObjectOf(const Any& value) {
+  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(value);
+}
+
+inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
+  return reflection::FieldGetter(field)(object);
+}
+
+// The fields of a type, its ancestors' first, without those that have one of the skipped flags.
+class FieldCursor {
+ public:
+  FieldCursor(const TypeInfo* type, int64_t skipped_flags)
+      : type_(type), skipped_flags_(skipped_flags) {}
+
+  // nullptr behind the last one.
+  const TVMFFIFieldInfo* Next();
+
+ private:
+  const TypeInfo* type_;
+  int64_t skipped_flags_;
+  int32_t depth_ = 1;  // ffi.Object, at depth 0, has no fields
+  int32_t index_ = 0;
+};
+
+// Hands out the parts of one object, which it keeps alive.  The object may change between two
+// calls: a table is read as it was at the beginning, a list as far as it still reaches.
+class PartReader {
+ public:
+  // `object` has parts.
+  explicit PartReader(const Any& object, int64_t skipped_flags = 0);
+
+  const Any& value() const { return value_; }
+  const Object* object() const { return ObjectOf(value_); }
+  PartKind kind() const { return kind_; }
+  // Elements or pairs there were at the beginning.
+  size_t size() const { return size_; }
+
+  // The next element, key, value that belongs to the last key, or field; nullptr behind the last
+  // one.  Valid until the next call, and only as long as the object does not change.
+  const Any* Next();
+  // How many parts were handed out; keys and values count as one each.
+  size_t count() const { return count_; }
+  // The field handed out last.
+  const TVMFFIFieldInfo* field() const { return field_; }
+
+ private:
+  const Any* NextElement();
+  const Any* NextOfPair();
+  const Any* NextField();
+
+  Any value_;
+  PartKind kind_;
+  size_t size_ = 0;
+  size_t count_ = 0;
+  FieldCursor fields_;
+  const TVMFFIFieldInfo* field_ = nullptr;
+  Any field_value_;
+  MapBaseObj::iterator pair_;          // of a Map: nobody changes one that is shared
+  std::vector<Any> keys_with_values_;  // of a Dict
+};
+
+}  // namespace tvm::ffi::extra
+#endif  // TVM_FFI_RUNTIME_EXTRA_WALK_PART_READER_H_

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "walk/stack_room.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tvm::ffi::extra {
+namespace {
+
+// Addresses, of a stack that grows downwards.
+struct StackRange {
+  uintptr_t low;
+  uintptr_t high;
+};
+
+// Empty when the system does not tell.
+StackRange AskForStackRange() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {0, 0};
+  void* low = nullptr;
+  size_t size = 0;
+  int status = pthread_attr_getstack(&attributes, &low, &size);
+  pthread_attr_destroy(&attributes);
+  if (status != 0) return {0, 0};
+  auto address = reinterpret_cast<uintptr_t>(low);
+  return {address, address + size};
+}
+
+}  // namespace
+
+StackRoom NativeStackRoom() {
+  // For the main thread the answer is read from a file.
+  thread_local StackRange range{0, 0};
+  thread_local bool is_known = false;
+  if (!is_known) {
+    range = AskForStackRange();
+    is_known = true;
+  }
+  auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  if (here < range.low || here >= range.high) return StackRoom::kUnknown;
+  constexpr uintptr_t kReserveBytes = 256 * 1024;
+  uintptr_t reserve = std::min(kReserveBytes, (range.high - range.low) / 4);
+  return here - range.low < reserve ? StackRoom::kLow : StackRoom::kEnough;
+}
+
+}  // namespace tvm::ffi::extra
