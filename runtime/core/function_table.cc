@@ -5,19 +5,16 @@
 #include <functional>
 #include <memory>
 
-#include "builtin.h"
 #include "duplicate_registration.h"
 #include "error.h"
+#include "extra_layer.h"
 #include "text.h"
 
 namespace tvm::ffi::runtime {
 namespace {
 
-// Named here instead of registering themselves, so that a static link does not leave them out.
-__attribute__((constructor)) void RegisterBuiltinFunctions() {
-  RegisterRegistryFunctions();
-  RegisterExtra();
-}
+// Named here instead of registering itself, so that a static link does not leave it out.
+__attribute__((constructor)) void RegisterLayerAbove() { RegisterExtra(); }
 
 }  // namespace
 

@@ -56,11 +56,6 @@ class Value {
     return Value(any);
   }
   static Value Int(int64_t value) { return Value(IntAny(value)); }
-  static Value Bool(bool value) {
-    TVMFFIAny any = IntAny(value ? 1 : 0);
-    any.type_index = kTVMFFIBool;
-    return Value(any);
-  }
   // Copies text: small when it fits into 7 bytes, else a heap object.
   static Value String(std::string_view text);
   static Value Bytes(std::string_view content);

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registration.h"
 
+#include "../core/extra_layer.h"
+
 // Null in a program that is linked with the archive and did not ask for it.
 #pragma weak tvm_ffi_dynamic_loading
 
 using namespace tvm::ffi::extra;
 
 void tvm::ffi::runtime::RegisterExtra() {
-  RegisterAutoInit();  // first: definitions of types use it
+  RegisterRegistryFunctions();
+  RegisterAutoInit();  // before the types, whose definitions use it
   // Types
   RegisterReflectionTypes();
   RegisterBigIntType();

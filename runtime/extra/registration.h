@@ -27,6 +27,7 @@ void RegisterObjectCreation();
 void RegisterRecursiveCompare();
 void RegisterRecursiveHash();
 void RegisterReflectionTypes();
+void RegisterRegistryFunctions();
 void RegisterRepr();
 void RegisterSequenceFunctions();
 void RegisterStructuralEqual();
@@ -41,10 +42,5 @@ void RegisterVisitErrorContext();
 // Registers what opens shared libraries, see dynamic_loading.cc.  Its name is one that can be given
 // to a linker.  Visible, because null is then an address that compilers count with.
 extern "C" __attribute__((visibility("default"))) void tvm_ffi_dynamic_loading();
-
-// What runtime/core calls as the library is loaded; declared there as well, in builtin.h.
-namespace tvm::ffi::runtime {
-void RegisterExtra();
-}  // namespace tvm::ffi::runtime
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_

@@ -35,8 +35,8 @@ int Answer(void* self, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
 
 TEST(WrongCountNamesTheSignature) {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {}), "TypeError",
-               "Mismatched number of arguments when calling: `ffi.FunctionRemoveGlobal(0: "
-               "ffi.String) -> bool`. Expected 1 but got 0 arguments");
+               "Mismatched number of arguments when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
+               "bool`. Expected 1 but got 0 arguments");
   CHECK_RAISES(Call("ffi.ModuleGetFunction", {None()}), "TypeError",
                "Mismatched number of arguments when calling: `ffi.ModuleGetFunction(0: "
                "ffi.Module, 1: str, 2: bool) -> Optional<ffi.Function>`. Expected 3 but got 1 "
@@ -47,11 +47,11 @@ TEST(WrongCountNamesTheSignature) {
 
 TEST(WrongTypeNamesArgumentExpectationAndValue) {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {Int(1)}), "TypeError",
-               "Mismatched type on argument #0 when calling: `ffi.FunctionRemoveGlobal(0: "
-               "ffi.String) -> bool`. Expected `ffi.String` but got `int`");
-  CHECK_RAISES(Call("ffi.String", {None()}), "TypeError", "Expected `ffi.String` but got `None`");
+               "Mismatched type on argument #0 when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
+               "bool`. Expected `str` but got `int`");
+  CHECK_RAISES(Call("ffi.String", {None()}), "TypeError", "Expected `str` but got `None`");
   CHECK_RAISES(Call("ffi.Bytes", {RawStr("text")}), "TypeError",
-               "Expected `ffi.Bytes` but got `const char*`");
+               "Expected `bytes` but got `const char*`");
   CHECK_RAISES(Call("ffi.ModuleGetKind", {None()}), "TypeError",
                "Expected `ffi.Module` but got `None`");
   CHECK_RAISES(Call("ffi.FunctionFromExternC", {None(), Int(1), None()}), "TypeError",

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "extra_layer.h"
+
+#include "function_table.h"
+#include "type_table.h"
+
+namespace tvm::ffi::runtime {
+
+bool RemoveGlobalFunction(std::string_view name) { return FunctionTable::Global().Remove(name); }
+
+bool FindGlobalFunctionMetadata(std::string_view name, std::string* metadata) {
+  return FunctionTable::Global().FindMetadata(name, metadata);
+}
+
+std::vector<std::string> GlobalFunctionNames() { return FunctionTable::Global().Names(); }
+
+std::vector<std::string_view> RegisteredTypeKeys() { return TypeTable::Global().Keys(); }
+
+std::string_view TypeKeyOrPlaceholder(int32_t type_index) {
+  return TypeTable::Global().KeyOf(type_index);
+}
+
+}  // namespace tvm::ffi::runtime

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Global functions over the tables of functions and types, and the constructors of plain objects.
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/shape.h>
+#include <tvm/ffi/reflection/registry.h>
+
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../core/extra_layer.h"
+#include "registration.h"
+
+namespace tvm::ffi {
+namespace {
+
+// A T whose message about what came instead survives a value of a type that nobody registered:
+// clients reach these functions before any other, and asking for its key would end the process.
+template <typename T>
+struct Argument {
+  T value;
+};
+
+}  // namespace
+
+template <typename T>
+struct TypeTraits<Argument<T>> : TypeTraitsBase {
+  static constexpr bool storage_enabled = false;
+
+  static std::optional<Argument<T>> TryCastFromAnyView(const TVMFFIAny* src) {
+    std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(src);
+    return value.has_value() ? std::optional(Argument<T>{*std::move(value)}) : std::nullopt;
+  }
+  static std::string TypeStr() { return detail::Type2Str<T>::v(); }
+  static std::string TypeSchema() { return detail::TypeSchema<T>::v(); }
+  static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
+    return std::string(runtime::TypeKeyOrPlaceholder(src->type_index));
+  }
+};
+
+namespace {
+
+// Runs `body`, whose lack of memory is the MemoryError of the C functions and not the
+// InternalError that other exceptions are.
+template <typename Body>
+auto ReportLackOfMemory(Body&& body) {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    TVM_FFI_THROW(MemoryError) << "out of memory";
+    TVM_FFI_UNREACHABLE();
+  }
+}
+
+using Text = Argument<String>;
+
+std::string_view ViewOf(const Text& text) { return {text.value.data(), text.value.size()}; }
+
+bool RemoveGlobal(const Text& name) { return runtime::RemoveGlobalFunction(ViewOf(name)); }
+
+String MetadataOfGlobal(const Text& name) {
+  return ReportLackOfMemory([&]() -> String {
+    std::string metadata;
+    if (!runtime::FindGlobalFunctionMetadata(ViewOf(name), &metadata)) {
+      TVM_FFI_THROW(RuntimeError) << "Global Function is not found: " << name.value;
+    }
+    return metadata;
+  });
+}
+
+// A snapshot of the names: called with -1 it answers their number, with i the i-th name.
+class NameLister {
+ public:
+  void operator()(PackedArgs args, Any* rv) const {
+    if (args.size() != 1 || args[0].type_index() != kTVMFFIInt) {
+      TVM_FFI_THROW(TypeError)
+          << "the list of global function names takes one int, -1 for the count";
+    }
+    auto i = args[0].cast<int64_t>();
+    auto count = static_cast<int64_t>(names_.size());
+    if (i < -1 || i >= count) {
+      TVM_FFI_THROW(IndexError) << "Index " << i << " out of bounds " << count;
+    }
+    *rv = i == -1 ? Any(count) : Any(String(names_[static_cast<size_t>(i)]));
+  }
+
+ private:
+  std::vector<std::string> names_ = runtime::GlobalFunctionNames();
+};
+
+Function ListGlobalNames() {
+  return ReportLackOfMemory([] { return Function::FromPacked(NameLister()); });
+}
+
+using Pointer = Argument<void*>;
+
+Function FunctionFromPointers(const Pointer& self, const Pointer& safe_call,
+                              const Pointer& deleter) {
+  if (safe_call.value == nullptr) {
+    TVM_FFI_THROW(ValueError) << "ffi.FunctionFromExternC: safe_call is NULL";
+  }
+  return Function::FromExternC(self.value, reinterpret_cast<TVMFFISafeCallType>(safe_call.value),
+                               reinterpret_cast<void (*)(void*)>(deleter.value));
+}
+
+Shape ShapeOf(PackedArgs args) {
+  std::vector<int64_t> extents;
+  for (int i = 0; i < args.size(); ++i) {
+    TVMFFIAny extent = args[i].CopyToTVMFFIAny();
+    if (extent.type_index != kTVMFFIInt && extent.type_index != kTVMFFIBool) {
+      TVM_FFI_THROW(ValueError) << "ffi.Shape: extent " << i << " must be an int, got `"
+                                << runtime::TypeKeyOrPlaceholder(extent.type_index) << "`";
+    }
+    extents.push_back(extent.v_int64);
+  }
+  return Shape(extents.begin(), extents.end());
+}
+
+void MakeShape(PackedArgs args, Any* rv) {
+  *rv = ReportLackOfMemory([&] { return ShapeOf(args); });
+}
+
+Array<String> TypeKeys() {
+  return ReportLackOfMemory([] {
+    Array<String> keys;
+    for (std::string_view key : runtime::RegisteredTypeKeys()) {
+      keys.push_back(String(key.data(), key.size()));
+    }
+    return keys;
+  });
+}
+
+// Sentinels are told apart by address: one object each, for ever.
+template <int kWhich>
+ObjectRef Sentinel() {
+  static const auto* sentinel = new ObjectRef(make_object<Object>());
+  return *sentinel;
+}
+
+}  // namespace
+
+void extra::RegisterRegistryFunctions() {
+  reflection::GlobalDef()
+      .def("ffi.FunctionRemoveGlobal", &RemoveGlobal)
+      .def("ffi.FunctionListGlobalNamesFunctor", &ListGlobalNames)
+      .def("ffi.GetGlobalFuncMetadata", &MetadataOfGlobal)
+      .def("ffi.FunctionFromExternC", &FunctionFromPointers)
+      .def("ffi.String", [](const Text& text) { return text.value; })
+      .def("ffi.Bytes", [](const Argument<Bytes>& bytes) { return bytes.value; })
+      .def_packed("ffi.Shape", &MakeShape)
+      .def("ffi.GetRegisteredTypeKeys", &TypeKeys)
+      .def("ffi.GetInvalidObject", &Sentinel<0>)
+      .def("ffi.GetKwargsObject", &Sentinel<1>);
+}
+
+}  // namespace tvm::ffi
