@@ -35,7 +35,7 @@ bool IsShareable(const Any& value) {
 }
 
 Any CopySequence(const Any& value) {
-  const auto* from = static_cast<const SeqBaseObj*>(ObjectOf(value));
+  const SeqBaseObj* from = SequenceOf(value);
   auto size = static_cast<int64_t>(from->size());
   if (const auto* array = value.as<ArrayObj>()) {
     // Clients that grow an array expect it to have some capacity.
@@ -48,7 +48,7 @@ Any CopySequence(const Any& value) {
 }
 
 Any CopyTable(const Any& value) {
-  const auto* from = static_cast<const MapBaseObj*>(ObjectOf(value));
+  const MapBaseObj* from = TableOf(value);
   ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(from, value.type_index());
   return ObjectRef(ObjectPtr<Object>(std::move(copy)));
 }
@@ -77,9 +77,8 @@ Any ShallowCopy(const Any& value) {
   }
 }
 
-Object* Mutable(const Any& copy) { return const_cast<Object*>(ObjectOf(copy)); }
-SeqBaseObj* MutableSequence(const Any& copy) { return static_cast<SeqBaseObj*>(Mutable(copy)); }
-MapBaseObj* MutableTable(const Any& copy) { return static_cast<MapBaseObj*>(Mutable(copy)); }
+SeqBaseObj* MutableSequence(const Any& copy) { return const_cast<SeqBaseObj*>(SequenceOf(copy)); }
+MapBaseObj* MutableTable(const Any& copy) { return const_cast<MapBaseObj*>(TableOf(copy)); }
 
 bool IsPlainField(const TVMFFIFieldInfo* field) {
   return field->field_static_type_index > kTVMFFINone &&
@@ -172,7 +171,7 @@ class DeepCopier {
   }
 
   void ReplaceFields(const Object* object) const {
-    FieldCursor fields(TVMFFIGetTypeInfo(object->type_index()), 0);
+    FieldCursor fields(TVMFFIGetTypeInfo(object->type_index()));
     while (const TVMFFIFieldInfo* field = fields.Next()) {
       if (IsPlainField(field)) continue;
       Any part = ReadField(object, field);
@@ -203,7 +202,7 @@ class DeepCopier {
       default:
         break;
     }
-    FieldCursor fields(TVMFFIGetTypeInfo(entry.copy.type_index()), 0);
+    FieldCursor fields(TVMFFIGetTypeInfo(entry.copy.type_index()));
     while (const TVMFFIFieldInfo* field = fields.Next()) RestoreField(entry, field);
   }
   void RestoreField(const Entry& entry, const TVMFFIFieldInfo* field) const noexcept {

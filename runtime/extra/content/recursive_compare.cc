@@ -9,13 +9,14 @@
 
 #include "content/leaf_compare.h"
 #include "registration.h"
-#include "walk/hook_call.h"
+#include "walk/hook_argument.h"
+#include "walk/hook_scope.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr const char* kService = "RecursiveCompare";
+constexpr WalkLimits kLimits{"RecursiveCompare: "};
 
 // Two objects, and how they are compared.
 struct ObjectPair {
@@ -43,7 +44,7 @@ bool IsOpaque(int32_t type_index) {
   static const reflection::TypeAttrColumn copies(type_attr::kShallowCopy);
   const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
   return type->metadata == nullptr && copies[type_index] == nullptr &&
-         FieldCursor(type, 0).Next() == nullptr;
+         FieldCursor(type).Next() == nullptr;
 }
 
 // Pairs that were found equal are not compared again.  Pairs whose comparison has not ended are
@@ -139,7 +140,7 @@ class RecursiveComparer {
   }
 
   int BeginElements(const Any& lhs, const Any& rhs) {
-    if (!IsOrder() && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return 1;
+    if (!IsOrder() && SequenceOf(lhs)->size() != SequenceOf(rhs)->size()) return 1;
     return Push(lhs, rhs);
   }
 
@@ -156,14 +157,14 @@ class RecursiveComparer {
     if (!IsOrder()) {
       if (auto hook = type_attr::kEq.ValueFrom(eq_hooks[type])) {
         return CallHook(lhs, rhs, [&](const Object* l, const Object* r) {
-          return (*hook)(l, r, are_equal_.Get()) ? 0 : 1;
+          return (*hook)(l, r, equal_for_hook_.Get()) ? 0 : 1;
         });
       }
     }
     if (auto hook = type_attr::kCompare.ValueFrom(compare_hooks[type])) {
       return CallHook(lhs, rhs, [&](const Object* l, const Object* r) {
         // A hook of another language may return a number that an int does not hold.
-        auto result = hook->packed()(l, r, compare_.Get()).template cast<int64_t>();
+        auto result = hook->packed()(l, r, compare_for_hook_.Get()).template cast<int64_t>();
         return result < 0 ? -1 : (result > 0 ? 1 : 0);
       });
     }
@@ -173,10 +174,15 @@ class RecursiveComparer {
     return 1;
   }
 
+  bool EqualForHook(AnyView lhs, AnyView rhs) {
+    return Compare(Any(lhs), Any(rhs), CompareMode::kEquality) == 0;
+  }
+  int CompareForHook(AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }
+
   // known_ holds both objects: the hook may remove them from where they were found.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
-    HookScope running(&hook_depth_, kService);
+    HookScope running(&num_hooks_, kLimits);
     ObjectPair pair = PairOf(lhs, rhs);
     if (!Add(lhs, rhs)) return 0;
     int result = call(pair.lhs, pair.rhs);
@@ -186,7 +192,7 @@ class RecursiveComparer {
 
   int Push(const Any& lhs, const Any& rhs) {
     if (!Add(lhs, rhs)) return 0;
-    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    kLimits.CheckDepth(open_.size());
     open_.emplace_back(lhs, rhs);
     return 0;
   }
@@ -197,7 +203,7 @@ class RecursiveComparer {
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
     if (!is_new) {
       if (!IsOrder() || known->second.is_done) return false;
-      TVM_FFI_THROW(ValueError) << kService << ": cyclic reference detected in ordering";
+      TVM_FFI_THROW(ValueError) << kLimits.service << "cyclic reference detected in ordering";
     }
     try {
       added_.push_back(pair);
@@ -230,7 +236,7 @@ class RecursiveComparer {
   }
 
   int CompareElement(const Open& open, const Any& part) {
-    const auto* other = static_cast<const SeqBaseObj*>(ObjectOf(open.rhs));
+    const SeqBaseObj* other = SequenceOf(open.rhs);
     size_t index = open.parts.count() - 1;
     return index < other->size() ? Begin(part, other->begin()[index]) : 1;
   }
@@ -245,7 +251,8 @@ class RecursiveComparer {
   // No part differs: of two sequences, the shorter one comes first.
   int Close() {
     const Open& open = open_.back();
-    if (open.parts.kind() == PartKind::kElements && SizeOfSequence(open.rhs) > open.parts.count()) {
+    if (open.parts.kind() == PartKind::kElements &&
+        SequenceOf(open.rhs)->size() > open.parts.count()) {
       return -1;
     }
     MarkDone(PairOf(open.parts.value(), open.rhs));
@@ -253,23 +260,13 @@ class RecursiveComparer {
     return 0;
   }
 
-  static size_t SizeOfSequence(const Any& value) {
-    return static_cast<const SeqBaseObj*>(ObjectOf(value))->size();
-  }
-  static const MapBaseObj* TableOf(const Any& value) {
-    return static_cast<const MapBaseObj*>(ObjectOf(value));
-  }
-
   CompareMode mode_ = CompareMode::kEquality;
   std::vector<Open> open_;
   std::unordered_map<ObjectPair, Known, ObjectPairHash> known_;
   std::vector<ObjectPair> added_;  // the keys of known_ in the order of their arrival
-  size_t hook_depth_ = 0;
-  HookArgument<bool(AnyView, AnyView)> are_equal_{[this](AnyView lhs, AnyView rhs) {
-    return Compare(Any(lhs), Any(rhs), CompareMode::kEquality) == 0;
-  }};
-  HookArgument<int(AnyView, AnyView)> compare_{
-      [this](AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }};
+  size_t num_hooks_ = 0;
+  HookArgument<&RecursiveComparer::EqualForHook> equal_for_hook_{this, &kLimits};
+  HookArgument<&RecursiveComparer::CompareForHook> compare_for_hook_{this, &kLimits};
 };
 
 int CompareInOrder(const Any& lhs, const Any& rhs) {

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "registration.h"
-#include "walk/hook_call.h"
+#include "walk/hook_argument.h"
+#include "walk/hook_scope.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
@@ -20,7 +21,7 @@ namespace {
 
 using detail::StableHashCombine;
 
-constexpr const char* kService = "RecursiveHash";
+constexpr WalkLimits kLimits{"RecursiveHash: "};
 constexpr int64_t kSkippedFields =
     kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
 
@@ -163,7 +164,7 @@ class RecursiveHasher {
       return true;
     }
     if (PartKindOf(value) == PartKind::kFields && HashByHook(value, hash)) return true;
-    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    kLimits.CheckDepth(open_.size());
     open_.emplace_back(value);
     known_.emplace(object, Known{open_.back().parts.value(), object->GetTypeKeyHash()});
     return false;
@@ -176,6 +177,8 @@ class RecursiveHasher {
     return hash;
   }
 
+  int64_t HashForHook(AnyView part) { return static_cast<int64_t>(Hash(Any(part))); }
+
   bool HashByHook(const Any& value, uint64_t* hash) {
     static const reflection::TypeAttrColumn hooks(type_attr::kHash);
     auto hook = type_attr::kHash.ValueFrom(hooks[value.type_index()]);
@@ -184,10 +187,10 @@ class RecursiveHasher {
       return false;
     }
     const Object* object = ObjectOf(value);
-    HookScope running(&hook_depth_, kService);
+    HookScope running(&num_hooks_, kLimits);
     Known* known = &known_.emplace(object, Known{value, object->GetTypeKeyHash()}).first->second;
     try {
-      known->hash = static_cast<uint64_t>((*hook)(object, hash_part_.Get()));
+      known->hash = static_cast<uint64_t>((*hook)(object, hash_for_hook_.Get()));
     } catch (...) {
       known_.erase(object);
       throw;
@@ -202,16 +205,15 @@ class RecursiveHasher {
     static const reflection::TypeAttrColumn compare(type_attr::kCompare);
     if (type_index < kTVMFFIStaticObjectEnd) return;
     if (eq[type_index] == nullptr && compare[type_index] == nullptr) return;
-    TVM_FFI_THROW(ValueError) << kService << ": type '" << TypeIndexToTypeKey(type_index)
+    TVM_FFI_THROW(ValueError) << kLimits.service << "type '" << TypeIndexToTypeKey(type_index)
                               << "' defines __ffi_eq__ or __ffi_compare__ but not __ffi_hash__. "
                                  "Add a __ffi_hash__ hook that gives equal objects equal hashes.";
   }
 
   std::vector<OpenHash> open_;
   std::unordered_map<const Object*, Known> known_;
-  size_t hook_depth_ = 0;
-  HookArgument<int64_t(AnyView)> hash_part_{
-      [this](AnyView part) { return static_cast<int64_t>(Hash(Any(part))); }};
+  size_t num_hooks_ = 0;
+  HookArgument<&RecursiveHasher::HashForHook> hash_for_hook_{this, &kLimits};
 };
 
 int64_t HashBigInt(const BigInt& value, const TypedFunction<int64_t(AnyView)>&) {

@@ -14,13 +14,14 @@
 #include "content/access_path_repr.h"
 #include "content/repr_text.h"
 #include "registration.h"
-#include "walk/hook_call.h"
+#include "walk/hook_argument.h"
+#include "walk/hook_scope.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr const char* kService = "ReprPrint";
+constexpr WalkLimits kLimits{"ReprPrint: "};
 // A value that shares its parts can have a text exponentially longer than itself.
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
@@ -118,13 +119,15 @@ class ReprPrinter {
     return FieldCursor(type, kTVMFFIFieldFlagBitMaskReprOff).Next() != nullptr;
   }
 
+  String PrintForHook(AnyView part) { return Print(Any(part)); }
+
   // Holds the value: the hook may remove it from where it was found.
   void AppendHookText(
       const TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>& hook,
       Any value) {
-    HookScope running(&hook_depth_, kService);
+    HookScope running(&num_hooks_, kLimits);
     PathScope on_path(&on_path_, ObjectOf(value));
-    String text = hook(ObjectOf(value), print_part_.Get());
+    String text = hook(ObjectOf(value), print_for_hook_.Get());
     text_.append(text.data(), text.size());
   }
 
@@ -135,7 +138,8 @@ class ReprPrinter {
     AppendSeparator(parts);
     Begin(*part);
     if (text_.size() > kMaxTextBytes) {
-      TVM_FFI_THROW(ValueError) << kService << ": text of more than " << kMaxTextBytes << " bytes";
+      TVM_FFI_THROW(ValueError) << kLimits.service << "text of more than " << kMaxTextBytes
+                                << " bytes";
     }
   }
 
@@ -192,7 +196,7 @@ class ReprPrinter {
   };
 
   void Push(const Any& value) {
-    if (open_.size() == kMaxDepth) ThrowNestedTooDeeply(kService);
+    kLimits.CheckDepth(open_.size());
     open_.emplace_back(value, kTVMFFIFieldFlagBitMaskReprOff);
     on_path_.insert(open_.back().object());
   }
@@ -204,9 +208,9 @@ class ReprPrinter {
   std::string text_;
   std::vector<PartReader> open_;
   std::unordered_set<const Object*> on_path_;
-  size_t hook_depth_ = 0;
+  size_t num_hooks_ = 0;
   bool with_addresses_ = IsAddressWanted();
-  HookArgument<String(AnyView)> print_part_{[this](AnyView part) { return Print(Any(part)); }};
+  HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &kLimits};
 };
 
 }  // namespace

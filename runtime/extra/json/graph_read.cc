@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "json/graph_format.h"
-#include "walk/depth_limit.h"
+#include "json/json_limits.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -202,7 +202,7 @@ class GraphReader {
     if (state == State::kOpen) node.Reject("contains itself");
     std::vector<int64_t> children = ChildrenOf(node);
     if (children.empty()) return Keep(index, Make(node, children));
-    if (open_.size() == kMaxNesting) TVM_FFI_THROW(ValueError) << kTooDeepMessage;
+    kJsonLimits.CheckDepth(open_.size());
     states_[static_cast<size_t>(index)] = State::kOpen;
     open_.push_back({std::move(node), std::move(children), 0});
   }

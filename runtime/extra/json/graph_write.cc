@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "json/graph_format.h"
-#include "walk/depth_limit.h"
+#include "json/json_limits.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -126,8 +127,8 @@ class GraphWriter {
   }
 
   void OpenValue(const Any& value, std::vector<Any> children) {
-    if (!open_objects_.insert(AddressOf(value)).second) ThrowCycle(value);
-    if (open_.size() == kMaxNesting) TVM_FFI_THROW(ValueError) << kTooDeepMessage;
+    if (!open_objects_.insert(ObjectOf(value)).second) ThrowCycle(value);
+    kJsonLimits.CheckDepth(open_.size());
     open_.push_back({value, std::move(children), json::Array()});
     open_.back().indices.reserve(static_cast<int64_t>(open_.back().children.size()));
   }
@@ -135,7 +136,7 @@ class GraphWriter {
   void Finish() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    open_objects_.erase(AddressOf(done.value));
+    open_objects_.erase(ObjectOf(done.value));
     switch (done.value.type_index()) {
       case kTVMFFIArray:
       case kTVMFFIList:
@@ -209,10 +210,7 @@ class GraphWriter {
   }
 
   static Any FieldOf(const Any& object, const TVMFFIFieldInfo* field) {
-    return reflection::FieldGetter(field)(AddressOf(object));
-  }
-  static const Object* AddressOf(const Any& value) {
-    return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(value);
+    return ReadField(ObjectOf(object), field);
   }
 
   json::Array nodes_;

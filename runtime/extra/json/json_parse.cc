@@ -9,14 +9,14 @@
 #include <string_view>
 #include <vector>
 
+#include "json/json_limits.h"
 #include "json/json_number.h"
-#include "walk/depth_limit.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
 struct SyntaxError {
-  const char* message;
+  std::string message;
   size_t position;
 };
 
@@ -25,7 +25,7 @@ std::string Describe(const SyntaxError& error, std::string_view text) {
   std::string_view before = text.substr(0, error.position);
   auto line = std::count(before.begin(), before.end(), '\n') + 1;
   size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return std::string(error.message) + ": line " + std::to_string(line) + " column " +
+  return error.message + ": line " + std::to_string(line) + " column " +
          std::to_string(error.position - line_start + 1) + " (char " +
          std::to_string(error.position) + ")";
 }
@@ -99,7 +99,7 @@ class Parser {
 
   // False: the container is empty, and complete.
   bool Enter(bool is_object) {
-    if (open_.size() == kMaxNesting) Fail(kTooDeepMessage, position_);
+    if (open_.size() >= kJsonLimits.max_depth) Fail(kJsonLimits.TooDeepMessage(), position_);
     open_.push_back({is_object, values_.size()});
     ++position_;
     SkipSpace();
@@ -261,8 +261,8 @@ class Parser {
   [[noreturn]] static void FailSurrogate(size_t position) {
     Fail("Invalid surrogate pair of \\uXXXX escapes", position);
   }
-  [[noreturn]] static void Fail(const char* message, size_t position) {
-    throw SyntaxError{message, position};
+  [[noreturn]] static void Fail(std::string message, size_t position) {
+    throw SyntaxError{std::move(message), position};
   }
 
   std::string_view text_;

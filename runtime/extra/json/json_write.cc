@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "json/json_limits.h"
 #include "json/json_number.h"
-#include "walk/depth_limit.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -85,9 +85,7 @@ class Writer {
     Begin({map, nullptr, nullptr, map->begin(), map->end(), true, true});
   }
   void Begin(const Open& container) {
-    if (open_.size() == kMaxNesting) {
-      TVM_FFI_THROW(ValueError) << kTooDeepMessage;
-    }
+    kJsonLimits.CheckDepth(open_.size());
     out_ += container.is_map ? '{' : '[';
     open_.push_back(container);
   }

@@ -5,14 +5,9 @@
 
 #include <functional>
 
+#include "walk/value_access.h"
+
 namespace tvm::ffi::extra {
-namespace {
-
-const Object* ObjectOf(const Any& value) {
-  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<Object>(value);
-}
-
-}  // namespace
 
 std::optional<bool> StructuralMatches::AreMatched(const Object* lhs, const Object* rhs) const {
   if (const Object* const* partner = rhs_of_.Find(lhs)) return *partner == rhs;

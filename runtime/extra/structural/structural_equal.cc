@@ -15,7 +15,10 @@
 #include "registration.h"
 #include "structural/leaf.h"
 #include "structural/matches.h"
-#include "structural/structural_walk.h"
+#include "structural/rules.h"
+#include "walk/hook_argument.h"
+#include "walk/hook_scope.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -61,7 +64,6 @@ class EqualWalk {
  private:
   // kPushed: a frame was pushed that will find out.
   enum class Outcome { kEqual, kDiffer, kPushed };
-  using HookCallback = TypedFunction<bool(AnyView, AnyView, int, AnyView)>;
 
   // A pair of values whose parts are being compared.
   struct Frame {
@@ -69,11 +71,10 @@ class EqualWalk {
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // of kFields and kHook
     TVMFFIDefRegionKind region;         // around the values
-    const TypeInfo* type;               // of kFields and kHook
-    FieldCursor field;
-    size_t next;               // kItems, kPairs: number of parts begun
-    size_t extras_begin;       // extras_ from here on belong to this frame
-    size_t num_identity_keys;  // before the frame
+    FieldCursor fields;                 // of kFields
+    size_t next;                        // kItems, kPairs: number of parts begun
+    size_t extras_begin;                // extras_ from here on belong to this frame
+    size_t num_identity_keys;           // before the frame
     Any lhs;
     Any rhs;
   };
@@ -184,7 +185,7 @@ class EqualWalk {
   // Nothing when a hook does not say.
   std::optional<String> NameOfPart(const Frame& frame) const {
     if (frame.kind == Frame::Kind::kFields) {
-      return String(frame.field.Current(frame.type)->name);
+      return String(frame.fields.Current()->name);
     }
     const Any& name = extras_[frame.extras_begin].part;
     if (name == nullptr) return std::nullopt;
@@ -197,15 +198,16 @@ class EqualWalk {
   Outcome EnterItems(Value&& lhs, Value&& rhs) {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
     // The first difference may be in front of what is missing.
-    if (!finds_mismatch_ && ItemsOf(lhs)->size() != ItemsOf(rhs)->size()) return Outcome::kDiffer;
+    if (!finds_mismatch_ && SequenceOf(lhs)->size() != SequenceOf(rhs)->size())
+      return Outcome::kDiffer;
     Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
     return Outcome::kPushed;
   }
 
   Outcome StepItem(Frame* frame) {
     // Hooks may change a List.
-    const SeqBaseObj* lhs = ItemsOf(frame->lhs);
-    const SeqBaseObj* rhs = ItemsOf(frame->rhs);
+    const SeqBaseObj* lhs = SequenceOf(frame->lhs);
+    const SeqBaseObj* rhs = SequenceOf(frame->rhs);
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
       const Any& lhs_item = lhs->begin()[frame->next];
       const Any& rhs_item = rhs->begin()[frame->next];
@@ -296,14 +298,14 @@ class EqualWalk {
     Push(hook == nullptr ? Frame::Kind::kFields : Frame::Kind::kHook, std::forward<Value>(lhs),
          std::forward<Value>(rhs));
     frames_.back().structural_kind = kind;
-    frames_.back().type = type;
+    frames_.back().fields = StructuralFieldsOf(type);
     return hook == nullptr ? Outcome::kPushed : CallHook(hook.as_or_throw<Function>());
   }
 
   Outcome StepField(Frame* frame) {
-    while (const TVMFFIFieldInfo* field = frame->field.Next(frame->type)) {
-      Any lhs = ValueOfField(frame->lhs, field);
-      Any rhs = ValueOfField(frame->rhs, field);
+    while (const TVMFFIFieldInfo* field = frame->fields.Next()) {
+      Any lhs = ReadField(ObjectOf(frame->lhs), field);
+      Any rhs = ReadField(ObjectOf(frame->rhs), field);
       if (AreEqualLeaves(lhs, rhs)) continue;
       region_ = NestedRegion(region_, RegionOfField(field));
       return Enter(std::move(lhs), std::move(rhs));
@@ -313,41 +315,35 @@ class EqualWalk {
 
   // Of the innermost frame.
   Outcome CallHook(const Function& hook) {
-    CheckHookDepth();
+    HookScope running(&num_hooks_, kStructuralLimits);
     extras_.emplace_back();
     const Frame& frame = frames_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
-    if (callback_ == nullptr) {
-      callback_ = [walk = loan_.Lend(this)](AnyView lhs, AnyView rhs, int region, AnyView name) {
-        return walk->EqualForHook(lhs, rhs, region, name);
-      };
-    }
     // A hook may try several ways: what it finds different counts only if it fails.
     Optional<AccessPathPair> before = mismatch_;
     mismatch_ = std::nullopt;
-    bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), callback_).cast<bool>();
+    bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), for_hook_.Get()).cast<bool>();
     if (is_equal || before.has_value()) mismatch_ = std::move(before);
     if (is_equal) return Leave();
     Pop();
     return Differ();
   }
 
-  bool EqualForHook(const Any& lhs, const Any& rhs, int region, const Any& name) {
+  bool EqualForHook(AnyView lhs, AnyView rhs, int region, AnyView name) {
     Scope scope(this);
     extras_.back().part = name;
     region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
-    return scope.End(Equal(lhs, rhs));
+    return scope.End(Equal(Any(lhs), Any(rhs)));
   }
 
   // ---- Frames ---------------------------------------------------------------------------------
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& lhs, Value&& rhs) {
-    CheckStructuralDepth(frames_.size());
+    kStructuralLimits.CheckDepth(frames_.size());
     if (frames_.capacity() == 0) frames_.reserve(8);
-    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, nullptr, FieldCursor(), 0,
-                       extras_.size(), num_identity_keys_, std::forward<Value>(lhs),
-                       std::forward<Value>(rhs)});
+    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, FieldCursor(), 0, extras_.size(),
+                       num_identity_keys_, std::forward<Value>(lhs), std::forward<Value>(rhs)});
   }
   void Pop() {
     extras_.resize(frames_.back().extras_begin);
@@ -392,8 +388,8 @@ class EqualWalk {
   TVMFFIDefRegionKind region_;  // in which the next values are compared
   bool skip_tensor_content_;
   bool finds_mismatch_;
-  WalkLoan<EqualWalk> loan_;
-  HookCallback callback_;
+  size_t num_hooks_ = 0;
+  HookArgument<&EqualWalk::EqualForHook> for_hook_{this, &kStructuralLimits};
 };
 
 }  // namespace

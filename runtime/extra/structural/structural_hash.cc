@@ -15,8 +15,11 @@
 
 #include "registration.h"
 #include "structural/leaf.h"
-#include "structural/structural_walk.h"
+#include "structural/rules.h"
+#include "walk/hook_argument.h"
+#include "walk/hook_scope.h"
 #include "walk/object_table.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -42,20 +45,17 @@ class HashWalk {
   }
 
  private:
-  using HookCallback = TypedFunction<int64_t(AnyView, int64_t, int)>;
-
   // A value whose parts are being walked.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields };
     Kind kind;
     TVMFFISEqHashKind structural_kind;  // of kFields
     TVMFFIDefRegionKind region;         // around the value
-    const TypeInfo* type;               // of kFields
-    FieldCursor field;
-    size_t next;              // kItems: position; kPairs: in pairs_
-    size_t pairs_begin;       // pairs_ from here on belong to this frame
-    size_t num_skipped_keys;  // before the frame
-    uint64_t hash;            // so far
+    FieldCursor fields;                 // of kFields
+    size_t next;                        // kItems: position; kPairs: in pairs_
+    size_t pairs_begin;                 // pairs_ from here on belong to this frame
+    size_t num_skipped_keys;            // before the frame
+    uint64_t hash;                      // so far
     Any value;
   };
   struct Pair {
@@ -113,7 +113,7 @@ class HashWalk {
   template <typename Value>
   std::optional<uint64_t> EnterItems(Value&& value) {
     if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
-    uint64_t hash = Combine(TypeKeyHashOf(value), ItemsOf(value)->size());
+    uint64_t hash = Combine(TypeKeyHashOf(value), SequenceOf(value)->size());
     Push(Frame::Kind::kItems, std::forward<Value>(value), hash);
     return std::nullopt;
   }
@@ -145,7 +145,7 @@ class HashWalk {
 
   std::optional<uint64_t> StepItem(Frame* frame) {
     // Hooks may change a List.
-    const SeqBaseObj* items = ItemsOf(frame->value);
+    const SeqBaseObj* items = SequenceOf(frame->value);
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
       if (!IsLeaf(item.type_index())) return Enter(item);
@@ -186,7 +186,7 @@ class HashWalk {
     AnyView hook = hooks[value.type_index()];
     Push(Frame::Kind::kFields, std::forward<Value>(value), type->type_key_hash);
     frames_.back().structural_kind = kind;
-    frames_.back().type = type;
+    frames_.back().fields = StructuralFieldsOf(type);
     if (hook == nullptr) return std::nullopt;
     frames_.back().hash = CallHook(hook.as_or_throw<Function>());
     return Leave();
@@ -194,27 +194,22 @@ class HashWalk {
 
   // Of the innermost frame.
   uint64_t CallHook(const Function& hook) {
-    CheckHookDepth();
+    HookScope running(&num_hooks_, kStructuralLimits);
     const Frame& frame = frames_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
-    if (callback_ == nullptr) {
-      callback_ = [walk = loan_.Lend(this)](AnyView child, int64_t hash, int region) {
-        return walk->HashForHook(child, hash, region);
-      };
-    }
-    Any hash = hook(ObjectOf(frame.value), static_cast<int64_t>(frame.hash), callback_);
+    Any hash = hook(ObjectOf(frame.value), static_cast<int64_t>(frame.hash), for_hook_.Get());
     return static_cast<uint64_t>(hash.cast<int64_t>());
   }
 
-  int64_t HashForHook(const Any& child, int64_t hash, int region) {
+  int64_t HashForHook(AnyView child, int64_t hash, int region) {
     Scope scope(this);
     region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
-    return static_cast<int64_t>(Combine(static_cast<uint64_t>(hash), Hash(child)));
+    return static_cast<int64_t>(Combine(static_cast<uint64_t>(hash), Hash(Any(child))));
   }
 
   std::optional<uint64_t> StepField(Frame* frame) {
-    while (const TVMFFIFieldInfo* field = frame->field.Next(frame->type)) {
-      Any value = ValueOfField(frame->value, field);
+    while (const TVMFFIFieldInfo* field = frame->fields.Next()) {
+      Any value = ReadField(ObjectOf(frame->value), field);
       if (!IsLeaf(value.type_index())) {
         region_ = NestedRegion(region_, RegionOfField(field));
         return Enter(std::move(value));
@@ -228,9 +223,9 @@ class HashWalk {
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& value, uint64_t hash) {
-    CheckStructuralDepth(frames_.size());
+    kStructuralLimits.CheckDepth(frames_.size());
     if (frames_.capacity() == 0) frames_.reserve(8);
-    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, nullptr, FieldCursor(),
+    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, FieldCursor(),
                        kind == Frame::Kind::kPairs ? pairs_.size() : 0, pairs_.size(),
                        num_skipped_keys_, hash, std::forward<Value>(value)});
   }
@@ -286,8 +281,8 @@ class HashWalk {
   uint32_t num_nodes_ = 0;
   TVMFFIDefRegionKind region_;  // in which the next value is walked
   bool skip_tensor_content_;
-  WalkLoan<HashWalk> loan_;
-  HookCallback callback_;
+  size_t num_hooks_ = 0;
+  HookArgument<&HashWalk::HashForHook> for_hook_{this, &kStructuralLimits};
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "registration.h"
-#include "structural/structural_walk.h"
+#include "structural/rules.h"
 
 namespace tvm::ffi {
 namespace {

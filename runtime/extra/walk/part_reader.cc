@@ -21,29 +21,15 @@ PartKind PartKindOf(const Any& value) {
   }
 }
 
-const TVMFFIFieldInfo* FieldCursor::Next() {
-  while (depth_ <= type_->type_depth) {
-    // Looked up each time: registering more fields moves the arrays.
-    const TypeInfo* owner = depth_ < type_->type_depth ? type_->type_ancestors[depth_] : type_;
-    while (index_ < owner->num_fields) {
-      const TVMFFIFieldInfo* field = owner->fields + index_++;
-      if ((field->flags & skipped_flags_) == 0) return field;
-    }
-    ++depth_;
-    index_ = 0;
-  }
-  return nullptr;
-}
-
 PartReader::PartReader(const Any& object, int64_t skipped_flags)
     : value_(object),
       kind_(PartKindOf(object)),
       fields_(kind_ == PartKind::kFields ? TVMFFIGetTypeInfo(object.type_index()) : nullptr,
               skipped_flags) {
   if (kind_ == PartKind::kElements) {
-    size_ = static_cast<const SeqBaseObj*>(this->object())->size();
+    size_ = SequenceOf(value_)->size();
   } else if (kind_ == PartKind::kPairs) {
-    const auto* table = static_cast<const MapBaseObj*>(this->object());
+    const MapBaseObj* table = TableOf(value_);
     size_ = table->size();
     if (value_.type_index() == kTVMFFIMap) {
       pair_ = table->begin();
@@ -66,7 +52,7 @@ const Any* PartReader::Next() {
 }
 
 const Any* PartReader::NextElement() {
-  const auto* sequence = static_cast<const SeqBaseObj*>(object());
+  const SeqBaseObj* sequence = SequenceOf(value_);
   bool at_end = count_ >= size_ || count_ >= sequence->size();
   return at_end ? nullptr : sequence->begin() + count_;
 }
@@ -82,9 +68,9 @@ const Any* PartReader::NextOfPair() {
 }
 
 const Any* PartReader::NextField() {
-  field_ = fields_.Next();
-  if (field_ == nullptr) return nullptr;
-  field_value_ = ReadField(object(), field_);
+  const TVMFFIFieldInfo* field = fields_.Next();
+  if (field == nullptr) return nullptr;
+  field_value_ = ReadField(object(), field);
   return &field_value_;
 }
 

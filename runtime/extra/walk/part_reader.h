@@ -5,10 +5,11 @@
 #define TVM_FFI_RUNTIME_EXTRA_WALK_PART_READER_H_
 
 #include <tvm/ffi/container/map_base.h>
-#include <tvm/ffi/container/seq_base.h>
-#include <tvm/ffi/reflection/accessor.h>
 
 #include <vector>
+
+#include "walk/field_cursor.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 
@@ -16,31 +17,6 @@ enum class PartKind { kNone, kElements, kPairs, kFields };
 
 // Plain values, strings, bytes, shapes and big integers have no parts.
 PartKind PartKindOf(const Any& value);
-
-// The value's object; it must have one.
-inline const Object* ObjectOf(const Any& value) {
-  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(value);
-}
-
-inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
-  return reflection::FieldGetter(field)(object);
-}
-
-// The fields of a type, its ancestors' first, without those that have one of the skipped flags.
-class FieldCursor {
- public:
-  FieldCursor(const TypeInfo* type, int64_t skipped_flags)
-      : type_(type), skipped_flags_(skipped_flags) {}
-
-  // nullptr behind the last one.
-  const TVMFFIFieldInfo* Next();
-
- private:
-  const TypeInfo* type_;
-  int64_t skipped_flags_;
-  int32_t depth_ = 1;  // ffi.Object, at depth 0, has no fields
-  int32_t index_ = 0;
-};
 
 // Hands out the parts of one object, which it keeps alive.  The object may change between two
 // calls: a table is read as it was at the beginning, a list as far as it still reaches.
@@ -61,7 +37,7 @@ class PartReader {
   // How many parts were handed out; keys and values count as one each.
   size_t count() const { return count_; }
   // The field handed out last.
-  const TVMFFIFieldInfo* field() const { return field_; }
+  const TVMFFIFieldInfo* field() const { return fields_.Current(); }
 
  private:
   const Any* NextElement();
@@ -73,7 +49,6 @@ class PartReader {
   size_t size_ = 0;
   size_t count_ = 0;
   FieldCursor fields_;
-  const TVMFFIFieldInfo* field_ = nullptr;
   Any field_value_;
   MapBaseObj::iterator pair_;          // of a Map: nobody changes one that is shared
   std::vector<Any> keys_with_values_;  // of a Dict

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What structural equality and structural hash have to agree on: which types take part, which
+// fields count, where variables are defined, and how deep values may be nested.
+//
+// Both walk with a stack of their own, so that nesting costs no machine stack.
+#ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_RULES_H_
+#define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_RULES_H_
+
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/def_region_detail.h>
+
+#include <cstddef>
+
+#include "walk/field_cursor.h"
+#include "walk/walk_limits.h"
+
+namespace tvm::ffi::extra {
+
+// ---- Limits -----------------------------------------------------------------------------------
+
+inline constexpr WalkLimits kStructuralLimits{
+    "", size_t{1} << 20, "the value is nested deeper than %zu levels, or contains itself",
+    "objects with structural hooks are nested too deep for the stack, or contain themselves",
+    "the callback of a structural hook was called after the comparison or hash that it belonged "
+    "to"};
+
+// Steps of an access path, which is released step by step on the machine stack.
+inline constexpr size_t kMaxPathLength = 10000;
+
+// ---- Types and fields ---------------------------------------------------------------------------
+
+[[noreturn]] void ThrowNoStructuralKind(const TypeInfo* type);
+
+// TypeError for a type that has no structural kind.
+inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
+  bool is_supported = type->metadata != nullptr &&
+                      type->metadata->structural_eq_hash_kind != kTVMFFISEqHashKindUnsupported;
+  if (TVM_FFI_PREDICT_FALSE(!is_supported)) ThrowNoStructuralKind(type);
+  return type->metadata->structural_eq_hash_kind;
+}
+
+// Those that count.
+inline FieldCursor StructuralFieldsOf(const TypeInfo* type) {
+  return FieldCursor(type, kTVMFFIFieldFlagBitMaskSEqHashIgnore);
+}
+
+// ---- Definition regions -------------------------------------------------------------------------
+
+using detail::ContentRegion;
+using detail::NestedRegion;
+using detail::RegionOfField;
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_RULES_H_

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is behind a value, by address.  Who calls has looked at the type.
+#ifndef TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
+#define TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
+
+#include <tvm/ffi/container/map_base.h>
+#include <tvm/ffi/container/seq_base.h>
+#include <tvm/ffi/reflection/accessor.h>
+
+namespace tvm::ffi::extra {
+
+inline const Object* ObjectOf(const Any& value) {
+  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<Object>(value);
+}
+
+// Of an Array or List.
+inline const SeqBaseObj* SequenceOf(const Any& value) {
+  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<SeqBaseObj>(value);
+}
+
+// Of a Map or Dict.
+inline const MapBaseObj* TableOf(const Any& value) {
+  return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<MapBaseObj>(value);
+}
+
+// What a getter makes anew lives only as long as the result.
+inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
+  return reflection::FieldGetter(field)(object);
+}
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
