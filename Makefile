@@ -21,12 +21,13 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-python test-flashinfer fuzz \
-	wheel docs bench format lint clean
+.PHONY: help venv quickstart test test-c test-asan test-tsan test-odr test-python \
+	test-flashinfer fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
 	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
+	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make fuzz         hostile bytes for a minute per reader; needs clang"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tried in a fresh environment"
@@ -93,6 +94,15 @@ test-asan: $(STAMPS)/build
 
 test-tsan: $(STAMPS)/build
 	$(call run_ctest,tsan,Debug,-DTVM_FFI_SANITIZERS=thread)
+
+# Links the library from all files at once, where definitions of one name are compared.  Clang does
+# not compare them.
+ODR_FLAGS := -flto=auto -Wodr -Werror=odr -Wlto-type-mismatch -Werror=lto-type-mismatch
+
+test-odr: $(STAMPS)/build
+	cmake -S . -B $(BUILD)/odr -G Ninja -DCMAKE_CXX_COMPILER=g++ -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
+		-DCMAKE_CXX_FLAGS=-flto=auto -DCMAKE_SHARED_LINKER_FLAGS="$(ODR_FLAGS)"
+	cmake --build $(BUILD)/odr --target tvm_ffi_shared
 
 test-python: $(STAMPS)/package $(STAMPS)/test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

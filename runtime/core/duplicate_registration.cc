@@ -118,7 +118,7 @@ const void* LibraryBeingInitialised() noexcept {
              : StartOfLibraryAt(reinterpret_cast<const void*>(walk.initialiser - 1));
 }
 
-bool PassesOverDuplicate(const char* what, std::string_view name, const void* registrant) {
+bool WarnIfLibraryIsLoading(const char* what, std::string_view name, const void* registrant) {
   const void* library = LibraryBeingInitialised();
   if (library == nullptr) return false;
   std::string path = NameOfLibraryAt(library);

@@ -17,9 +17,10 @@ namespace tvm::ffi::runtime {
 // waits for the loader's own.
 const void* LibraryBeingInitialised() noexcept;
 
-// Whether to pass over a registration that repeats one which code at `registrant` has made.  Warns
-// on stderr, once for each library.  `what` is "global function" and the like.
-bool PassesOverDuplicate(const char* what, std::string_view name, const void* registrant);
+// For a registration that repeats one which code at `registrant` has made.  If a library is being
+// loaded, warns on stderr, once for each library, and answers true: the first one stays.  If none
+// is, the caller raises.  `what` is "global function" and the like.
+bool WarnIfLibraryIsLoading(const char* what, std::string_view name, const void* registrant);
 
 }  // namespace tvm::ffi::runtime
 

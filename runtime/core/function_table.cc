@@ -60,7 +60,7 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
   if (TrySet(registration, allow_override, &registrant)) return;
   // Without the lock: both wait for the loader, which may be waiting for an initialiser that
   // registers something.
-  if (PassesOverDuplicate("global function", registration.name, registrant)) return;
+  if (WarnIfLibraryIsLoading("global function", registration.name, registrant)) return;
   Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
 }
 

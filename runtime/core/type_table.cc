@@ -21,7 +21,7 @@ constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, registe
 // outcomes wait for the loader, which may be waiting for an initialiser that registers something.
 void PassOverOrRaise(const void* registrant, const char* what, std::string_view name,
                      const char* error_kind, std::string error_message) {
-  if (PassesOverDuplicate(what, name, registrant)) return;
+  if (WarnIfLibraryIsLoading(what, name, registrant)) return;
   RaiseMessage(error_kind, std::move(error_message));
 }
 

@@ -25,9 +25,9 @@ EXTRA_FOLDERS = {
     "reflection": set(),
     "json": {"walk"},
     "content": {"walk"},
-    "structural": {"walk"},
+    "structural": {"walk", "content"},
     "module": {"walk"},
-    "cuda": {"content"},
+    "cuda": {"module", "content"},
     "globals": {"module"},
 }
 # The list of what is registered, which each folder adds to.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RecursiveHash: combines the hashes of a value's parts.  The results are contract, step by step.
 #include <tvm/ffi/big_int.h>
-#include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -11,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "content/shape_hash.h"
 #include "registration.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
@@ -24,12 +24,6 @@ using detail::StableHashCombine;
 constexpr WalkLimits kLimits{"RecursiveHash: "};
 constexpr int64_t kSkippedFields =
     kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
-
-uint64_t HashOfShape(const ShapeObj* shape) {
-  uint64_t hash = StableHashCombine(shape->GetTypeKeyHash(), shape->size);
-  for (size_t i = 0; i < shape->size; ++i) hash = StableHashCombine(hash, shape->data[i]);
-  return hash;
-}
 
 // All NaNs are equal, and so are both zeros.
 uint64_t HashOfFloat(double value) {
@@ -53,7 +47,7 @@ uint64_t HashOfLeaf(const Any& value) {
       return StableHashCombine(StableHashCombine(type, raw.v_device.device_type),
                                raw.v_device.device_id);
     case kTVMFFIShape:
-      return HashOfShape(value.as<ShapeObj>());
+      return HashOfShape(value);
     case kTVMFFIBigInt:
       return value.cast<BigInt>().hash();
     default:

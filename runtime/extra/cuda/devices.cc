@@ -8,12 +8,14 @@ namespace {
 
 std::string DeviceName(int device_id) { return "cuda:" + std::to_string(device_id); }
 
-// While a stream of the process is captured into a graph, loading and unloading would be refused;
-// what they do concerns no stream.
-class CapturesMayGoOn {
+// Relaxes the thread's mode of stream capture.  While a stream of the process is captured into a
+// graph, loading and unloading would be refused otherwise; what they do concerns no stream.
+class RelaxedCaptureScope {
  public:
-  explicit CapturesMayGoOn(const Driver& driver) : driver_(driver) { Exchange(); }
-  ~CapturesMayGoOn() { Exchange(); }
+  explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }
+  RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
+  RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
+  ~RelaxedCaptureScope() { Exchange(); }
 
  private:
   void Exchange() {
@@ -31,7 +33,7 @@ ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::str
     : driver_(driver), device_id_(device_id), kernels_(new KernelOnDevice[num_kernels]) {
   Result status = driver_.device_get(&device_, device_id);
   if (status != 0) driver_.Throw("cuDeviceGet", status, Where(""));
-  CapturesMayGoOn captures(driver_);
+  RelaxedCaptureScope relaxed(driver_);
   status = driver_.primary_context_retain(&context_, device_);
   if (status != 0) driver_.Throw("cuDevicePrimaryCtxRetain", status, Where(""));
   try {
@@ -62,7 +64,7 @@ void ImageOnDevice::Load(const std::string& image) {
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;
-  CapturesMayGoOn captures(driver_);
+  RelaxedCaptureScope relaxed(driver_);
   if (driver_.context_set_current(context_) == 0) {
     driver_.module_unload(loaded_);
     driver_.context_set_current(previous);
@@ -78,7 +80,7 @@ Kernel ImageOnDevice::Find(size_t index, const std::string& symbol) {
   std::atomic<Kernel>& handle = kernels_[index].handle;
   Kernel known = handle.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return known;
-  CapturesMayGoOn captures(driver_);  // drivers may load a kernel when it is first asked for
+  RelaxedCaptureScope relaxed(driver_);  // drivers may load a kernel when it is first asked for
   Result status = driver_.module_get_function(&known, loaded_, symbol.c_str());
   if (status != 0) driver_.Throw("cuModuleGetFunction", status, Where(symbol));
   handle.store(known, std::memory_order_release);  // another thread was given the same

@@ -5,17 +5,10 @@
 
 #include <optional>
 
+#include "module/byte_reader.h"
+
 namespace tvm::ffi::extra::cuda {
 namespace {
-
-// A little-endian number; the caller has checked that it is there.
-uint64_t Number(std::string_view bytes, size_t offset, size_t width) {
-  uint64_t value = 0;
-  for (size_t i = width; i-- > 0;) {
-    value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);
-  }
-  return value;
-}
 
 [[noreturn]] void Refuse(const std::string& reason) {
   TVM_FFI_THROW(ValueError) << "CUDA image: " << reason;
@@ -38,17 +31,19 @@ void CheckCubin(std::string_view bytes) {
   constexpr size_t kHeader = 64, kSection = 64;
   if (bytes.size() < kHeader) RefuseTruncated("cubin", bytes);
   if (bytes[4] != 2 || bytes[5] != 1) Refuse("the cubin is no 64-bit little-endian ELF file");
-  uint64_t segments = Number(bytes, 32, 8), sections = Number(bytes, 40, 8);
-  uint64_t num_segments = Number(bytes, 56, 2), num_sections = Number(bytes, 60, 2);
-  uint64_t section_size = Number(bytes, 58, 2);
-  bool is_whole = Contains(bytes, segments, num_segments, Number(bytes, 54, 2)) &&
+  uint64_t segments = LittleEndian(bytes, 32, 8), sections = LittleEndian(bytes, 40, 8);
+  uint64_t num_segments = LittleEndian(bytes, 56, 2), num_sections = LittleEndian(bytes, 60, 2);
+  uint64_t section_size = LittleEndian(bytes, 58, 2);
+  bool is_whole = Contains(bytes, segments, num_segments, LittleEndian(bytes, 54, 2)) &&
                   Contains(bytes, sections, num_sections, section_size);
   if (!is_whole) RefuseTruncated("cubin", bytes);
   if (num_sections != 0 && section_size < kSection) Refuse("the cubin has sections of no ELF file");
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
-    bool has_bytes = Number(bytes, section + 4, 4) != 8;  // SHT_NOBITS: memory without contents
-    uint64_t offset = Number(bytes, section + 24, 8), size = Number(bytes, section + 32, 8);
+    bool has_bytes =
+        LittleEndian(bytes, section + 4, 4) != 8;  // SHT_NOBITS: memory without contents
+    uint64_t offset = LittleEndian(bytes, section + 24, 8),
+             size = LittleEndian(bytes, section + 32, 8);
     if (has_bytes && !Contains(bytes, offset, size, 1)) RefuseTruncated("cubin", bytes);
   }
 }
@@ -57,7 +52,7 @@ void CheckCubin(std::string_view bytes) {
 void CheckFatbin(std::string_view bytes) {
   constexpr size_t kHeader = 16;
   if (bytes.size() < kHeader) RefuseTruncated("fatbin", bytes);
-  uint64_t header = Number(bytes, 6, 2), behind = Number(bytes, 8, 8);
+  uint64_t header = LittleEndian(bytes, 6, 2), behind = LittleEndian(bytes, 8, 8);
   if (header > bytes.size() || behind > bytes.size() - header) RefuseTruncated("fatbin", bytes);
 }
 

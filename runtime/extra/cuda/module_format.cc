@@ -3,6 +3,10 @@
 
 #include <tvm/ffi/error.h>
 
+#include <optional>
+
+#include "module/byte_reader.h"
+
 namespace tvm::ffi::extra::cuda {
 namespace {
 
@@ -33,21 +37,9 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  uint64_t Number(int width, const char* what) {
-    if (Rest() < static_cast<size_t>(width)) Refuse(what);
-    uint64_t value = 0;
-    for (int i = width; i-- > 0;) {
-      value = value << 8 | static_cast<unsigned char>(bytes_[at_ + static_cast<size_t>(i)]);
-    }
-    at_ += static_cast<size_t>(width);
-    return value;
-  }
-  std::string Text(const char* what) {
-    uint64_t size = Number(8, what);
-    if (size > Rest()) Refuse(what);
-    std::string text(bytes_.substr(at_, static_cast<size_t>(size)));
-    at_ += static_cast<size_t>(size);
-    return text;
+  uint64_t Number(size_t width, const char* what) {
+    if (std::optional<uint64_t> value = bytes_.TakeNumber(width)) return *value;
+    Refuse(what);
   }
   // A number of items of at least `least_bytes` each, so that nobody makes room for more.
   size_t Count(size_t least_bytes, const char* what) {
@@ -55,27 +47,23 @@ class Reader {
     if (count > Rest() / least_bytes) Refuse(what);
     return static_cast<size_t>(count);
   }
+  std::string Text(const char* what) { return std::string(bytes_.Take(Count(1, what))); }
   std::vector<std::string> Texts(const char* what) {
     std::vector<std::string> texts(Count(8, what));
     for (std::string& text : texts) text = Text(what);
     return texts;
   }
-  bool StartsWith(std::string_view text) {
-    if (bytes_.substr(at_, text.size()) != text) return false;
-    at_ += text.size();
-    return true;
-  }
-  size_t Rest() const { return bytes_.size() - at_; }
+  bool TakeIf(std::string_view text) { return bytes_.TakeIf(text); }
+  size_t Rest() const { return bytes_.num_left(); }
 
   [[noreturn]] void Refuse(const char* what) const {
-    TVM_FFI_THROW(ValueError) << "saved CUDA module: " << what << " at byte " << at_ << " of "
-                              << bytes_.size() << " cannot be read";
+    TVM_FFI_THROW(ValueError) << "saved CUDA module: " << what << " at byte " << bytes_.position()
+                              << " of " << bytes_.size() << " cannot be read";
     TVM_FFI_UNREACHABLE();
   }
 
  private:
-  std::string_view bytes_;
-  size_t at_ = 0;
+  ByteReader bytes_;
 };
 
 void WriteKernel(const KernelText& kernel, Writer* out) {
@@ -105,7 +93,7 @@ KernelText ReadKernel(Reader* in) {
 }
 
 ImageFormat ReadHeader(Reader* in) {
-  if (!in->StartsWith(kMagic)) in->Refuse("the mark");
+  if (!in->TakeIf(kMagic)) in->Refuse("the mark");
   uint64_t version = in->Number(4, "the version");
   if (version != kVersion) {
     TVM_FFI_THROW(ValueError) << "saved CUDA module: it has version " << version

@@ -3,6 +3,7 @@
 
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/string_escape_detail.h>
 
 #include <string_view>
 
@@ -200,16 +201,6 @@ const char* SchemaOf(const LaunchParameter& parameter) {
   return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
 }
 
-// A JSON text of JSON; schemas have no characters but quotes that need care.
-std::string Quoted(const std::string& text) {
-  std::string quoted = "\"";
-  for (char c : text) {
-    if (c == '"') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
 }  // namespace
 
 std::string Signature::Metadata() const {
@@ -224,7 +215,9 @@ std::string Signature::Metadata() const {
     schema += std::string(separator) + SchemaOf(parameter);
     separator = ",";
   }
-  return "{\"type_schema\":" + Quoted(schema + "]}}") + "}";
+  std::string metadata = "{\"type_schema\":";
+  ffi::detail::AppendEscapedJSON(schema + "]}}", &metadata);
+  return metadata + "}";
 }
 
 std::string Signature::Call() const {

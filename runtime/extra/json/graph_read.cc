@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "json/graph_format.h"
-#include "json/json_limits.h"
+#include "json/limits.h"
 
 namespace tvm::ffi::extra {
 namespace {

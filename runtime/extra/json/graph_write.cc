@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "json/graph_format.h"
-#include "json/json_limits.h"
+#include "json/limits.h"
 #include "walk/value_access.h"
 
 namespace tvm::ffi::extra {

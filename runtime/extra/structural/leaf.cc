@@ -4,20 +4,11 @@
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
 
+#include "content/shape_hash.h"
+#include "walk/value_access.h"
+
 namespace tvm::ffi::extra {
 namespace {
-
-uint64_t TypeKeyHashOf(const Any& object) {
-  return TVMFFIGetTypeInfo(object.type_index())->type_key_hash;
-}
-
-uint64_t HashOfExtents(uint64_t hash, ShapeView extents) {
-  hash = detail::StableHashCombine(hash, extents.size());
-  for (int64_t extent : extents) {
-    hash = detail::StableHashCombine(hash, static_cast<uint64_t>(extent));
-  }
-  return hash;
-}
 
 bool AreExtentsEqual(ShapeView lhs, ShapeView rhs) {
   return Bytes::memequal(lhs.data(), rhs.data(), lhs.size() * sizeof(int64_t),
@@ -43,17 +34,13 @@ bool AreBigIntsEqual(const Any& lhs, const Any& rhs) {
       TVMFFIBigIntGetContentByteArray(detail::AnyUnsafe::TVMFFIAnyPtrFromAny(rhs)));
 }
 
-uint64_t HashOfShape(const Any& shape) {
-  return HashOfExtents(TypeKeyHashOf(shape), shape.cast<Shape>());
-}
-
 bool AreShapesEqual(const Any& lhs, const Any& rhs) {
   return AreExtentsEqual(lhs.cast<Shape>(), rhs.cast<Shape>());
 }
 
 uint64_t HashOfTensor(const Any& value, bool skip_content) {
   auto tensor = value.cast<Tensor>();
-  uint64_t hash = HashOfExtents(TypeKeyHashOf(value), tensor.shape());
+  uint64_t hash = CombineExtents(ObjectOf(value)->GetTypeKeyHash(), tensor.shape());
   TVMFFIAny dtype{};
   dtype.v_dtype = tensor.dtype();
   hash = detail::StableHashCombine(hash, dtype.v_uint64);

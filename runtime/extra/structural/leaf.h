@@ -58,7 +58,6 @@ inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
 
 // ---- Shapes and tensors -------------------------------------------------------------------------
 
-uint64_t HashOfShape(const Any& shape);
 bool AreShapesEqual(const Any& lhs, const Any& rhs);
 
 // Fails: InternalError when content counts and a tensor is not compact on the CPU.

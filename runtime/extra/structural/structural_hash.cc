@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "content/shape_hash.h"
 #include "registration.h"
 #include "structural/leaf.h"
 #include "structural/rules.h"

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
+
+#include "module/byte_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -25,14 +28,13 @@ bool IsText(std::string_view text) {
   return true;
 }
 
-// Takes one part after the other off the bytes.  No number is believed before it is compared with
-// the bytes that are left.
+// Takes parts off the bytes, and says where there is something else than was to be expected.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& library) : bytes_(bytes), library_(library) {}
 
-  size_t Position() const { return position_; }
-  size_t NumLeft() const { return bytes_.size() - position_; }
+  size_t Position() const { return bytes_.position(); }
+  size_t NumLeft() const { return bytes_.num_left(); }
 
   [[noreturn]] void Fail(size_t position, const std::string& what) const {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << library_ << ": "
@@ -49,22 +51,17 @@ class Reader {
       Fail(0, std::to_string(total) + " bytes should follow, but the symbol has " +
                   std::to_string(available) + " in all");
     }
-    bytes_ = bytes_.substr(0, kWord + static_cast<size_t>(total));
+    bytes_.Truncate(static_cast<size_t>(total));
   }
 
   uint64_t TakeInteger(const char* what) {
-    if (NumLeft() < kWord) Fail(position_, std::string("the bytes end within ") + what);
-    uint64_t value = 0;
-    for (size_t i = 0; i < kWord; ++i) {
-      value |= uint64_t{static_cast<unsigned char>(bytes_[position_ + i])} << (8 * i);
-    }
-    position_ += kWord;
-    return value;
+    if (std::optional<uint64_t> value = bytes_.TakeNumber(kWord)) return *value;
+    Fail(Position(), std::string("the bytes end within ") + what);
   }
 
   // The number of parts that follow, each of `size` bytes or more.
   size_t TakeCount(const char* what, size_t size) {
-    size_t begin = position_;
+    size_t begin = Position();
     uint64_t count = TakeInteger(what);
     if (count > NumLeft() / size) {
       Fail(begin, std::string(what) + " is " + std::to_string(count) + ", but only " +
@@ -73,16 +70,10 @@ class Reader {
     return static_cast<size_t>(count);
   }
 
-  std::string_view TakeText(const char* what) {
-    size_t size = TakeCount(what, 1);
-    std::string_view text = bytes_.substr(position_, size);
-    position_ += size;
-    return text;
-  }
+  std::string_view TakeText(const char* what) { return bytes_.Take(TakeCount(what, 1)); }
 
  private:
-  std::string_view bytes_;
-  size_t position_ = 0;
+  ByteReader bytes_;
   const std::string& library_;
 };
 

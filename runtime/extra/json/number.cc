@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json/json_number.h"
+#include "json/number.h"
 
 #include <algorithm>
 #include <charconv>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "json/json_limits.h"
-#include "json/json_number.h"
+#include "json/limits.h"
+#include "json/number.h"
 
 namespace tvm::ffi::extra {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON numbers as text; independent of the locale.
-#ifndef TVM_FFI_RUNTIME_EXTRA_JSON_JSON_NUMBER_H_
-#define TVM_FFI_RUNTIME_EXTRA_JSON_JSON_NUMBER_H_
+#ifndef TVM_FFI_RUNTIME_EXTRA_JSON_NUMBER_H_
+#define TVM_FFI_RUNTIME_EXTRA_JSON_NUMBER_H_
 
 #include <tvm/ffi/any.h>
 
@@ -25,4 +25,4 @@ void AppendJsonNumber(double value, std::string* out);
 
 }  // namespace tvm::ffi::extra
 
-#endif  // TVM_FFI_RUNTIME_EXTRA_JSON_JSON_NUMBER_H_
+#endif  // TVM_FFI_RUNTIME_EXTRA_JSON_NUMBER_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How deep values may be nested in JSON text and in JSON graphs.
-#ifndef TVM_FFI_RUNTIME_EXTRA_JSON_JSON_LIMITS_H_
-#define TVM_FFI_RUNTIME_EXTRA_JSON_JSON_LIMITS_H_
+#ifndef TVM_FFI_RUNTIME_EXTRA_JSON_LIMITS_H_
+#define TVM_FFI_RUNTIME_EXTRA_JSON_LIMITS_H_
 
 #include "walk/walk_limits.h"
 
@@ -13,4 +13,4 @@ inline constexpr WalkLimits kJsonLimits{"", 10000, "Nesting deeper than %zu leve
 
 }  // namespace tvm::ffi::extra
 
-#endif  // TVM_FFI_RUNTIME_EXTRA_JSON_JSON_LIMITS_H_
+#endif  // TVM_FFI_RUNTIME_EXTRA_JSON_LIMITS_H_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers in the saved forms of modules and of device code, which are little-endian everywhere.
+#ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_BYTE_READER_H_
+#define TVM_FFI_RUNTIME_EXTRA_MODULE_BYTE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace tvm::ffi::extra {
+
+// A number of `width` bytes, at most 8; the caller has checked that they are there.
+inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width) {
+  uint64_t value = 0;
+  for (size_t i = width; i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[offset + i]);
+  }
+  return value;
+}
+
+// Takes one part after the other off the bytes.  Who reads compares each number with the bytes that
+// are left before believing it, and says in its own words what is wrong.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
+
+  size_t size() const { return bytes_.size(); }
+  size_t position() const { return position_; }
+  size_t num_left() const { return bytes_.size() - position_; }
+
+  // The rest is `size` bytes, of those that are left.
+  void Truncate(size_t size) { bytes_ = bytes_.substr(0, position_ + size); }
+
+  // Nothing when the bytes end before.
+  std::optional<uint64_t> TakeNumber(size_t width) {
+    if (num_left() < width) return std::nullopt;
+    uint64_t value = LittleEndian(bytes_, position_, width);
+    position_ += width;
+    return value;
+  }
+  // Whether the text comes next.
+  bool TakeIf(std::string_view text) {
+    if (bytes_.substr(position_, text.size()) != text) return false;
+    position_ += text.size();
+    return true;
+  }
+  // `size` bytes, which are there.
+  std::string_view Take(size_t size) {
+    std::string_view taken = bytes_.substr(position_, size);
+    position_ += size;
+    return taken;
+  }
+
+ private:
+  std::string_view bytes_;
+  size_t position_ = 0;
+};
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_MODULE_BYTE_READER_H_
