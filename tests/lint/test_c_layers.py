@@ -28,7 +28,7 @@ EXTRA_FOLDERS = {
     "structural": {"walk", "content"},
     "module": {"walk"},
     "cuda": {"module", "content"},
-    "globals": {"module"},
+    "globals": {"walk", "module"},
 }
 # The list of what is registered, which each folder adds to.
 REGISTRATION = "registration.h"

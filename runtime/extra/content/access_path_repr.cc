@@ -2,8 +2,9 @@
 #include "content/access_path_repr.h"
 
 #include <string>
-#include <unordered_set>
 #include <vector>
+
+#include "walk/object_table.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -29,8 +30,8 @@ std::string StepText(const AccessStepObj& step, const PrintPart& print) {
 // Parents are fields like others: they may have been set to anything.
 std::vector<AccessStep> StepsToRoot(const AccessPathObj* path) {
   std::vector<AccessStep> steps;
-  std::unordered_set<const AccessPathObj*> seen;
-  while (path != nullptr && seen.insert(path).second && path->step.has_value()) {
+  ObjectSet seen;
+  while (path != nullptr && seen.Insert(path) && path->step.has_value()) {
     steps.push_back(*path->step);
     path = path->parent.has_value() ? (*path->parent).as<AccessPathObj>() : nullptr;
   }

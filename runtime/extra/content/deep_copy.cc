@@ -13,10 +13,10 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 #include "registration.h"
+#include "walk/object_table.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
@@ -110,8 +110,8 @@ class DeepCopier {
 
   void Discover(const Any& value) {
     if (IsShareable(value)) return;
-    auto [position, is_new] = positions_.try_emplace(ObjectOf(value), copies_.size());
-    if (!is_new) return;
+    if (positions_.Find(ObjectOf(value)) != nullptr) return;
+    positions_.Set(ObjectOf(value), copies_.size());
     copies_.push_back(Entry{value, Any()});
     copies_.back().copy = ShallowCopy(copies_.back().original);
   }
@@ -128,8 +128,8 @@ class DeepCopier {
   // nullptr when the value is shared.
   const Any* FindCopy(const Any& value) const {
     if (PartKindOf(value) == PartKind::kNone) return nullptr;
-    auto found = positions_.find(ObjectOf(value));
-    return found != positions_.end() ? &copies_[found->second].copy : nullptr;
+    const size_t* position = positions_.Find(ObjectOf(value));
+    return position != nullptr ? &copies_[*position].copy : nullptr;
   }
 
   void ReplaceParts(const Entry& entry) {
@@ -216,7 +216,7 @@ class DeepCopier {
 
   // In the order of discovery, so that letting go of them does not recurse.
   std::vector<Entry> copies_;
-  std::unordered_map<const Object*, size_t> positions_;  // of originals, in copies_
+  ObjectTable<size_t> positions_;  // of originals, in copies_
   std::vector<Any> tables_with_copied_keys_;
 };
 

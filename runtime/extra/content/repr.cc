@@ -8,7 +8,6 @@
 #include <cinttypes>
 #include <cstdlib>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "content/access_path_repr.h"
@@ -16,6 +15,7 @@
 #include "registration.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
+#include "walk/object_table.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
@@ -78,7 +78,7 @@ class ReprPrinter {
 
   void Begin(const Any& value) {
     if (PartKindOf(value) == PartKind::kNone) return AppendLeafText(value, &text_);
-    if (on_path_.count(ObjectOf(value)) != 0) {
+    if (on_path_.Contains(ObjectOf(value))) {
       text_ += "...";
       return AppendAddress(ObjectOf(value));
     }
@@ -184,30 +184,29 @@ class ReprPrinter {
 
   // Objects whose text is being written: met again, they must not be begun again.
   struct PathScope {
-    PathScope(std::unordered_set<const Object*>* path, const Object* object)
-        : path(path), object(object) {
-      path->insert(object);
+    PathScope(ObjectSet* path, const Object* object) : path(path), object(object) {
+      path->Insert(object);
     }
     PathScope(const PathScope&) = delete;
     PathScope& operator=(const PathScope&) = delete;
-    ~PathScope() { path->erase(object); }
-    std::unordered_set<const Object*>* path;
+    ~PathScope() { path->Erase(object); }
+    ObjectSet* path;
     const Object* object;
   };
 
   void Push(const Any& value) {
     kLimits.CheckDepth(open_.size());
     open_.emplace_back(value, kTVMFFIFieldFlagBitMaskReprOff);
-    on_path_.insert(open_.back().object());
+    on_path_.Insert(open_.back().object());
   }
   void Pop() {
-    on_path_.erase(open_.back().object());
+    on_path_.Erase(open_.back().object());
     open_.pop_back();
   }
 
   std::string text_;
   std::vector<PartReader> open_;
-  std::unordered_set<const Object*> on_path_;
+  ObjectSet on_path_;
   size_t num_hooks_ = 0;
   bool with_addresses_ = IsAddressWanted();
   HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &kLimits};

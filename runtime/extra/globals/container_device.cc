@@ -9,10 +9,10 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <vector>
 
 #include "registration.h"
+#include "walk/object_table.h"
 
 namespace tvm::ffi {
 namespace {
@@ -37,7 +37,7 @@ class DeviceSearch {
  private:
   void PushElements(const Any& value) {
     const auto* object = value.as<Object>();
-    if (object == nullptr || !seen_.insert(object).second) return;
+    if (object == nullptr || !seen_.Insert(object)) return;
     size_t first = pending_.size();
     if (const auto* array = value.as<ArrayObj>()) {
       pending_.insert(pending_.end(), array->begin(), array->end());
@@ -55,7 +55,7 @@ class DeviceSearch {
   }
 
   std::vector<Any> pending_;
-  std::unordered_set<const Object*> seen_;
+  extra::ObjectSet seen_;
 };
 
 }  // namespace

@@ -12,12 +12,12 @@
 #include <tvm/ffi/reflection/creator.h>
 
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "json/graph_format.h"
 #include "json/limits.h"
+#include "walk/object_table.h"
 #include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
@@ -127,7 +127,7 @@ class GraphWriter {
   }
 
   void OpenValue(const Any& value, std::vector<Any> children) {
-    if (!open_objects_.insert(ObjectOf(value)).second) ThrowCycle(value);
+    if (!open_objects_.Insert(ObjectOf(value))) ThrowCycle(value);
     kJsonLimits.CheckDepth(open_.size());
     open_.push_back({value, std::move(children), json::Array()});
     open_.back().indices.reserve(static_cast<int64_t>(open_.back().children.size()));
@@ -136,7 +136,7 @@ class GraphWriter {
   void Finish() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    open_objects_.erase(ObjectOf(done.value));
+    open_objects_.Erase(ObjectOf(done.value));
     switch (done.value.type_index()) {
       case kTVMFFIArray:
       case kTVMFFIList:
@@ -216,7 +216,7 @@ class GraphWriter {
   json::Array nodes_;
   std::unordered_map<Any, int64_t, AnyHash, AnyEqual> index_of_;
   std::vector<Open> open_;
-  std::unordered_set<const Object*> open_objects_;
+  ObjectSet open_objects_;
   int64_t last_index_{0};
 };
 

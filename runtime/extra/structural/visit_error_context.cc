@@ -5,12 +5,11 @@
 #include <tvm/ffi/extra/visit_error_context.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "registration.h"
 #include "structural/rules.h"
+#include "walk/object_table.h"
 
 namespace tvm::ffi {
 namespace {
@@ -73,12 +72,12 @@ class PathSearch {
 
   void Enter(ObjectRef object, size_t matched, Optional<AccessStep> step) {
     const Object* address = object.get();
-    if (on_path_.count(address) != 0) return;
+    if (on_path_.Contains(address)) return;
     if (address == pattern_[matched]) ++matched;
-    auto failed = failed_.find(address);
-    if (failed != failed_.end() && failed->second >= matched) return;
+    const size_t* failed = failed_.Find(address);
+    if (failed != nullptr && *failed >= matched) return;
     path_.push_back(Node{std::move(object), std::move(step), std::nullopt, matched});
-    on_path_.insert(address);
+    on_path_.Insert(address);
     if (matched == pattern_.size()) {
       AddFound();
     } else {
@@ -95,13 +94,15 @@ class PathSearch {
     }
     const Object* address = node.object.get();
     bool has_found = node.has_found;
-    if (!has_found) {
-      size_t& failed = failed_.try_emplace(address, 0).first->second;
-      if (node.matched > failed) failed = node.matched;
-    }
-    on_path_.erase(address);
+    if (!has_found) RememberFailure(address, node.matched);
+    on_path_.Erase(address);
     path_.pop_back();
     if (has_found && !path_.empty()) path_.back().has_found = true;
+  }
+
+  void RememberFailure(const Object* object, size_t matched) {
+    const size_t* failed = failed_.Find(object);
+    if (failed == nullptr || matched > *failed) failed_.Set(object, matched);
   }
 
   void AddFound() {
@@ -157,9 +158,9 @@ class PathSearch {
   bool allow_prefix_;
   std::vector<const Object*> pattern_;  // the root first
   std::vector<Node> path_;
-  std::unordered_set<const Object*> on_path_;
+  extra::ObjectSet on_path_;
   // The most objects of the pattern that had been matched when nothing was found below.
-  std::unordered_map<const Object*, size_t> failed_;
+  extra::ObjectTable<size_t> failed_;
   Array<AccessPath> found_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectTable: what a walk knows about objects, by address.
+// ObjectTable: what a walk knows about objects, by address; ObjectSet: which ones it has met.
 //
-// Keys are borrowed: who fills the table keeps the objects alive, so that no other object gets an
+// Keys are borrowed: who fills them keeps the objects alive, so that no other object gets an
 // address that is in it.  Open addressing with linear probing; at least half of the slots are
 // empty.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_
@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tvm::ffi::extra {
@@ -26,11 +27,11 @@ class ObjectTable {
   }
 
   // Replaces what is known about the object.
-  void Set(const Object* key, const Value& value) {
+  void Set(const Object* key, Value value) {
     if (2 * (size_ + 1) > slots_.size()) Grow();
     Slot& slot = slots_[SlotOf(key)];
     if (slot.key == nullptr) ++size_;
-    slot = {key, value};
+    slot = {key, std::move(value)};
   }
 
   void Erase(const Object* key) {
@@ -42,7 +43,7 @@ class ObjectTable {
     for (size_t i = Next(hole); slots_[i].key != nullptr; i = Next(i)) {
       size_t from_home = (i - HomeOf(slots_[i].key)) & Mask();
       if (from_home < ((i - hole) & Mask())) continue;
-      slots_[hole] = slots_[i];
+      slots_[hole] = std::move(slots_[i]);
       hole = i;
     }
     slots_[hole] = Slot();
@@ -70,13 +71,29 @@ class ObjectTable {
   void Grow() {
     std::vector<Slot> old(slots_.empty() ? 8 : 2 * slots_.size());
     old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.key != nullptr) slots_[SlotOf(slot.key)] = slot;
+    for (Slot& slot : old) {
+      if (slot.key != nullptr) slots_[SlotOf(slot.key)] = std::move(slot);
     }
   }
 
   std::vector<Slot> slots_;  // a power of two of them
   size_t size_ = 0;
+};
+
+class ObjectSet {
+ public:
+  bool Contains(const Object* object) const { return table_.Find(object) != nullptr; }
+  // Whether the object is new.
+  bool Insert(const Object* object) {
+    if (Contains(object)) return false;
+    table_.Set(object, Nothing());
+    return true;
+  }
+  void Erase(const Object* object) { table_.Erase(object); }
+
+ private:
+  struct Nothing {};
+  ObjectTable<Nothing> table_;
 };
 
 }  // namespace tvm::ffi::extra
