@@ -140,3 +140,16 @@ def test_examples_and_benchmarks_use_public_headers(repository):
             for is_quoted, name in includes(path):
                 assert "runtime/" not in name, f"{path.name} includes {name}"
                 assert not is_quoted or (path.parent / name).is_file(), f"{path.name}: {name}"
+
+
+def test_the_architecture_names_each_file_of_the_runtime_in_its_folder(repository):
+    runtime = repository / "runtime"
+    layers = {path.name for path in runtime.iterdir()}
+    text = (repository / "docs/design/architecture.md").read_text(encoding="utf-8")
+    named, folder = set(), ""
+    for row in re.findall(r"^\|([^|\n]*)\|([^|\n]*)\|[^|\n]*\|$", text, re.MULTILINE):
+        folder = row[0].strip(" `") or folder  # an empty cell: the folder of the row above
+        if folder.split("/")[0] in layers:
+            named |= {f"{folder}/{stem}" for stem in re.findall(r"`(\w+)`", row[1])}
+    files = c_files(repository, "runtime")
+    assert named == {path.relative_to(runtime).with_suffix("").as_posix() for path in files}
