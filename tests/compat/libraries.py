@@ -20,7 +20,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 SOURCES = sorted((FOLDER / "exchange").glob("*.cc"))
-INCLUDED = [*sorted((FOLDER / "exchange").glob("*.h")), FOLDER.parent / "runtime" / "check.h"]
+INCLUDED = sorted((FOLDER / "exchange").glob("*.h"))
 FLAGS = ("-std=c++17", "-O2", "-fPIC")
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/reflection/access_path.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -19,7 +19,7 @@ int64_t OffsetIn(const ObjectPtr<Class>& object, const Member& member) {
          reinterpret_cast<const char*>(static_cast<const Object*>(object.get()));
 }
 
-TEST(Layout) {
+TEST_CASE("layout") {
   auto step = make_object<AccessStepObj>();
   CHECK_EQ(OffsetIn(step, step->kind), 24);
   CHECK_EQ(OffsetIn(step, step->key), 32);
@@ -31,7 +31,7 @@ TEST(Layout) {
 
 AccessPath Sample() { return AccessPath::Root()->Attr("args")->ArrayItem(3)->MapItem("key"); }
 
-TEST(StepsFromTheRootOn) {
+TEST_CASE("steps from the root on") {
   Array<AccessStep> steps = Sample()->ToSteps();
   CHECK_EQ(steps.size(), size_t{3});
   CHECK_EQ(steps[0]->kind, AccessKind::kAttr);
@@ -47,7 +47,7 @@ TEST(StepsFromTheRootOn) {
   CHECK_EQ(AccessPath::Root()->MapItemMissing(1)->step.value()->kind, AccessKind::kMapItemMissing);
 }
 
-TEST(Equality) {
+TEST_CASE("equality") {
   CHECK(Sample()->PathEqual(Sample()));
   CHECK(!Sample()->PathEqual(Sample()->Attr("x")));
   CHECK(!Sample()->PathEqual(AccessPath::Root()->Attr("args")->ArrayItem(4)->MapItem("key")));
@@ -59,7 +59,7 @@ TEST(Equality) {
   CHECK(!AccessPath::Root()->MapItem(1)->PathEqual(AccessPath::Root()->MapItem(1.0)));
 }
 
-TEST(Prefix) {
+TEST_CASE("prefix") {
   AccessPath path = Sample();
   CHECK(AccessPath::Root()->IsPrefixOf(path));
   CHECK(path->IsPrefixOf(path));
@@ -70,7 +70,7 @@ TEST(Prefix) {
 }
 
 // Far deeper than any program text; the walk is a loop.
-TEST(DeepPaths) {
+TEST_CASE("deep paths") {
   AccessPath left = AccessPath::Root();
   AccessPath right = AccessPath::Root();
   for (int i = 0; i < 10000; ++i) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/any.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/function.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
 
 using namespace tvm::ffi;
 
-TEST(ValuesHaveTheirIndices) {
+TEST_CASE("values have their indices") {
   CHECK_EQ(Any().type_index(), kTVMFFINone);
   CHECK_EQ(Any(nullptr).type_index(), kTVMFFINone);
   CHECK_EQ(Any(true).type_index(), kTVMFFIBool);
@@ -28,7 +28,7 @@ TEST(ValuesHaveTheirIndices) {
   CHECK_EQ(Any(kDLCUDA).type_index(), kTVMFFIInt);
 }
 
-TEST(CastsFollowTheTable) {
+TEST_CASE("casts follow the table") {
   CHECK_EQ(Any(true).cast<int>(), 1);
   CHECK_EQ(Any(2).cast<bool>(), true);
   CHECK_EQ(Any(2).cast<double>(), 2.0);
@@ -45,7 +45,7 @@ TEST(CastsFollowTheTable) {
   CHECK(!Any(Bytes("a", 1)).try_cast<String>().has_value());
 }
 
-TEST(FailuresHaveExactTexts) {
+TEST_CASE("failures have exact texts") {
   CHECK_EQ(Thrown([] { Any(1.5).cast<int>(); }),
            "TypeError: Cannot convert from type `float` to `int`");
   CHECK_EQ(Thrown([] { Any("abc").cast<int>(); }),
@@ -64,7 +64,7 @@ TEST(FailuresHaveExactTexts) {
   CHECK_EQ(Thrown([] { Any("nonsense").try_cast<DLDataType>(); }).substr(0, 10), "ValueError");
 }
 
-TEST(RvalueCastsMoveOut) {
+TEST_CASE("rvalue casts move out") {
   Function function = Function::FromTyped([] { return 1; });
   Any any(function);
   CHECK_EQ(function.use_count(), 2);
@@ -77,7 +77,7 @@ TEST(RvalueCastsMoveOut) {
   CHECK_EQ(function.use_count(), 2);
 }
 
-TEST(HashesEqualPublishedVectors) {
+TEST_CASE("hashes equal published vectors") {
   AnyHash hash;
   CHECK_EQ(hash(Any()), 0x000000009e3779b9u);
   CHECK_EQ(hash(Any(-1)), 0x000000009e3779f9u);
@@ -90,7 +90,7 @@ TEST(HashesEqualPublishedVectors) {
   CHECK_EQ(hash(Any("abcdefgh")), 0x00000000d369b977u);
 }
 
-TEST(EqualityDistinguishesTypes) {
+TEST_CASE("equality distinguishes types") {
   AnyEqual equal;
   CHECK(!equal(Any(1), Any(true)));
   CHECK(!equal(Any(1), Any(1.0)));
@@ -99,7 +99,7 @@ TEST(EqualityDistinguishesTypes) {
   CHECK(equal(Any(Bytes("a", 1)), Any(Bytes(std::string("a")))));
 }
 
-TEST(DtypeAbbreviations) {
+TEST_CASE("dtype abbreviations") {
   CHECK_EQ(DTypeAbbrev({kDLInt, 32, 1}), "i32");
   CHECK_EQ(DTypeAbbrev({kDLUInt, 8, 1}), "u8");
   CHECK_EQ(DTypeAbbrev({kDLFloat, 16, 4}), "f16x4");
@@ -110,7 +110,7 @@ TEST(DtypeAbbreviations) {
   CHECK_EQ(DTypeAbbrev({kDLOpaqueHandle, 64, 1}), "handle");
   CHECK_EQ(Thrown([] { DTypeAbbrev({77, 8, 1}); }),
            "ValueError: DLDataType contains unknown type_code=77");
-  CHECK(DTypeIsFloat({kDLFloat4_e2m1fn, 4, 1}) && DTypeIsInt({kDLUInt, 8, 1}));
+  CHECK((DTypeIsFloat({kDLFloat4_e2m1fn, 4, 1}) && DTypeIsInt({kDLUInt, 8, 1})));
 }
 
 }  // namespace

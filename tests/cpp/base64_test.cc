@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/base64.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -27,7 +27,7 @@ const Vector kVectors[] = {
     {std::string("\0", 1), "AA=="},
 };
 
-TEST(Vectors) {
+TEST_CASE("vectors") {
   for (const Vector& vector : kVectors) {
     CHECK(Base64Encode(Bytes(vector.bytes)) == vector.text);
     CHECK(Base64Encode(TVMFFIByteArray{vector.bytes.data(), vector.bytes.size()}) == vector.text);
@@ -37,7 +37,7 @@ TEST(Vectors) {
   }
 }
 
-TEST(EveryByte) {
+TEST_CASE("every byte") {
   std::string bytes;
   for (int i = 0; i < 256; ++i) bytes += static_cast<char>(i);
   for (size_t size = 0; size <= bytes.size(); ++size) {
@@ -46,12 +46,12 @@ TEST(EveryByte) {
   }
 }
 
-TEST(WrongLength) {
+TEST_CASE("wrong length") {
   std::string text = Thrown([] { Base64Decode(String("Zg=")); });
   CHECK(text.rfind("InternalError: ", 0) == 0);
-  CHECK(text.size() > 23 && text.substr(text.size() - 23) == "invalid base64 encoding");
+  CHECK((text.size() > 23 && text.substr(text.size() - 23) == "invalid base64 encoding"));
 }
 
-TEST(NoValidation) { CHECK_EQ(Base64Decode(String("!!!!")).size(), 3); }
+TEST_CASE("no validation") { CHECK_EQ(Base64Decode(String("!!!!")).size(), 3); }
 
 }  // namespace

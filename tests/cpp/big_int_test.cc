@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/function.h>
 
@@ -6,7 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -142,7 +142,7 @@ const Row kRows[] = {
      "95314510562862578581919470205017680311613230993079512512996963"},
 };
 
-TEST(Arithmetic) {
+TEST_CASE("arithmetic") {
   for (const Row& row : kRows) {
     BigInt a = Parse(row.a);
     BigInt b = Parse(row.b);
@@ -166,11 +166,11 @@ TEST(Arithmetic) {
     CHECK_EQ(Text(a - a), "0");
     CHECK_EQ(a < b, a - b < 0);
     CHECK_EQ(a > b, a - b > 0);
-    CHECK(min(a, b) <= max(a, b) && min(a, b) + max(a, b) == a + b);
+    CHECK((min(a, b) <= max(a, b) && min(a, b) + max(a, b) == a + b));
   }
 }
 
-TEST(SmallArithmetic) {
+TEST_CASE("small arithmetic") {
   BigInt a = 7;
   CHECK_EQ(Text(a / -2), "-3");
   CHECK_EQ(Text(a % -2), "1");
@@ -178,7 +178,7 @@ TEST(SmallArithmetic) {
   CHECK_EQ(Text(floormod(a, -2)), "-1");
   CHECK_EQ(Text(floormod(-a, 2)), "1");
   CHECK_EQ(Text(5 - a), "-2");
-  CHECK(a == 7 && 8 > a && a != INT64_MIN);
+  CHECK((a == 7 && 8 > a && a != INT64_MIN));
   BigInt big = INT64_MAX;
   CHECK_EQ(Text(++big), "9223372036854775808");
   CHECK_EQ(Text(big--), "9223372036854775808");
@@ -194,14 +194,14 @@ TEST(SmallArithmetic) {
   CHECK_EQ(Text(big), "1");
 }
 
-TEST(Shifts) {
+TEST_CASE("shifts") {
   CHECK_EQ(Text(Power(100)), "1267650600228229401496703205376");
   CHECK_EQ(Text(Power(63)), "9223372036854775808");
   CHECK_EQ(Text(-Power(63)), "-9223372036854775808");
   CHECK_EQ(Text(BigInt(-1) << 64), "-18446744073709551616");
   for (int shift : {0, 1, 31, 63, 64, 65, 128, 200}) {
-    CHECK(Power(200) >> shift == Power(200 - shift));
-    CHECK((-Power(200) - 1) >> shift == -Power(200 - shift) - 1);
+    CHECK((Power(200) >> shift == Power(200 - shift)));
+    CHECK(((-Power(200) - 1) >> shift == -Power(200 - shift) - 1));
     CHECK((BigInt(-5) << shift) == -5 * Power(shift));
   }
   CHECK_EQ(Text(BigInt(-1) >> 1000), "-1");
@@ -215,7 +215,7 @@ TEST(Shifts) {
            "OverflowError: BigInt shift count is too large");
 }
 
-TEST(Division) {
+TEST_CASE("division") {
   CHECK_EQ(Thrown([] { (void)(BigInt(1) / 0); }), "ZeroDivisionError: Division by zero");
   CHECK_EQ(Thrown([] { (void)(Power(99) % 0); }), "ZeroDivisionError: Division by zero");
   CHECK_EQ(Thrown([] { (void)floormod(Power(99), 0); }), "ZeroDivisionError: Division by zero");
@@ -238,15 +238,15 @@ TEST(Division) {
     BigInt remainder = a % b;
     CHECK(quotient * b + remainder == a);
     CHECK(max(remainder, -remainder) < max(b, -b));
-    CHECK(!remainder || (remainder < 0) == (a < 0));
+    CHECK((!remainder || (remainder < 0) == (a < 0)));
   }
 }
 
-TEST(Conversions) {
+TEST_CASE("conversions") {
   CHECK_EQ(Text(UINT64_MAX), "18446744073709551615");
   CHECK_EQ(Text(INT64_MIN), "-9223372036854775808");
   CHECK_EQ(static_cast<int64_t>(BigInt(-4)), -4);
-  CHECK(static_cast<bool>(Power(64)) && !static_cast<bool>(BigInt()));
+  CHECK((static_cast<bool>(Power(64)) && !static_cast<bool>(BigInt())));
   CHECK_EQ(Thrown([] { (void)static_cast<int64_t>(Power(63)); }),
            "OverflowError: BigInt does not fit int64_t");
   CHECK(BigInt(UINT64_MAX).as<uint64_t>() == UINT64_MAX);
@@ -258,7 +258,7 @@ TEST(Conversions) {
   CHECK(!BigInt(-1).as<uint8_t>().has_value());
 }
 
-TEST(Doubles) {
+TEST_CASE("doubles") {
   CHECK_EQ(Text(BigInt(-3.99)), "-3");
   CHECK_EQ(Text(BigInt(9223372036854775808.0)), "9223372036854775808");
   CHECK_EQ(Text(BigInt(-9223372036854775808.0)), "-9223372036854775808");
@@ -282,7 +282,7 @@ TEST(Doubles) {
            "OverflowError: Cannot convert infinity to BigInt");
 }
 
-TEST(Streams) {
+TEST_CASE("streams") {
   std::istringstream in("  -00123456789012345678901234567890x +7 z");
   BigInt value;
   in >> value;
@@ -298,7 +298,7 @@ TEST(Streams) {
            "ValueError: 18446744073709551616!");
 }
 
-TEST(AnyRow) {
+TEST_CASE("any row") {
   Any any = Power(100);
   CHECK_EQ(any.GetTypeKey(), "ffi.BigInt");
   CHECK(any.as<BigInt>() == Power(100));
@@ -318,7 +318,7 @@ TEST(AnyRow) {
   CHECK(twice(-Power(62)).cast<int64_t>() == INT64_MIN);
 }
 
-TEST(MadeByTheRuntime) {
+TEST_CASE("made by the runtime") {
   int64_t words[] = {0, 1, 0, 0};
   TVMFFIByteArray bytes{reinterpret_cast<const char*>(words), sizeof(words)};
   TVMFFIAny raw;
@@ -341,7 +341,7 @@ TEST(MadeByTheRuntime) {
 }
 
 // The hooks are the runtime's: without them, equal integers were keys of their own.
-TEST(EqualIntegersAreOneKey) {
+TEST_CASE("equal integers are one key") {
   CHECK_EQ(AnyHash()(Any(Power(63))), 0x9e3794fcu);
   CHECK_EQ(AnyHash()(Any(-Power(63) - 1)), 0x9e3790b0u);
   CHECK_EQ(AnyHash()(Any(Power(100))), 0x9e378d22u);
@@ -350,7 +350,7 @@ TEST(EqualIntegersAreOneKey) {
   CHECK(!AnyEqual()(Any(Power(100)), Any(Power(200))));
 }
 
-TEST(Ownership) {
+TEST_CASE("ownership") {
   BigInt a = Power(70);
   BigInt b = a;
   std::swap(a, b);

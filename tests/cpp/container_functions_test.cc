@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The global functions over containers, through which languages without headers use them.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -10,7 +11,6 @@
 
 #include <cstdlib>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -25,7 +25,7 @@ std::string Show(const List<int>& list) {
   return text;
 }
 
-TEST(Sequences) {
+TEST_CASE("sequences") {
   auto array = Global("ffi.Array")(1, "text").cast<Array<Any>>();
   CHECK_EQ(Global("ffi.ArraySize")(array).cast<int>(), 2);
   CHECK_EQ(Global("ffi.ArrayGetItem")(array, 1).cast<std::string>(), "text");
@@ -38,7 +38,7 @@ TEST(Sequences) {
   CHECK_EQ(Global("ffi.ListSize")(Global("ffi.List")()).cast<int>(), 0);
 }
 
-TEST(ListsChangeInPlace) {
+TEST_CASE("lists change in place") {
   List<int> list = {1, 2, 3};
   Global("ffi.ListSetItem")(list, 0, 7);
   Global("ffi.ListAppend")(list, 4);
@@ -56,7 +56,7 @@ TEST(ListsChangeInPlace) {
   CHECK_EQ(Show(list), "");
 }
 
-TEST(ListsRefuseWhatIsOutOfBounds) {
+TEST_CASE("lists refuse what is out of bounds") {
   List<int> list = {1, 2, 3};
   CHECK_EQ(Thrown([&] { Global("ffi.ListSetItem")(list, 3, 1); }),
            "IndexError: Index 3 out of bounds 3");
@@ -72,7 +72,7 @@ TEST(ListsRefuseWhatIsOutOfBounds) {
   CHECK_EQ(Show(list), "1 2 3 ");
 }
 
-TEST(Tables) {
+TEST_CASE("tables") {
   auto map = Global("ffi.Map")("a", 1, 2, "b").cast<Map<Any, Any>>();
   CHECK_EQ(Global("ffi.MapSize")(map).cast<int>(), 2);
   CHECK_EQ(Global("ffi.MapCount")(map, "a").cast<int>(), 1);
@@ -93,7 +93,7 @@ TEST(Tables) {
   CHECK_EQ(Global("ffi.DictCount")(dict, "k").cast<int>(), 0);
 }
 
-TEST(WalkOverATable) {
+TEST_CASE("walk over a table") {
   std::string seen;
   auto walk = Global("ffi.MapForwardIterFunctor")(Map<int, int>{{1, 2}, {3, 4}}).cast<Function>();
   do {  // the walk keeps the map alive
@@ -104,7 +104,7 @@ TEST(WalkOverATable) {
   CHECK_EQ(Thrown([&] { walk(0); }), "IndexError: the walk over the table is at its end");
 }
 
-TEST(WalkOverADictThatChanges) {
+TEST_CASE("walk over a dict that changes") {
   Dict<int, int> dict;
   for (int i = 0; i < 3; ++i) dict.Set(i, i);
   auto walk = Global("ffi.DictForwardIterFunctor")(dict).cast<Function>();
@@ -124,7 +124,7 @@ struct AllocatesNothing {
   void FreeData(DLTensor*) {}
 };
 
-TEST(DeviceOfNestedTensors) {
+TEST_CASE("device of nested tensors") {
   Function find = Global("ffi.ContainerFindFirstNonCPUDevice");
   auto on = [](DLDeviceType type, int id) {
     return Tensor::FromNDAlloc(AllocatesNothing(), Shape{0}, DLDataType{kDLFloat, 32, 1},

@@ -7,28 +7,29 @@ set_target_properties(fake_cuda PROPERTIES
   CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 tvm_ffi_set_warnings(fake_cuda)
 
-# tvm_ffi_add_cuda_test(NAME STANDARD INCLUDE DRIVER_DEFINITIONS): cuda_test.cc for both APIs in one
-# program.
-function(tvm_ffi_add_cuda_test name standard include driver_definitions)
-  set(objects)
-  foreach(api driver runtime)
-    add_library(${name}_${api} OBJECT cuda_test.cc)
-    tvm_ffi_set_up_cpp_test(${name}_${api} ${standard})
-    target_include_directories(${name}_${api} SYSTEM PRIVATE ${include})
-    list(APPEND objects $<TARGET_OBJECTS:${name}_${api}>)
+# tvm_ffi_add_cuda_test(NAME INCLUDE DRIVER_DEFINITIONS): cuda_test.cc for both APIs in one program.
+function(tvm_ffi_add_cuda_test name include driver_definitions)
+  tvm_ffi_add_cpp_tests(${name} tvm_ffi::shared cuda_test.cc fake_cuda/images.cc)
+  # One test makes a result that the enumeration does not have.
+  target_compile_options(${name} PRIVATE -Wno-conversion)
+  add_library(${name}_driver OBJECT cuda_test.cc)
+  foreach(target ${name} ${name}_driver)
+    target_include_directories(${target} SYSTEM PRIVATE ${include})
   endforeach()
+  foreach(property COMPILE_OPTIONS CXX_STANDARD CXX_STANDARD_REQUIRED CXX_EXTENSIONS)
+    get_target_property(value ${name} ${property})
+    set_target_properties(${name}_driver PROPERTIES ${property} "${value}")
+  endforeach()
+  target_link_libraries(${name}_driver PRIVATE doctest_main tvm_ffi::shared)
   target_compile_definitions(${name}_driver PRIVATE ${driver_definitions})
-  add_executable(${name} fake_cuda/images.cc ${objects})
-  tvm_ffi_set_up_cpp_test(${name} ${standard})
+  target_sources(${name} PRIVATE $<TARGET_OBJECTS:${name}_driver>)
   target_link_libraries(${name} PRIVATE fake_cuda)
-  tvm_ffi_run_cpp_test(${name})
 endfunction()
 
 set(FAKE_CUDA_HEADERS ${CMAKE_CURRENT_SOURCE_DIR}/fake_cuda)
+tvm_ffi_add_cuda_test(cpp_cuda ${FAKE_CUDA_HEADERS} TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1)
 # With an older toolkit the headers choose the driver API by themselves.
-tvm_ffi_add_cuda_test(cpp_cuda_test_17 17 ${FAKE_CUDA_HEADERS} CUDART_VERSION=12070)
-tvm_ffi_add_cuda_test(cpp_cuda_test_20 20 ${FAKE_CUDA_HEADERS}
-  TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1)
+tvm_ffi_add_cuda_test(cpp_cuda_older ${FAKE_CUDA_HEADERS} CUDART_VERSION=12070)
 
 # The real headers prove that the stand-in has their names, numbers and layouts.
 find_path(TVM_FFI_CUDA_HEADERS cuda_runtime.h PATHS ENV CUDA_HOME /usr/local/cuda
@@ -37,7 +38,7 @@ if(TVM_FFI_CUDA_HEADERS)
   file(STRINGS ${TVM_FFI_CUDA_HEADERS}/cuda_runtime_api.h line REGEX "define +CUDART_VERSION +")
   string(REGEX MATCH "[0-9]+" TVM_FFI_CUDA_VERSION "${line}")
   if(TVM_FFI_CUDA_VERSION GREATER_EQUAL 12080)
-    tvm_ffi_add_cuda_test(cpp_cuda_toolkit_test_17 17 ${TVM_FFI_CUDA_HEADERS}
+    tvm_ffi_add_cuda_test(cpp_cuda_toolkit ${TVM_FFI_CUDA_HEADERS}
       TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API=1)
   endif()
 endif()

@@ -8,15 +8,12 @@ target_link_libraries(fake_driver PRIVATE Threads::Threads)
 tvm_ffi_set_warnings(fake_driver)
 target_compile_options(fake_driver PRIVATE -Wno-pedantic)
 
-foreach(concept cuda_module cuda_module_form)
-  tvm_ffi_add_cpp_test(${concept}_test 17)
-  target_link_libraries(cpp_${concept}_test_17 PRIVATE -Wl,--no-as-needed fake_driver)
-endforeach()
+tvm_ffi_add_cpp_tests(cpp_cuda_module tvm_ffi::shared
+  cuda_module_test.cc cuda_module_form_test.cc)
+target_link_libraries(cpp_cuda_module PRIVATE -Wl,--no-as-needed fake_driver)
 
 # The toolkit's header proves that our declarations have its numbers and layouts.
 if(TVM_FFI_CUDA_HEADERS AND TVM_FFI_CUDA_VERSION GREATER_EQUAL 12000)
-  add_executable(cpp_cuda_driver_layout_test cuda_driver_layout.cc)
-  target_include_directories(cpp_cuda_driver_layout_test SYSTEM PRIVATE ${TVM_FFI_CUDA_HEADERS})
-  tvm_ffi_set_up_cpp_test(cpp_cuda_driver_layout_test 17)
-  tvm_ffi_run_cpp_test(cpp_cuda_driver_layout_test)
+  tvm_ffi_add_cpp_tests(cpp_cuda_layout tvm_ffi::shared cuda_driver_layout_test.cc)
+  target_include_directories(cpp_cuda_layout SYSTEM PRIVATE ${TVM_FFI_CUDA_HEADERS})
 endif()

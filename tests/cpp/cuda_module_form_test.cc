@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA modules: what they refuse, and their saved form, written by hand from its description.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
 #include <unistd.h>
@@ -9,7 +10,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "../runtime/check.h"
 #include "cuda_module_setting.h"
 #include "thrown.h"
 
@@ -70,7 +70,7 @@ std::string Fatbin(uint64_t behind, const std::string& tail) {
 
 }  // namespace
 
-TEST(ArgumentsAreChecked) {
+TEST_CASE("arguments are checked") {
   fake_driver_reset();
   Module module = Create({
       Kernel("scale", {"x: float32*", "y: float32[]", "n: int8", "a: float32"},
@@ -138,7 +138,7 @@ TEST(ArgumentsAreChecked) {
   CHECK_EQ(Only("cuLaunch").size(), 2);
 }
 
-TEST(DescriptionsAreChecked) {
+TEST_CASE("descriptions are checked") {
   auto refused = [](const Array<Any>& kernel, const std::string& part) {
     CheckContains(Thrown([&] { Create({kernel}); }), part);
   };
@@ -165,7 +165,7 @@ TEST(DescriptionsAreChecked) {
   Create({Kernel("k", {" x :  bfloat16x2 * ", "float8_e4m3fn[]", "void *", "void[]", "bool*"})});
 }
 
-TEST(ImagesAreChecked) {
+TEST_CASE("images are checked") {
   auto refused = [](const std::string& image, const char* format, const std::string& message) {
     CHECK_EQ(Thrown([&] { Create({}, image, format); }), "ValueError: CUDA image: " + message);
   };
@@ -199,7 +199,7 @@ TEST(ImagesAreChecked) {
   refused(Fatbin(UINT64_MAX, "contents"), "", "the fatbin ends too early, after 24 bytes");
 }
 
-TEST(CubinsAndFatbinsRun) {
+TEST_CASE("cubins and fatbins run") {
   fake_driver_reset();
   for (const std::string& image : {Elf({}, "FAKE scale other"), Fatbin(16, "FAKE scale other")}) {
     Function scale = Get(Create({Kernel("scale", {"x: float32*"})}, image), "scale");
@@ -210,12 +210,12 @@ TEST(CubinsAndFatbinsRun) {
   }
 }
 
-TEST(TheSavedFormIsTheDescribedOne) {
+TEST_CASE("the saved form is the described one") {
   Module module = Create(
       {Kernel("f", {"x: float32*", "int8"}, {"gridDim"}, {{"blockDim.x", 256}}, "s")}, kShortPtx);
   CHECK_EQ(std::string(module->SaveToBytes()), Saved());
   Module loaded = Load(Saved());
-  CHECK_EQ(loaded->kind(), "cuda_driver");
+  CHECK_EQ(std::string(loaded->kind()), "cuda_driver");
   CHECK_EQ(std::string(loaded->SaveToBytes()), Saved());
   fake_driver_reset();
   Vector x;
@@ -224,7 +224,7 @@ TEST(TheSavedFormIsTheDescribedOne) {
            "cuLaunchKernel(s on 0, grid 2 1 1, block 256 1 1, 0 bytes, stream 0)");
 }
 
-TEST(DamagedBytesAreRefused) {
+TEST_CASE("damaged bytes are refused") {
   const std::string whole = Saved();
   for (size_t size = 0; size < whole.size(); ++size) {
     std::string thrown = Thrown([&] { Load(whole.substr(0, size)); });
@@ -251,7 +251,7 @@ TEST(DamagedBytesAreRefused) {
   CheckContains(Thrown([&] { Load(huge); }), "the image at byte 24");
 }
 
-TEST(SourcesAreShownAndWritten) {
+TEST_CASE("sources are shown and written") {
   Module ptx = Create({}, kShortPtx), cubin = Create({}, Elf({}));
   CHECK_EQ(ptx->InspectSource(""), kShortPtx);
   CHECK_EQ(ptx->InspectSource("ptx"), kShortPtx);

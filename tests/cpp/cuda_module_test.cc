@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CUDA modules over the stand-in driver: what reaches the driver, in which order, and what is left
 // behind when it refuses.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/container/tensor.h>
@@ -8,7 +9,6 @@
 
 #include <cstring>
 
-#include "../runtime/check.h"
 #include "../runtime/threads.h"
 #include "cuda_module_setting.h"
 #include "thrown.h"
@@ -28,12 +28,12 @@ void CheckNothingIsLeft() {
 
 }  // namespace
 
-TEST(MakingAModuleDoesNotNeedTheDriver) {
+TEST_CASE("making a module does not need the driver") {
   fake_driver_reset();
   Module module = Create({kScale});
   Function scale = Get(module, "scale");
   CHECK_EQ(Joined(TakeCalls()), "");
-  CHECK_EQ(module->kind(), "cuda_driver");
+  CHECK_EQ(std::string(module->kind()), "cuda_driver");
   CHECK_EQ(module->GetPropertyMask(), 3);
   CHECK(!module->GetFunction("other").has_value());
   CHECK(module->ImplementsFunction("scale"));
@@ -52,7 +52,7 @@ TEST(MakingAModuleDoesNotNeedTheDriver) {
   CHECK(!module->GetFunctionMetadata("other").has_value());
 }
 
-TEST(TheFirstCallOnADeviceLoadsTheImageThere) {
+TEST_CASE("the first call on a device loads the image there") {
   fake_driver_reset();
   {
     Function scale = Get(Create({kScale}), "scale");
@@ -93,7 +93,7 @@ TEST(TheFirstCallOnADeviceLoadsTheImageThere) {
   CheckNothingIsLeft();
 }
 
-TEST(EachDeviceGetsTheImageOnce) {
+TEST_CASE("each device gets the image once") {
   fake_driver_reset();
   {
     Module module = Create({kScale});
@@ -109,7 +109,7 @@ TEST(EachDeviceGetsTheImageOnce) {
   CheckNothingIsLeft();
 }
 
-TEST(TheContextThatWasCurrentComesBack) {
+TEST_CASE("the context that was current comes back") {
   fake_driver_reset();
   fake_driver_use_another_context();
   {
@@ -125,7 +125,7 @@ TEST(TheContextThatWasCurrentComesBack) {
   CheckNothingIsLeft();
 }
 
-TEST(NothingChangesWhenTheContextIsTheRightOne) {
+TEST_CASE("nothing changes when the context is the right one") {
   fake_driver_reset();
   {
     Function nop = Get(Create({Kernel("nop", {}, {"gridDim.x"}, {}, "scale")}), "nop");
@@ -156,7 +156,7 @@ TEST(NothingChangesWhenTheContextIsTheRightOne) {
   CheckNothingIsLeft();
 }
 
-TEST(ValuesArriveInTheTypesOfTheKernel) {
+TEST_CASE("values arrive in the types of the kernel") {
   fake_driver_reset();
   {
     Function all =
@@ -205,7 +205,7 @@ TEST(ValuesArriveInTheTypesOfTheKernel) {
   CheckNothingIsLeft();
 }
 
-TEST(ManyParametersHaveRoom) {
+TEST_CASE("many parameters have room") {
   fake_driver_reset();
   {
     Texts types(100, "int32");
@@ -228,7 +228,7 @@ TEST(ManyParametersHaveRoom) {
   CheckNothingIsLeft();
 }
 
-TEST(TheStreamIsTheOneOfTheTensorsDevice) {
+TEST_CASE("the stream is the one of the tensors device") {
   fake_driver_reset();
   TVMFFIStreamHandle before = nullptr;
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 1, reinterpret_cast<void*>(0x77), &before), 0);
@@ -245,7 +245,7 @@ TEST(TheStreamIsTheOneOfTheTensorsDevice) {
   CheckNothingIsLeft();
 }
 
-TEST(LaunchArgumentsComeOneByOneOrTogether) {
+TEST_CASE("launch arguments come one by one or together") {
   fake_driver_reset();
   {
     Module module = Create({
@@ -271,7 +271,7 @@ TEST(LaunchArgumentsComeOneByOneOrTogether) {
   CheckNothingIsLeft();
 }
 
-TEST(SharedMemoryIsAskedForWhenItGrows) {
+TEST_CASE("shared memory is asked for when it grows") {
   fake_driver_reset();
   {
     Function f = Get(Create({Kernel("f", {}, {"dynamicSharedMemory"}, {}, "scale")}), "f");
@@ -289,7 +289,7 @@ TEST(SharedMemoryIsAskedForWhenItGrows) {
   CheckNothingIsLeft();
 }
 
-TEST(EveryRefusalOfTheDriverIsAnErrorAndLeavesNothing) {
+TEST_CASE("every refusal of the driver is an error and leaves nothing") {
   struct Row {
     const char* function;
     int status;
@@ -338,7 +338,7 @@ TEST(EveryRefusalOfTheDriverIsAnErrorAndLeavesNothing) {
   }
 }
 
-TEST(TheCompilerOfPtxIsQuoted) {
+TEST_CASE("the compiler of PTX is quoted") {
   fake_driver_reset();
   std::string ptx = std::string(kPtx) + "bad instruction\n";
   Function scale = Get(Create({kScale}, ptx), "scale");
@@ -349,7 +349,7 @@ TEST(TheCompilerOfPtxIsQuoted) {
   CheckNothingIsLeft();
 }
 
-TEST(AModuleThatOutlivesTheDriverTouchesNothing) {
+TEST_CASE("a module that outlives the driver touches nothing") {
   fake_driver_reset();
   {
     Function scale = Get(Create({kScale}), "scale");
@@ -362,7 +362,7 @@ TEST(AModuleThatOutlivesTheDriverTouchesNothing) {
   CHECK_EQ(fake_driver_live_images(), 1);
 }
 
-TEST(ThreadsShareOneImagePerDevice) {
+TEST_CASE("threads share one image per device") {
   fake_driver_reset();
   int contexts = fake_driver_live_contexts(), images = fake_driver_live_images();
   {

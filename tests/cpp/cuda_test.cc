@@ -3,12 +3,12 @@
 //
 // The file is compiled twice, for the driver API and for the runtime API, and both objects are
 // linked into one program: the variants must not disturb each other.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/cuda/cubin_launcher.h>
 #include <tvm/ffi/extra/cuda/device_guard.h>
 
 #include <optional>
 
-#include "../runtime/check.h"
 #include "fake_cuda/fake_cuda.h"
 #include "thrown.h"
 
@@ -26,10 +26,13 @@ using tvm::ffi::CUDADeviceGuard;
 using Extent = tvm::ffi::dim3;
 namespace cuda_api = tvm::ffi::cuda_api;
 
+// Two cases of one place in one file need two names.
 #if TVM_FFI_CUBIN_LAUNCHER_USE_DRIVER_API
 constexpr bool kIsDriver = true;
+#define API "driver API: "
 #else
 constexpr bool kIsDriver = false;
+#define API "runtime API: "
 #endif
 
 // One call under its two names.
@@ -63,7 +66,7 @@ cuda_api::StreamHandle StreamAt(uintptr_t address) {
 
 // ---- Status codes -----------------------------------------------------------------------------
 
-TEST(ExtentsDefaultToOne) {
+TEST_CASE(API "extents default to one") {
   constexpr Extent none, one(5), two(5, 6), three(5, 6, 7);
   static_assert(none.x == 1 && none.y == 1 && none.z == 1, "");
   static_assert(one.x == 5 && one.y == 1 && one.z == 1, "");
@@ -72,7 +75,7 @@ TEST(ExtentsDefaultToOne) {
   static_assert(!std::is_convertible_v<unsigned, Extent> && sizeof(Extent) == 12, "");
 }
 
-TEST(StatusOfTheRuntimeApiIsThrown) {
+TEST_CASE(API "status of the runtime API is thrown") {
   CHECK_EQ(Thrown([] { TVM_FFI_CHECK_CUDA_ERROR(cudaSuccess); }), "");
   CHECK_EQ(Thrown([] { TVM_FFI_CHECK_CUDA_ERROR(cudaErrorInvalidValue); }),
            "RuntimeError: CUDA Runtime Error: cudaErrorInvalidValue (1): invalid argument");
@@ -81,7 +84,7 @@ TEST(StatusOfTheRuntimeApiIsThrown) {
            "unrecognized error code");
 }
 
-TEST(StatusOfTheLaunchersApiIsThrown) {
+TEST_CASE(API "status of the launchers API is thrown") {
   CHECK_EQ(Thrown([] { TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(cuda_api::kSuccess); }), "");
   CHECK_EQ(
       Thrown([] { TVM_FFI_CHECK_CUBIN_LAUNCHER_CUDA_ERROR(static_cast<cuda_api::ResultType>(1)); }),
@@ -92,7 +95,7 @@ TEST(StatusOfTheLaunchersApiIsThrown) {
            "RuntimeError: CUDA Error: unrecognized error code (12345): unrecognized error code");
 }
 
-TEST(ChecksAreStatementsThatEvaluateOnce) {
+TEST_CASE(API "checks are statements that evaluate once") {
   int evaluations = 0;
   auto succeed = [&] { return ++evaluations, cudaSuccess; };
   auto succeed_too = [&] { return ++evaluations, cuda_api::kSuccess; };
@@ -105,7 +108,7 @@ TEST(ChecksAreStatementsThatEvaluateOnce) {
   CHECK_EQ(evaluations, 2);
 }
 
-TEST(ErrorsNameTheFileOfTheCheck) {
+TEST_CASE(API "errors name the file of the check") {
   try {
     TVM_FFI_CHECK_CUDA_ERROR(cudaErrorInvalidValue);
     CHECK(false);
@@ -120,7 +123,7 @@ TEST(ErrorsNameTheFileOfTheCheck) {
   }
 }
 
-TEST(TextsExistForEveryCode) {
+TEST_CASE(API "texts exist for every code") {
   const char* name = nullptr;
   const char* text = nullptr;
   cuda_api::GetErrorString(static_cast<cuda_api::ResultType>(500), &name, &text);
@@ -133,7 +136,7 @@ TEST(TextsExistForEveryCode) {
 
 // ---- CUDADeviceGuard --------------------------------------------------------------------------
 
-TEST(GuardSetsAndRestoresTheDevice) {
+TEST_CASE(API "guard sets and restores the device") {
   fake_cuda::Reset();
   {
     CUDADeviceGuard guard(1);
@@ -150,7 +153,7 @@ TEST(GuardSetsAndRestoresTheDevice) {
            "cudaSetDevice(1); cudaSetDevice(0)");
 }
 
-TEST(GuardOfTheCurrentDeviceOnlyLooks) {
+TEST_CASE(API "guard of the current device only looks") {
   fake_cuda::Reset();
   fake_cuda::SetCurrentDevice(2);
   {
@@ -159,7 +162,7 @@ TEST(GuardOfTheCurrentDeviceOnlyLooks) {
   CHECK_EQ(Calls(), "cudaGetDevice()");
 }
 
-TEST(GuardRestoresWhenTheScopeThrows) {
+TEST_CASE(API "guard restores when the scope throws") {
   fake_cuda::Reset();
   CHECK_EQ(Thrown([] {
              CUDADeviceGuard guard(1);
@@ -169,7 +172,7 @@ TEST(GuardRestoresWhenTheScopeThrows) {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST(GuardThatCannotBeMadeChangesNothing) {
+TEST_CASE(API "guard that cannot be made changes nothing") {
   fake_cuda::Reset();
   fake_cuda::FailOnce("cudaSetDevice", 1);
   CHECK_EQ(Thrown([] { CUDADeviceGuard guard(1); }),
@@ -182,7 +185,7 @@ TEST(GuardThatCannotBeMadeChangesNothing) {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST(GuardThrowsWhenItCannotRestore) {
+TEST_CASE(API "guard throws when it cannot restore") {
   fake_cuda::Reset();
   bool was_inside = false;
   CHECK_EQ(Thrown([&] {
@@ -194,7 +197,7 @@ TEST(GuardThrowsWhenItCannotRestore) {
   CHECK(was_inside);
 }
 
-TEST(FirstErrorWinsWhenTheGuardCannotRestore) {
+TEST_CASE(API "first error wins when the guard cannot restore") {
   fake_cuda::Reset();
   CHECK_EQ(Thrown([] {
              CUDADeviceGuard guard(1);
@@ -205,7 +208,7 @@ TEST(FirstErrorWinsWhenTheGuardCannotRestore) {
   CHECK_EQ(Calls(), "cudaGetDevice(); cudaSetDevice(1); cudaSetDevice(0) -> 1");
 }
 
-TEST(GuardsAreNotCopied) {
+TEST_CASE(API "guards are not copied") {
   static_assert(!std::is_copy_constructible_v<CUDADeviceGuard>, "would restore twice");
   static_assert(!std::is_copy_assignable_v<CUDADeviceGuard>, "");
   static_assert(!std::is_convertible_v<int, CUDADeviceGuard>, "");
@@ -213,7 +216,7 @@ TEST(GuardsAreNotCopied) {
 
 // ---- CubinModule ------------------------------------------------------------------------------
 
-TEST(ModuleIsLoadedAndUnloadedOnce) {
+TEST_CASE(API "module is loaded and unloaded once") {
   fake_cuda::Reset();
   {
     CubinModule module("FAKE add");
@@ -223,7 +226,7 @@ TEST(ModuleIsLoadedAndUnloadedOnce) {
   CHECK_EQ(Calls(), kUnload + "(library)");
 }
 
-TEST(ModulesAreMadeFromEachFormOfBytes) {
+TEST_CASE(API "modules are made from each form of bytes") {
   fake_cuda::Reset();
   int live = fake_cuda::LiveLibraries();
   {
@@ -236,14 +239,14 @@ TEST(ModulesAreMadeFromEachFormOfBytes) {
   CHECK_EQ(fake_cuda::LiveLibraries(), live);
 }
 
-TEST(ImageThatCannotBeLoadedThrows) {
+TEST_CASE(API "image that cannot be loaded throws") {
   fake_cuda::Reset();
   fake_cuda::FailOnce(kLoad.c_str(), 1);
   CHECK_EQ(Thrown([] { CubinModule module("FAKE add"); }), "RuntimeError: " + kInvalidValue);
   CHECK_EQ(Calls(), kLoad + "(image) -> 1");
 }
 
-TEST(UnloadingMayFail) {
+TEST_CASE(API "unloading may fail") {
   fake_cuda::Reset();
   {
     CubinModule module("FAKE add");
@@ -252,7 +255,7 @@ TEST(UnloadingMayFail) {
   CHECK_EQ(Calls(), kLoad + "(image); " + kUnload + "(library) -> 4");
 }
 
-TEST(MovedModuleIsUnloadedOnce) {
+TEST_CASE(API "moved module is unloaded once") {
   fake_cuda::Reset();
   {
     CubinModule first("FAKE add");
@@ -264,7 +267,7 @@ TEST(MovedModuleIsUnloadedOnce) {
   CHECK_EQ(Calls(), kLoad + "(image); " + kUnload + "(library)");
 }
 
-TEST(AssignmentUnloadsWhatWasThere) {
+TEST_CASE(API "assignment unloads what was there") {
   fake_cuda::Reset();
   {
     CubinModule first("FAKE add");
@@ -281,7 +284,7 @@ TEST(AssignmentUnloadsWhatWasThere) {
   CHECK_EQ(Calls(), kUnload + "(library)");
 }
 
-TEST(SelfAssignmentKeepsTheModule) {
+TEST_CASE(API "self assignment keeps the module") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinModule& same = module;
@@ -290,7 +293,7 @@ TEST(SelfAssignmentKeepsTheModule) {
   CHECK_EQ(Calls(), kLoad + "(image)");
 }
 
-TEST(ModulesAndKernelsAreMoveOnly) {
+TEST_CASE(API "modules and kernels are move only") {
   static_assert(!std::is_copy_constructible_v<CubinModule>, "would be unloaded twice");
   static_assert(!std::is_copy_assignable_v<CubinModule>, "");
   static_assert(std::is_nothrow_move_constructible_v<CubinModule>, "");
@@ -306,7 +309,7 @@ TEST(ModulesAndKernelsAreMoveOnly) {
 
 // ---- CubinKernel ------------------------------------------------------------------------------
 
-TEST(KernelsAreFoundByName) {
+TEST_CASE(API "kernels are found by name") {
   fake_cuda::Reset();
   CubinModule module("FAKE add scale");
   fake_cuda::TakeCalls();
@@ -319,7 +322,7 @@ TEST(KernelsAreFoundByName) {
   CHECK_EQ(Calls(), kGetKernel + "(add); " + kGetKernel + "(scale); " + kGetKernel + "(add)");
 }
 
-TEST(UnknownKernelIsNamedInTheError) {
+TEST_CASE(API "unknown kernel is named in the error") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   std::string expected = "RuntimeError: " + kNotFound + " (kernel `subtract`)";
@@ -328,7 +331,7 @@ TEST(UnknownKernelIsNamedInTheError) {
   CHECK_EQ(Thrown([&] { module.GetKernelWithMaxDynamicSharedMemory("subtract"); }), expected);
 }
 
-TEST(MovedFromModuleHasNoKernels) {
+TEST_CASE(API "moved from module has no kernels") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinModule other(std::move(module));
@@ -337,7 +340,7 @@ TEST(MovedFromModuleHasNoKernels) {
            "(kernel `add`)");
 }
 
-TEST(LaunchPassesEverythingOn) {
+TEST_CASE(API "launch passes everything on") {
   fake_cuda::Reset();
   CubinModule module("FAKE add scale");
   CubinKernel kernel = module["scale"];
@@ -349,19 +352,19 @@ TEST(LaunchPassesEverythingOn) {
   CHECK_EQ(fake_cuda::Launches().size(), 2u);
   const fake_cuda::Launch& launch = fake_cuda::Launches()[0];
   CHECK_EQ(launch.kernel, "scale");
-  CHECK(launch.grid[0] == 1 && launch.grid[1] == 2 && launch.grid[2] == 3);
-  CHECK(launch.block[0] == 4 && launch.block[1] == 5 && launch.block[2] == 6);
+  CHECK((launch.grid[0] == 1 && launch.grid[1] == 2 && launch.grid[2] == 3));
+  CHECK((launch.block[0] == 4 && launch.block[1] == 5 && launch.block[2] == 6));
   CHECK_EQ(launch.shared_mem_bytes, 8192u);
   CHECK_EQ(launch.stream, reinterpret_cast<void*>(0x77));
   CHECK(launch.args == args);
   const fake_cuda::Launch& plain = fake_cuda::Launches()[1];
-  CHECK(plain.grid[0] == 7 && plain.grid[1] == 1 && plain.grid[2] == 1);
-  CHECK(plain.block[0] == 8 && plain.block[1] == 1 && plain.block[2] == 1);
+  CHECK((plain.grid[0] == 7 && plain.grid[1] == 1 && plain.grid[2] == 1));
+  CHECK((plain.block[0] == 8 && plain.block[1] == 1 && plain.block[2] == 1));
   CHECK_EQ(plain.shared_mem_bytes, 0u);
   CHECK(plain.stream == nullptr);
 }
 
-TEST(LaunchReturnsTheStatus) {
+TEST_CASE(API "launch returns the status") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinKernel kernel = module["add"];
@@ -371,7 +374,7 @@ TEST(LaunchReturnsTheStatus) {
   CHECK_EQ(kernel.LaunchEx(nullptr, cuda_api::LaunchConfig{}), 701);
 }
 
-TEST(LaunchWithACluster) {
+TEST_CASE(API "launch with a cluster") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinKernel kernel = module["add"];
@@ -388,15 +391,15 @@ TEST(LaunchWithACluster) {
   CHECK_EQ(fake_cuda::Launches().size(), 1u);
   const fake_cuda::Launch& launch = fake_cuda::Launches()[0];
   CHECK_EQ(launch.kernel, "add");
-  CHECK(launch.grid[0] == 8 && launch.grid[1] == 2 && launch.grid[2] == 3);
-  CHECK(launch.block[0] == 4 && launch.block[1] == 5 && launch.block[2] == 6);
+  CHECK((launch.grid[0] == 8 && launch.grid[1] == 2 && launch.grid[2] == 3));
+  CHECK((launch.block[0] == 4 && launch.block[1] == 5 && launch.block[2] == 6));
   CHECK_EQ(launch.shared_mem_bytes, 64u);
   CHECK_EQ(launch.stream, reinterpret_cast<void*>(0x99));
   CHECK(launch.args == args);
-  CHECK(launch.cluster[0] == 4 && launch.cluster[1] == 1 && launch.cluster[2] == 1);
+  CHECK((launch.cluster[0] == 4 && launch.cluster[1] == 1 && launch.cluster[2] == 1));
 }
 
-TEST(LaunchConfigWithoutAClusterHasNoAttributes) {
+TEST_CASE(API "launch config without a cluster has no attributes") {
   cuda_api::LaunchConfig config;
   std::memset(static_cast<void*>(&config), 0x5a, sizeof(config));
   cuda_api::LaunchAttrType attribute;
@@ -405,7 +408,7 @@ TEST(LaunchConfigWithoutAClusterHasNoAttributes) {
   CHECK(config.attrs == nullptr);
 }
 
-TEST(MovedKernelsAreEmpty) {
+TEST_CASE(API "moved kernels are empty") {
   fake_cuda::Reset();
   CubinModule module("FAKE add scale");
   CubinKernel add = module["add"];
@@ -437,7 +440,7 @@ std::string SetLimit(int limit, int device) {
          ")";
 }
 
-TEST(MaximumIsWhatStaticSharedMemoryLeaves) {
+TEST_CASE(API "maximum is what static shared memory leaves") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   for (fake_cuda::Device& device : fake_cuda::Devices()) device.kernel_shared = 100;
@@ -449,7 +452,7 @@ TEST(MaximumIsWhatStaticSharedMemoryLeaves) {
                         AskDevice(1) + SetLimit(900, 1) + AskDevice(2) + SetLimit(0, 2));
 }
 
-TEST(GivenMaximumIsSetOnEachDevice) {
+TEST_CASE(API "given maximum is set on each device") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   fake_cuda::TakeCalls();
@@ -463,7 +466,7 @@ TEST(GivenMaximumIsSetOnEachDevice) {
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST(DevicesThatRefuseAreSkipped) {
+TEST_CASE(API "devices that refuse are skipped") {
   for (const std::string& call : {kDeviceAttribute, kStaticShared, kSetShared}) {
     fake_cuda::Reset();
     CubinModule module("FAKE add");
@@ -477,7 +480,7 @@ TEST(DevicesThatRefuseAreSkipped) {
   }
 }
 
-TEST(KernelThatNoDeviceCanRunLikeThat) {
+TEST_CASE(API "kernel that no device can run like that") {
   std::string expected =
       "RuntimeError: Failed to set dynamic shared memory attribute for any device "
       "(kernel `add`, 512 bytes, 3 devices)";
@@ -491,7 +494,7 @@ TEST(KernelThatNoDeviceCanRunLikeThat) {
            "(kernel `add`, -1 bytes, 0 devices)");
 }
 
-TEST(ErrorsWhileLookingForDevicesAreThrown) {
+TEST_CASE(API "errors while looking for devices are thrown") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   fake_cuda::FailOnce(kDeviceCount.c_str(), 1);
@@ -503,7 +506,7 @@ TEST(ErrorsWhileLookingForDevicesAreThrown) {
            "RuntimeError: " + kInvalidValue);
 }
 
-TEST(SizesThatNoDeviceHasAreRefused) {
+TEST_CASE(API "sizes that no device has are refused") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CHECK_EQ(Thrown([&] { module.GetKernelWithMaxDynamicSharedMemory("add", -2); }),
@@ -516,7 +519,7 @@ TEST(SizesThatNoDeviceHasAreRefused) {
   CHECK(Calls().find(kSetShared) == std::string::npos);
 }
 
-TEST(KernelsReportTheirStaticSharedMemory) {
+TEST_CASE(API "kernels report their static shared memory") {
   fake_cuda::Reset();
   CubinModule module("FAKE add");
   CubinKernel kernel = module["add"];
@@ -532,7 +535,7 @@ TEST(KernelsReportTheirStaticSharedMemory) {
   CHECK_EQ(bytes, -1);
 }
 
-TEST(DevicesAreFoundByNumber) {
+TEST_CASE(API "devices are found by number") {
   fake_cuda::Reset();
   int count = 0;
   CHECK_EQ(cuda_api::GetDeviceCount(&count), cuda_api::kSuccess);
@@ -550,7 +553,7 @@ TEST(DevicesAreFoundByNumber) {
 
 // ---- Embedded images --------------------------------------------------------------------------
 
-TEST(EmbeddedImageIsLoadedOnFirstUse) {
+TEST_CASE(API "embedded image is loaded on first use") {
   fake_cuda::Reset();
   auto first = [] { return TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_linear, "add").GetHandle(); };
   CHECK(first() != nullptr);
@@ -562,14 +565,14 @@ TEST(EmbeddedImageIsLoadedOnFirstUse) {
   CHECK(EmbedCubinModule_fake_linear::Global()->mod.GetHandle() != nullptr);
 }
 
-TEST(ImageOfAnArrayIsLoadedOnFirstUse) {
+TEST_CASE(API "image of an array is loaded on first use") {
   fake_cuda::Reset();
   auto kernel = TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_fill, "fill");
   CHECK(kernel.GetHandle() != nullptr);
   CHECK_EQ(Calls(), kLoad + "(image); " + kGetKernel + "(fill)");
 }
 
-TEST(EmbeddedImageThatFailedIsTriedAgain) {
+TEST_CASE(API "embedded image that failed is tried again") {
   fake_cuda::Reset();
   for (int i = 0; i < 2; ++i) {
     CHECK_EQ(Thrown([] { TVM_FFI_EMBED_CUBIN_GET_KERNEL(fake_broken, "add"); }),

@@ -86,31 +86,31 @@ void CheckEveryRequest(const char* what, Call call) {
   CheckEveryRequest(what, &NodeObj::alive, call);
 }
 
-TEST(Repr) {
+TEST_CASE("repr") {
   Sample sample;
   size_t size = ReprPrint(sample.value).size();
   CheckEveryRequest("repr", [&] { return ReprPrint(sample.value).size() == size; });
 }
 
-TEST(Hash) {
+TEST_CASE("hash") {
   Sample sample;
   int64_t hash = RecursiveHash(sample.value);
   CheckEveryRequest("hash", [&] { return RecursiveHash(sample.value) == hash; });
 }
 
-TEST(Equality) {
+TEST_CASE("equality") {
   Sample lhs;
   Sample rhs;
   CheckEveryRequest("equality", [&] { return RecursiveEq(lhs.value, rhs.value); });
 }
 
-TEST(Order) {
+TEST_CASE("order") {
   Any small = ObjectRef(ObjectPtr<Object>(make_object<HookedObj>(Array<Any>{"a", 1})));
   Any large = ObjectRef(ObjectPtr<Object>(make_object<HookedObj>(Array<Any>{"a", 2})));
   CheckEveryRequest("order", [&] { return RecursiveLt(small, large); });
 }
 
-TEST(Copy) {
+TEST_CASE("copy") {
   Sample sample;
   CheckEveryRequest("copy", [&] {
     Sample copy(DeepCopy(sample.value));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/array.h>
@@ -12,7 +13,6 @@
 #include <tvm/ffi/reflection/enum_def.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "thrown.h"
 
@@ -162,7 +162,7 @@ Array<Any> ArrayAt(const Any& value) { return value.as_or_throw<Array<Any>>(); }
 std::string Repr(const Any& value) { return ReprPrint(value); }
 bool IsShared(const Any& value) { return DeepCopy(value).same_as(value); }
 
-TEST(WhatCannotChangeIsShared) {
+TEST_CASE("what cannot change is shared") {
   CHECK(IsShared(nullptr));
   CHECK(IsShared(1));
   CHECK(IsShared(true));
@@ -178,7 +178,7 @@ TEST(WhatCannotChangeIsShared) {
   CHECK(IsShared(EnumObj::_GetByStrIndex<ColorObj>("red")));
 }
 
-TEST(ContainersAreCopied) {
+TEST_CASE("containers are copied") {
   for (const Any& value : std::initializer_list<Any>{
            Array<Any>{}, Array<Any>{1, "a"}, List<Any>{}, List<Any>{1}, Map<Any, Any>{},
            Map<Any, Any>{{1, 2}}, Dict<Any, Any>{}, Dict<Any, Any>{{"k", 1}}}) {
@@ -189,7 +189,7 @@ TEST(ContainersAreCopied) {
   }
 }
 
-TEST(CopiesAreIndependent) {
+TEST_CASE("copies are independent") {
   List<Any> inner{1};
   Map<Any, Any> map{{"k", Array<Any>{inner}}};
   Any copy = DeepCopy(map);
@@ -198,7 +198,7 @@ TEST(CopiesAreIndependent) {
   CHECK_EQ(Repr(copy), "{\"k\": ([1],)}");
 }
 
-TEST(CopiesOfContainersWork) {
+TEST_CASE("copies of containers work") {
   Array<Any> empty = ArrayAt(DeepCopy(Array<Any>{}));
   for (int i = 0; i < 9; ++i) empty.push_back(i);
   CHECK_EQ(Repr(empty), "(0, 1, 2, 3, 4, 5, 6, 7, 8)");
@@ -210,7 +210,7 @@ TEST(CopiesOfContainersWork) {
   CHECK_EQ(Repr(dict), "{0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 8}");
 }
 
-TEST(TablesKeepTheirOrder) {
+TEST_CASE("tables keep their order") {
   Map<Any, Any> map;
   for (int i = 0; i < 7; ++i) map.Set(6 - i, List<Any>{i});
   Any copy = DeepCopy(map);
@@ -219,7 +219,7 @@ TEST(TablesKeepTheirOrder) {
 }
 
 // Keys that are objects are found by their address.
-TEST(KeysAreCopiedToo) {
+TEST_CASE("keys are copied too") {
   for (int size : {1, 7}) {
     Dict<Any, Any> dict;
     List<Any> keys;
@@ -237,7 +237,7 @@ TEST(KeysAreCopiedToo) {
   }
 }
 
-TEST(ObjectsAreCopiedWithAllFields) {
+TEST_CASE("objects are copied with all fields") {
   auto child = make_object<ChildObj>();
   child->id = 5;
   child->left = List<Any>{1};
@@ -252,7 +252,7 @@ TEST(ObjectsAreCopiedWithAllFields) {
   CHECK(!copy.as<ChildObj>()->items.same_as(child->items));
 }
 
-TEST(SharingIsPreserved) {
+TEST_CASE("sharing is preserved") {
   List<Any> shared{1};
   Any copy = DeepCopy(Array<Any>{shared, MakeNode(shared, shared)});
   Any first = ArrayAt(copy)[0];
@@ -262,14 +262,14 @@ TEST(SharingIsPreserved) {
   CHECK(At(node)->right.same_as(first));
 }
 
-TEST(SharedPartsAreCopiedOnce) {
+TEST_CASE("shared parts are copied once") {
   Any leaf = MakeNode(nullptr, nullptr);
   int before = NodeObj::alive;
   Any copy = DeepCopy(Doubled(60, leaf));
   CHECK_EQ(NodeObj::alive, before + 1);
 }
 
-TEST(CyclesArePreserved) {
+TEST_CASE("cycles are preserved") {
   List<Any> list{1};
   list.push_back(list);
   List<Any> copied_list = ListAt(DeepCopy(list));
@@ -287,7 +287,7 @@ TEST(CyclesArePreserved) {
   At(copied_node)->left = nullptr;
 }
 
-TEST(CyclesThroughImmutableContainersArePreserved) {
+TEST_CASE("cycles through immutable containers are preserved") {
   Any node = MakeNode(nullptr, nullptr);
   Array<Any> array{node};
   At(node)->left = array;
@@ -309,7 +309,7 @@ TEST(CyclesThroughImmutableContainersArePreserved) {
 }
 
 // Fields with a type are never set to a container that is half copied.
-TEST(CyclesThroughTypedFieldsArePreserved) {
+TEST_CASE("cycles through typed fields are preserved") {
   Any node = MakeNode(nullptr, nullptr);
   Any family = Make<FamilyObj>(Array<Node>{node.as_or_throw<Node>()});
   At(node)->left = family;
@@ -321,7 +321,7 @@ TEST(CyclesThroughTypedFieldsArePreserved) {
   At(copied_node)->left = nullptr;
 }
 
-TEST(ObjectsThatCannotBeCopied) {
+TEST_CASE("objects that cannot be copied") {
   auto text = [](const char* type) {
     return "InternalError: Cannot deep copy object of type \"" + std::string(type) +
            "\" because it is not copy-constructible";
@@ -333,7 +333,7 @@ TEST(ObjectsThatCannotBeCopied) {
   CHECK_EQ(Thrown([] { DeepCopy(Error("ValueError", "x", "")); }), text("ffi.Error"));
 }
 
-TEST(AnObjectThatReturnsItselfIsShared) {
+TEST_CASE("an object that returns itself is shared") {
   Any constant = Make<ConstantObj>();
   List<Any> items = constant.as<ConstantObj>()->items;
   List<Any> copy = ListAt(DeepCopy(List<Any>{constant, items}));
@@ -342,13 +342,13 @@ TEST(AnObjectThatReturnsItselfIsShared) {
   CHECK(!copy[1].same_as(items));
 }
 
-TEST(ACopyOfAnotherTypeIsRefused) {
+TEST_CASE("a copy of another type is refused") {
   CHECK_EQ(Thrown([] { DeepCopy(Make<ImpostorObj>()); }),
            "TypeError: __ffi_shallow_copy__ of type `test.copy.Impostor` returned a value of type "
            "`test.copy.Constant`");
 }
 
-TEST(AFieldWithoutSetterIsRefusedWhenItHasToChange) {
+TEST_CASE("a field without setter is refused when it has to change") {
   Any copy = DeepCopy(Make<ReadOnlyObj>(7));
   CHECK_EQ(copy.as<ReadOnlyObj>()->part.cast<int>(), 7);
   CHECK_EQ(Thrown([] { DeepCopy(Make<ReadOnlyObj>(List<Any>{})); }),
@@ -357,7 +357,7 @@ TEST(AFieldWithoutSetterIsRefusedWhenItHasToChange) {
 }
 
 // A circle of copies would keep itself alive.
-TEST(AFailureLeavesNothingBehind) {
+TEST_CASE("a failure leaves nothing behind") {
   for (const Any& last : {Make<RefusingObj>(List<Any>{}), Make<NotCopyableObj>()}) {
     Any node = MakeNode(nullptr, nullptr);
     Dict<Any, Any> dict{{"node", node}, {node, node}};
@@ -375,14 +375,14 @@ TEST(AFailureLeavesNothingBehind) {
   CHECK_EQ(NodeObj::alive, 0);
 }
 
-TEST(TheFirstErrorIsReported) {
+TEST_CASE("the first error is reported") {
   RefusingObj::refuse = true;
   Any refusing = Make<RefusingObj>(Make<RefusingObj>(List<Any>{}));
   CHECK_EQ(Thrown([&] { DeepCopy(refusing); }), "ValueError: refused");
   RefusingObj::refuse = false;
 }
 
-TEST(DeepNestingCostsNoMachineStack) {
+TEST_CASE("deep nesting costs no machine stack") {
   Nested nested(200000, 1, [](const Any& part) { return MakeNode(part, nullptr); });
   Any copy = DeepCopy(nested.value());
   CHECK_EQ(NodeObj::alive, 400000);
@@ -394,7 +394,7 @@ TEST(DeepNestingCostsNoMachineStack) {
   CHECK_EQ(NodeObj::alive, 200000);
 }
 
-TEST(GlobalFunction) {
+TEST_CASE("global function") {
   List<Any> list{1};
   Any copy = Function::GetGlobalRequired("ffi.DeepCopy")(list);
   CHECK(!copy.same_as(list));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Containers nested a million levels deep are released without a deep stack.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -9,8 +10,6 @@
 
 #include <thread>
 #include <vector>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -46,19 +45,19 @@ size_t NumReleased(Wrap wrap) {
   return released.size();
 }
 
-TEST(SequencesAreReleased) {
+TEST_CASE("sequences are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Array<Any>{std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(List<Any>{1, std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
 }
 
-TEST(TablesAreReleased) {
+TEST_CASE("tables are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Map<String, Any>{{"k", std::move(value)}}); }),
            1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
 }
 
-TEST(KindsTakeTurns) {
+TEST_CASE("kinds take turns") {
   int turn = 0;
   CHECK_EQ(NumReleased([&turn](Any value) {
              switch (turn++ % 3) {
@@ -73,7 +72,7 @@ TEST(KindsTakeTurns) {
            1u);
 }
 
-TEST(EveryBranchIsReleased) {
+TEST_CASE("every branch is released") {
   std::vector<int> released;
   {
     Any left = Note(&released, 1), right = Note(&released, 2);
@@ -88,7 +87,7 @@ TEST(EveryBranchIsReleased) {
   CHECK_EQ(released.size(), static_cast<size_t>(kDepth / 2 + 2));
 }
 
-TEST(WhatIsReferencedElsewhereStays) {
+TEST_CASE("what is referenced elsewhere stays") {
   Array<Any> kept = {1, 2};
   {
     Any value = kept;
@@ -98,7 +97,7 @@ TEST(WhatIsReferencedElsewhereStays) {
   CHECK_EQ(kept[1].cast<int>(), 2);
 }
 
-TEST(ReleaseEndsBeforeTheStatementThatCausedIt) {
+TEST_CASE("release ends before the statement that caused it") {
   std::vector<int> released;
   Any value = Note(&released, 7);
   for (int i = 0; i < 1000; ++i) value = Array<Any>{std::move(value)};
@@ -107,7 +106,7 @@ TEST(ReleaseEndsBeforeTheStatementThatCausedIt) {
   CHECK_EQ(released[0], 7);
 }
 
-TEST(OnManyThreads) {
+TEST_CASE("on many threads") {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {

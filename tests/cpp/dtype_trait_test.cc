@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/dtype.h>
-
-#include "../runtime/check.h"
 
 // As the headers of CUDA and HIP define them later, though not with their content.
 struct __half {
@@ -21,7 +20,7 @@ std::string NameOf() {
   return DLDataTypeToString(dtype);
 }
 
-TEST(Numbers) {
+TEST_CASE("numbers") {
   CHECK_EQ(NameOf<int8_t>(), "int8");
   CHECK_EQ(NameOf<int16_t>(), "int16");
   CHECK_EQ(NameOf<int32_t>(), "int32");
@@ -40,7 +39,7 @@ TEST(Numbers) {
   CHECK_EQ(NameOf<bool>(), "bool");
 }
 
-TEST(TypesOfCudaAndHip) {
+TEST_CASE("types of CUDA and hip") {
   CHECK_EQ(NameOf<__half>(), "float16");
   CHECK_EQ(NameOf<__nv_bfloat16>(), "bfloat16");
   CHECK_EQ(NameOf<__nv_fp8_e4m3>(), "float8_e4m3fn");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/reflection/enum_def.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -43,7 +43,7 @@ int64_t OffsetIn(const Object* object, const Member& member) {
   return reinterpret_cast<const char*>(&member) - reinterpret_cast<const char*>(object);
 }
 
-TEST(Types) {
+TEST_CASE("types") {
   CHECK(EnumObj::_type_s_eq_hash_kind == kTVMFFISEqHashKindUniqueInstance);
   CHECK(ColorObj::_type_s_eq_hash_kind == kTVMFFISEqHashKindUniqueInstance);
   CHECK_EQ(TypeIndexToTypeKey(EnumObj::RuntimeTypeIndex()), "ffi.Enum");
@@ -51,11 +51,11 @@ TEST(Types) {
   CHECK_EQ(TypeIndexToTypeKey(StrEnumObj::RuntimeTypeIndex()), "ffi.StrEnum");
   CHECK_EQ(TypeIndexToTypeKey(EnumStateObj::RuntimeTypeIndex()), "ffi.EnumState");
   Color red = EnumObj::_GetByIntIndex<Color>(1);
-  CHECK(red.as<EnumObj>() != nullptr && red.as<IntEnumObj>() != nullptr);
+  CHECK((red.as<EnumObj>() != nullptr && red.as<IntEnumObj>() != nullptr));
   CHECK(red.as<StrEnumObj>() == nullptr);
 }
 
-TEST(Layout) {
+TEST_CASE("layout") {
   ObjectPtr<EnumObj> entry = make_object<EnumObj>();
   CHECK_EQ(OffsetIn(entry.get(), entry->_int_index), 24);
   CHECK_EQ(OffsetIn(entry.get(), entry->_str_index), 32);
@@ -65,7 +65,7 @@ TEST(Layout) {
   CHECK_EQ(OffsetIn(state.get(), state->attrs), 40);
 }
 
-TEST(Lookup) {
+TEST_CASE("lookup") {
   Color blue = EnumObj::_GetByIntIndex<Color>(7);
   CHECK_EQ(blue->_int_index, 7);
   CHECK_EQ(std::string(blue->_str_index), "BLUE");
@@ -86,7 +86,7 @@ EnumState StateOf(int32_t type_index) {
   return refl::TypeAttrColumn(type_attr::kEnumState)[type_index].cast<EnumState>();
 }
 
-TEST(State) {
+TEST_CASE("state") {
   EnumState state = StateOf(ColorObj::RuntimeTypeIndex());
   CHECK_EQ(state->type_index(), EnumStateObj::RuntimeTypeIndex());
   CHECK_EQ(state->entries.size(), size_t{2});
@@ -97,7 +97,7 @@ TEST(State) {
   CHECK_EQ((*scale)(Any(4)), 8);
 }
 
-TEST(Definition) {
+TEST_CASE("definition") {
   CHECK(refl::EnumDef<ColorObj>::IsDefined("RED"));
   CHECK(!refl::EnumDef<ColorObj>::IsDefined("GREEN"));
   CHECK_EQ(Thrown([] { refl::EnumDef<ColorObj>("RED", 9); }),

@@ -3,12 +3,11 @@
 #ifndef TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
 #define TVM_FFI_TESTS_CPP_EVERY_REQUEST_H_
 
+#include <doctest/doctest.h>
 #include <tvm/ffi/error.h>
 
 #include <new>
-#include <string>
 
-#include "../runtime/check.h"
 #include "../runtime/failing_memory.h"
 
 namespace {
@@ -34,10 +33,9 @@ void CheckEveryRequest(const char* what, const int* alive, Call call) {
         has_thrown = error.kind() == "MemoryError";
       }
       requests_until_failure = kNever;
-      if (has_thrown != has_failed || answer == has_thrown || *alive != alive_before) {
-        check::Fail(__FILE__, __LINE__, std::string(what) + ", request " + std::to_string(n));
-        return;
-      }
+      bool is_right = has_thrown == has_failed && answer != has_thrown && *alive == alive_before;
+      CHECK_MESSAGE(is_right, what << ", request " << n);
+      if (!is_right) return;
       if (!has_failed) break;
     }
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace kernels {
@@ -24,7 +24,7 @@ namespace {
 
 using namespace tvm::ffi;
 
-TEST(ExportsFollowTheCConvention) {
+TEST_CASE("exports follow the C convention") {
   CHECK_EQ(Function::InvokeExternC(nullptr, kernels::__tvm_ffi_add, 1, true, 3).cast<int>(), 5);
   CHECK_EQ(Thrown([] { Function::InvokeExternC(nullptr, kernels::__tvm_ffi_add, 1, 2); }),
            "TypeError: Mismatched number of arguments when calling: `add(0: int, 1: int, 2: float)"
@@ -38,7 +38,7 @@ TEST(ExportsFollowTheCConvention) {
            true);
 }
 
-TEST(ExportsCarryMetadataAndDocumentation) {
+TEST_CASE("exports carry metadata and documentation") {
   CHECK_EQ(Function::InvokeExternC(nullptr, kernels::__tvm_ffi__doc_add).cast<String>(), "Adds.");
   CHECK_EQ(Function::InvokeExternC(nullptr, kernels::__tvm_ffi__metadata_add).cast<String>(),
            R"({"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":)"
@@ -46,7 +46,7 @@ TEST(ExportsCarryMetadataAndDocumentation) {
            R"({\"type\":\"float\"}]}}"})");
 }
 
-TEST(PackedAndTypedFunctionsCall) {
+TEST_CASE("packed and typed functions call") {
   Function packed([](PackedArgs args, Any* result) { *result = args.Slice(1).size(); });
   CHECK_EQ(packed(1, 2.0, "x", nullptr, packed).cast<int>(), 4);
   TypedFunction<String(String, Optional<int>)> typed = [](String s, Optional<int> x) {
@@ -60,7 +60,7 @@ TEST(PackedAndTypedFunctionsCall) {
   CHECK_EQ(any_arg("text", "text").cast<int>(), kTVMFFISmallStr + kTVMFFIRawStr);
 }
 
-TEST(ErrorsAreValuesForCallExpected) {
+TEST_CASE("errors are values for call expected") {
   Function fail = Function::FromTyped([](int x) -> Expected<int> {
     if (x == 0) return TVM_FFI_UNEXPECTED(ValueError) << "zero";
     return x;
@@ -73,7 +73,7 @@ TEST(ErrorsAreValuesForCallExpected) {
   CHECK_EQ(fail.CallExpected("x").error().kind(), "TypeError");
 }
 
-TEST(CppAndCEntriesAgree) {
+TEST_CASE("C++ and C entries agree") {
   Function function = Function::FromTyped(kernels::Add, "add");
   TVMFFIAny args[3];
   for (int i = 0; i < 3; ++i) args[i] = AnyView(i).CopyToTVMFFIAny();
@@ -85,7 +85,7 @@ TEST(CppAndCEntriesAgree) {
   CHECK_EQ(detail::MoveFromSafeCallRaised().kind(), "InternalError");
 }
 
-TEST(GlobalsAreFoundByName) {
+TEST_CASE("globals are found by name") {
   Function::SetGlobal("test.cpp.add", Function::FromTyped(kernels::Add), true);
   CHECK(Function::GetGlobal("test.cpp.add").has_value());
   CHECK(!Function::GetGlobal(std::string("test.cpp.none")).has_value());
@@ -98,7 +98,7 @@ TEST(GlobalsAreFoundByName) {
   CHECK(!Function::GetGlobal(String("test.cpp.add")).has_value());
 }
 
-TEST(RvalueArgumentsAreTaken) {
+TEST_CASE("rvalue arguments are taken") {
   Function takes = Function::FromTyped([](RValueRef<Array<int>> ref) {
     Array<int> array = *std::move(ref);
     return array.use_count();
@@ -111,7 +111,7 @@ TEST(RvalueArgumentsAreTaken) {
 }
 
 // Whoever calls with packed arguments may reuse a result, and even pass it as an argument.
-TEST(ResultReplacesWhatTheSlotHeld) {
+TEST_CASE("result replaces what the slot held") {
   Function concatenate = Function::FromTyped([](String a, String b) { return a + b; });
   Any slot(String("a text on the heap"));
   AnyView args[] = {slot, AnyView("!")};
@@ -125,7 +125,7 @@ TEST(ResultReplacesWhatTheSlotHeld) {
   CHECK_EQ(slot.cast<String>(), "a text on the heap!");
 }
 
-TEST(UnpackCallIsUsableDirectly) {
+TEST_CASE("unpack call is usable directly") {
   AnyView args[] = {1, 2, 3};
   Any result;
   std::string name = "f";
@@ -134,7 +134,7 @@ TEST(UnpackCallIsUsableDirectly) {
   CHECK_EQ(result.cast<int>(), 6);
 }
 
-TEST(PackedCallablesMayChangeThemselves) {
+TEST_CASE("packed callables may change themselves") {
   Function counter = Function::FromPacked([n = 0](PackedArgs, Any* rv) mutable { *rv = ++n; });
   counter();
   CHECK_EQ(counter().cast<int>(), 2);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/json.h>
 
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -29,7 +29,7 @@ bool IsFloat(const Any& value, double expected) {
   return std::memcmp(&actual, &expected, sizeof(double)) == 0;
 }
 
-TEST(Constants) {
+TEST_CASE("constants") {
   CHECK(json::Parse("null") == nullptr);
   CHECK(json::Parse("true").as<bool>() == true);
   CHECK(json::Parse("false").as<bool>() == false);
@@ -38,7 +38,7 @@ TEST(Constants) {
   CHECK(IsFloat(json::Parse(" \t\r\n-Infinity \t\r\n"), -kInfinity));
 }
 
-TEST(Integers) {
+TEST_CASE("integers") {
   struct Case {
     const char* text;
     int64_t value;
@@ -59,11 +59,11 @@ TEST(Integers) {
       {"-9223372036854775808", INT64_MIN},
   };
   for (const Case& c : cases) {
-    if (!IsInt(json::Parse(c.text), c.value)) check::Fail(__FILE__, __LINE__, c.text);
+    CHECK_MESSAGE(IsInt(json::Parse(c.text), c.value), c.text);
   }
 }
 
-TEST(Floats) {
+TEST_CASE("floats") {
   struct Case {
     const char* text;
     double value;
@@ -101,11 +101,11 @@ TEST(Floats) {
       {"-1e-99999999999999999999", -0.0},
   };
   for (const Case& c : cases) {
-    if (!IsFloat(json::Parse(c.text), c.value)) check::Fail(__FILE__, __LINE__, c.text);
+    CHECK_MESSAGE(IsFloat(json::Parse(c.text), c.value), c.text);
   }
 }
 
-TEST(FloatsTooFarFromOne) {
+TEST_CASE("floats too far from one") {
   std::string zeros(400, '0');
   CHECK(IsFloat(json::Parse(String("0." + zeros + "1")), 0.0));
   CHECK(IsFloat(json::Parse(String("-0." + zeros + "1e20")), -0.0));
@@ -122,7 +122,7 @@ TEST(FloatsTooFarFromOne) {
   CHECK_EQ(ParseError("0." + zeros + "1e900"), kTooLarge);
 }
 
-TEST(Strings) {
+TEST_CASE("strings") {
   struct Case {
     std::string text;
     std::string value;
@@ -149,7 +149,7 @@ TEST(Strings) {
   }
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK_EQ(json::Parse("[]").as_or_throw<json::Array>().size(), 0u);
   CHECK_EQ(json::Parse(" { } ").as_or_throw<json::Object>().size(), 0u);
   json::Array array = json::Parse("[1, 2.5,\"x\" ,[ ] , null]").as_or_throw<json::Array>();
@@ -168,7 +168,7 @@ TEST(Containers) {
   CHECK(inner[String("")].as_or_throw<json::Array>()[0].as_or_throw<bool>());
 }
 
-TEST(LastOfEqualKeysWins) {
+TEST_CASE("last of equal keys wins") {
   json::Object few = json::Parse(R"({"a":1,"\u0061":2})").as_or_throw<json::Object>();
   CHECK_EQ(few.size(), 1u);
   CHECK(IsInt(few[String("a")], 2));
@@ -184,7 +184,7 @@ TEST(LastOfEqualKeysWins) {
   }
 }
 
-TEST(MalformedText) {
+TEST_CASE("malformed text") {
   struct Case {
     std::string_view text;
     const char* error;
@@ -285,7 +285,7 @@ TEST(MalformedText) {
   }
 }
 
-TEST(ErrorMessageInsteadOfException) {
+TEST_CASE("error message instead of exception") {
   String message = "from before";
   CHECK(json::Parse("[1", &message) == nullptr);
   CHECK(message == "Expecting ',' delimiter: line 1 column 3 (char 2)");
@@ -293,7 +293,7 @@ TEST(ErrorMessageInsteadOfException) {
   CHECK(message.empty());
 }
 
-TEST(EveryPrefixIsMalformed) {
+TEST_CASE("every prefix is malformed") {
   std::string text = R"([{"key":[null,true,-1.5e-3,"\ud83d\ude00\n"],"":{}},[]])";
   CHECK_EQ(ParseError(text), "");
   for (size_t size = 0; size < text.size(); ++size) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
@@ -11,7 +12,6 @@
 #include <limits>
 #include <locale>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 // Optional<int> and Stringify as headers of 0.1.11 and 0.1.12 declare them.
@@ -55,7 +55,7 @@ bool IsFloat(const Any& value, double expected) {
   return std::memcmp(&actual, &expected, sizeof(double)) == 0;
 }
 
-TEST(ManyElements) {
+TEST_CASE("many elements") {
   std::string text = "[";
   for (int i = 0; i < 10000; ++i) text += std::to_string(i) + ",";
   text.back() = ']';
@@ -64,7 +64,7 @@ TEST(ManyElements) {
   CHECK_EQ(TextOf(array), text);
 }
 
-TEST(TextOfScalars) {
+TEST_CASE("text of scalars") {
   CHECK_EQ(TextOf(Any()), "null");
   CHECK_EQ(TextOf(true), "true");
   CHECK_EQ(TextOf(false), "false");
@@ -74,7 +74,7 @@ TEST(TextOfScalars) {
   CHECK_EQ(TextOf("a literal"), "\"a literal\"");
 }
 
-TEST(TextOfFloats) {
+TEST_CASE("text of floats") {
   struct Case {
     double value;
     const char* text;
@@ -108,7 +108,7 @@ TEST(TextOfFloats) {
   for (const Case& c : cases) CHECK_EQ(TextOf(c.value), c.text);
 }
 
-TEST(FloatsSurviveTheirText) {
+TEST_CASE("floats survive their text") {
   // Every exponent, with a pattern of digits that differs each time.
   uint64_t digits = 0x9E3779B97F4A7C15;
   for (uint64_t exponent = 0; exponent < 0x7FF; ++exponent) {
@@ -116,13 +116,11 @@ TEST(FloatsSurviveTheirText) {
     uint64_t bits = (digits & 0x800FFFFFFFFFFFFF) | exponent << 52;
     double value = 0;
     std::memcpy(&value, &bits, sizeof(value));
-    if (!IsFloat(json::Parse(json::Stringify(value)), value)) {
-      check::Fail(__FILE__, __LINE__, TextOf(value));
-    }
+    CHECK_MESSAGE(IsFloat(json::Parse(json::Stringify(value)), value), TextOf(value));
   }
 }
 
-TEST(TextOfStrings) {
+TEST_CASE("text of strings") {
   CHECK_EQ(TextOf(""), R"("")");
   CHECK_EQ(TextOf("\"\\/\b\f\n\r\t"), R"("\"\\\/\b\f\n\r\t")");
   CHECK_EQ(TextOf(String("\0\x01\x1f\x7f", 4)), R"("\u0000\u0001\u001f\u007f")");
@@ -140,7 +138,7 @@ json::Object Sample() {
                       {"b", json::Object{{"c", nullptr}}}};
 }
 
-TEST(TextOfContainers) {
+TEST_CASE("text of containers") {
   CHECK_EQ(TextOf(json::Array{}), "[]");
   CHECK_EQ(TextOf(json::Object{}), "{}");
   CHECK_EQ(TextOf(List<Any>{1, List<Any>{}}), "[1,[]]");
@@ -148,7 +146,7 @@ TEST(TextOfContainers) {
   CHECK_EQ(TextOf(Sample(), 0), R"({"a":[1,[],[{},"x"]],"b":{"c":null}})");
 }
 
-TEST(Indentation) {
+TEST_CASE("indentation") {
   CHECK_EQ(TextOf(Sample(), 2), R"({
   "a": [
     1,
@@ -169,7 +167,7 @@ TEST(Indentation) {
   CHECK_EQ(TextOf(7, 4), "7");
 }
 
-TEST(WhatJsonCannotSay) {
+TEST_CASE("what JSON cannot say") {
   auto error = [](const Any& value) { return Thrown([&] { json::Stringify(value); }); };
   CHECK_EQ(error(Bytes("ab", 2)), "ValueError: Unsupported type: `ffi.SmallBytes`");
   CHECK_EQ(error(Bytes("0123456789", 10)), "ValueError: Unsupported type: `ffi.Bytes`");
@@ -184,7 +182,7 @@ TEST(WhatJsonCannotSay) {
            "ValueError: Expect key to be string, got `ffi.SmallBytes`");
 }
 
-TEST(ListInItself) {
+TEST_CASE("list in itself") {
   List<Any> outer;
   List<Any> inner{json::Array{outer}};
   outer.push_back(1);
@@ -198,7 +196,7 @@ TEST(ListInItself) {
   inner.clear();
 }
 
-TEST(ClientsOf0112PassTheIndentByValue) {
+TEST_CASE("clients of 0.1.12 pass the indent by value") {
   json::Array array{1, "x"};
   CHECK_EQ(std::string(old_headers::Stringify(array, {})), R"([1,"x"])");
   CHECK_EQ(std::string(old_headers::Stringify(array, 2)), "[\n  1,\n  \"x\"\n]");
@@ -213,7 +211,7 @@ struct CommaPunct : std::numpunct<char> {
   std::string do_grouping() const override { return "\3"; }
 };
 
-TEST(LocaleDoesNotMatter) {
+TEST_CASE("locale does not matter") {
   std::locale before = std::locale::global(std::locale(std::locale::classic(), new CommaPunct));
   // Where one with a decimal comma is installed.
   for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"}) {

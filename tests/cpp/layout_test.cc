@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sizes and offsets that libraries built with other headers rely on.  Compiling is the test.
+#include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -10,8 +11,6 @@
 #include <tvm/ffi/expected.h>
 #include <tvm/ffi/function.h>
 #include <tvm/ffi/rvalue_ref.h>
-
-#include "../runtime/check.h"
 
 using namespace tvm::ffi;
 
@@ -44,7 +43,7 @@ static_assert(sizeof(Optional<int>) == 16 && sizeof(Optional<String>) == 16);
 static_assert(sizeof(Optional<DLDataType>) == 16 && sizeof(Optional<bool>) == 16);
 static_assert(sizeof(Optional<TensorView>) == 56 && sizeof(Optional<DLTensor*>) == 16);
 
-TEST(CellsFollowTheHeader) {
+TEST_CASE("cells follow the header") {
   ErrorObj error;
   const char* base = reinterpret_cast<const char*>(static_cast<Object*>(&error));
   CHECK_EQ(reinterpret_cast<const char*>(&error.kind) - base, 24);
@@ -52,7 +51,7 @@ TEST(CellsFollowTheHeader) {
   CHECK_EQ(reinterpret_cast<const char*>(&error.extra_context) - base, 88);
 }
 
-TEST(ErrorBasesAreInOrder) {
+TEST_CASE("error bases are in order") {
   Error error("Kind", "text", "");
   const char* base = reinterpret_cast<const char*>(&error);
   CHECK_EQ(reinterpret_cast<const char*>(static_cast<std::exception*>(&error)) - base, 0);
@@ -66,7 +65,7 @@ std::string MangledName() {
 }
 
 // Functions that take these are linked by names that contain theirs.
-TEST(MangledNames) {
+TEST_CASE("mangled names") {
   CHECK_EQ(MangledName<Array<int>>(), "N3tvm3ffi5ArrayIivEE");
   CHECK_EQ(MangledName<List<int>>(), "N3tvm3ffi4ListIivEE");
   CHECK_EQ((MangledName<Map<int, int>>()), "N3tvm3ffi3MapIiivEE");

@@ -3,13 +3,14 @@
 // formed.  Linked with the archive, which has the decoder's symbols.
 #include "../../runtime/extra/module/library/library_binary.h"
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -80,7 +81,7 @@ int Enter(const std::string& bytes) {
 
 // ---- Good bytes -------------------------------------------------------------------------------
 
-TEST(DiamondIsDecoded) {
+TEST_CASE("diamond is decoded") {
   LibraryBinary binary = DecodeLibraryBinary(kDiamondBytes, "lib.so");
   CHECK_EQ(kDiamondBytes.size(), 169u);
   CHECK_EQ(binary.entries.size(), 4u);
@@ -99,31 +100,31 @@ TEST(DiamondIsDecoded) {
   CHECK_EQ(binary.importers_first.back(), 3u);
 }
 
-TEST(BytesBehindTheTotalAreNotLookedAt) {
+TEST_CASE("bytes behind the total are not looked at") {
   Decode(kDiamondBytes + std::string(9, '\xff'));
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("_lib")) + '\0');  // a C string literal
 }
 
-TEST(LibraryMayBeSeveralModules) {
+TEST_CASE("library may be several modules") {
   Decode(WithTotal(Words({3, 0, 1, 1, 1, 1}) + Text("_lib") + Text("_lib")));
 }
 
-TEST(LibraryNeedNotBeAmongTheModules) {
+TEST_CASE("library need not be among the modules") {
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("a") + Text("payload")));
 }
 
-TEST(ModuleMayBeImportedTwiceAndByNobody) {
+TEST_CASE("module may be imported twice and by nobody") {
   Decode(WithTotal(Words({4, 0, 2, 2, 2, 2, 1, 1}) + Text("_lib") + Text("a") + Text("") +
                    Text("b") + Text("")));
 }
 
-TEST(KindsAreAnyText) {
+TEST_CASE("kinds are any text") {
   Decode(WithTotal(Words({2, 0, 0, 0}) + Text("k\xc3\xbc \xf0\x9f\x98\x80.") + Text("")));
 }
 
 // ---- Bad bytes --------------------------------------------------------------------------------
 
-TEST(EveryTruncationIsRefused) {
+TEST_CASE("every truncation is refused") {
   for (size_t size = 0; size < kDiamondBytes.size(); ++size) {
     std::string cut = kDiamondBytes.substr(0, size);
     CHECK(Fault(cut).substr(0, 3) != "not");
@@ -133,7 +134,7 @@ TEST(EveryTruncationIsRefused) {
   }
 }
 
-TEST(EverySingleByteMayChange) {
+TEST_CASE("every single byte may change") {
   for (size_t i = 0; i < kDiamondBytes.size(); ++i) {
     std::string changed = kDiamondBytes;
     for (int byte = 0; byte < 256; ++byte) {
@@ -143,7 +144,7 @@ TEST(EverySingleByteMayChange) {
   }
 }
 
-TEST(FaultsOfSizes) {
+TEST_CASE("faults of sizes") {
   CHECK_EQ(Fault(""), "0: the bytes end within the number of bytes");
   CHECK_EQ(Fault(std::string(7, '\0')), "0: the bytes end within the number of bytes");
   CHECK_EQ(Fault(Word(0)), "8: the bytes end within the number of row pointers");
@@ -154,7 +155,7 @@ TEST(FaultsOfSizes) {
            "52: 4 bytes follow the last module");
 }
 
-TEST(FaultsOfRowPointers) {
+TEST_CASE("faults of row pointers") {
   CHECK_EQ(Fault(WithTotal(Words({0, 0}))), "8: there is no module");
   CHECK_EQ(Fault(WithTotal(Words({1, 0, 0}))), "8: there is no module");
   CHECK_EQ(Fault(WithTotal(Words({uint64_t{1} << 61, 0, 0}))),
@@ -169,7 +170,7 @@ TEST(FaultsOfRowPointers) {
            "32: there are 1 imports, but the row pointers end with 18446744073709551615");
 }
 
-TEST(FaultsOfImports) {
+TEST_CASE("faults of imports") {
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, ~uint64_t{0}, 0}))),
            "32: the number of imports is 18446744073709551615, but only 8 bytes are left");
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, 1, 1}) + Text("_lib"))),
@@ -181,7 +182,7 @@ TEST(FaultsOfImports) {
            "72: module 1 imports itself, directly or not");
 }
 
-TEST(FaultsOfModules) {
+TEST_CASE("faults of modules") {
   std::string one = Words({2, 0, 0, 0}), two = Words({3, 0, 0, 0, 0});
   CHECK_EQ(Fault(WithTotal(one)), "40: the bytes end within the size of a kind");
   CHECK_EQ(Fault(WithTotal(one + Text(""))), "40: module 0 has a kind without characters");
@@ -194,7 +195,7 @@ TEST(FaultsOfModules) {
            "71: the bytes end within the size of a payload");
 }
 
-TEST(FaultsOfText) {
+TEST_CASE("faults of text") {
   std::string one = Words({2, 0, 0, 0});
   for (const char* kind : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) {
     CHECK_EQ(Fault(WithTotal(one + Text(kind) + Text(""))),
@@ -206,7 +207,7 @@ TEST(FaultsOfText) {
 
 // ---- Bounds -----------------------------------------------------------------------------------
 
-TEST(MemoryIsBoundedByTheBytes) {
+TEST_CASE("memory is bounded by the bytes") {
   for (uint64_t huge : {uint64_t{1} << 32, uint64_t{1} << 61, ~uint64_t{0}}) {
     for (size_t place = 0; place < 96; place += 8) {
       std::string bytes = kDiamondBytes;
@@ -218,7 +219,7 @@ TEST(MemoryIsBoundedByTheBytes) {
   }
 }
 
-TEST(LongChainsAreDecodedAndReleased) {
+TEST_CASE("long chains are decoded and released") {
   constexpr uint64_t kLength = 100000;
   std::vector<uint64_t> words = {kLength + 1};
   for (uint64_t i = 0; i < kLength; ++i) words.push_back(i);
@@ -236,7 +237,7 @@ TEST(LongChainsAreDecodedAndReleased) {
   CHECK_EQ(Enter(bytes), 0);
 }
 
-TEST(WideTreesAreDecodedAndReleased) {
+TEST_CASE("wide trees are decoded and released") {
   constexpr uint64_t kWidth = 10000;
   std::vector<uint64_t> words = {kWidth + 2, 0};
   words.resize(words.size() + kWidth + 1, kWidth);
@@ -248,7 +249,7 @@ TEST(WideTreesAreDecodedAndReleased) {
   CHECK_EQ(Enter(WithTotal(bytes)), 0);
 }
 
-TEST(LoaderThatRefusesLeavesNothing) {
+TEST_CASE("loader that refuses leaves nothing") {
   std::string entries = Text("a") + Text("") + Text("refuse") + Text("");
   CHECK_EQ(Enter(WithTotal(Words({3, 0, 1, 1, 1, 1}) + entries)), 0);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bytes of maps, as other libraries read them, and the rules by which these bytes change.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
 
@@ -7,8 +8,6 @@
 #include <random>
 #include <set>
 #include <vector>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -64,7 +63,7 @@ struct HashVector {
 
 Any HeapString(const char* text) { return Any(String(std::string(text))); }
 
-TEST(HashesAreContract) {
+TEST_CASE("hashes are contract") {
   const HashVector vectors[] = {
       {Any(nullptr), 0x000000009e3779b9},
       {Any(int64_t{0}), 0x000000009e3779f8},
@@ -93,7 +92,7 @@ std::vector<std::pair<int64_t, int64_t>> Pairs(int64_t count) {
   return pairs;
 }
 
-TEST(SizesAfterConstructionFromARange) {
+TEST_CASE("sizes after construction from a range") {
   struct Size {
     int64_t first, last;
     uint64_t slots;
@@ -110,17 +109,17 @@ TEST(SizesAfterConstructionFromARange) {
       if (size.shift == 0) {
         CHECK_EQ(raw->slots, size.slots | kSmallTag);
         CHECK(raw->data == static_cast<const void*>(&raw->fib_shift));
-        CHECK(raw->data_deleter == nullptr);
+        CHECK((raw->data_deleter == nullptr));
       } else {
         CHECK_EQ(raw->slots, size.slots);
         CHECK_EQ(raw->fib_shift, size.shift);
-        CHECK(raw->data_deleter != nullptr);
+        CHECK((raw->data_deleter != nullptr));
       }
     }
   }
 }
 
-TEST(SizesAfterSettingOneByOne) {
+TEST_CASE("sizes after setting one by one") {
   Map<int64_t, int64_t> map;
   for (int64_t count = 1; count <= 40; ++count) {
     map.Set(count - 1, count);
@@ -134,7 +133,7 @@ TEST(SizesAfterSettingOneByOne) {
   }
 }
 
-TEST(AFullSmallMapBecomesDenseEvenWhenTheKeyIsThere) {
+TEST_CASE("a full small map becomes dense even when the key is there") {
   Map<int64_t, int64_t> map;
   for (int64_t i = 0; i < 4; ++i) map.Set(i, i);
   CHECK_EQ(Raw(map)->slots, kSmallTag | 4);
@@ -152,7 +151,7 @@ void CheckTable(const RawMap* map) {
   std::set<uint64_t> listed;
   uint64_t before = kNone;
   for (uint64_t slot = map->head; slot != kNone; slot = EntryOf(map, slot)->next) {
-    CHECK(slot < map->slots && listed.insert(slot).second);
+    CHECK((slot < map->slots && listed.insert(slot).second));
     CHECK_EQ(EntryOf(map, slot)->prev, before);
     before = slot;
   }
@@ -162,7 +161,7 @@ void CheckTable(const RawMap* map) {
   std::set<uint64_t> chained;
   for (uint64_t slot = 0; slot < (map->slots + 15) / 16 * 16; ++slot) {
     uint8_t meta = MetaOf(map, slot);
-    CHECK(meta == 0xFF || (slot < map->slots && listed.count(slot) == 1));
+    CHECK((meta == 0xFF || (slot < map->slots && listed.count(slot) == 1)));
     if ((meta & 0x80) != 0) continue;
     for (uint64_t at = slot;;) {
       CHECK(chained.insert(at).second);
@@ -175,14 +174,14 @@ void CheckTable(const RawMap* map) {
   CHECK_EQ(chained.size(), map->size);
 }
 
-TEST(JumpTable) {
+TEST_CASE("jump table") {
   for (uint64_t i = 0; i < 16; ++i) CHECK_EQ(detail::kMapJumps[i], i);
   for (uint64_t i = 16; i < 83; ++i) CHECK_EQ(detail::kMapJumps[i], (i - 10) * (i - 9) / 2);
   CHECK_EQ(detail::kMapJumps[83], uint64_t{8515});
   CHECK_EQ(detail::kMapJumps[125], uint64_t{5209859154120846435});
 }
 
-TEST(DenseTablesStayConsistent) {
+TEST_CASE("dense tables stay consistent") {
   std::mt19937_64 random(7);
   for (uint64_t range : {12u, 60u, 300u, 3000u}) {
     Dict<int64_t, int64_t> dict;
@@ -206,7 +205,7 @@ TEST(DenseTablesStayConsistent) {
   }
 }
 
-TEST(ACopyKeepsTheSlots) {
+TEST_CASE("a copy keeps the slots") {
   Map<int64_t, int64_t> map;
   for (int64_t i = 0; i < 50; ++i) map.Set(i * 7, i);
   for (int64_t i = 0; i < 50; i += 3) map.erase(i * 7);
@@ -214,7 +213,7 @@ TEST(ACopyKeepsTheSlots) {
   copy.CopyOnWrite();
   const RawMap* a = Raw(map);
   const RawMap* b = Raw(copy);
-  CHECK(a != b && a->data != b->data);
+  CHECK((a != b && a->data != b->data));
   CHECK_EQ(b->fib_shift, a->fib_shift);
   CHECK_EQ(b->head, a->head);
   CHECK_EQ(b->tail, a->tail);
@@ -227,14 +226,14 @@ TEST(ACopyKeepsTheSlots) {
   CheckTable(b);
 }
 
-TEST(ADictGrowsInItsOwnObject) {
+TEST_CASE("a dict grows in its own object") {
   Dict<int64_t, String> dict;
   const RawMap* raw = Raw(dict);
   CHECK_EQ(raw->header.type_index, 76);
   const void* inline_pairs = raw->data;
   for (int64_t i = 0; i < 3; ++i) dict.Set(i, String("a value on the heap"));
   // The pairs lie in another object now, which the deleter releases.
-  CHECK(raw->data != inline_pairs && raw->data_deleter != nullptr);
+  CHECK((raw->data != inline_pairs && raw->data_deleter != nullptr));
   CHECK_EQ(raw->slots, kSmallTag | 4);
   Dict<int64_t, String> held_small(dict);
   for (int64_t i = 3; i < 100; ++i) dict.Set(i, String("a value on the heap"));
@@ -248,7 +247,7 @@ TEST(ADictGrowsInItsOwnObject) {
 // What another library may hand over: a small table whose pairs it allocated elsewhere.
 int freed = 0;
 
-TEST(PairsOfAnotherLibrary) {
+TEST_CASE("pairs of another library") {
   for (int64_t count : {0, 1, 9}) {
     freed = 0;
     Dict<int64_t, Any> dict;
@@ -289,9 +288,9 @@ Dict<int64_t, int64_t> TableWithoutSlots() {
 }
 
 // Releasing a map that another library had made grow crashed: its old table was searched for pairs.
-TEST(ATableWithoutSlotsIsReleased) { CHECK_EQ(TableWithoutSlots().size(), size_t{0}); }
+TEST_CASE("a table without slots is released") { CHECK_EQ(TableWithoutSlots().size(), size_t{0}); }
 
-TEST(ATableWithoutSlotsIsEmpty) {
+TEST_CASE("a table without slots is empty") {
   Dict<int64_t, int64_t> dict = TableWithoutSlots();
   const RawMap* raw = Raw(dict);
   CHECK_EQ(dict.count(1), size_t{0});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
@@ -8,8 +9,6 @@
 #include <random>
 #include <unordered_map>
 #include <vector>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -50,7 +49,7 @@ void CheckBasics() {
   map.erase("one");
   CHECK_EQ(map.size(), size_t{1});
   map.clear();
-  CHECK(map.empty() && map.begin() == map.end());
+  CHECK((map.empty() && map.begin() == map.end()));
   map.Set("four", 4);
   CHECK_EQ(map["four"], 4);
 
@@ -60,20 +59,20 @@ void CheckBasics() {
   for (const auto& [key, value] : hashed) CHECK_EQ(from_hashed[key], value);
 
   Table<String, int64_t> null(UnsafeInit{});
-  CHECK(null.empty() && null.begin() == null.end() && null.count("a") == 0);
-  CHECK(!null.defined() && !null.Get("a").has_value() && null.find("a") == null.end());
+  CHECK((null.empty() && null.begin() == null.end() && null.count("a") == 0));
+  CHECK((!null.defined() && !null.Get("a").has_value() && null.find("a") == null.end()));
   CHECK_EQ(ErrorOf([&] { null.at("a"); }), "KeyError: key is not in Map");
   null.erase("a");
   null.clear();
   CHECK(!null.defined());
 }
 
-TEST(Basics) {
+TEST_CASE("basics") {
   CheckBasics<Map>();
   CheckBasics<Dict>();
 }
 
-TEST(OrderOfInsertion) {
+TEST_CASE("order of insertion") {
   Map<int64_t, int64_t> small{{3, 0}, {1, 0}, {2, 0}};
   small.Set(3, 9);
   CHECK((KeysOf(small) == std::vector<int64_t>{3, 1, 2}));
@@ -89,7 +88,7 @@ TEST(OrderOfInsertion) {
   CHECK((KeysOf(dense) == std::vector<int64_t>{4, 2, 1, 5}));
 }
 
-TEST(IteratorsGoBothWays) {
+TEST_CASE("iterators go both ways") {
   for (int64_t count : {3, 40}) {
     Map<int64_t, int64_t> map;
     for (int64_t i = 0; i < count; ++i) map.Set(i, -i);
@@ -177,7 +176,7 @@ String StringKey(uint64_t i) {
   return i % 3 == 0 ? String(std::move(text)) : String(text.data(), text.size());
 }
 
-TEST(RandomOperations) {
+TEST_CASE("random operations") {
   for (uint64_t range : {3u, 5u, 9u, 20u, 200u, 2000u}) {
     uint64_t steps = range * 3 + 60;
     CompareWithModel<Map<int64_t, int64_t>, int64_t>(range, steps, IntKey);
@@ -188,7 +187,7 @@ TEST(RandomOperations) {
   }
 }
 
-TEST(KeysOfManyTypes) {
+TEST_CASE("keys of many types") {
   Map<Any, Any> map;
   Array<int64_t> array{1, 2};
   map.Set(1, "int");
@@ -208,7 +207,7 @@ TEST(KeysOfManyTypes) {
   CHECK_EQ(map[Bytes("1", 1)].cast<std::string>(), "bytes");
 }
 
-TEST(CopyOnWrite) {
+TEST_CASE("copy on write") {
   for (int64_t count : {2, 30}) {
     Map<int64_t, Array<int64_t>> map;
     for (int64_t i = 0; i < count; ++i) map.Set(i, {i});
@@ -226,14 +225,14 @@ TEST(CopyOnWrite) {
     CHECK(copy.get() == own);
     CHECK_EQ(map.size(), static_cast<size_t>(count));
     map.clear();
-    CHECK(map.empty() && copy.size() == static_cast<size_t>(count - 1));
+    CHECK((map.empty() && copy.size() == static_cast<size_t>(count - 1)));
   }
   Map<int64_t, int64_t> merged = Merge(Map<int64_t, int64_t>{{1, 1}, {2, 2}}, {{2, 3}, {4, 4}});
   CHECK_EQ(merged.size(), size_t{3});
   CHECK_EQ(merged[2], 3);
 }
 
-TEST(DictsAreShared) {
+TEST_CASE("dicts are shared") {
   Dict<Any, Any> dict;
   Dict<Any, Any> other = dict;
   for (int64_t i = 0; i < 1000; ++i) dict.Set(i, String("some text " + std::to_string(i)));
@@ -244,7 +243,7 @@ TEST(DictsAreShared) {
   CHECK(dict.empty());
 }
 
-TEST(ValuesAreReleased) {
+TEST_CASE("values are released") {
   Array<int64_t> value{1};
   {
     Map<int64_t, Array<int64_t>> map;
@@ -269,7 +268,7 @@ TEST(ValuesAreReleased) {
   CHECK_EQ(value.use_count(), 1);
 }
 
-TEST(Conversions) {
+TEST_CASE("conversions") {
   Any any = Map<String, int64_t>{{"a", 1}, {"b", 2}};
   CHECK_EQ(any.type_index(), 72);
   Map<String, int64_t> shared = any.cast<Map<String, int64_t>>();
@@ -303,7 +302,7 @@ TEST(Conversions) {
            "TypeError: Cannot convert from type `None` to `Map<Any, Any>`");
 }
 
-TEST(TypeSchemas) {
+TEST_CASE("type schemas") {
   CHECK_EQ((TypeTraits<Map<String, Any>>::TypeSchema()),
            R"({"type":"ffi.Map","args":[{"type":"ffi.String"},{"type":"Any"}]})");
   CHECK_EQ((TypeTraits<Dict<int64_t, Array<double>>>::TypeSchema()),
@@ -311,12 +310,12 @@ TEST(TypeSchemas) {
            R"({"type":"ffi.Array","args":[{"type":"float"}]}]})");
 }
 
-TEST(ReferencesAsValues) {
+TEST_CASE("references as values") {
   Map<String, Map<String, int64_t>> nested{{"x", {{"a", 1}}}, {"y", {}}};
   CHECK_EQ(nested["x"]["a"], 1);
   CHECK_EQ(nested.Get("y")->size(), size_t{0});
   Any moved = std::move(nested);
-  CHECK(!nested.defined() && nested.empty());
+  CHECK((!nested.defined() && nested.empty()));
   nested.Set("z", {});
   CHECK_EQ(nested.size(), size_t{1});
 }
@@ -332,7 +331,7 @@ class VisitorObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.MapVisitor", VisitorObj, Object);
 };
 
-TEST(DestructorsMayComeBack) {
+TEST_CASE("destructors may come back") {
   for (int64_t count : {1, 2, 30}) {
     Dict<int64_t, Any> dict;
     for (int64_t i = 0; i < count; ++i) dict.Set(i, ObjectRef(make_object<VisitorObj>()));
@@ -374,7 +373,7 @@ void SetAttr(const char* name, void* hook) {
       TVMFFITypeRegisterAttr(HashedObj::_GetOrAllocRuntimeTypeIndex(), &bytes, &value));
 }
 
-TEST(AFailingHashChangesNothing) {
+TEST_CASE("a failing hash changes nothing") {
   SetAttr("__any_hash__", reinterpret_cast<void*>(HashOf));
   SetAttr("__any_equal__", reinterpret_cast<void*>(AreEqual));
   auto make = [](int64_t id) { return ObjectRef(make_object<HashedObj>(id)); };

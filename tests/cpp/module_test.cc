@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ModuleObj as a base class: what it answers by itself, its imports, and its binary layout.
+#include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/module.h>
 
@@ -9,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "../runtime/check.h"
 #include "../runtime/threads.h"
 #include "thrown.h"
 
@@ -90,7 +90,7 @@ size_t SlotOffset(F function) {
 
 // ---- A class derived from it ------------------------------------------------------------------
 
-TEST(SubclassIsAModuleWithDataOfItsOwn) {
+TEST_CASE("subclass is a module with data of its own") {
   {
     auto table = make_object<TableModule>(std::map<std::string, int64_t>{{"f", 40}});
     table->offset = 2;
@@ -108,7 +108,7 @@ TEST(SubclassIsAModuleWithDataOfItsOwn) {
   CHECK_EQ(TableModule::alive.load(), 0);
 }
 
-TEST(DefaultsSayThatNothingIsSupported) {
+TEST_CASE("defaults say that nothing is supported") {
   Module module(make_object<PlainModule>());
   CHECK_EQ(module->GetPropertyMask(), 0);
   CHECK(!module->GetFunctionDoc("f").has_value());
@@ -122,13 +122,13 @@ TEST(DefaultsSayThatNothingIsSupported) {
            "RuntimeError: Module[plain] does not support SaveToBytes");
 }
 
-TEST(ImplementsFunctionFollowsGetFunction) {
+TEST_CASE("implements function follows get function") {
   Module module = NewTable({{"f", 1}});
   CHECK(module->ImplementsFunction("f"));
   CHECK(!module->ImplementsFunction("g"));
 }
 
-TEST(ModuleIsNeverNull) {
+TEST_CASE("module is never null") {
   CHECK_EQ(Thrown([] { Module module{ObjectPtr<ModuleObj>()}; }),
            "InternalError: null reference where a `ffi.Module` is needed");
   CHECK(!Any(nullptr).try_cast<Module>().has_value());
@@ -137,7 +137,7 @@ TEST(ModuleIsNeverNull) {
            "InternalError: null reference where a `ffi.Module` is needed");
 }
 
-TEST(GlobalFunctionsAskThroughTheVtable) {
+TEST_CASE("global functions ask through the vtable") {
   auto recording = make_object<RecordingModule>();
   Module module(recording), other = NewTable({{"f", 5}});
   CHECK_EQ(Function::GetGlobalRequired("ffi.ModuleGetKind")(module).cast<String>(), "plain");
@@ -155,7 +155,7 @@ TEST(GlobalFunctionsAskThroughTheVtable) {
 
 // ---- Imports ----------------------------------------------------------------------------------
 
-TEST(OwnAnswerComesFirstThenImportsDepthFirst) {
+TEST_CASE("own answer comes first then imports depth first") {
   Module top = NewTable({{"own", 1}}), left = NewTable({{"l", 2}}), right = NewTable({{"r", 3}});
   Module below = NewTable({{"own", 10}, {"l", 20}, {"r", 30}, {"deep", 40}});
   left->ImportModule(below);
@@ -173,7 +173,7 @@ TEST(OwnAnswerComesFirstThenImportsDepthFirst) {
   CHECK(!top->ImplementsFunction("none", true));
 }
 
-TEST(DocAndMetadataAreSearchedTheSameWay) {
+TEST_CASE("doc and metadata are searched the same way") {
   Module top = NewTable({{"f", 1}}), imported = NewTable({{"f", 2}, {"g", 3}});
   top->ImportModule(imported);
   CHECK_EQ(top->GetFunctionDoc("f", true).value(), "doc f 1");
@@ -185,7 +185,7 @@ TEST(DocAndMetadataAreSearchedTheSameWay) {
   CHECK(!top->GetFunctionMetadata("none", true).has_value());
 }
 
-TEST(ImportsAreListedInOrderAndForgotten) {
+TEST_CASE("imports are listed in order and forgotten") {
   Module module = NewTable({}), first = NewTable({{"f", 1}}), second = NewTable({{"f", 2}});
   module->ImportModule(first);
   module->ImportModule(second);
@@ -203,7 +203,7 @@ TEST(ImportsAreListedInOrderAndForgotten) {
   CHECK_EQ(first.use_count(), 1);
 }
 
-TEST(CyclicImportIsRefusedAndChangesNothing) {
+TEST_CASE("cyclic import is refused and changes nothing") {
   Module a = NewTable({}), b = NewTable({}), c = NewTable({});
   const char* refusal = "RuntimeError: Cyclic dependency detected during import";
   CHECK_EQ(Thrown([&] { a->ImportModule(a); }), refusal);
@@ -218,7 +218,7 @@ TEST(CyclicImportIsRefusedAndChangesNothing) {
   CHECK_EQ(a->imports().size(), 2u);
 }
 
-TEST(EveryModuleIsAskedOnceHoweverManyWaysLeadToIt) {
+TEST_CASE("every module is asked once however many ways lead to it") {
   // 40 diamonds in a row: 2^40 ways from the first to the last.
   Module below = NewTable({{"f", 7}});
   for (int i = 0; i < 40; ++i) {
@@ -235,7 +235,7 @@ TEST(EveryModuleIsAskedOnceHoweverManyWaysLeadToIt) {
   CHECK_EQ(CallNumber(below, "f"), 7);
 }
 
-TEST(LongChainsAndManyImports) {
+TEST_CASE("long chains and many imports") {
   Module chain = NewTable({{"last", 9}});
   for (int i = 0; i < 500; ++i) {
     Module next = NewTable({});
@@ -250,7 +250,7 @@ TEST(LongChainsAndManyImports) {
   CHECK_EQ(CallNumber(wide, "n0"), 0);
 }
 
-TEST(ErrorOfAnImportReachesTheCaller) {
+TEST_CASE("error of an import reaches the caller") {
   class Refusing : public PlainModule {
    public:
     Optional<Function> GetFunction(const String& name) {
@@ -264,7 +264,7 @@ TEST(ErrorOfAnImportReachesTheCaller) {
   CHECK_EQ(Thrown([&] { Has(module, "g"); }), "KeyError: no g");
 }
 
-TEST(ThreadsSearchWhileOthersImport) {
+TEST_CASE("threads search while others import") {
   Module module = NewTable({{"own", 1}}), common = NewTable({{"f", 2}});
   module->ImportModule(common);
   RunTogether(6, [&](int i) {
@@ -280,7 +280,7 @@ TEST(ThreadsSearchWhileOthersImport) {
   CHECK_EQ(module->imports().size(), 201u);
 }
 
-TEST(TwoThreadsCannotCloseACycle) {
+TEST_CASE("two threads cannot close a cycle") {
   for (int round = 0; round < 200; ++round) {
     Module pair[] = {NewTable({}), NewTable({})};
     std::atomic<int> refused{0};
@@ -293,7 +293,7 @@ TEST(TwoThreadsCannotCloseACycle) {
 
 // ---- Layout -----------------------------------------------------------------------------------
 
-TEST(ObjectHasTheLayoutOfTheContract) {
+TEST_CASE("object has the layout of the contract") {
   auto table = make_object<TableModule>(std::map<std::string, int64_t>{});
   Module module(table);
   auto address = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); };
@@ -312,7 +312,7 @@ TEST(ObjectHasTheLayoutOfTheContract) {
   CHECK_EQ(cache->type_index, 72);
 }
 
-TEST(VirtualFunctionsHaveTheirPlaces) {
+TEST_CASE("virtual functions have their places") {
   using Name = const String&;
   // Offsets in the contract count two words in front of where objects point.
   CHECK_EQ(SlotOffset(&ModuleObj::kind), 16u - 16);
@@ -330,11 +330,11 @@ TEST(VirtualFunctionsHaveTheirPlaces) {
   CHECK_EQ(SlotOffset(&ModuleObj::ClearImports), 104u - 16);
 }
 
-TEST(TypeIsRegisteredWithItsField) {
+TEST_CASE("type is registered with its field") {
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(73);
   CHECK(info->metadata != nullptr);
   CHECK_EQ(info->metadata->total_size, 48);
-  CHECK(info->metadata->creator == nullptr);
+  CHECK((info->metadata->creator == nullptr));
   CHECK_EQ(info->num_fields, 1);
   const TVMFFIFieldInfo& field = info->fields[0];
   CHECK_EQ(std::string(field.name.data, field.name.size), "imports_");
@@ -345,7 +345,7 @@ TEST(TypeIsRegisteredWithItsField) {
   CHECK_EQ(ModuleObj::_GetOrAllocRuntimeTypeIndex(), 73);
 }
 
-TEST(ConstantsHaveTheirValues) {
+TEST_CASE("constants have their values") {
   CHECK_EQ(static_cast<int>(Module::kBinarySerializable), 1);
   CHECK_EQ(static_cast<int>(Module::kRunnable), 2);
   CHECK_EQ(static_cast<int>(Module::kCompilationExportable), 4);

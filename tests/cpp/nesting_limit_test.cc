@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nesting as deep as the library allows, where it spends the thread's stack on every level.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/json.h>
 #include <tvm/ffi/extra/structural_mutate.h>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "structural_ir.h"
 #include "thrown.h"
@@ -18,7 +18,7 @@ std::string ParseError(const std::string& text) {
   return Thrown([&] { json::Parse(String(text)); });
 }
 
-TEST(Json) {
+TEST_CASE("JSON") {
   CHECK_EQ(json::Stringify(json::Parse(String(Brackets(10000)))), Brackets(10000));
   const char* too_deep =
       "ValueError: Nesting deeper than 10000 levels: line 1 column 10001 (char 10000)";
@@ -44,14 +44,14 @@ void HooksNestUntilTheStackIsUsedUp(Walk walk) {
   CHECK_EQ(Thrown([&] { walk(deep.value()); }), "");
 }
 
-TEST(HooksOfStructuralHash) {
+TEST_CASE("hooks of structural hash") {
   hooks.hash = [](ObjectRef self, int64_t hash, HashChild hash_child) {
     return hash_child(self.as<HookedObj>()->a, hash, kTVMFFIDefRegionKindNone);
   };
   HooksNestUntilTheStackIsUsedUp([](const Any& value) { StructuralHash::Hash(value); });
 }
 
-TEST(HooksOfStructuralEquality) {
+TEST_CASE("hooks of structural equality") {
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, EqualChildren equal) {
     return equal(lhs.as<HookedObj>()->a, rhs.as<HookedObj>()->a, kTVMFFIDefRegionKindNone, "a");
   };
@@ -91,7 +91,7 @@ void CheckTooDeepToVisit(const Any& value) {
   CHECK_EQ(Thrown([&] { walk(value, Items{}, Items{}, 0); }), kTooDeep);
 }
 
-TEST(StructuralVisitsAndMutations) {
+TEST_CASE("structural visits and mutations") {
   Nested lists(100000, 1, InList), dicts(100000, 1, InDict), lets(100000, 1, InLet);
   Nested deep(200, 1, InLet), shallow(20, 1, InLet);
   auto increment = [](int64_t value) { return value + 1; };
@@ -107,7 +107,7 @@ TEST(StructuralVisitsAndMutations) {
   });
 }
 
-TEST(StructuralVisitsAndMutationsOfCycles) {
+TEST_CASE("structural visits and mutations of cycles") {
   List<Any> list;
   list.push_back(list);
   CheckTooDeepToVisit(list);

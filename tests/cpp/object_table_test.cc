@@ -2,10 +2,10 @@
 // The library's private hash table, against a table of the standard library.
 #include "../../runtime/extra/walk/object_table.h"
 
+#include <doctest/doctest.h>
+
 #include <map>
 #include <random>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -15,7 +15,7 @@ using tvm::ffi::extra::ObjectTable;
 // The table looks at addresses only.
 const Object* Address(uint64_t number) { return reinterpret_cast<const Object*>(16 * number); }
 
-TEST(Empty) {
+TEST_CASE("empty") {
   ObjectTable<int> table;
   CHECK(table.Find(Address(1)) == nullptr);
   table.Erase(Address(1));
@@ -25,7 +25,7 @@ TEST(Empty) {
   table.Erase(Address(1));
 }
 
-TEST(SetReplaces) {
+TEST_CASE("set replaces") {
   ObjectTable<int> table;
   table.Set(Address(1), 5);
   table.Set(Address(1), 6);
@@ -34,7 +34,7 @@ TEST(SetReplaces) {
   CHECK(table.Find(Address(1)) == nullptr);
 }
 
-TEST(ManyChanges) {
+TEST_CASE("many changes") {
   constexpr uint64_t kAddresses = 400;
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);

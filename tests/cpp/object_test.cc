@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/function.h>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -64,7 +63,7 @@ class CopiedObj : public Object {
 
 // Copying the header would read a count that other threads change, and assignment would lose the
 // references to an object.
-TEST(CopiesOfContentLeaveTheHeaderAlone) {
+TEST_CASE("copies of content leave the header alone") {
   ObjectPtr<CopiedObj> a = make_object<CopiedObj>(1), same_a = a;
   ObjectPtr<CopiedObj> b = make_object<CopiedObj>(*a);
   CHECK_EQ(b->value, 1);
@@ -80,7 +79,7 @@ TEST(CopiesOfContentLeaveTheHeaderAlone) {
   CHECK_EQ(a->GetTypeKey(), "test.cpp.Copied");
 }
 
-TEST(ReferencesAreCounted) {
+TEST_CASE("references are counted") {
   {
     ObjectPtr<BaseObj> a = make_object<BaseObj>(7);
     CHECK(a.unique());
@@ -94,7 +93,7 @@ TEST(ReferencesAreCounted) {
   CHECK_EQ(live_objects, 0);
 }
 
-TEST(WeakPointerOutlivesTheObject) {
+TEST_CASE("weak pointer outlives the object") {
   WeakObjectPtr<BaseObj> weak;
   {
     ObjectPtr<BaseObj> strong = make_object<BaseObj>();
@@ -108,7 +107,7 @@ TEST(WeakPointerOutlivesTheObject) {
   CHECK(weak.lock() == nullptr);
 }
 
-TEST(InstanceTestsFollowTheHierarchy) {
+TEST_CASE("instance tests follow the hierarchy") {
   ObjectRef first = First(1);
   ObjectRef second(make_object<SecondObj>());
   CHECK(first.as<BaseObj>() != nullptr);
@@ -123,7 +122,7 @@ TEST(InstanceTestsFollowTheHierarchy) {
   CHECK(detail::RuntimeTypeIndexMatch(kTVMFFISmallStr, kTVMFFIStr));
 }
 
-TEST(WrongDowncastIsATypeError) {
+TEST_CASE("wrong downcast is a type error") {
   ObjectRef first = First(1);
   try {
     first.as_or_throw<Function>();
@@ -134,7 +133,7 @@ TEST(WrongDowncastIsATypeError) {
   }
 }
 
-TEST(HandleOfPolymorphicObjectIsItsHeader) {
+TEST_CASE("handle of polymorphic object is its header") {
   {
     ObjectPtr<PolymorphicObj> object = make_object<PolymorphicObj>();
     TVMFFIObject* header = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectPtr(object);
@@ -151,7 +150,7 @@ struct ThrowingObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Throwing", ThrowingObj, Object);
 };
 
-TEST(ThrowingConstructorLeaksNothing) {
+TEST_CASE("throwing constructor leaks nothing") {
   bool thrown = false;
   try {
     make_object<ThrowingObj>();
@@ -161,7 +160,7 @@ TEST(ThrowingConstructorLeaksNothing) {
   CHECK(thrown);
 }
 
-TEST(InplaceArrayRefusesOverflow) {
+TEST_CASE("inplace array refuses overflow") {
   bool thrown = false;
   try {
     make_inplace_array_object<BaseObj, int64_t>(~size_t{0} / 8);
@@ -171,7 +170,7 @@ TEST(InplaceArrayRefusesOverflow) {
   CHECK(thrown);
 }
 
-TEST(GetRefSharesTheObject) {
+TEST_CASE("get ref shares the object") {
   First first(3);
   Base base = GetRef<Base>(first.get());
   CHECK(base.same_as(first));
@@ -186,7 +185,7 @@ TEST(GetRefSharesTheObject) {
   CHECK(thrown);
 }
 
-TEST(ByteSwapReversesEachElement) {
+TEST_CASE("byte swap reverses each element") {
   uint16_t values[] = {0x0102, 0x0304};
   ByteSwap(values, 2, 2);
   CHECK_EQ(values[0], 0x0201);

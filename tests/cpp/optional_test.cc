@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
-
-#include "../runtime/check.h"
 
 namespace {
 
 using namespace tvm::ffi;
 
-TEST(EveryRepresentationIsEmptyByDefault) {
+TEST_CASE("every representation is empty by default") {
   CHECK(!Optional<int>().has_value());
   CHECK(!Optional<String>(std::nullopt).has_value());
   CHECK(!Optional<Function>(nullptr).has_value());
@@ -18,12 +17,12 @@ TEST(EveryRepresentationIsEmptyByDefault) {
   CHECK(!Optional<ObjectPtr<Object>>().has_value());
 }
 
-TEST(ValuesComeBack) {
+TEST_CASE("values come back") {
   Optional<int64_t> number = 3;
   CHECK_EQ(number.value(), 3);
   CHECK_EQ(*number, 3);
-  CHECK(number == 3 && number != 4 && number != std::nullopt);
-  CHECK(number == Optional<int64_t>(3) && number != Optional<int64_t>());
+  CHECK((number == 3 && number != 4 && number != std::nullopt));
+  CHECK((number == Optional<int64_t>(3) && number != Optional<int64_t>()));
   number = std::nullopt;
   CHECK_EQ(number.value_or(9), 9);
   Optional<String> text = String("abc");
@@ -35,7 +34,7 @@ TEST(ValuesComeBack) {
   CHECK_EQ(real.value(), 0.5f);
 }
 
-TEST(EmptyAccessIsARuntimeError) {
+TEST_CASE("empty access is a runtime error") {
   try {
     Optional<int>().value();
     CHECK(false);
@@ -45,7 +44,7 @@ TEST(EmptyAccessIsARuntimeError) {
   }
 }
 
-TEST(NoneAndValueConvert) {
+TEST_CASE("none and value convert") {
   CHECK(!Any().cast<Optional<int>>().has_value());
   CHECK_EQ(Any(true).cast<Optional<int>>().value(), 1);
   CHECK(!Any("x").try_cast<Optional<int>>().has_value());
@@ -54,7 +53,7 @@ TEST(NoneAndValueConvert) {
   CHECK_EQ(TypeTraits<Optional<String>>::TypeStr(), "Optional<str>");
 }
 
-TEST(MovedFromReferenceIsEmpty) {
+TEST_CASE("moved from reference is empty") {
   Optional<Array<int>> first = Array<int>{1};
   Optional<Array<int>> second = std::move(first);
   CHECK(!first.has_value());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/reflection/overload.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -41,7 +41,7 @@ ObjectRef Counter(int64_t value) {
   return ObjectRef(ObjectPtr<Object>(make_object<CounterObj>(value)));
 }
 
-TEST(FirstFitIsCalled) {
+TEST_CASE("first fit is called") {
   ObjectRef counter = Counter(1);
   CHECK_EQ(Method("add")(counter, 2).cast<int>(), 3);
   CHECK_EQ(Method("add")(counter, "n", 2).cast<std::string>(), "n2");
@@ -53,7 +53,7 @@ TEST(FirstFitIsCalled) {
   CHECK_EQ(init.cast<Function>()(1, 5).cast<ObjectRef>().as<CounterObj>()->value, 6);
 }
 
-TEST(EachOverloadHasAnEntry) {
+TEST_CASE("each overload has an entry") {
   const TypeInfo* type = TVMFFIGetTypeInfo(CounterObj::RuntimeTypeIndex());
   std::string names;
   for (int i = 0; i < type->num_methods; ++i) {
@@ -67,7 +67,7 @@ TEST(EachOverloadHasAnEntry) {
            R"({\"type\":\"ffi.String\"},{\"type\":\"int\"}]}}"})");
 }
 
-TEST(NoFit) {
+TEST_CASE("no fit") {
   CHECK_EQ(Thrown([] { Method("add")(Counter(1), 1.5); }),
            "TypeError: No matching overload found when calling: `test.overload.Counter.add` with 2 "
            "arguments:\n"
@@ -77,7 +77,7 @@ TEST(NoFit) {
            "(0: test.overload.Counter, 1: str, 2: int) -> str`. Expected 3 arguments");
 }
 
-TEST(ASingleOverloadFailsAsAMethodDoes) {
+TEST_CASE("a single overload fails as a method does") {
   CHECK_EQ(Thrown([] { Method("one")("x"); }),
            "TypeError: Mismatched type on argument #0 when calling: `test.overload.Counter.one(0: "
            "int) -> int`. Expected `int` but got `const char*`");
@@ -86,7 +86,7 @@ TEST(ASingleOverloadFailsAsAMethodDoes) {
            "int) -> int`. Expected 1 but got 0 arguments");
 }
 
-TEST(AnErrorOfTheCallableEndsTheSearch) {
+TEST_CASE("an error of the callable ends the search") {
   CHECK_EQ(Thrown([] { Method("fail")(Counter(1), 1); }), "ValueError: refused");
 }
 

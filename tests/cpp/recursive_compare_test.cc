@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -12,7 +13,6 @@
 
 #include <cmath>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "thrown.h"
 
@@ -176,7 +176,7 @@ std::string Differ(const char* lhs, const char* rhs) {
   return "TypeError: Cannot compare values of different types: " + std::string(lhs) + " vs " + rhs;
 }
 
-TEST(PlainValues) {
+TEST_CASE("plain values") {
   CHECK_EQ(Order(1, 2), "<");
   CHECK_EQ(Order(INT64_MIN, INT64_MAX), "<");
   CHECK_EQ(Order(false, true), "<");
@@ -195,7 +195,7 @@ TEST(PlainValues) {
   CHECK(!Eq(1.5, 2.5));
 }
 
-TEST(ValuesOfDifferentTypesDiffer) {
+TEST_CASE("values of different types differ") {
   CHECK(!Eq(1, 1.0));
   CHECK(!Eq(1, true));
   CHECK(!Eq("a", Bytes("a", 1)));
@@ -208,7 +208,7 @@ TEST(ValuesOfDifferentTypesDiffer) {
   CHECK_EQ(Order(Array<Any>{1}, List<Any>{1}), Differ("ffi.Array", "ffi.List"));
 }
 
-TEST(NoneComesFirst) {
+TEST_CASE("none comes first") {
   CHECK_EQ(Order(nullptr, -1000), "<");
   CHECK_EQ(Order(nullptr, "a"), "<");
   CHECK_EQ(Order(nullptr, Make<RecordObj>()), "<");
@@ -216,7 +216,7 @@ TEST(NoneComesFirst) {
   CHECK_EQ(Order(Array<Any>{1, nullptr}, Array<Any>{1, 3}), "<");
 }
 
-TEST(Floats) {
+TEST_CASE("floats") {
   CHECK(Eq(0.0, -0.0));
   CHECK(Eq(NAN, -NAN));
   CHECK(!Eq(NAN, 1.0));
@@ -227,7 +227,7 @@ TEST(Floats) {
   CHECK_EQ(Order(NAN, NAN), "TypeError: Cannot order NaN values");
 }
 
-TEST(TextIsComparedByContent) {
+TEST_CASE("text is compared by content") {
   CHECK(Eq("short", String(std::string("short"))));
   CHECK(Eq("a long string on the heap", "a long string on the heap"));
   CHECK(!Eq("a long string on the heap", "a long string on the heaP"));
@@ -240,7 +240,7 @@ TEST(TextIsComparedByContent) {
   CHECK_EQ(Order(Bytes("a\0b", 3), Bytes("a\0c", 3)), "<");
 }
 
-TEST(BigIntegersCompareWithIntegers) {
+TEST_CASE("big integers compare with integers") {
   BigInt big = BigInt(1) << 64;
   CHECK(Eq(big, BigInt(1) << 64));
   CHECK(!Eq(big, -big));
@@ -254,7 +254,7 @@ TEST(BigIntegersCompareWithIntegers) {
   CHECK_EQ(Order(big, true), Differ("ffi.BigInt", "bool"));
 }
 
-TEST(PointersHaveNoOrder) {
+TEST_CASE("pointers have no order") {
   Any one = reinterpret_cast<void*>(1);
   Any two = reinterpret_cast<void*>(2);
   CHECK(Eq(one, one));
@@ -263,7 +263,7 @@ TEST(PointersHaveNoOrder) {
   CHECK_EQ(Order(one, two), "TypeError: Cannot order values of type void*");
 }
 
-TEST(SequencesInLexicographicOrder) {
+TEST_CASE("sequences in lexicographic order") {
   CHECK(Eq(Array<Any>{1, "a"}, Array<Any>{1, "a"}));
   CHECK(!Eq(Array<Any>{1, 2}, Array<Any>{1, 2, 3}));
   CHECK(!Eq(List<Any>{1, 2}, List<Any>{1, 3}));
@@ -279,14 +279,14 @@ TEST(SequencesInLexicographicOrder) {
   CHECK(Eq(Shape{1, 2}, Shape{1, 2}));
 }
 
-TEST(TheFirstDifferenceDecides) {
+TEST_CASE("the first difference decides") {
   CHECK_EQ(Order(Array<Any>{1, 2}, Array<Any>{0, "a"}), ">");
   CHECK_EQ(Order(Array<Any>{1.0, 1}, Array<Any>{2.0, NAN}), "<");
   CHECK_EQ(Order(Array<Any>{1, 2}, Array<Any>{1, "a"}), Differ("int", "ffi.SmallStr"));
   CHECK_EQ(Order(Array<Any>{NAN, 1}, Array<Any>{NAN, 2}), "TypeError: Cannot order NaN values");
 }
 
-TEST(TablesAreEqualInAnyOrder) {
+TEST_CASE("tables are equal in any order") {
   Map<Any, Any> map{{1, 2}, {"k", Array<Any>{3}}};
   CHECK(Eq(map, Map<Any, Any>{{"k", Array<Any>{3}}, {1, 2}}));
   CHECK(!Eq(map, Map<Any, Any>{{1, 2}}));
@@ -301,7 +301,7 @@ TEST(TablesAreEqualInAnyOrder) {
   CHECK(!Eq(Map<Any, Any>{{key, 2}}, Map<Any, Any>{{Array<Any>{1}, 2}}));
 }
 
-TEST(TablesHaveNoOrder) {
+TEST_CASE("tables have no order") {
   CHECK_EQ(Order(Map<Any, Any>{{1, 2}}, Map<Any, Any>{{1, 2}}), "=");
   CHECK_EQ(Order(Map<Any, Any>{{1, NAN}}, Map<Any, Any>{{1, NAN}}),
            "TypeError: Cannot order NaN values");
@@ -319,7 +319,7 @@ TEST(TablesHaveNoOrder) {
            Differ("int", "ffi.SmallStr"));
 }
 
-TEST(ObjectsAreComparedByTheirFields) {
+TEST_CASE("objects are compared by their fields") {
   CHECK(Eq(Make<RecordObj>(1, "a"), Make<RecordObj>(1, "a")));
   CHECK(!Eq(Make<RecordObj>(1, "a"), Make<RecordObj>(1, "b")));
   CHECK_EQ(Order(Make<RecordObj>(1, "b"), Make<RecordObj>(2, "a")), "<");
@@ -333,7 +333,7 @@ TEST(ObjectsAreComparedByTheirFields) {
   CHECK_EQ(Order(Make<RecordObj>(1, "a"), ObjectRef(ObjectPtr<Object>(other))), "<");
 }
 
-TEST(FieldsOfAncestorsComeFirst) {
+TEST_CASE("fields of ancestors come first") {
   auto late = make_object<ChildObj>(1);
   late->first = 2;
   CHECK_EQ(Order(Make<ChildObj>(9), ObjectRef(ObjectPtr<Object>(late))), "<");
@@ -344,12 +344,12 @@ TEST(FieldsOfAncestorsComeFirst) {
            Differ("test.compare.Child", "test.compare.Record"));
 }
 
-TEST(RegisteredObjectsWithoutFieldsAreEqual) {
+TEST_CASE("registered objects without fields are equal") {
   CHECK(Eq(Make<NoFieldsObj>(), Make<NoFieldsObj>()));
   CHECK_EQ(Order(Make<NoFieldsObj>(), Make<NoFieldsObj>()), "=");
 }
 
-TEST(OpaqueObjectsAreEqualToThemselvesOnly) {
+TEST_CASE("opaque objects are equal to themselves only") {
   auto check = [](const Any& one, const Any& other, const char* type) {
     CHECK(Eq(one, one));
     CHECK(!Eq(one, other));
@@ -371,7 +371,7 @@ struct SharedData {
 };
 
 // A tensor object is made each time an array crosses from another language.
-TEST(TensorsAreEqualWhenTheyViewTheSameMemoryAlike) {
+TEST_CASE("tensors are equal when they view the same memory alike") {
   float data[6] = {};
   auto view = [](ShapeView shape, ShapeView strides, float* memory) -> Any {
     return Tensor::FromNDAllocStrided(SharedData(), shape, strides, DLDataType{kDLFloat, 32, 1},
@@ -388,7 +388,7 @@ TEST(TensorsAreEqualWhenTheyViewTheSameMemoryAlike) {
                                         DLDevice{kDLCPU, 0}, data)));
 }
 
-TEST(WrappersAreEqualWhenTheyWrapTheSame) {
+TEST_CASE("wrappers are equal when they wrap the same") {
   int wrapped[2] = {};
   auto wrap = [](void* handle) -> Any {
     TVMFFIObjectHandle out = nullptr;
@@ -401,7 +401,7 @@ TEST(WrappersAreEqualWhenTheyWrapTheSame) {
   CHECK(!Eq(wrap(&wrapped[0]), wrap(&wrapped[1])));
 }
 
-TEST(HooksDecide) {
+TEST_CASE("hooks decide") {
   CHECK(Eq(Make<LastDigitObj>(1), Make<LastDigitObj>(21)));
   CHECK(!Eq(Make<LastDigitObj>(1), Make<LastDigitObj>(2)));
   CHECK_EQ(Order(Make<LastDigitObj>(31), Make<LastDigitObj>(2)), "<");
@@ -412,13 +412,13 @@ TEST(HooksDecide) {
            "TypeError: Cannot treat type `in");
 }
 
-TEST(AnEqualityHookDoesNotOrder) {
+TEST_CASE("an equality hook does not order") {
   CHECK(Eq(Make<EqOnlyObj>(1), Make<EqOnlyObj>(21)));
   CHECK_EQ(Order(Make<EqOnlyObj>(1), Make<EqOnlyObj>(21)), "<");
 }
 
 // In an equality, parts without an order are just different.
-TEST(AnOrderHookServesForEquality) {
+TEST_CASE("an order hook serves for equality") {
   CHECK(Eq(Make<ReversedObj>(1), Make<ReversedObj>(1)));
   CHECK(!Eq(Make<ReversedObj>(1), Make<ReversedObj>(2)));
   CHECK(!Eq(Make<ReversedObj>(1), Make<ReversedObj>("a")));
@@ -428,7 +428,7 @@ TEST(AnOrderHookServesForEquality) {
   CHECK_EQ(Order(Make<ReversedObj>(1), Make<ReversedObj>("a")), Differ("ffi.SmallStr", "int"));
 }
 
-TEST(HooksDoNotSeeAnObjectBesideItself) {
+TEST_CASE("hooks do not see an object beside itself") {
   Any failing = Make<FailingObj>(1);
   CHECK(Eq(failing, failing));
   CHECK_EQ(Order(Array<Any>{failing}, Array<Any>{failing}), "=");
@@ -454,7 +454,7 @@ void BreakCycle(List<Any> list) {
   }
 }
 
-TEST(CyclicValuesAreEqualWhenTheyUnrollAlike) {
+TEST_CASE("cyclic values are equal when they unroll alike") {
   List<Any> one = Cyclic(1, 1);
   List<Any> two = Cyclic(1, 2);
   List<Any> three = Cyclic(1, 3);
@@ -474,7 +474,7 @@ TEST(CyclicValuesAreEqualWhenTheyUnrollAlike) {
   for (const List<Any>& list : {one, two, three, other}) BreakCycle(list);
 }
 
-TEST(SharedPartsAreComparedOnce) {
+TEST_CASE("shared parts are compared once") {
   CHECK(Eq(Doubled(60, 1), Doubled(60, 1)));
   CHECK_EQ(Order(Doubled(60, 1), Doubled(60, 1)), "=");
   CHECK_EQ(Order(Doubled(60, 1), Doubled(60, 2)), "<");
@@ -490,7 +490,7 @@ TEST(SharedPartsAreComparedOnce) {
 }
 
 // What a hook found different, or equal only if its own objects are, must not count later.
-TEST(FindingsOfHooksAreForgottenWithADifference) {
+TEST_CASE("findings of hooks are forgotten with a difference") {
   List<Any> a{1};
   List<Any> b{2};
   Any lhs = Make<AnyOfObj>(Array<Any>{Array<Any>{a}, 0});
@@ -507,7 +507,7 @@ TEST(FindingsOfHooksAreForgottenWithADifference) {
   CHECK(!Eq(Array<Any>{Make<NegatedObj>(a), a}, Array<Any>{Make<NegatedObj>(b), b}));
 }
 
-TEST(AHookMayChangeWhatIsBeingCompared) {
+TEST_CASE("a hook may change what is being compared") {
   auto fill = [](List<Any> list) {
     for (int i = 0; i < 3; ++i) list.push_back(Make<MeddlingObj>(list));
   };
@@ -520,7 +520,7 @@ TEST(AHookMayChangeWhatIsBeingCompared) {
   rhs.clear();
 }
 
-TEST(TheFunctionOfAHookEndsWithTheComparison) {
+TEST_CASE("the function of a hook ends with the comparison") {
   CHECK(Eq(Make<KeepingObj>(1), Make<KeepingObj>(2)));
   CHECK_EQ(Thrown([] { Kept()(1, 1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -528,7 +528,7 @@ TEST(TheFunctionOfAHookEndsWithTheComparison) {
   Kept() = AreEqual();
 }
 
-TEST(DeepNestingCostsNoMachineStack) {
+TEST_CASE("deep nesting costs no machine stack") {
   auto record = [](const Any& value) { return Make<RecordObj>(1, Array<Any>{value}); };
   Nested lhs(20000, 1, record);
   Nested rhs(20000, 1, record);
@@ -538,7 +538,7 @@ TEST(DeepNestingCostsNoMachineStack) {
   CHECK(RecursiveLt(lhs.value(), greater.value()));
 }
 
-TEST(NestingHasALimit) {
+TEST_CASE("nesting has a limit") {
   Nested nested(1048578, 1, InList);
   // Each list is compared with the one inside it.
   Any inner = nested.value().as_or_throw<List<Any>>()[0];
@@ -546,7 +546,7 @@ TEST(NestingHasALimit) {
            "ValueError: RecursiveCompare: maximum stack depth (1048576) exceeded");
 }
 
-TEST(HooksNestUntilTheMachineStackIsUsedUp) {
+TEST_CASE("hooks nest until the machine stack is used up") {
   auto nested = [](const Any& part) { return Make<NestedObj>(part); };
   Nested some(200, 1, nested);
   Nested greater(200, 2, nested);
@@ -559,7 +559,7 @@ TEST(HooksNestUntilTheMachineStackIsUsedUp) {
   CHECK(error.find("nested hooks have used up the machine stack") != std::string::npos);
 }
 
-TEST(GlobalFunctions) {
+TEST_CASE("global functions") {
   auto call = [](const char* name, const Any& lhs, const Any& rhs) {
     return Function::GetGlobalRequired(name)(lhs, rhs).cast<bool>();
   };
@@ -576,7 +576,7 @@ TEST(GlobalFunctions) {
   CHECK(Function::GetGlobalRequired("ffi.RecursiveEq")("short", "short").cast<bool>());
 }
 
-TEST(HooksOfBigIntegers) {
+TEST_CASE("hooks of big integers") {
   refl::TypeAttrColumn eq(type_attr::kEq);
   refl::TypeAttrColumn compare(type_attr::kCompare);
   BigInt big = BigInt(1) << 64;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expected numbers are contract: other implementations compute the same.
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
@@ -14,7 +15,6 @@
 
 #include <cmath>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "thrown.h"
 
@@ -123,7 +123,7 @@ Any Make(Args&&... args) {
 }
 uint64_t Hash(const Any& value) { return static_cast<uint64_t>(RecursiveHash(value)); }
 
-TEST(PlainValues) {
+TEST_CASE("plain values") {
   CHECK_EQ(Hash(nullptr), 0x000000009e3779b9u);
   CHECK_EQ(Hash(1), 0x000000009e3779fbu);
   CHECK_EQ(Hash(-1), 0x000000009e3779f9u);
@@ -134,7 +134,7 @@ TEST(PlainValues) {
   CHECK_EQ(Hash(DLDevice{kDLCUDA, 3}), 0x00000028cd935c30u);
 }
 
-TEST(FloatsThatAreEqualHaveOneHash) {
+TEST_CASE("floats that are equal have one hash") {
   CHECK_EQ(Hash(1.0), 0x3ff000009e377a7au);
   CHECK_EQ(Hash(0.0), 0x000000009e377a7au);
   CHECK_EQ(Hash(-0.0), 0x000000009e377a7au);
@@ -142,7 +142,7 @@ TEST(FloatsThatAreEqualHaveOneHash) {
   CHECK_EQ(Hash(-NAN), 0x7ff800009e377a7au);
 }
 
-TEST(TextIsHashedByContent) {
+TEST_CASE("text is hashed by content") {
   CHECK_EQ(Hash("abc"), 0x000000009e9aec2bu);
   CHECK_EQ(Hash(String(std::string("abc"))), 0x000000009e9aec2bu);
   CHECK_EQ(Hash("hello world"), 0x00000000def11395u);
@@ -151,13 +151,13 @@ TEST(TextIsHashedByContent) {
   CHECK_EQ(Hash(Bytes("hello world", 11)), 0x00000000def11456u);
 }
 
-TEST(BigIntegers) {
+TEST_CASE("big integers") {
   CHECK_EQ(Hash(BigInt(1) << 63), 0x766u);
   CHECK_EQ(Hash(-(BigInt(1) << 63) - 1), 0x3b2u);
   CHECK_EQ(Hash(BigInt(1) << 100), 0x20u);
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK_EQ(Hash(Array<Any>{1, 2}), 0x272ea68de7aee940u);
   CHECK_EQ(Hash(List<Any>{1, 2}), 0x8b918c2529f2af37u);
   CHECK_EQ(Hash(Map<Any, Any>{{"a", 1}}), 0x196e6e1062f2d137u);
@@ -166,7 +166,7 @@ TEST(Containers) {
   CHECK(Hash(Array<Any>{1, 2}) != Hash(Array<Any>{2, 1}));
 }
 
-TEST(TheOrderOfPairsDoesNotMatter) {
+TEST_CASE("the order of pairs does not matter") {
   Map<Any, Any> forwards;
   Map<Any, Any> backwards;
   for (int i = 0; i < 7; ++i) {
@@ -177,7 +177,7 @@ TEST(TheOrderOfPairsDoesNotMatter) {
   CHECK(Hash(Map<Any, Any>{{1, 2}}) != Hash(Map<Any, Any>{{2, 1}}));
 }
 
-TEST(ObjectsAreHashedByTheirFields) {
+TEST_CASE("objects are hashed by their fields") {
   CHECK_EQ(Hash(Make<RecordObj>(1, "a")), 0x5277415c2acf7b83u);
   CHECK_EQ(Hash(Make<RecordObj>(1, List<Any>{2})), 0xa80ba9c46c841041u);
   CHECK_EQ(Hash(Make<ChildObj>()), 0x6f661d660f53d320u);
@@ -185,7 +185,7 @@ TEST(ObjectsAreHashedByTheirFields) {
   CHECK_EQ(Hash(refl::AccessPath::Root()->Attr("x")), 0x7da3ed457a110249u);
 }
 
-TEST(FieldsThatDoNotCount) {
+TEST_CASE("fields that do not count") {
   auto record = make_object<RecordObj>(1, "a");
   record->not_hashed = 5;
   record->not_compared = 6;
@@ -195,13 +195,13 @@ TEST(FieldsThatDoNotCount) {
 }
 
 // Of objects whose content is not known.
-TEST(OpaqueObjectsAreHashedByType) {
+TEST_CASE("opaque objects are hashed by type") {
   CHECK_EQ(Hash(Function::FromTyped([] {})), 0xb3b21b94552cae3du);
   CHECK_EQ(Hash(Error("ValueError", "x", "")), 0xf5caa49da693165eu);
   CHECK_EQ(Hash(Make<Object>()), 0x33a211b274fa0106u);
 }
 
-TEST(HooksDecide) {
+TEST_CASE("hooks decide") {
   CHECK_EQ(Hash(Make<NestedObj>(1)), 0x000000009e3779fcu);
   CHECK_EQ(Hash(Make<NestedObj>(Make<NestedObj>(1))), 0x000000009e3779fdu);
   CHECK_EQ(Hash(Array<Any>{Make<NestedObj>(1)}), 0xdb15d821e8a45400u);
@@ -210,7 +210,7 @@ TEST(HooksDecide) {
            "TypeError: Cannot treat type `in");
 }
 
-TEST(EqualityWithoutHashIsRefused) {
+TEST_CASE("equality without hash is refused") {
   auto text = [](const char* type) {
     return "ValueError: RecursiveHash: type '" + std::string(type) +
            "' defines __ffi_eq__ or __ffi_compare__ but not __ffi_hash__. Add a __ffi_hash__ hook "
@@ -221,7 +221,7 @@ TEST(EqualityWithoutHashIsRefused) {
 }
 
 // What was open when the part failed is open no longer: the list counts in full.
-TEST(AHookMayCatchTheErrorOfAPart) {
+TEST_CASE("a hook may catch the error of a part") {
   List<Any> list{1};
   list.push_back(Make<EqOnlyObj>(1));
   CHECK_EQ(Hash(Make<TolerantObj>(list)), ~uint64_t{0});
@@ -234,7 +234,7 @@ TEST(AHookMayCatchTheErrorOfAPart) {
 }
 
 // An object inside itself counts as its type.
-TEST(CyclicValues) {
+TEST_CASE("cyclic values") {
   List<Any> list;
   list.push_back(list);
   CHECK_EQ(Hash(list), 0x0342c14f2167e374u);
@@ -248,13 +248,13 @@ TEST(CyclicValues) {
   x.clear();
 }
 
-TEST(SharedPartsAreHashedOnce) {
+TEST_CASE("shared parts are hashed once") {
   CHECK_EQ(Hash(Doubled(60, 1)), Hash(Doubled(60, 1)));
   CHECK(Hash(Doubled(60, 1)) != Hash(Doubled(60, 2)));
   CHECK_EQ(Hash(Doubled(10, List<Any>{1})), 0x925a59b06e72c54cu);
 }
 
-TEST(EqualValuesHaveEqualHashes) {
+TEST_CASE("equal values have equal hashes") {
   auto values = [] {
     return std::vector<Any>{NAN,
                             0.0,
@@ -277,7 +277,7 @@ TEST(EqualValuesHaveEqualHashes) {
   }
 }
 
-TEST(TheFunctionOfAHookEndsWithTheHash) {
+TEST_CASE("the function of a hook ends with the hash") {
   CHECK_EQ(Hash(Make<KeepingObj>(1)), 0u);
   CHECK_EQ(Thrown([] { Kept()(1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -285,20 +285,20 @@ TEST(TheFunctionOfAHookEndsWithTheHash) {
   Kept() = HashPart();
 }
 
-TEST(DeepNestingCostsNoMachineStack) {
+TEST_CASE("deep nesting costs no machine stack") {
   Nested nested(10000, 1, [](const Any& value) { return Array<Any>{value}; });
   CHECK_EQ(Hash(nested.value()), 0x00b25509ef9baf88u);
   Nested deeper(200000, 1, InList);
   CHECK(Hash(deeper.value()) != 0);
 }
 
-TEST(NestingHasALimit) {
+TEST_CASE("nesting has a limit") {
   Nested nested(1048577, 1, InList);
   CHECK_EQ(Thrown([&] { Hash(nested.value()); }),
            "ValueError: RecursiveHash: maximum stack depth (1048576) exceeded");
 }
 
-TEST(HooksNestUntilTheMachineStackIsUsedUp) {
+TEST_CASE("hooks nest until the machine stack is used up") {
   auto nested = [](const Any& part) { return Make<NestedObj>(part); };
   Nested some(200, 1, nested);
   CHECK_EQ(Hash(some.value()), 0x000000009e3779fbu + 200);
@@ -309,13 +309,13 @@ TEST(HooksNestUntilTheMachineStackIsUsedUp) {
   CHECK(error.find("nested hooks have used up the machine stack") != std::string::npos);
 }
 
-TEST(GlobalFunction) {
+TEST_CASE("global function") {
   Function hash = Function::GetGlobalRequired("ffi.RecursiveHash");
   CHECK_EQ(hash("abc").cast<int64_t>(), 0x000000009e9aec2b);
   CHECK_EQ(hash(List<Any>{1, 2}).cast<int64_t>(), static_cast<int64_t>(0x8b918c2529f2af37u));
 }
 
-TEST(HookOfBigIntegers) {
+TEST_CASE("hook of big integers") {
   refl::TypeAttrColumn hooks(type_attr::kHash);
   CHECK_EQ(hooks[kTVMFFIBigInt].cast<Function>()(BigInt(1) << 63, nullptr).cast<int64_t>(), 0x766);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the library does with registered fields: automatic constructors, objects from names, types
 // that a host language describes.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <cstddef>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -54,7 +54,7 @@ std::string Show(const Any& value) {
          std::to_string(record->k) + " " + record->o.GetTypeKey() + " " + std::to_string(record->d);
 }
 
-TEST(AutomaticConstructor) {
+TEST_CASE("automatic constructor") {
   Function init = InitOf(RecordObj::RuntimeTypeIndex());
   CHECK_EQ(Show(init(1, 2.5, Kwargs(), "k", 3)), "1 dflt 3 int 2.500000");
   CHECK_EQ(Show(init(1, 2.5, "s", Kwargs(), "k", 3)), "1 s 3 int 2.500000");
@@ -65,7 +65,7 @@ TEST(AutomaticConstructor) {
   CHECK_EQ(made.as<ChildObj>()->b, 7);
 }
 
-TEST(AutomaticConstructorRefuses) {
+TEST_CASE("automatic constructor refuses") {
   Function init = InitOf(RecordObj::RuntimeTypeIndex());
   const std::string prefix = "TypeError: test.services.Record.__ffi_init__() ";
   CHECK_EQ(Thrown([&] { init(); }), prefix + "missing required argument: 'a'");
@@ -86,10 +86,10 @@ TEST(AutomaticConstructorRefuses) {
            "TypeError: Cannot convert from type `int` to `str`");
 }
 
-TEST(ASettersErrorIsTheCause) {
+TEST_CASE("a setters error is the cause") {
   try {
     InitOf(RecordObj::RuntimeTypeIndex())("x", 2.5, Kwargs(), "k", 1);
-    CHECK(false && "reached");
+    CHECK((false && "reached"));
   } catch (const Error& error) {
     CHECK_EQ(error.message(),
              "test.services.Record.__ffi_init__() field 'a':\n"
@@ -98,7 +98,7 @@ TEST(ASettersErrorIsTheCause) {
   }
 }
 
-TEST(ObjectsFromNames) {
+TEST_CASE("objects from names") {
   Function make = Global("ffi.MakeObjectFromPackedArgs");
   CHECK_EQ(Show(make("test.services.Record", "a", 1, "d", 2, "k", 3)), "1 dflt 3 int 2.000000");
   CHECK_EQ(Show(make(RecordObj::RuntimeTypeIndex(), "a", 1, "d", 2, "k", 3, "o", 1.5)),
@@ -153,7 +153,7 @@ int32_t DescribeType() {
   return index;
 }
 
-TEST(DescribedTypes) {
+TEST_CASE("described types") {
   int32_t index = DescribeType();
   Array<int> shared = {1, 2};
   String text = "a text that lives on the heap";
@@ -179,7 +179,7 @@ TEST(DescribedTypes) {
   CHECK_EQ(shared.use_count(), 1);
 }
 
-TEST(UnsupportedFields) {
+TEST_CASE("unsupported fields") {
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldGetter")(kTVMFFIDLTensorPtr); }),
            "ValueError: Unsupported field type index for getter: 7");
   CHECK_EQ(Thrown([] { Global("ffi.MakeFieldSetter")(-2, 0, 0); }),
@@ -192,7 +192,7 @@ TEST(UnsupportedFields) {
 
 // ---- Conversions -------------------------------------------------------------------------------
 
-TEST(Conversions) {
+TEST_CASE("conversions") {
   refl::TypeAttrColumn convert(type_attr::kConvert);
   auto to = [&](int32_t index) { return convert[index].cast<Function>(); };
   CHECK_EQ(to(kTVMFFIStr)("ab").cast<std::string>(), "ab");

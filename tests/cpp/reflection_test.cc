@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -101,15 +101,15 @@ std::string GlobalMetadata(const char* name) {
   return Function::GetGlobalRequired("ffi.GetGlobalFuncMetadata")(name).cast<std::string>();
 }
 
-TEST(TypeMetadata) {
+TEST_CASE("type metadata") {
   const TypeInfo* type = TVMFFIGetTypeInfo(PointObj::RuntimeTypeIndex());
   CHECK_EQ(Text(type->metadata->doc), "A point.");
   CHECK_EQ(type->metadata->total_size, 72);
-  CHECK(type->metadata->creator != nullptr);
-  CHECK(TVMFFIGetTypeInfo(NoCreatorObj::RuntimeTypeIndex())->metadata->creator == nullptr);
+  CHECK((type->metadata->creator != nullptr));
+  CHECK((TVMFFIGetTypeInfo(NoCreatorObj::RuntimeTypeIndex())->metadata->creator == nullptr));
 }
 
-TEST(Fields) {
+TEST_CASE("fields") {
   CHECK_EQ(Field("x")->flags, kTVMFFIFieldFlagBitMaskWritable | kTVMFFIFieldFlagBitMaskHasDefault);
   CHECK_EQ(Field("x")->offset, 24);
   CHECK_EQ(Field("x")->size, 8);
@@ -131,7 +131,7 @@ TEST(Fields) {
   CHECK_EQ(refl::GetFieldInfo("test.refl.Virtual", "own")->offset, 72);
 }
 
-TEST(MissingMembers) {
+TEST_CASE("missing members") {
   CHECK_EQ(Thrown([] { (void)refl::GetFieldInfo("test.refl.Point", "zz"); }),
            "RuntimeError: Cannot find field  `zz` in test.refl.Point");
   CHECK_EQ(Thrown([] { (void)refl::GetMethodInfo("test.refl.Virtual", "plus"); }),
@@ -140,7 +140,7 @@ TEST(MissingMembers) {
            "RuntimeError: Cannot find type attribute test.refl.none");
 }
 
-TEST(GetAndSet) {
+TEST_CASE("get and set") {
   Point point(make_object<PointObj>(7));
   CHECK_EQ(refl::FieldGetter("test.refl.Point", "x")(point).cast<int64_t>(), 7);
   refl::FieldSetter set_x("test.refl.Point", "x");
@@ -160,7 +160,7 @@ TEST(GetAndSet) {
   CHECK_EQ(refl::FieldGetter("test.refl.Point", "x")(derived).cast<int>(), 1);
 }
 
-TEST(FieldsOfAncestorsComeFirst) {
+TEST_CASE("fields of ancestors come first") {
   std::string names;
   refl::ForEachFieldInfo(TVMFFIGetTypeInfo(VirtualObj::RuntimeTypeIndex()),
                          [&](const TVMFFIFieldInfo* field) { names += Text(field->name) + " "; });
@@ -175,7 +175,7 @@ TEST(FieldsOfAncestorsComeFirst) {
   CHECK_EQ(names, "x label ");
 }
 
-TEST(Methods) {
+TEST_CASE("methods") {
   CHECK_EQ(Text(Method("plus")->doc), "Adds.");
   CHECK_EQ(Method("plus")->flags, 0);
   CHECK_EQ(Method("zero")->flags, kTVMFFIFieldFlagBitMaskIsStaticMethod);
@@ -200,7 +200,7 @@ TEST(Methods) {
            "test.refl.Point, 1: int) -> int`. Expected 2 but got 1 arguments");
 }
 
-TEST(GlobalFunctions) {
+TEST_CASE("global functions") {
   CHECK_EQ(Function::GetGlobalRequired("test.refl.add")(1, 2).cast<double>(), 3.0);
   CHECK_EQ(Function::GetGlobalRequired("test.refl.count")(1, 2).cast<int>(), 2);
   Point point(make_object<PointObj>(7));
@@ -219,7 +219,7 @@ TEST(GlobalFunctions) {
   CHECK(!Function::GetGlobal("test.refl.bad").has_value());
 }
 
-TEST(OverloadCast) {
+TEST_CASE("overload cast") {
   CHECK_EQ(refl::overload_cast<int64_t>(&Pick)(1, 0.0), 1);
   CHECK_EQ(refl::overload_cast<const String&>(&Pick)(""), 2);
   Picky picky;
@@ -230,7 +230,7 @@ TEST(OverloadCast) {
   CHECK_EQ(kPick(1, 0.0), 1);
 }
 
-TEST(TypeAttributes) {
+TEST_CASE("type attributes") {
   int32_t index = PointObj::RuntimeTypeIndex();
   CHECK_EQ(refl::TypeAttrColumn("test.refl.level")[index].cast<int>(), 3);
   CHECK(refl::TypeAttrColumn("test.refl.level")[index + 100000] == nullptr);
@@ -258,7 +258,7 @@ TEST(TypeAttributes) {
         }).find("RuntimeError: TypeAttr `test.refl.level` is already registered") == 0);
 }
 
-TEST(Creation) {
+TEST_CASE("creation") {
   refl::ObjectCreator create("test.refl.Point");
   Point point = create(Map<String, Any>{{"label", "here"}, {"extra", 1}}).cast<Point>();
   CHECK_EQ(point->x, 5);
@@ -280,7 +280,7 @@ TEST(Creation) {
   CHECK(HasCreator(TVMFFIGetTypeInfo(PointObj::RuntimeTypeIndex())));
 }
 
-TEST(SettersThatAreFunctions) {
+TEST_CASE("setters that are functions") {
   TVMFFIFieldInfo field = *Field("x");
   Function setter = Function::FromTyped([](void* address, int64_t value) {
     if (value < 0) TVM_FFI_THROW(ValueError) << "negative";
@@ -297,7 +297,7 @@ TEST(SettersThatAreFunctions) {
   CHECK_EQ(point->x, 10);
 }
 
-TEST(SecondDefinitionOfAType) {
+TEST_CASE("second definition of a type") {
   CHECK(Thrown([] { refl::ObjectDef<PointObj>(); }).find("RuntimeError: ") == 0);
 }
 
@@ -314,7 +314,7 @@ int64_t ThrowingSizeOf(const Any& value) {
 }
 using SizeView = refl::NativeFunctionView<int64_t(const Any&)>;
 
-TEST(NativeFunctions) {
+TEST_CASE("native functions") {
   static_assert(sizeof(SizeView) == 16, "an Any");
   CHECK_EQ(SizeView::FromNative<&SizeOf>()(Any(1)), 8);
   SizeView checked = SizeView::FromNative<&CheckedSizeOf>();
@@ -351,7 +351,7 @@ bool EqualPoints(const Any& lhs, const Any& rhs) {
   return lhs.as<PlainObj>() && rhs.as<PlainObj>();
 }
 
-TEST(NativeAttributes) {
+TEST_CASE("native attributes") {
   refl::TypeAttrDef<PlainObj>()
       .native_fn_attr<&HashPoint>(type_attr::kAnyHash)
       .native_fn_attr<&EqualPoints>(type_attr::kAnyEqual);

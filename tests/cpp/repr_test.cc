@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/dataclass.h>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "thrown.h"
 
@@ -152,7 +152,7 @@ Any Make(Args&&... args) {
 }
 std::string Repr(const Any& value) { return ReprPrint(value); }
 
-TEST(PlainValues) {
+TEST_CASE("plain values") {
   CHECK_EQ(Repr(nullptr), "None");
   CHECK_EQ(Repr(true), "True");
   CHECK_EQ(Repr(false), "False");
@@ -164,7 +164,7 @@ TEST(PlainValues) {
   CHECK_EQ(Repr(reinterpret_cast<void*>(0x1234)), "void*");
 }
 
-TEST(FloatsHaveSixDigitsAndNoTrailingZeros) {
+TEST_CASE("floats have six digits and no trailing zeros") {
   CHECK_EQ(Repr(1.0), "1");
   CHECK_EQ(Repr(-0.0), "-0");
   CHECK_EQ(Repr(0.1), "0.1");
@@ -178,7 +178,7 @@ TEST(FloatsHaveSixDigitsAndNoTrailingZeros) {
   CHECK_EQ(Repr(-INFINITY), "-inf");
 }
 
-TEST(Strings) {
+TEST_CASE("strings") {
   CHECK_EQ(Repr(""), "\"\"");
   CHECK_EQ(Repr("a/b"), "\"a/b\"");
   CHECK_EQ(Repr("a\"\\\n\t\r"), "\"a\\\"\\\\\\n\\t\\r\"");
@@ -189,13 +189,13 @@ TEST(Strings) {
   CHECK_EQ(Repr("\x1b[31mred"), "\"\\x1b[31mred\"");
 }
 
-TEST(BytesShowEveryUnprintableAsANumber) {
+TEST_CASE("bytes show every unprintable as a number") {
   CHECK_EQ(Repr(Bytes("", 0)), "b\"\"");
   CHECK_EQ(Repr(Bytes("ab'", 3)), "b\"ab'\"");
   CHECK_EQ(Repr(Bytes("\"\\\0\n\x7e\x7f\xff", 7)), "b\"\\x22\\x5c\\x00\\x0a~\\x7f\\xff\"");
 }
 
-TEST(DataTypesAndDevices) {
+TEST_CASE("data types and devices") {
   CHECK_EQ(Repr(DLDataType{kDLFloat, 32, 1}), "float32");
   CHECK_EQ(Repr(DLDataType{kDLInt, 8, 4}), "int8x4");
   CHECK_EQ(Repr(DLDataType{kDLBool, 8, 1}), "bool");
@@ -208,7 +208,7 @@ TEST(DataTypesAndDevices) {
   CHECK_EQ(Repr(DLDevice{static_cast<DLDeviceType>(99), 3}), "99:3");
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK_EQ(Repr(Array<Any>{}), "()");
   CHECK_EQ(Repr(Array<Any>{1}), "(1,)");
   CHECK_EQ(Repr(Array<Any>{1, "a", nullptr}), "(1, \"a\", None)");
@@ -224,7 +224,7 @@ TEST(Containers) {
   CHECK_EQ(Repr(Shape{1, -2}), "Shape(1, -2)");
 }
 
-TEST(LargeTablesInOrderOfInsertion) {
+TEST_CASE("large tables in order of insertion") {
   Dict<Any, Any> dict;
   for (int i = 0; i < 7; ++i) dict.Set(6 - i, i);
   CHECK_EQ(Repr(dict), "{6: 0, 5: 1, 4: 2, 3: 3, 2: 4, 1: 5, 0: 6}");
@@ -235,7 +235,7 @@ struct NoData {
   void FreeData(DLTensor*) {}
 };
 
-TEST(Tensors) {
+TEST_CASE("tensors") {
   auto make = [](ShapeView shape, DLDataType dtype, DLDevice device) {
     return Tensor::FromNDAlloc(NoData(), shape, dtype, device);
   };
@@ -243,7 +243,7 @@ TEST(Tensors) {
   CHECK_EQ(Repr(make({}, {kDLInt, 8, 1}, {kDLCUDA, 2})), "int8[]@cuda:2");
 }
 
-TEST(ObjectsShowTheirFields) {
+TEST_CASE("objects show their fields") {
   CHECK_EQ(Repr(Make<PointObj>()), "test.repr.Point(x=1, label=\"a\", rest=None)");
   CHECK_EQ(Repr(Make<Point3Obj>()), "test.repr.Point3(x=1, label=\"a\", rest=None, z=2.5)");
   CHECK_EQ(Repr(Make<BareObj>()), "test.repr.Bare");
@@ -253,17 +253,17 @@ TEST(ObjectsShowTheirFields) {
   CHECK_EQ(Repr(Error("ValueError", "x", "")), "ffi.Error");
 }
 
-TEST(Enums) {
+TEST_CASE("enums") {
   CHECK_EQ(Repr(EnumObj::_GetByStrIndex<ColorObj>("red")), "test.repr.Color.red");
   CHECK_EQ(Repr(EnumObj::_GetByStrIndex<LevelObj>("low")), "test.repr.Level.low");
 }
 
-TEST(Sentinels) {
+TEST_CASE("sentinels") {
   CHECK_EQ(Repr(Function::GetGlobalRequired("ffi.GetInvalidObject")()), "<MISSING>");
   CHECK_EQ(Repr(Function::GetGlobalRequired("ffi.GetKwargsObject")()), "<KWARGS>");
 }
 
-TEST(ObjectsInsideThemselves) {
+TEST_CASE("objects inside themselves") {
   List<Any> list{1};
   list.push_back(list);
   CHECK_EQ(Repr(list), "[1, ...]");
@@ -279,12 +279,12 @@ TEST(ObjectsInsideThemselves) {
   point->rest = nullptr;
 }
 
-TEST(SharedObjectsShowEachTime) {
+TEST_CASE("shared objects show each time") {
   List<Any> shared{1};
   CHECK_EQ(Repr(Array<Any>{shared, shared}), "([1], [1])");
 }
 
-TEST(HooksPrintTheirObjects) {
+TEST_CASE("hooks print their objects") {
   CHECK_EQ(Repr(Make<HookedObj>("a")), "<\"a\">");
   CHECK_EQ(Repr(Array<Any>{Make<HookedObj>(List<Any>{1}), Make<HookedObj>(Make<HookedObj>(2))}),
            "(<[1]>, <<2>>)");
@@ -295,7 +295,7 @@ TEST(HooksPrintTheirObjects) {
   list.clear();
 }
 
-TEST(ErrorsOfHooks) {
+TEST_CASE("errors of hooks") {
   CHECK_EQ(Thrown([] { Repr(Make<FailingObj>(1)); }), "KeyError: no text");
   CHECK_EQ(Thrown([] { Repr(List<Any>{Make<FailingObj>(List<Any>{})}); }), "KeyError: no text");
   CHECK_EQ(Thrown([] { Repr(Make<WrongHookObj>()); }).substr(0, 32),
@@ -303,13 +303,13 @@ TEST(ErrorsOfHooks) {
 }
 
 // What was open when the part failed is open no longer.
-TEST(AHookMayCatchTheErrorOfAPart) {
+TEST_CASE("a hook may catch the error of a part") {
   List<Any> list{1};
   Any failing = List<Any>{list, Make<FailingObj>(list)};
   CHECK_EQ(Repr(Array<Any>{Make<TolerantObj>(failing, list), 2}), "(error [1], 2)");
 }
 
-TEST(AHookMayChangeWhatIsBeingPrinted) {
+TEST_CASE("a hook may change what is being printed") {
   List<Any> list;
   for (int i = 0; i < 3; ++i) list.push_back(Make<MeddlingObj>(list));
   CHECK_EQ(Repr(list), "[meddling]");
@@ -320,7 +320,7 @@ TEST(AHookMayChangeWhatIsBeingPrinted) {
   CHECK_EQ(Repr(dict), "{0: meddling, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5}");
 }
 
-TEST(TheFunctionOfAHookEndsWithThePrinting) {
+TEST_CASE("the function of a hook ends with the printing") {
   CHECK_EQ(Repr(Make<KeepingObj>()), "kept");
   CHECK_EQ(Thrown([] { KeepingObj::kept()(1); }),
            "RuntimeError: the function that a hook got was called after the end of the operation "
@@ -334,7 +334,7 @@ std::string Address(const Any& value) {
   return text.str();
 }
 
-TEST(AddressesOnRequest) {
+TEST_CASE("addresses on request") {
   Any bare = Make<BareObj>();
   List<Any> list{bare};
   Array<Any> array{list, 1, "a long string on the heap", Shape{1}, Make<HookedObj>(2)};
@@ -355,7 +355,7 @@ TEST(AddressesOnRequest) {
   list.clear();
 }
 
-TEST(AccessPaths) {
+TEST_CASE("access paths") {
   AccessPath path = AccessPath::Root()->Attr("x")->ArrayItem(2)->MapItem("k")->MapItem(3);
   CHECK_EQ(Repr(path), "<root>.x[2][\"k\"][3]");
   CHECK_EQ(Repr(path->AttrMissing("y")->ArrayItemMissing(5)->MapItemMissing("z")),
@@ -365,7 +365,7 @@ TEST(AccessPaths) {
 }
 
 // Fields can be set to anything that has the field's type.
-TEST(AccessPathsWithParentsThatAreNone) {
+TEST_CASE("access paths with parents that are none") {
   AccessPath path = AccessPath::Root()->Attr("x");
   refl::FieldSetter set_parent("ffi.reflection.AccessPath", "parent");
   set_parent(path, List<Any>{1});
@@ -376,19 +376,19 @@ TEST(AccessPathsWithParentsThatAreNone) {
   CHECK_EQ(Repr(path), "<root>.x");
 }
 
-TEST(DeepNestingCostsNoMachineStack) {
+TEST_CASE("deep nesting costs no machine stack") {
   Nested nested(100000, 1, InList);
   std::string text = Repr(nested.value());
   CHECK_EQ(text, std::string(100000, '[') + "1" + std::string(100000, ']'));
 }
 
-TEST(NestingHasALimit) {
+TEST_CASE("nesting has a limit") {
   Nested nested(1048577, 1, InList);
   CHECK_EQ(Thrown([&] { Repr(nested.value()); }),
            "ValueError: ReprPrint: maximum stack depth (1048576) exceeded");
 }
 
-TEST(HooksNestUntilTheMachineStackIsUsedUp) {
+TEST_CASE("hooks nest until the machine stack is used up") {
   auto hooked = [](const Any& part) { return Make<HookedObj>(part); };
   Nested some(200, 1, hooked);
   CHECK_EQ(Repr(some.value()), std::string(200, '<') + "1" + std::string(200, '>'));
@@ -406,7 +406,7 @@ std::string Streamed(const T& value) {
   return out.str();
 }
 
-TEST(StreamsShowTheSameText) {
+TEST_CASE("streams show the same text") {
   CHECK_EQ(Streamed(Any("a")), "\"a\"");
   CHECK_EQ(Streamed(AnyView(1)), "1");
   CHECK_EQ(Streamed(ObjectRef(ObjectPtr<Object>(make_object<BareObj>()))), "test.repr.Bare");
@@ -419,19 +419,19 @@ TEST(StreamsShowTheSameText) {
   CHECK_EQ(Streamed(Optional<Array<int>>(Array<int>{3})), "(3,)");
 }
 
-TEST(StreamsShowOtherTypesAsBefore) {
+TEST_CASE("streams show other types as before") {
   CHECK_EQ(Streamed(String("a")), "a");
   CHECK_EQ(Streamed(Shape{1, 2}), "[1, 2]");
   CHECK_EQ(Streamed(DLDataType{kDLFloat, 32, 1}), "float32");
   CHECK_EQ(Streamed(BigInt(7)), "7");
 }
 
-TEST(MessagesShowValues) {
+TEST_CASE("messages show values") {
   CHECK_EQ(Thrown([] { TVM_FFI_THROW(ValueError) << Any(1) << ": " << Array<int>{2}; }),
            "ValueError: 1: (2,)");
 }
 
-TEST(GlobalFunction) {
+TEST_CASE("global function") {
   Function print = Function::GetGlobalRequired("ffi.ReprPrint");
   CHECK_EQ(print("a").cast<std::string>(), "\"a\"");
   TVMFFIByteArray bytes{"b", 1};
@@ -441,7 +441,7 @@ TEST(GlobalFunction) {
            "str`. Expected 1 but got 0 arguments");
 }
 
-TEST(HooksOfBuiltInTypes) {
+TEST_CASE("hooks of built in types") {
   refl::TypeAttrColumn hooks(type_attr::kRepr);
   CHECK(hooks[refl::AccessStepObj::RuntimeTypeIndex()].as<Function>().has_value());
   CHECK(hooks[refl::AccessPathObj::RuntimeTypeIndex()].as<Function>().has_value());

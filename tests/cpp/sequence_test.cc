@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/function.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -17,7 +17,7 @@ std::string Text(const Seq& items) {
   return text;
 }
 
-TEST(ArrayCopiesOnWrite) {
+TEST_CASE("array copies on write") {
   Array<int> a = {1, 2, 3};
   Array<int> b = a;
   b.push_back(4);
@@ -40,14 +40,14 @@ TEST(ArrayCopiesOnWrite) {
   CHECK(no_list_items.rbegin() == no_list_items.rend());
 }
 
-TEST(MapKeepsTheObjectWhenNothingChanges) {
+TEST_CASE("map keeps the object when nothing changes") {
   Array<int> a = {1, 2};
   CHECK(a.Map([](int x) { return x; }).same_as(a));
   CHECK_EQ(Text(a.Map([](int x) { return x + 1; })), "2 3 ");
   CHECK_EQ(Text(Concat(a, a)), "1 2 1 2 ");
 }
 
-TEST(ListIsSharedAndGrows) {
+TEST_CASE("list is shared and grows") {
   List<int> a;
   CHECK_EQ(a.capacity(), 0u);
   List<int> b = a;
@@ -60,7 +60,7 @@ TEST(ListIsSharedAndGrows) {
   CHECK(a.empty());
 }
 
-TEST(BadAccessIsAnError) {
+TEST_CASE("bad access is an error") {
   Array<int> a = {1};
   CHECK_EQ(Thrown([&] { a[1]; }), "IndexError: Index 1 out of bounds 1");
   CHECK_EQ(Thrown([&] { a[-1]; }), "IndexError: Index -1 out of bounds 1");
@@ -76,7 +76,7 @@ TEST(BadAccessIsAnError) {
   CHECK_EQ(Thrown([&] { null.push_back(1); }), "RuntimeError: cannot insert a null array");
 }
 
-TEST(ElementsOfTheSequenceItselfCanBeAppended) {
+TEST_CASE("elements of the sequence itself can be appended") {
   List<Any> list = {String("a text on the heap")};
   Array<Any> array = {String("a text on the heap")};
   for (int i = 0; i < 9; ++i) {  // grows several times
@@ -89,7 +89,7 @@ TEST(ElementsOfTheSequenceItselfCanBeAppended) {
   CHECK_EQ(array.back().cast<String>(), "a text on the heap");
 }
 
-TEST(ElementsConvert) {
+TEST_CASE("elements convert") {
   Array<Any> mixed = {1, true};
   Array<int> ints = Any(mixed).cast<Array<int>>();
   CHECK(!ints.same_as(mixed));
@@ -104,7 +104,7 @@ TEST(ElementsConvert) {
   CHECK_EQ(TypeTraits<List<Any>>::TypeSchema(), R"({"type":"ffi.List","args":[{"type":"Any"}]})");
 }
 
-TEST(ShapeIsMadeFromEverything) {
+TEST_CASE("shape is made from everything") {
   Shape shape = {2, 3, 4};
   CHECK_EQ(shape.Product(), 24);
   CHECK_EQ(Text(Shape::StridesFromShape(shape)), "12 4 1 ");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/extra/serialization.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -17,14 +17,14 @@ class LinkObj : public Object {
   int64_t x = 0;
   Any next;
   static constexpr bool _type_mutable = true;
-  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.Link", LinkObj, Object);
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.damaged.Link", LinkObj, Object);
 };
 
 class NoCreatorObj : public Object {
  public:
   int64_t x;
   explicit NoCreatorObj(int64_t x) : x(x) {}
-  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.graph.NoCreator", NoCreatorObj, Object);
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.damaged.NoCreator", NoCreatorObj, Object);
 };
 
 TVM_FFI_STATIC_INIT_BLOCK() {
@@ -49,19 +49,19 @@ std::string Graph(int count, const std::string& nodes) {
 
 // ---- What cannot be written -------------------------------------------------------------------
 
-TEST(TypesThatReflectionCannotCreate) {
+TEST_CASE("types that reflection cannot create") {
   auto error = [](const char* key) {
     return std::string("TypeError: Type `") + key +
            "` does not support ToJSONGraph (no native creator or __ffi_new__ type attr)";
   };
-  CHECK_EQ(WriteError(ObjectRef(make_object<NoCreatorObj>(1))), error("test.graph.NoCreator"));
+  CHECK_EQ(WriteError(ObjectRef(make_object<NoCreatorObj>(1))), error("test.damaged.NoCreator"));
   CHECK_EQ(WriteError(Array<Any>{Function::FromTyped([] {})}), error("ffi.Function"));
   CHECK_EQ(WriteError(Error("ValueError", "text", "")), error("ffi.Error"));
   CHECK_EQ(WriteError(ObjectRef(make_object<Object>())), error("ffi.Object"));
   CHECK_EQ(WriteError(reinterpret_cast<void*>(16)), "RuntimeError: Cannot serialize type `void*`");
 }
 
-TEST(Cycles) {
+TEST_CASE("cycles") {
   const std::string kMessage = "ValueError: Cycle detected during serialization: a ";
   List<Any> list{1};
   list.push_back(list);
@@ -76,7 +76,7 @@ TEST(Cycles) {
   list.clear();
   auto link = make_object<LinkObj>();
   link->next = Array<Any>{ObjectRef(link)};
-  CHECK_EQ(WriteError(ObjectRef(link)), kMessage + "`test.graph.Link` contains itself");
+  CHECK_EQ(WriteError(ObjectRef(link)), kMessage + "`test.damaged.Link` contains itself");
   // The container that was changed is to blame, wherever the way into the cycle began.
   list.push_back(ObjectRef(link));
   link->next = list;
@@ -86,7 +86,7 @@ TEST(Cycles) {
 
 // ---- What cannot be read ----------------------------------------------------------------------
 
-TEST(MalformedDocuments) {
+TEST_CASE("malformed documents") {
   struct Case {
     const char* text;
     const char* error;
@@ -113,7 +113,7 @@ TEST(MalformedDocuments) {
   }
 }
 
-TEST(MalformedNodes) {
+TEST_CASE("malformed nodes") {
   struct Case {
     const char* node;
     const char* error;
@@ -153,11 +153,11 @@ TEST(MalformedNodes) {
       {R"({"type":"ffi.List","data":[-1]})", ": invalid node index -1"},
       {R"({"type":"ffi.Array","data":[0]})", ", node 0: contains itself"},
       {R"({"type":"ffi.Dict","data":[0,0]})", ", node 0: contains itself"},
-      {R"({"type":"test.graph.Link","data":{"x":0,"next":0}})", ", node 0: contains itself"},
-      {R"({"type":"test.graph.Link","data":{"x":0,"next":null}})",
+      {R"({"type":"test.damaged.Link","data":{"x":0,"next":0}})", ", node 0: contains itself"},
+      {R"({"type":"test.damaged.Link","data":{"x":0,"next":null}})",
        ", node 0: expected the index of a node, got `None`"},
-      {R"({"type":"test.graph.Link"})", ", node 0: expected `data` field"},
-      {R"({"type":"test.graph.Link","data":[]})",
+      {R"({"type":"test.damaged.Link"})", ", node 0: expected `data` field"},
+      {R"({"type":"test.damaged.Link","data":[]})",
        ", node 0: expected `data` to be an object, got `ffi.Array`"},
   };
   for (const Case& c : cases) {
@@ -166,7 +166,7 @@ TEST(MalformedNodes) {
   }
 }
 
-TEST(GraphsThatMakeNoValue) {
+TEST_CASE("graphs that make no value") {
   CHECK_EQ(ReadError(Graph(1, R"({"type":"no such type","data":1})")),
            "InternalError: Cannot find type `no such type`");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"DataType","data":"no such type"})")),
@@ -182,20 +182,20 @@ TEST(GraphsThatMakeNoValue) {
   CHECK_EQ(ReadError(R"({"root_index":0,"nodes":[{"type":"ffi.Array","data":[1]},)"
                      R"({"type":"ffi.Array","data":[0]}]})"),
            "ValueError: Invalid JSON Object Graph, node 0: contains itself");
-  for (const char* key : {"test.graph.NoCreator", "ffi.Object", "ffi.Function", "ffi.Tensor",
+  for (const char* key : {"test.damaged.NoCreator", "ffi.Object", "ffi.Function", "ffi.Tensor",
                           "ffi.Error", "ffi.SmallStr", "void*", "const char*"}) {
     CHECK_EQ(ReadError(Graph(1, std::string("{\"type\":\"") + key + "\",\"data\":{}}")),
              std::string("RuntimeError: Type `") + key +
                  "` does not support reflection creation (no native creator or __ffi_new__ type "
                  "attr)");
   }
-  CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Link","data":{"x":"1"}})")),
+  CHECK_EQ(ReadError(Graph(1, R"({"type":"test.damaged.Link","data":{"x":"1"}})")),
            "TypeError: Cannot convert from type `ffi.SmallStr` to `int`");
 }
 
 // ---- Size -------------------------------------------------------------------------------------
 
-TEST(NestingIsLimited) {
+TEST_CASE("nesting is limited") {
   Any value = 7;
   for (int i = 0; i < 10000; ++i) {
     if (i % 2 == 0) {

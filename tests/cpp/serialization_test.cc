@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -15,7 +16,6 @@
 #include <cmath>
 #include <limits>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -188,7 +188,7 @@ std::string Graph(int count, const std::string& nodes) {
 
 // ---- Values -----------------------------------------------------------------------------------
 
-TEST(PlainValues) {
+TEST_CASE("plain values") {
   struct Case {
     Any value;
     const char* node;
@@ -231,7 +231,7 @@ TEST(PlainValues) {
   }
 }
 
-TEST(ContainersListTheirNodes) {
+TEST_CASE("containers list their nodes") {
   CHECK_EQ(GraphOf(Array<Any>{1, "a"}),
            Graph(3, R"({"type":"int","data":1},{"type":"ffi.String","data":"a"},)"
                     R"({"type":"ffi.Array","data":[0,1]})"));
@@ -241,12 +241,12 @@ TEST(ContainersListTheirNodes) {
                              R"({"type":"ffi.Map","data":[0,1,2,4]})");
   CHECK_EQ(GraphOf(Map<Any, Any>{{"a", 1}, {2, List<Any>{3}}}), map);
   Map<Any, Any> back = Read(map).as_or_throw<Map<Any, Any>>();
-  CHECK(back["a"].cast<int>() == 1 && back[2].cast<List<int>>()[0] == 3);
+  CHECK((back["a"].cast<int>() == 1 && back[2].cast<List<int>>()[0] == 3));
   CHECK_EQ(GraphOf(Dict<Any, Any>{{nullptr, 1}}),
            Graph(3, R"({"type":"None"},{"type":"int","data":1},{"type":"ffi.Dict","data":[0,1]})"));
 }
 
-TEST(EqualValuesShareANode) {
+TEST_CASE("equal values share a node") {
   // 1, 1.0 and true are three values; 0.0 and -0.0 two; text and bytes differ.
   CHECK_EQ(GraphOf(Array<Any>{1, 1, 1.0, true, nullptr, nullptr, 0.0, -0.0}),
            Graph(7, R"({"type":"int","data":1},{"type":"float","data":1.0},)"
@@ -268,7 +268,7 @@ TEST(EqualValuesShareANode) {
                     R"({"type":"ffi.Array","data":[0,0]})"));
 }
 
-TEST(SharedObjectsStayShared) {
+TEST_CASE("shared objects stay shared") {
   List<Any> list{1};
   std::string graph = Graph(4, R"({"type":"int","data":1},{"type":"ffi.List","data":[0]},)"
                                R"({"type":"ffi.List","data":[0]},)"
@@ -276,10 +276,10 @@ TEST(SharedObjectsStayShared) {
   // Two lists of the same content are two.
   CHECK_EQ(GraphOf(Array<Any>{list, List<Any>{1}, list}), graph);
   Array<Any> back = Read(graph).as_or_throw<Array<Any>>();
-  CHECK(back[0].same_as(back[2]) && !back[0].same_as(back[1]));
+  CHECK((back[0].same_as(back[2]) && !back[0].same_as(back[1])));
 }
 
-TEST(SharingKeepsGraphsSmall) {
+TEST_CASE("sharing keeps graphs small") {
   Any value = Array<Any>{};
   for (int i = 0; i < 100; ++i) value = Array<Any>{value, value};
   Any graph = ToJSONGraph(value);
@@ -287,7 +287,7 @@ TEST(SharingKeepsGraphsSmall) {
   CHECK_EQ(GraphOf(FromJSONGraph(graph)), std::string(json::Stringify(graph)));
 }
 
-TEST(Metadata) {
+TEST_CASE("metadata") {
   const char* node = R"({"root_index":0,"nodes":[{"type":"int","data":1}])";
   CHECK_EQ(GraphOf(1), node + std::string("}"));
   CHECK_EQ(GraphOf(1, json::Object{{"version", "2"}}),
@@ -298,7 +298,7 @@ TEST(Metadata) {
 
 // ---- Objects ----------------------------------------------------------------------------------
 
-TEST(FieldsOfEveryKind) {
+TEST_CASE("fields of every kind") {
   std::string graph =
       Graph(8, R"({"type":"ffi.String","data":"text"},{"type":"ffi.Bytes","data":"YWI="},)"
                R"({"type":"Device","data":[2,1]},{"type":"int","data":8},)"
@@ -313,11 +313,11 @@ TEST(FieldsOfEveryKind) {
   Any back = Read(graph);
   CHECK_EQ(GraphOf(back), graph);
   const RecordObj* copy = back.as<RecordObj>();
-  CHECK(copy->flag && copy->count == 8 && copy->colour == kRed && copy->name == "text");
-  CHECK(copy->tuple.get<1>() == "text" && !copy->reference.defined());
+  CHECK((copy->flag && copy->count == 8 && copy->colour == kRed && copy->name == "text"));
+  CHECK((copy->tuple.get<1>() == "text" && !copy->reference.defined()));
 }
 
-TEST(FieldsOfAncestorsComeFirst) {
+TEST_CASE("fields of ancestors come first") {
   auto inner = make_object<LinkObj>();
   inner->x = 1;
   auto outer = make_object<LinkObj>();
@@ -332,17 +332,17 @@ TEST(FieldsOfAncestorsComeFirst) {
   CHECK_EQ(GraphOf(Read(graph)), graph);
 }
 
-TEST(MissingFieldsGetTheirDefaults) {
+TEST_CASE("missing fields get their defaults") {
   Any made = Read(R"({"root_index":0,"nodes":[)"
                   R"({"type":"test.graph.Defaults","data":{"required":5,"unknown":7}}]})");
   const DefaultsObj* object = made.as<DefaultsObj>();
-  CHECK(object->required == 5 && object->number == 42 && object->text == "nothing said");
+  CHECK((object->required == 5 && object->number == 42 && object->text == "nothing said"));
   CHECK_EQ(object->made.size(), 1u);
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Defaults","data":{"number":1}})")),
            "TypeError: Required field `required` not set in type `test.graph.Defaults`");
 }
 
-TEST(HooksReplaceTheFields) {
+TEST_CASE("hooks replace the fields") {
   Any hooked = ObjectRef(make_object<HookedObj>(3));
   std::string graph = Graph(2, R"({"type":"test.graph.Hooked","data":{"parts":[3,null]}},)"
                                R"({"type":"ffi.Array","data":[0,0]})");
@@ -354,14 +354,14 @@ TEST(HooksReplaceTheFields) {
   CHECK_EQ(back[0].as<HookedObj>()->x, 3);
 }
 
-TEST(ErrorsOfHooksPass) {
+TEST_CASE("errors of hooks pass") {
   CHECK_EQ(WriteError(Array<Any>{1, ObjectRef(make_object<FailingHookObj>())}),
            "KeyError: no data");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.FailingHook","data":1})")),
            "KeyError: no object");
 }
 
-TEST(EnumsKeepTheirIdentity) {
+TEST_CASE("enums keep their identity") {
   Any size = EnumObj::_GetByIntIndex(SizeObj::RuntimeTypeIndex(), 40);
   Any shade = EnumObj::_GetByStrIndex(ShadeObj::RuntimeTypeIndex(), "DARK");
   std::string graph = Graph(3, R"({"type":"test.graph.Size","data":40},)"
@@ -369,7 +369,7 @@ TEST(EnumsKeepTheirIdentity) {
                                R"({"type":"ffi.Array","data":[0,1]})");
   CHECK_EQ(GraphOf(Array<Any>{size, shade}), graph);
   Array<Any> back = Read(graph).as_or_throw<Array<Any>>();
-  CHECK(back[0].same_as(size) && back[1].same_as(shade));
+  CHECK((back[0].same_as(size) && back[1].same_as(shade)));
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Size","data":41})")),
            "ValueError: Enum `test.graph.Size` has no instance with index 41");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Shade","data":"LIGHT"})")),
@@ -379,7 +379,7 @@ TEST(EnumsKeepTheirIdentity) {
            "`int`");
 }
 
-TEST(LenientForms) {
+TEST_CASE("lenient forms") {
   // Integers for bool and float; nodes in any order, in any number, and members to spare.
   CHECK(Read(Graph(1, R"({"type":"float","data":1})")).as<double>() == 1.0);
   CHECK(Read(Graph(1, R"({"type":"bool","data":1})")).as<bool>() == true);
@@ -392,7 +392,7 @@ TEST(LenientForms) {
 
 // ---- Size -------------------------------------------------------------------------------------
 
-TEST(ManyNodes) {
+TEST_CASE("many nodes") {
   List<Any> list;
   for (int i = 0; i < 10000; ++i) list.push_back(Map<Any, Any>{{i, String(std::to_string(i))}});
   std::string graph = GraphOf(list);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/base_details.h>
 #include <tvm/ffi/container/container_details.h>
 #include <tvm/ffi/container/dict.h>
@@ -6,7 +7,6 @@
 #include <tvm/ffi/extra/stl.h>
 #include <tvm/ffi/function_details.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -33,7 +33,7 @@ static_assert(!TypeTraits<std::vector<std::nullopt_t*>>::convert_enabled);
 
 // The object made for an argument lives through the call and dies with it; leaks fail the test
 // under AddressSanitizer.
-TEST(ArgumentsAreOwnedByTheCall) {
+TEST_CASE("arguments are owned by the call") {
   const std::vector<std::string> words = {"a text on the heap", "another one of them"};
   const std::optional<std::vector<std::string>> maybe = words;
   const std::function<int(int)> twice = [](int value) { return 2 * value; };
@@ -50,7 +50,7 @@ TEST(ArgumentsAreOwnedByTheCall) {
   CHECK_EQ(count.CallExpected<int64_t>(words).value(), 2);
 }
 
-TEST(VectorRow) {
+TEST_CASE("vector row") {
   Any any = std::vector<int>{1, 2, 3};
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
   CHECK_EQ(any.cast<Array<int>>()[2], 3);
@@ -67,7 +67,7 @@ TEST(VectorRow) {
            "TypeError: Cannot convert from type `None` to `std::vector<int>`");
 }
 
-TEST(ArrayRow) {
+TEST_CASE("array row") {
   Any any = std::array<int, 2>{1, 2};
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
   CHECK((any.cast<std::array<int, 2>>()) == (std::array<int, 2>{1, 2}));
@@ -79,7 +79,7 @@ TEST(ArrayRow) {
            "TypeError: Cannot convert from type `ffi.List` to `std::array<int, 1>`");
 }
 
-TEST(TupleRow) {
+TEST_CASE("tuple row") {
   using Pair = std::tuple<int, std::string>;
   Any any = Pair(1, "a text on the heap");
   CHECK_EQ(any.GetTypeKey(), "ffi.Array");
@@ -93,7 +93,7 @@ TEST(TupleRow) {
            "TypeError: Cannot convert from type `ffi.List` to `std::tuple<int, std::string>`");
 }
 
-TEST(MapRow) {
+TEST_CASE("map row") {
   using Table = std::map<std::string, std::vector<int>>;
   Any any = Table{{"evens", {0, 2}}, {"a longer key", {}}};
   CHECK_EQ(any.GetTypeKey(), "ffi.Map");
@@ -119,7 +119,7 @@ TEST(MapRow) {
   CHECK_EQ(size(Table{{"x", {1}}}).cast<int64_t>(), 1);
 }
 
-TEST(OptionalRow) {
+TEST_CASE("optional row") {
   using Maybe = std::optional<int64_t>;
   CHECK(Any(Maybe()) == nullptr);
   CHECK_EQ(Any(Maybe(4)).cast<int64_t>(), 4);
@@ -135,7 +135,7 @@ TEST(OptionalRow) {
            "TypeError: Cannot convert from type `float` to `std::optional<int>`");
 }
 
-TEST(VariantRow) {
+TEST_CASE("variant row") {
   using Either = std::variant<int64_t, String>;
   CHECK_EQ(Any(Either(int64_t{4})).cast<int64_t>(), 4);
   CHECK_EQ(Any(Either(String("a text on the heap"))).GetTypeKey(), "ffi.String");
@@ -150,7 +150,7 @@ TEST(VariantRow) {
            "TypeError: Cannot convert from type `float` to `std::variant<int, str>`");
 }
 
-TEST(FunctionRow) {
+TEST_CASE("function row") {
   using Callback = std::function<int64_t(int64_t)>;
   Any any = Callback([](int64_t x) { return x + 1; });
   CHECK_EQ(any.GetTypeKey(), "ffi.Function");
@@ -164,7 +164,7 @@ TEST(FunctionRow) {
            "TypeError: Cannot convert from type `float` to `std::function<(0: int) -> int>`");
 }
 
-TEST(Texts) {
+TEST_CASE("texts") {
   CHECK_EQ((TypeTraits<std::array<int, 3>>::TypeSchema()),
            "{\"type\":\"std::array\",\"args\":[{\"type\":\"int\"},3]}");
   CHECK_EQ(TypeTraits<std::vector<Any>>::TypeSchema(),
@@ -180,7 +180,7 @@ TEST(Texts) {
            "\"params\":[{\"type\":\"int\"}]}}");
 }
 
-TEST(Parameter) {
+TEST_CASE("parameter") {
   Function sum = Function::FromTyped(
       [](const std::vector<int64_t>& items) {
         int64_t total = 0;

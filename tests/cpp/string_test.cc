@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/any.h>
 
 #include <sstream>
-
-#include "../runtime/check.h"
 
 namespace {
 
@@ -11,13 +10,13 @@ using namespace tvm::ffi;
 
 int32_t IndexOf(const String& text) { return Any(text).type_index(); }
 
-TEST(ShortTextIsInTheValue) {
+TEST_CASE("short text is in the value") {
   CHECK_EQ(IndexOf(String("1234567")), kTVMFFISmallStr);
   CHECK_EQ(IndexOf(String("12345678")), kTVMFFIStr);
   CHECK_EQ(String("12345678").c_str()[8], 0);
 }
 
-TEST(TextOfAnySizeIsCopied) {
+TEST_CASE("text of any size is copied") {
   char buffer[] = "12345678 and more";
   String text(buffer, 8);
   buffer[0] = '!';
@@ -27,7 +26,7 @@ TEST(TextOfAnySizeIsCopied) {
   CHECK(String(nullptr, 0).empty());
 }
 
-TEST(AdoptedTextIsOnTheHeapAndStillEqual) {
+TEST_CASE("adopted text is on the heap and still equal") {
   String adopted(std::string("abc"));
   CHECK_EQ(IndexOf(adopted), kTVMFFIStr);
   CHECK(adopted == String("abc"));
@@ -36,21 +35,21 @@ TEST(AdoptedTextIsOnTheHeapAndStillEqual) {
   CHECK_EQ(std::hash<String>()(adopted), std::hash<String>()(String("abc")));
 }
 
-TEST(ComparisonsMixTextTypes) {
+TEST_CASE("comparisons mix text types") {
   String text = "hello";
-  CHECK(text == "hello" && "hello" == text && text == std::string("hello"));
-  CHECK(text != "hell" && text > "hell" && "help" > text && text <= text);
+  CHECK((text == "hello" && "hello" == text && text == std::string("hello")));
+  CHECK((text != "hell" && text > "hell" && "help" > text && text <= text));
   CHECK_EQ(text + " world", "hello world");
   CHECK_EQ("say " + text, std::string("say hello"));
   CHECK_EQ(text.compare("hellp"), -1);
 }
 
-TEST(SearchAndSplit) {
+TEST_CASE("search and split") {
   String text = "a,b,,c";
   CHECK_EQ(text.find("b"), 2u);
   CHECK_EQ(text.find("z"), String::npos);
   CHECK_EQ(text.substr(2, 1), "b");
-  CHECK(text.starts_with("a,") && text.ends_with(String("c")) && !text.ends_with("a,b,,,c"));
+  CHECK((text.starts_with("a,") && text.ends_with(String("c")) && !text.ends_with("a,b,,,c")));
   std::vector<std::string_view> parts = text.Split(',');
   CHECK_EQ(parts.size(), 4u);
   CHECK_EQ(parts[2], "");
@@ -64,20 +63,20 @@ TEST(SearchAndSplit) {
   CHECK(thrown);
 }
 
-TEST(EscapedForms) {
+TEST_CASE("escaped forms") {
   CHECK_EQ(EscapeStringJSON(String("a\"/\n\x01")), "\"a\\\"\\/\\n\\u0001\"");
   CHECK_EQ(EscapedStringPy(String("a\t\"\x1b[1m\xff")), "\"a\\t\\\"\\x1b[1m\\xff\"");
   CHECK_EQ(EscapedStringPy(String("\xc3\xa9\xf0\x9f\x98\x80")), "\"\\u00e9\\U0001f600\"");
 }
 
-TEST(BytesAreOrderedByContent) {
+TEST_CASE("bytes are ordered by content") {
   Bytes bytes("a\0b", 3);
   CHECK_EQ(bytes.size(), 3u);
   CHECK_EQ(Bytes::memncmp("ab", "abc", 2, 3), -1);
   CHECK(Bytes::memequal("ab", "ab", 2, 2));
 }
 
-TEST(StreamsAreSupported) {
+TEST_CASE("streams are supported") {
   std::ostringstream out;
   out << String("text");
   CHECK_EQ(out.str(), "text");

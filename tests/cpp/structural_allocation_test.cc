@@ -53,7 +53,7 @@ const char* const kSample =
 const char* const kIncremented =
     "<Counted({1:Counted(2) 2:[Counted(3)]}) {'k':Let(Counted(4))} Func(x, 6)>";
 
-TEST(Walk) {
+TEST_CASE("walk") {
   Any sample = Sample();
   CheckEveryRequest("walk", [&] {
     int64_t sum = 0;
@@ -65,14 +65,14 @@ TEST(Walk) {
   });
 }
 
-TEST(GlobalWalk) {
+TEST_CASE("global walk") {
   Any sample = Sample();
   Function walk = Function::GetGlobalRequired("ffi.StructuralWalk");
   Items callbacks{Items{kTVMFFIInt, Function::FromTyped([](int64_t) { return 0; })}};
   CheckEveryRequest("global walk", [&] { return walk(sample, callbacks, Items{}, 0) == nullptr; });
 }
 
-TEST(Map) {
+TEST_CASE("map") {
   Any sample = Sample();
   CheckEveryRequest("map", [&] {
     Any result = StructuralMap<WalkOrder::kPostOrder>(sample, Increment);
@@ -82,7 +82,7 @@ TEST(Map) {
   CHECK_EQ(Show(StructuralMap<WalkOrder::kPostOrder>(sample, Increment)), kIncremented);
 }
 
-TEST(MapInPlace) {
+TEST_CASE("map in place") {
   CheckEveryRequest("map in place", [&] {
     Any sample = Sample();
     const Object* address = sample.as<Object>();
@@ -92,7 +92,7 @@ TEST(MapInPlace) {
 }
 
 // A failure in the middle of a write leaves every element where it was.
-TEST(NothingIsLostInPlace) {
+TEST_CASE("nothing is lost in place") {
   auto wrap = [](int64_t value, StructuralMutatorObj*) { return Counted(value); };
   using Engine = StructuralMutateEngine<StructuralMapEngineBase, decltype(wrap)>;
   auto engine = make_object<Engine>(wrap);
@@ -108,14 +108,14 @@ TEST(NothingIsLostInPlace) {
       CHECK_EQ(Show(list), "<Counted(1) [Counted(2)] {1:Counted(3)}>");
       break;
     }
-    CHECK(Show(list[0]) == "1" || Show(list[0]) == "Counted(1)");
-    CHECK(Show(list[1]) == "[2]" || Show(list[1]) == "[Counted(2)]");
-    CHECK(Show(list[2]) == "{1:3}" || Show(list[2]) == "{1:Counted(3)}");
+    CHECK((Show(list[0]) == "1" || Show(list[0]) == "Counted(1)"));
+    CHECK((Show(list[1]) == "[2]" || Show(list[1]) == "[Counted(2)]"));
+    CHECK((Show(list[2]) == "{1:3}" || Show(list[2]) == "{1:Counted(3)}"));
   }
 }
 
 // The error is the callback's, whether or not there is memory to record where it was.
-TEST(ErrorsPassWithoutAContext) {
+TEST_CASE("errors pass without a context") {
   Any sample = Items{Let(Let(1))};
   auto fail = [](int64_t) -> Expected<WalkResult> { throw 1; };
   using Engine = StructuralWalkEngine<StructuralVisitorObj, WalkOrder::kPreOrder, decltype(fail)>;
@@ -129,8 +129,8 @@ TEST(ErrorsPassWithoutAContext) {
     requests_until_failure = kNever;
     has_memory = !has_failed;
     std::string kind = outcome.error().kind();
-    CHECK(kind == "InternalError" || kind == "MemoryError");
-    CHECK(kind == "InternalError" || !outcome.error().extra_context().has_value());
+    CHECK((kind == "InternalError" || kind == "MemoryError"));
+    CHECK((kind == "InternalError" || !outcome.error().extra_context().has_value()));
     if (has_memory) CHECK_EQ(Frames(outcome.error()), "Let(1) | Let(Let(1)) | [Let(Let(1))]");
   }
 }

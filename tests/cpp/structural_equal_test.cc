@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/structural_equal.h>
 
 #include <cmath>
 #include <cstring>
 
-#include "../runtime/check.h"
 #include "../runtime/small_stack.h"
 #include "../runtime/threads.h"
 #include "structural_mismatch.h"
@@ -17,7 +17,7 @@ using namespace ir;
 
 // ---- Leaves and containers ----------------------------------------------------------------------
 
-TEST(Leaves) {
+TEST_CASE("leaves") {
   CHECK(Same(Any(), nullptr));
   CHECK(Same(1, 1));
   CHECK(!Same(1, 2));
@@ -32,7 +32,7 @@ TEST(Leaves) {
   CHECK(!Same(DLDevice{kDLCUDA, 1}, DLDevice{kDLCUDA, 0}));
 }
 
-TEST(TextInBothForms) {
+TEST_CASE("text in both forms") {
   CHECK(Same(String("abc"), String(std::string("abc"))));
   CHECK(Same(String(std::string("abc")), String("abc")));
   CHECK(!Same(String("abc"), String("abd")));
@@ -44,14 +44,14 @@ TEST(TextInBothForms) {
   CHECK(!Same(HeapBytes("hello world"), String("hello world")));
 }
 
-TEST(BigIntegers) {
+TEST_CASE("big integers") {
   BigInt two_to_64 = BigInt(1) << 64;
   CHECK(Same(two_to_64, BigInt(1) << 64));
   CHECK(!Same(two_to_64, two_to_64 + 1));
   CHECK(!Same(two_to_64, 0));
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK(Same(Items{1, Items{2, "x"}, nullptr}, Items{1, Items{2, "x"}, nullptr}));
   CHECK(!Same(Items{1}, List<Any>{1}));
   CHECK(!Same(Table{{1, 2}}, Dict<Any, Any>{{1, 2}}));
@@ -63,7 +63,7 @@ TEST(Containers) {
   CHECK(Same(Shape{}, Shape{}));
 }
 
-TEST(MismatchesInSequences) {
+TEST_CASE("mismatches in sequences") {
   CHECK_EQ(MismatchOf(1, 1), "");
   CHECK_EQ(MismatchOf(1, 2), "root");
   CHECK_EQ(MismatchOf(1, "a"), "root");
@@ -77,7 +77,7 @@ TEST(MismatchesInSequences) {
   CHECK_EQ(MismatchOf(Items{Shape{1, 2}}, Items{Shape{1}}), "root[0]");
 }
 
-TEST(MismatchesInMaps) {
+TEST_CASE("mismatches in maps") {
   CHECK_EQ(MismatchOf(Table{{1, 2}}, Table{{1, 3}}), "root{1}");
   CHECK_EQ(MismatchOf(Table{{1, 2}}, Table{{2, 2}}), "root{1} | root{1}!");
   CHECK_EQ(MismatchOf(Table{{1, 2}, {3, 4}}, Table{{1, 2}}), "root{3} | root{3}!");
@@ -91,7 +91,7 @@ TEST(MismatchesInMaps) {
            "root{float} | root{float}!");
 }
 
-TEST(ObjectsAsKeys) {
+TEST_CASE("objects as keys") {
   ObjectRef f = Call("f", 1), g = Call("f", 1);
   CHECK(Same(Table{{f, 1}}, Table{{f, 1}}));
   // Trees and containers are keys by their addresses.
@@ -103,7 +103,7 @@ TEST(ObjectsAsKeys) {
   CHECK(Same(Items{d, Table{{d, 1}}}, Items{e, Table{{e, 1}}}));
 }
 
-TEST(Tensors) {
+TEST_CASE("tensors") {
   Tensor tensor = NewTensor({2, 3}, kFloat32), changed = NewTensor({2, 3}, kFloat32);
   CHECK(Same(tensor, changed));
   static_cast<char*>(changed.data_ptr())[23] ^= 1;
@@ -121,7 +121,7 @@ TEST(Tensors) {
   CHECK(!Same(a, b));
 }
 
-TEST(ContentOfTensorsStartsBehindTheByteOffset) {
+TEST_CASE("content of tensors starts behind the byte offset") {
   Tensor a = NewTensor({3}, kInt8), b = NewTensor({4}, kInt8);
   auto* raw = const_cast<DLTensor*>(b.GetDLTensorPtr());
   raw->shape[0] = 3;
@@ -130,7 +130,7 @@ TEST(ContentOfTensorsStartsBehindTheByteOffset) {
   CHECK(!Same(a, b));
 }
 
-TEST(TensorsWithoutReadableContent) {
+TEST_CASE("tensors without readable content") {
   const std::string failure = "InternalError: Check failed: ";
   Tensor cpu = NewTensor({2}, kFloat32), cuda = NewTensor({2}, kFloat32, {kDLCUDA, 0});
   CHECK(Same(cuda, cuda));
@@ -150,7 +150,7 @@ TEST(TensorsWithoutReadableContent) {
 
 // ---- Objects ------------------------------------------------------------------------------------
 
-TEST(Trees) {
+TEST_CASE("trees") {
   CHECK(Same(Call("f", Items{1, 2}), Call("f", Items{1, 2})));
   CHECK(Same(Call("f", 1, /*span=*/7), Call("f", 1, /*span=*/8)));
   CHECK_EQ(MismatchOf(Call("f", Items{1, 2}), Call("f", Items{1, 3})), "root.args[1]");
@@ -165,7 +165,7 @@ TEST(Trees) {
            "root.op[1]{k}.args[1]");
 }
 
-TEST(ConstantTreesAndUniqueInstances) {
+TEST_CASE("constant trees and unique instances") {
   CHECK(Same(Type(1), Type(1)));
   CHECK_EQ(MismatchOf(Type(1), Type(2)), "root.element");
   ObjectRef type = Type(New<UnsupportedObj>());
@@ -175,7 +175,7 @@ TEST(ConstantTreesAndUniqueInstances) {
   CHECK_EQ(MismatchOf(Call(add, 1), Call(New<OperatorObj>("add"), 1)), "root.op");
 }
 
-TEST(UnsupportedTypes) {
+TEST_CASE("unsupported types") {
   ObjectRef unsupported = New<UnsupportedObj>(), undescribed = New<UndescribedObj>();
   const std::string end = "`, so StructuralHash is not supported for this type";
   CHECK_EQ(
@@ -188,7 +188,7 @@ TEST(UnsupportedTypes) {
   CHECK(!Same(unsupported, 1));
 }
 
-TEST(FreeVariablesMatchThemselves) {
+TEST_CASE("free variables match themselves") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK(Same(x, x));
   CHECK_EQ(MismatchOf(x, y), "root");
@@ -196,7 +196,7 @@ TEST(FreeVariablesMatchThemselves) {
   CHECK_EQ(MismatchOf(Func(x, Items{x, y}), Func(x, Items{x, x})), "root.body[1]");
 }
 
-TEST(VariablesMatchWhereTheyAreDefined) {
+TEST_CASE("variables match where they are defined") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z", "type");
   CHECK(Same(Func(Items{x}, x), Func(Items{y}, y)));
   CHECK(Same(Loop(Items{x}, x), Loop(Items{y}, y)));
@@ -215,7 +215,7 @@ TEST(VariablesMatchWhereTheyAreDefined) {
   CHECK_EQ(MismatchOf(Items{Func(x, 1), y}, Items{Func(y, 1), y}), "root[1]");
 }
 
-TEST(VariablesMatchForGood) {
+TEST_CASE("variables match for good") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK(Same(Items{Func(x, x), Func(x, x)}, Items{Func(y, y), Func(y, y)}));
   CHECK_EQ(MismatchOf(Items{Func(x, x), Func(x, x)}, Items{Func(y, y), Func(z, z)}),
@@ -226,7 +226,7 @@ TEST(VariablesMatchForGood) {
   CHECK_EQ(MismatchOf(Items{x, Func(x, 1)}, Items{x, Func(y, 1)}), "root[1].params");
 }
 
-TEST(MappedFreeVariables) {
+TEST_CASE("mapped free variables") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z", 1);
   CHECK(SameMapped(x, y));
   CHECK_EQ(MismatchOf(x, z, true), "root.type");
@@ -236,7 +236,7 @@ TEST(MappedFreeVariables) {
   CHECK(SameMapped(Table{{1, x}, {2, y}}, Table{{2, x}, {1, y}}));
 }
 
-TEST(Regions) {
+TEST_CASE("regions") {
   CHECK(Defines([](ObjectRef v) { return Func(v, 1); }));
   CHECK(!Defines([](ObjectRef v) { return Func(1, v); }));
   CHECK(Defines([](ObjectRef v) { return Func(Var("v", v), 1); }));
@@ -253,7 +253,7 @@ TEST(Regions) {
   CHECK(!Defines([](ObjectRef v) { return Loop(Func(Var("u"), Var("v", v)), 1); }));
 }
 
-TEST(SharedSubtreesDoNotHideVariables) {
+TEST_CASE("shared subtrees do not hide variables") {
   ObjectRef x = Var("x"), y = Var("y");
   ObjectRef call = Call(x, 1);
   Items items{x};
@@ -266,7 +266,7 @@ TEST(SharedSubtreesDoNotHideVariables) {
   CHECK(Same(Func(x, type), Func(y, type)));
 }
 
-TEST(NodesMatchOneToOne) {
+TEST_CASE("nodes match one to one") {
   ObjectRef d = Let(1), e = Let(1), f = Let(2);
   CHECK(Same(Items{d, d}, Items{e, e}));
   CHECK(Same(Items{d, e}, Items{e, d}));
@@ -278,7 +278,7 @@ TEST(NodesMatchOneToOne) {
   CHECK(!Same(Call(Let(d), d), Call(Let(d), e)));
 }
 
-TEST(VariablesAsKeys) {
+TEST_CASE("variables as keys") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK(Same(Table{{x, 1}}, Table{{x, 1}}));
   CHECK_EQ(MismatchOf(Table{{x, 1}}, Table{{y, 1}}), "root{var x} | root{var x}!");
@@ -294,7 +294,7 @@ TEST(VariablesAsKeys) {
            "root.body{var x} | root.body{var y}!");
 }
 
-TEST(VariablesBesideOtherKeys) {
+TEST_CASE("variables beside other keys") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK_EQ(MismatchOf(Func(x, Table{{x, 1}, {"k", 2}}), Func(y, Table{{y, 1}, {"k", 3}})),
            "root.body{k}");
@@ -302,7 +302,7 @@ TEST(VariablesBesideOtherKeys) {
            "root.body{var x}! | root.body{var x}");
 }
 
-TEST(AFreeVariableIsNotTheKeyThatIsBoundOnTheOtherSide) {
+TEST_CASE("a free variable is not the key that is bound on the other side") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   CHECK_EQ(MismatchOf(Func(x, Table{{y, 1}}), Func(y, Table{{y, 1}})),
            "root.body{var y} | root.body{var y}!");
@@ -311,7 +311,7 @@ TEST(AFreeVariableIsNotTheKeyThatIsBoundOnTheOtherSide) {
 
 // ---- Sharing, depth, threads --------------------------------------------------------------------
 
-TEST(SharedPartsAreComparedOnce) {
+TEST_CASE("shared parts are compared once") {
   auto grow = [](Any* items, Any* call, Any* table) {
     for (int i = 0; i < 64; ++i) {
       *items = Items{*items, *items};
@@ -328,14 +328,14 @@ TEST(SharedPartsAreComparedOnce) {
   CHECK(Same(table, more_tables));
 }
 
-TEST(WhatWasEqualBeforeAVariableWasMatchedIsComparedAgain) {
+TEST_CASE("what was equal before a variable was matched is compared again") {
   ObjectRef x = Var("x"), y = Var("y");
   Table table{{y, 1}};
   // The key is free in the first place and, on the right side only, bound in the second.
   CHECK(!Same(Items{Func(1, table), Func(x, table)}, Items{Func(1, table), Func(y, table)}));
 }
 
-TEST(NestingCostsNoMachineStack) {
+TEST_CASE("nesting costs no machine stack") {
   Tower left(100000), right(100000), other(100001);
   OnSmallStack([&] {
     CHECK(Same(left.top(), right.top()));
@@ -345,7 +345,7 @@ TEST(NestingCostsNoMachineStack) {
   });
 }
 
-TEST(NestingIsLimited) {
+TEST_CASE("nesting is limited") {
   Tower tower((size_t{1} << 20) + 1);
   OnSmallStack([&] {
     CHECK_EQ(Thrown([&] { Same(tower.top(), tower.top()); }),
@@ -354,7 +354,7 @@ TEST(NestingIsLimited) {
   });
 }
 
-TEST(PathsAreLimited) {
+TEST_CASE("paths are limited") {
   Tower left(10001), right(10001);
   left.ground().push_back(1);
   right.ground().push_back(2);
@@ -366,7 +366,7 @@ TEST(PathsAreLimited) {
   CHECK(!Same(left.top(), right.top()));
 }
 
-TEST(ValuesThatContainThemselves) {
+TEST_CASE("values that contain themselves") {
   List<Any> list{1}, other_list{1};
   Dict<Any, Any> dict{{1, list}}, other_dict{{1, other_list}};
   list.push_back(dict);
@@ -379,7 +379,7 @@ TEST(ValuesThatContainThemselves) {
   other_list.clear();
 }
 
-TEST(Threads) {
+TEST_CASE("threads") {
   ObjectRef x = Var("x"), y = Var("y");
   Items lhs{Func(Items{x, y}, Items{y, x}), Table{{1, Let(1)}}, Items{1, 2}};
   Items rhs{Func(Items{y, x}, Items{x, y}), Table{{1, Let(1)}}, Items{1, 2}};
@@ -388,7 +388,7 @@ TEST(Threads) {
   });
 }
 
-TEST(GlobalFunctions) {
+TEST_CASE("global functions") {
   Function equal = Function::GetGlobalRequired("ffi.StructuralEqual");
   CHECK(equal("abc", "abc", false, false).cast<bool>());
   CHECK(!equal(Var("x"), Var("y"), false, false).cast<bool>());

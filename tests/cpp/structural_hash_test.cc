@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The expected hashes were obtained from another implementation of the ABI, given the same values.
+#include <doctest/doctest.h>
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/structural_hash.h>
 
@@ -7,7 +8,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "../runtime/check.h"
 #include "../runtime/small_stack.h"
 #include "../runtime/threads.h"
 #include "structural_ir.h"
@@ -28,7 +28,7 @@ std::string HashWithoutContent(const Any& value) {
   return Hex(StructuralHash::Hash(value, false, true));
 }
 
-TEST(Leaves) {
+TEST_CASE("leaves") {
   CHECK_EQ(HashOf(Any()), "000000009e3779b9");
   CHECK_EQ(HashOf(1), "000000009e3779fb");
   CHECK_EQ(HashOf(-1), "000000009e3779f9");
@@ -44,7 +44,7 @@ TEST(Leaves) {
   CHECK_EQ(HashOf(reinterpret_cast<void*>(0x1234)), "000000009e378cea");
 }
 
-TEST(TextHashesByContentExceptSmallBytes) {
+TEST_CASE("text hashes by content except small bytes") {
   CHECK_EQ(HashOf(String("abc")), "000000009e9aec2b");
   CHECK_EQ(HashOf(String(std::string("abc"))), "000000009e9aec2b");
   CHECK_EQ(HashOf(String("hello world")), "00000000def11395");
@@ -53,14 +53,14 @@ TEST(TextHashesByContentExceptSmallBytes) {
   CHECK_EQ(HashOf(HeapBytes("abc")), "000000009e9aece8");
 }
 
-TEST(BigIntegers) {
+TEST_CASE("big integers") {
   BigInt two_to_63 = BigInt(1) << 63;
   CHECK_EQ(HashOf(two_to_63), "000000009e3794fc");
   CHECK_EQ(HashOf(-two_to_63 - 1), "000000009e3790b0");
   CHECK_EQ(HashOf(BigInt(1) << 100), "000000009e378d22");
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK_EQ(HashOf(Items{}), "e417f0b0ed7acef8");
   CHECK_EQ(HashOf(Items{1, 2}), "272e749e71a30b7d");
   CHECK_EQ(HashOf(Items{1, Items{2, "x"}, nullptr}), "a661f525f233a4fc");
@@ -72,7 +72,7 @@ TEST(Containers) {
   CHECK_EQ(HashOf(Table{{"a", 1}}), "789957ce07a4a2ca");
 }
 
-TEST(MapsDoNotDependOnTheOrderOfInsertion) {
+TEST_CASE("maps do not depend on the order of insertion") {
   CHECK_EQ(HashOf(Table{{1, 2}, {3, 4}}), "7465eb63e1f3b655");
   CHECK_EQ(HashOf(Table{{3, 4}, {1, 2}}), "7465eb63e1f3b655");
   CHECK_EQ(HashOf(Dict<Any, Any>{{1, 2}, {3, 4}}), "a644639488dd2f87");
@@ -81,7 +81,7 @@ TEST(MapsDoNotDependOnTheOrderOfInsertion) {
   CHECK_EQ(HashOfMapped(Table{{3, x}, {2, y}, {1, x}}), "f713c41a885d563f");
 }
 
-TEST(ValuesOfKeysWithOneHashDoNotCount) {
+TEST_CASE("values of keys with one hash do not count") {
   String zero("\0", 1);  // its hash is that of the empty string
   CHECK_EQ(HashOf(Table{{"", 2}, {zero, 4}}), "196e6e785c2033e2");
   CHECK_EQ(HashOf(Table{{"", 8}, {zero, 9}}), "196e6e785c2033e2");
@@ -89,7 +89,7 @@ TEST(ValuesOfKeysWithOneHashDoNotCount) {
   CHECK_EQ(HashOf(Table{{"", New<UnsupportedObj>()}, {zero, 4}, {5, 6}}), "3ce51eb8afefb6c6");
 }
 
-TEST(KeysOfMaps) {
+TEST_CASE("keys of maps") {
   CHECK_EQ(HashOf(Table{{SmallBytes("ab"), 1}}), "789957ce004c9aa3");
   // By their bits: two kinds of NaN are two keys.
   CHECK_EQ(HashOf(Table{{std::nan(""), 1}}), "e2a757ce07a8ed40");
@@ -109,7 +109,7 @@ TEST(KeysOfMaps) {
   CHECK_EQ(HashOf(Func(Items{x, y}, Table{{x, 1}, {y, 2}})), "d224b2c3ae7402dc");
 }
 
-TEST(ObjectsByTheirFields) {
+TEST_CASE("objects by their fields") {
   CHECK_EQ(HashOf(Call("f", Items{1, 2})), "cc5685f62bc6167a");
   CHECK_EQ(HashOf(Call("f", Items{1, 2}, /*span=*/7)), "cc5685f62bc6167a");
   CHECK_EQ(HashOf(New<AttrCallObj>("f", 1, "attr")), "a72b9e9519081fbb");
@@ -117,7 +117,7 @@ TEST(ObjectsByTheirFields) {
   CHECK_EQ(HashOf(New<OperatorObj>("add")), "af2d8f23abc93236");
 }
 
-TEST(VariablesInDefinitionRegions) {
+TEST_CASE("variables in definition regions") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK_EQ(HashOf(Func(Items{x}, x)), "6de5ee621ccfb26d");
   CHECK_EQ(HashOf(Func(Items{y}, y)), "6de5ee621ccfb26d");
@@ -126,7 +126,7 @@ TEST(VariablesInDefinitionRegions) {
   CHECK_EQ(HashOf(Items{Func(Items{x}, x), x}), "31f67c21a9d64e25");
 }
 
-TEST(VariablesInTypesOfVariables) {
+TEST_CASE("variables in types of variables") {
   ObjectRef n = Var("n");
   ObjectRef v = Var("v", n);
   CHECK_EQ(HashOf(Func(Items{v}, Items{v, n})), "f4fc05b734ace4eb");
@@ -139,7 +139,7 @@ TEST(VariablesInTypesOfVariables) {
   CHECK(HashOf(Loop(v, 1)) != HashOf(Loop(other, 1)));
 }
 
-TEST(Regions) {
+TEST_CASE("regions") {
   // Whether two functions that differ in the variable `inner` hash equally: then it was defined.
   auto defines = [](auto wrap) {
     ObjectRef one = Var("inner"), other = Var("inner");
@@ -155,7 +155,7 @@ TEST(Regions) {
   CHECK(!defines([](ObjectRef v) { return Func(1, v); }));
 }
 
-TEST(VariablesOutsideDefinitionRegions) {
+TEST_CASE("variables outside definition regions") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK_EQ(StructuralHash::Hash(x), reinterpret_cast<uintptr_t>(x.get()));
   CHECK(HashOf(Items{x}) != HashOf(Items{y}));
@@ -163,7 +163,7 @@ TEST(VariablesOutsideDefinitionRegions) {
   CHECK(HashOf(Items{x, Func(x, x)}) != HashOf(Items{y, Func(y, y)}));
 }
 
-TEST(MappedFreeVariables) {
+TEST_CASE("mapped free variables") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK_EQ(HashOfMapped(x), "26d0020dac90a95b");
   CHECK_EQ(HashOfMapped(Items{x, x}), "397df0c4fce77856");
@@ -173,7 +173,7 @@ TEST(MappedFreeVariables) {
   CHECK_EQ(HashOfMapped(Table{{"k", x}, {1, Table{{x, 2}}}}), "9ae06916f792828e");
 }
 
-TEST(SharedNodes) {
+TEST_CASE("shared nodes") {
   ObjectRef d = Let(1), e = Let(1), x = Var("x"), y = Var("y");
   CHECK_EQ(HashOf(d), "401774425804ada4");
   CHECK_EQ(HashOf(Items{d, d}), "b17879f29fab4214");
@@ -182,7 +182,7 @@ TEST(SharedNodes) {
   CHECK_EQ(HashOf(Func(Items{x, y}, Items{Let(x), Let(y)})), "ddacaab46d9b4ed8");
 }
 
-TEST(Tensors) {
+TEST_CASE("tensors") {
   CHECK_EQ(HashOf(NewTensor({2, 3}, kFloat32)), "841936fcf0bba641");
   CHECK_EQ(HashOf(NewTensor({5}, kInt8)), "530936ca72137ab3");
   CHECK_EQ(HashOf(NewTensor({3}, {kDLInt, 4, 1})), "530936ca0c001b90");
@@ -192,7 +192,7 @@ TEST(Tensors) {
   CHECK_EQ(HashWithoutContent(NewTensor({2}, kFloat32, {kDLCUDA, 0})), "647948b13922aef9");
 }
 
-TEST(TensorsWithoutReadableContent) {
+TEST_CASE("tensors without readable content") {
   CHECK_EQ(Thrown([] { StructuralHash::Hash(NewTensor({2}, kFloat32, {kDLCUDA, 0})); }),
            "InternalError: Check failed: tensor.device().device_type == kDLCPU (2 vs. 1) : can "
            "only hash CPU tensor");
@@ -203,7 +203,7 @@ TEST(TensorsWithoutReadableContent) {
   CHECK_EQ(HashWithoutContent(strided), "530936ca0dd10564");
 }
 
-TEST(ContentOfTensorsStartsBehindTheByteOffset) {
+TEST_CASE("content of tensors starts behind the byte offset") {
   Tensor tensor = NewTensor({5}, kInt8);
   auto* raw = const_cast<DLTensor*>(tensor.GetDLTensorPtr());
   auto* memory = static_cast<char*>(std::calloc(1, 7));
@@ -214,7 +214,7 @@ TEST(ContentOfTensorsStartsBehindTheByteOffset) {
   CHECK_EQ(HashOf(tensor), "530936ca72137ab3");
 }
 
-TEST(UnsupportedTypes) {
+TEST_CASE("unsupported types") {
   const char* text = " is not set for type `test.structural.Un";
   CHECK_EQ(Thrown([] { StructuralHash::Hash(New<UnsupportedObj>()); }),
            std::string("TypeError: _type_s_eq_hash_kind") + text +
@@ -237,7 +237,7 @@ void UseHook(TVMFFIDefRegionKind region) {
   };
 }
 
-TEST(HooksHashWhatTheyChoose) {
+TEST_CASE("hooks hash what they choose") {
   ObjectRef x = Var("x"), y = Var("y"), n = Var("n");
   ObjectRef v = Var("v", n);
   UseHook(kTVMFFIDefRegionKindNone);
@@ -255,7 +255,7 @@ TEST(HooksHashWhatTheyChoose) {
   CHECK_EQ(HashOf(Items{Hooked(1, 2)}), "db15d8d8d533229a");
 }
 
-TEST(HooksOfVariablesAndSharedNodes) {
+TEST_CASE("hooks of variables and shared nodes") {
   auto var = [] { return New<HookedVarObj>(1); };
   auto let = [] { return New<HookedLetObj>(1); };
   CHECK_EQ(HashOfMapped(var()), "7668059ff94b7a09");
@@ -266,7 +266,7 @@ TEST(HooksOfVariablesAndSharedNodes) {
   CHECK_EQ(StructuralHash::Hash(free), reinterpret_cast<uintptr_t>(free.get()));
 }
 
-TEST(HooksThatFail) {
+TEST_CASE("hooks that fail") {
   hooks.hash = [](ObjectRef, int64_t, HashChild) -> int64_t {
     TVM_FFI_THROW(ValueError) << "from the hook";
     TVM_FFI_UNREACHABLE();
@@ -276,7 +276,7 @@ TEST(HooksThatFail) {
   CHECK_EQ(HashOf(Hooked(1, 2)), "0000000000000001");
 }
 
-TEST(WhatAHookCatchesLeavesNoTrace) {
+TEST_CASE("what a hook catches leaves no trace") {
   auto hash_b = [](ObjectRef self, int64_t hash, HashChild hash_child) {
     return hash_child(self.as<HookedObj>()->b, hash, kTVMFFIDefRegionKindNone);
   };
@@ -294,7 +294,7 @@ TEST(WhatAHookCatchesLeavesNoTrace) {
   CHECK_EQ(HashOf(value), expected);
 }
 
-TEST(CallbacksThatAreKept) {
+TEST_CASE("callbacks that are kept") {
   HashChild kept;
   hooks.hash = [&kept](ObjectRef, int64_t hash, HashChild hash_child) {
     kept = hash_child;
@@ -306,7 +306,7 @@ TEST(CallbacksThatAreKept) {
            "hash that it belonged to");
 }
 
-TEST(HooksThatChangeContainers) {
+TEST_CASE("hooks that change containers") {
   List<Any> list{Hooked(0, 0), 1, 2, 3};
   Dict<Any, Any> dict{{1, Hooked(0, 0)}, {2, 5}, {3, 6}, {4, 7}, {5, 8}, {6, 9}};
   hooks.hash = [&](ObjectRef, int64_t, HashChild) {
@@ -325,7 +325,7 @@ TEST(HooksThatChangeContainers) {
 
 // ---- Sharing, depth, threads --------------------------------------------------------------------
 
-TEST(SharedPartsAreWalkedOnce) {
+TEST_CASE("shared parts are walked once") {
   Any items = Items{1}, map = Table{{1, 1}}, call = Call(1, 1);
   for (int i = 0; i < 64; ++i) {
     items = Items{items, items};
@@ -364,7 +364,7 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   TVMFFITypeRegisterField(MakerObj::_GetOrAllocRuntimeTypeIndex(), &info);
 }
 
-TEST(ValuesThatGettersMakeAreNotMistakenForOneAnother) {
+TEST_CASE("values that getters make are not mistaken for one another") {
   auto makers = [](int64_t changed) {
     Items items;
     for (int64_t i = 0; i < 40; ++i) items.push_back(New<MakerObj>(i == changed ? 100 : i));
@@ -375,12 +375,12 @@ TEST(ValuesThatGettersMakeAreNotMistakenForOneAnother) {
   for (int64_t i = 0; i < 40; ++i) CHECK(HashOf(makers(i)) != all_different);
 }
 
-TEST(NestingCostsNoMachineStack) {
+TEST_CASE("nesting costs no machine stack") {
   Tower high(100000), higher(100001);
   OnSmallStack([&] { CHECK(HashOf(high.top()) != HashOf(higher.top())); });
 }
 
-TEST(NestingIsLimited) {
+TEST_CASE("nesting is limited") {
   Tower tower((size_t{1} << 20) + 1);
   const char* text =
       "ValueError: the value is nested deeper than 1048576 levels, or contains itself";
@@ -390,7 +390,7 @@ TEST(NestingIsLimited) {
   });
 }
 
-TEST(ValuesThatContainThemselves) {
+TEST_CASE("values that contain themselves") {
   List<Any> list{1};
   list.push_back(Dict<Any, Any>{{1, list}});
   CHECK_EQ(Thrown([&] { StructuralHash::Hash(list); }),
@@ -398,7 +398,7 @@ TEST(ValuesThatContainThemselves) {
   list.clear();
 }
 
-TEST(Threads) {
+TEST_CASE("threads") {
   ObjectRef x = Var("x"), y = Var("y");
   Items parts{Func(Items{x, y}, Items{y, x}), Table{{1, Let(1)}}, Items{1, 2}};
   std::string expected = HashOf(parts);
@@ -407,7 +407,7 @@ TEST(Threads) {
   });
 }
 
-TEST(GlobalFunction) {
+TEST_CASE("global function") {
   Function hash = Function::GetGlobalRequired("ffi.StructuralHash");
   CHECK_EQ(Hex(static_cast<uint64_t>(hash("abc", false, false).cast<int64_t>())),
            "000000009e9aec2b");

@@ -18,7 +18,7 @@ void UseHook(TVMFFIDefRegionKind region) {
   };
 }
 
-TEST(HooksCompareWhatTheyChoose) {
+TEST_CASE("hooks compare what they choose") {
   UseHook(kTVMFFIDefRegionKindNone);
   CHECK(Same(Hooked(1, 2), Hooked(1, 2)));
   CHECK_EQ(MismatchOf(Hooked(1, 2), Hooked(3, 2)), "root.first");
@@ -29,7 +29,7 @@ TEST(HooksCompareWhatTheyChoose) {
   CHECK(Same(Items{Hooked(1, 2)}, Items{Hooked(3, 4)}));
 }
 
-TEST(RegionsOfHooks) {
+TEST_CASE("regions of hooks") {
   ObjectRef x = Var("x"), y = Var("y");
   auto wraps = [](ObjectRef v) { return Hooked(Var("v", v), 1); };
   UseHook(kTVMFFIDefRegionKindNone);
@@ -44,7 +44,7 @@ TEST(RegionsOfHooks) {
   CHECK(Defines([&](ObjectRef v) { return Func(wraps(v), 1); }));
 }
 
-TEST(HooksOfVariablesAndNodes) {
+TEST_CASE("hooks of variables and nodes") {
   ObjectRef v = New<HookedVarObj>(1), w = New<HookedVarObj>(1);
   CHECK(Same(Items{v, v}, Items{v, v}));
   CHECK_EQ(MismatchOf(v, w), "root");
@@ -55,7 +55,7 @@ TEST(HooksOfVariablesAndNodes) {
   CHECK_EQ(MismatchOf(Items{d, d}, Items{d, e}), "root[1]");
 }
 
-TEST(HooksMayTryOtherWays) {
+TEST_CASE("hooks may try other ways") {
   // Equal in either order.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
@@ -74,7 +74,7 @@ TEST(HooksMayTryOtherWays) {
   CHECK(Same(Hooked(Items{x, 1}, 2), Hooked(2, Items{z, 1})));
 }
 
-TEST(ManyMatchesAreTakenBack) {
+TEST_CASE("many matches are taken back") {
   auto new_vars = [] {
     Items vars;
     for (int i = 0; i < 300; ++i) vars.push_back(Var("v"));
@@ -90,7 +90,7 @@ TEST(ManyMatchesAreTakenBack) {
   CHECK_EQ(MismatchOf(Func(params, Hooked(0, 0)), Func(other_params, Hooked(0, 0))), "");
 }
 
-TEST(WhatAFailedWayFoundEqualIsComparedAgain) {
+TEST_CASE("what a failed way found equal is compared again") {
   ObjectRef x = Var("x"), y = Var("y"), z = Var("z");
   ObjectRef of_x = Call(x, 1), of_y = Call(y, 1);
   hooks.equal = [&](ObjectRef, ObjectRef, Equal equal) {
@@ -100,7 +100,7 @@ TEST(WhatAFailedWayFoundEqualIsComparedAgain) {
   CHECK(!Same(Hooked(1, 2), Hooked(1, 2)));
 }
 
-TEST(NamesOfFields) {
+TEST_CASE("names of fields") {
   Any name;
   hooks.equal = [&name](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     return equal(AsHooked(lhs)->a, AsHooked(rhs)->a, 0, name);
@@ -114,7 +114,7 @@ TEST(NamesOfFields) {
            "TypeError: Cannot convert from type `int` to `str`");
 }
 
-TEST(HooksThatFail) {
+TEST_CASE("hooks that fail") {
   hooks.equal = [](ObjectRef, ObjectRef, Equal) -> bool {
     TVM_FFI_THROW(ValueError) << "from the hook";
     TVM_FFI_UNREACHABLE();
@@ -123,7 +123,7 @@ TEST(HooksThatFail) {
            "ValueError: from the hook");
 }
 
-TEST(WhatAHookCatchesLeavesNoTrace) {
+TEST_CASE("what a hook catches leaves no trace") {
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     Items left{AsHooked(lhs)->b, Items{AsHooked(lhs)->a}};
     Items right{AsHooked(rhs)->b, Items{AsHooked(rhs)->a}};
@@ -135,7 +135,7 @@ TEST(WhatAHookCatchesLeavesNoTrace) {
   CHECK_EQ(MismatchOf(Hooked(unsupported, x), Hooked(unsupported, y)), "root.b");
 }
 
-TEST(WhatAHookFoundDifferentBeforeItFailedIsForgotten) {
+TEST_CASE("what a hook found different before it failed is forgotten") {
   // Finds a difference and throws; the hook around it goes on.
   hooks.equal = [](ObjectRef lhs, ObjectRef rhs, Equal equal) {
     const HookedObj* l = AsHooked(lhs);
@@ -150,7 +150,7 @@ TEST(WhatAHookFoundDifferentBeforeItFailedIsForgotten) {
   CHECK_EQ(MismatchOf(Hooked(Hooked(1, 0), 3), Hooked(Hooked(2, 0), 4)), "root.b");
 }
 
-TEST(CallbacksThatAreKept) {
+TEST_CASE("callbacks that are kept") {
   Equal kept;
   hooks.equal = [&kept](ObjectRef, ObjectRef, Equal equal) {
     kept = equal;
@@ -162,7 +162,7 @@ TEST(CallbacksThatAreKept) {
            "hash that it belonged to");
 }
 
-TEST(HooksThatChangeContainers) {
+TEST_CASE("hooks that change containers") {
   auto new_dict = [] {
     return Dict<Any, Any>{{1, Hooked(0, 0)}, {2, 5}, {3, 6}, {4, 7}, {5, 8}, {6, 9}};
   };

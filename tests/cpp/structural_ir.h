@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A small language whose types have every structural kind, for the tests of structural equality,
 // hash and keys.  Type keys enter hashes: the expected values in the tests belong to these.
+// structural_ir.cc registers the types, once per program.
 #ifndef TVM_FFI_TESTS_CPP_STRUCTURAL_IR_H_
 #define TVM_FFI_TESTS_CPP_STRUCTURAL_IR_H_
 
@@ -151,53 +152,6 @@ class HookedLetObj : public Object {
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindDAGNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.structural.HookedLet", HookedLetObj, Object);
 };
-
-template <typename T>
-bool EqualValues(const T* lhs, const T* rhs, const EqualChildren& equal) {
-  return equal(lhs->value, rhs->value, kTVMFFIDefRegionKindNone, "value");
-}
-template <typename T>
-int64_t HashValue(const T* self, int64_t hash, const HashChild& hash_child) {
-  return hash_child(self->value, hash, kTVMFFIDefRegionKindNone);
-}
-
-TVM_FFI_STATIC_INIT_BLOCK() {
-  using Flag = refl::AttachFieldFlag;
-  refl::ObjectDef<VarObj>(refl::init(false))
-      .def_ro("name", &VarObj::name, Flag::SEqHashIgnore())
-      .def_ro("type", &VarObj::type);
-  refl::ObjectDef<BufferObj>(refl::init(false)).def_ro("shape", &BufferObj::shape);
-  refl::ObjectDef<CallObj>(refl::init(false))
-      .def_ro("op", &CallObj::op)
-      .def_ro("args", &CallObj::args)
-      .def_ro("span", &CallObj::span, Flag::SEqHashIgnore());
-  refl::ObjectDef<AttrCallObj>(refl::init(false)).def_ro("attrs", &AttrCallObj::attrs);
-  refl::ObjectDef<FuncObj>(refl::init(false))
-      .def_ro("params", &FuncObj::params, Flag::SEqHashDefPattern())
-      .def_ro("body", &FuncObj::body);
-  refl::ObjectDef<LoopObj>(refl::init(false))
-      .def_ro("vars", &LoopObj::vars, Flag::SEqHashDefSimple())
-      .def_ro("body", &LoopObj::body);
-  refl::ObjectDef<LetObj>(refl::init(false)).def_ro("value", &LetObj::value);
-  refl::ObjectDef<TypeObj>(refl::init(false)).def_ro("element", &TypeObj::element);
-  refl::ObjectDef<OperatorObj>(refl::init(false)).def_ro("name", &OperatorObj::name);
-  refl::ObjectDef<UnsupportedObj>(refl::init(false));
-  refl::ObjectDef<HookedObj>(refl::init(false));
-  refl::TypeAttrDef<HookedObj>()
-      .def("__s_equal__", [](ObjectRef lhs, ObjectRef rhs,
-                             EqualChildren equal) { return hooks.equal(lhs, rhs, equal); })
-      .def("__s_hash__", [](ObjectRef self, int64_t hash, HashChild hash_child) {
-        return hooks.hash(self, hash, hash_child);
-      });
-  refl::ObjectDef<HookedVarObj>(refl::init(false));
-  refl::TypeAttrDef<HookedVarObj>()
-      .def("__s_equal__", &EqualValues<HookedVarObj>)
-      .def("__s_hash__", &HashValue<HookedVarObj>);
-  refl::ObjectDef<HookedLetObj>(refl::init(false));
-  refl::TypeAttrDef<HookedLetObj>()
-      .def("__s_equal__", &EqualValues<HookedLetObj>)
-      .def("__s_hash__", &HashValue<HookedLetObj>);
-}
 
 template <typename T, typename... Args>
 ObjectRef New(Args&&... args) {

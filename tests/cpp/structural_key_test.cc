@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/structural_key.h>
 
 #include <type_traits>
 #include <unordered_map>
 
-#include "../runtime/check.h"
 #include "structural_ir.h"
 #include "thrown.h"
 
@@ -14,7 +14,7 @@ using namespace ir;
 
 const Object* ObjectIn(const Any& value) { return value.as<Object>(); }
 
-TEST(KeysAreEqualByContent) {
+TEST_CASE("keys are equal by content") {
   StructuralKey key(Items{1, 2}), same(Items{1, 2}), other(Items{1, 3});
   CHECK(key == key);
   CHECK(key == same);
@@ -27,14 +27,14 @@ TEST(KeysAreEqualByContent) {
   static_assert(sizeof(StructuralKeyObj) == 48 && StructuralKeyObj::_type_final, "contract");
 }
 
-TEST(VariablesInKeys) {
+TEST_CASE("variables in keys") {
   ObjectRef x = Var("x"), y = Var("y");
   CHECK(StructuralKey(Func(x, x)) == StructuralKey(Func(y, y)));
   CHECK(StructuralKey(x) == StructuralKey(x));
   CHECK(StructuralKey(x) != StructuralKey(y));
 }
 
-TEST(EqualHashesDoNotMakeKeysEqual) {
+TEST_CASE("equal hashes do not make keys equal") {
   String zero("\0", 1);  // in a map, its value does not enter the hash
   StructuralKey key(Table{{"", 1}, {zero, 2}}), other(Table{{"", 1}, {zero, 3}});
   CHECK_EQ(key->hash_i64, other->hash_i64);
@@ -42,7 +42,7 @@ TEST(EqualHashesDoNotMakeKeysEqual) {
   CHECK(!AnyEqual()(key, other));
 }
 
-TEST(KeysOfMaps) {
+TEST_CASE("keys of maps") {
   StructuralKey key(Items{1, 2}), same(Items{1, 2}), other(Items{1, 3});
   Table map;
   for (int i = 0; i < 20; ++i) map.Set(StructuralKey(Items{1, i}), i);
@@ -57,7 +57,7 @@ TEST(KeysOfMaps) {
   CHECK_EQ(AnyHash()(key), detail::StableHashCombine(index, static_cast<uint64_t>(key->hash_i64)));
 }
 
-TEST(KeysOfStandardMaps) {
+TEST_CASE("keys of standard maps") {
   StructuralKey key(Items{1, 2}), same(Items{1, 2}), other(Items{1, 3});
   std::unordered_map<StructuralKey, int> map{{key, 5}};
   CHECK_EQ(map.at(same), 5);
@@ -66,7 +66,7 @@ TEST(KeysOfStandardMaps) {
   CHECK_EQ(by_content.at(Items{1}), 6);
 }
 
-TEST(KeysThatCannotBe) {
+TEST_CASE("keys that cannot be") {
   const char* text =
       "TypeError: _type_s_eq_hash_kind is not set for type `test.structural.Unsupported`, so "
       "StructuralHash is not supported for this type";
@@ -78,7 +78,7 @@ TEST(KeysThatCannotBe) {
         0);
 }
 
-TEST(GlobalFunctions) {
+TEST_CASE("global functions") {
   Function make = Function::GetGlobalRequired("ffi.StructuralKey");
   Function equal = Function::GetGlobalRequired("ffi.StructuralKeyEqual");
   Any key = make(Items{1, 2});
@@ -91,7 +91,7 @@ TEST(GlobalFunctions) {
   CHECK(equal(make("a longer text"), make(String("a longer text"))).cast<bool>());
 }
 
-TEST(Reflection) {
+TEST_CASE("reflection") {
   int32_t index = StructuralKeyObj::RuntimeTypeIndex();
   const TypeInfo* type = TVMFFIGetTypeInfo(index);
   CHECK_EQ(type->type_key_hash, uint64_t{12101687340096257897U});
@@ -100,7 +100,7 @@ TEST(Reflection) {
   CHECK_EQ(refl::GetFieldInfo("ffi.StructuralKey", "hash_i64")->offset, 40);
   CHECK_EQ(refl::GetFieldInfo("ffi.StructuralKey", "hash_i64")->flags, 0);
   CHECK_EQ(type->num_methods, 1);
-  CHECK(type->metadata->creator != nullptr);
+  CHECK((type->metadata->creator != nullptr));
   CHECK_EQ(type->metadata->total_size, 48);
   CHECK_EQ(refl::TypeAttrColumn(type_attr::kAnyHash)[index].type_index(), kTVMFFIOpaquePtr);
   CHECK_EQ(refl::TypeAttrColumn(type_attr::kAnyEqual)[index].type_index(), kTVMFFIOpaquePtr);
@@ -108,7 +108,7 @@ TEST(Reflection) {
   CHECK(AnyEqual()(made, StructuralKey(Items{1, 2})));
 }
 
-TEST(HookColumnsExistAfterLoad) {
+TEST_CASE("hook columns exist after load") {
   CHECK(refl::TypeAttrColumn(type_attr::kSEqual)[kTVMFFIArray] == nullptr);
   CHECK(refl::TypeAttrColumn(type_attr::kSHash)[kTVMFFIArray] == nullptr);
   CHECK_EQ(std::string(type_attr::kSEqual.name), "__s_equal__");

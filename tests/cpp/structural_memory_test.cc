@@ -3,11 +3,12 @@
 // and nothing is lost (under AddressSanitizer a lost block is a failure).
 //
 // The library's operator new is the program's, which is replaced here.
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <exception>
 #include <new>
 
-#include "../runtime/check.h"
 #include "structural_ir.h"
 
 namespace {
@@ -75,14 +76,14 @@ void CheckEveryRequest(Body body) {
   CHECK(num_requests > 5);
 }
 
-TEST(Hash) {
+TEST_CASE("hash") {
   UseHooks();
   Items sample = Sample("end");
   uint64_t expected = StructuralHash::Hash(Sample("end"));
   CheckEveryRequest([&] { CHECK_EQ(StructuralHash::Hash(sample), expected); });
 }
 
-TEST(Equal) {
+TEST_CASE("equal") {
   UseHooks();
   Items lhs = Sample("end"), rhs = Sample("end"), other = Sample("other end");
   CheckEveryRequest([&] { CHECK(StructuralEqual::Equal(lhs, rhs)); });

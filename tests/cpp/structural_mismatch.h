@@ -3,7 +3,8 @@
 #ifndef TVM_FFI_TESTS_CPP_STRUCTURAL_MISMATCH_H_
 #define TVM_FFI_TESTS_CPP_STRUCTURAL_MISMATCH_H_
 
-#include "../runtime/check.h"
+#include <doctest/doctest.h>
+
 #include "structural_ir.h"
 
 namespace ir {

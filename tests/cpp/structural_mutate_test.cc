@@ -117,7 +117,7 @@ std::string MapFailure(const Any& root, Callbacks... callbacks) {
 
 // ---- Descent ------------------------------------------------------------------------------------
 
-TEST(PartsAreReplaced) {
+TEST_CASE("parts are replaced") {
   CHECK_EQ(Incremented(3), "4");
   CHECK_EQ(Incremented(nullptr), "None");
   CHECK_EQ(Incremented(Call(1, Call(2, Var("x", 3)))), "Call(2, Call(3, x))");
@@ -131,7 +131,7 @@ TEST(PartsAreReplaced) {
   CHECK_EQ(Incremented(dict), "{0:1 1:11 2:21 3:31 4:41 5:51}");
 }
 
-TEST(WhatIsNoIntStays) {
+TEST_CASE("what is no int stays") {
   CHECK_EQ(Incremented("text"), "'text'");
   CHECK_EQ(Incremented(String("longer than a small string")), "'longer than a small string'");
   CHECK_EQ(Incremented(Items{}), "[]");
@@ -139,7 +139,7 @@ TEST(WhatIsNoIntStays) {
   CHECK_EQ(Incremented(Items{Error("ValueError", "a value", ""), 1}), "[ffi.Error 2]");
 }
 
-TEST(WhatDoesNotChangeStaysShared) {
+TEST_CASE("what does not change stays shared") {
   ObjectRef left = Call("a", "b"), right = Call(1, "c");
   Table table{{1, left}};
   ObjectRef root = Call(table, Items{left, right});
@@ -158,13 +158,13 @@ TEST(WhatDoesNotChangeStaysShared) {
   check_same(PreOrder(root, [](int64_t) -> UnchangedOr<int64_t> { return Unchanged(); }));
 }
 
-TEST(FieldsThatDoNotCount) {
+TEST_CASE("fields that do not count") {
   Any result = PostOrder(Call(1, 2, /*span=*/7), Increment);
   CHECK_EQ(Show(result), "Call(2, 3)");
   CHECK_EQ(result.as<CallObj>()->span, 7);
 }
 
-TEST(OrderOfCallbacks) {
+TEST_CASE("order of callbacks") {
   std::string log;
   auto note = [&](const CallObj* call) {
     log += Show(call) + ";";
@@ -177,7 +177,7 @@ TEST(OrderOfCallbacks) {
   CHECK_EQ(log, "Call(3, 4);Call(2, Call(3, 4));");
 }
 
-TEST(PreOrderDescendsIntoReplacements) {
+TEST_CASE("pre order descends into replacements") {
   auto grow = [](const TypeObj* type) -> Any {
     int depth = type->element.cast<int>();
     if (depth == 3) return Unchanged();
@@ -187,7 +187,7 @@ TEST(PreOrderDescendsIntoReplacements) {
   CHECK_EQ(Show(PostOrder(Items{Type(1)}, grow)), "[Let(Type(2))]");
 }
 
-TEST(AnythingMayReplaceAnything) {
+TEST_CASE("anything may replace anything") {
   auto none = [](int64_t) { return nullptr; };
   CHECK_EQ(Show(PostOrder(Items{1, 2}, none)), "[None None]");
   CHECK_EQ(Show(PostOrder(Call(1, Let(2)), none)), "Call(None, Let(None))");
@@ -196,7 +196,7 @@ TEST(AnythingMayReplaceAnything) {
   CHECK_EQ(Show(PostOrder(Items{"a"}, [](const String& text) { return text + "!"; })), "['a!']");
 }
 
-TEST(FirstCallbackThatTakesTheValue) {
+TEST_CASE("first callback that takes the value") {
   Items root{true, 1, 2.5, Buffer("s")};
   Any result = PostOrder(
       root, [](int64_t) { return "int"; }, [](bool) { return "bool"; },
@@ -205,7 +205,7 @@ TEST(FirstCallbackThatTakesTheValue) {
   CHECK_EQ(Show(result), "['bool' 'int' 'float' 'var']");
 }
 
-TEST(Regions) {
+TEST_CASE("regions") {
   auto show_region = [](int64_t value, TVMFFIDefRegionKind kind) { return value * 10 + kind; };
   CHECK_EQ(Show(PostOrder(Func(1, Loop(2, 3)), show_region)), "Func(11, Loop(22, 30))");
   CHECK_EQ(Show(PreOrder(Func(Loop(2, 3), 4), show_region)), "Func(Loop(21, 31), 40)");
@@ -214,7 +214,7 @@ TEST(Regions) {
 
 // ---- Variables and shared nodes -----------------------------------------------------------------
 
-TEST(VariablesThatChangeAtTheirDefinitionChangeAtTheirUses) {
+TEST_CASE("variables that change at their definition change at their uses") {
   ObjectRef x = Var("x", 1), y = Var("y", 1);
   Any result = PostOrder(Func(Items{x}, Call(x, Call(x, y))), Increment);
   const auto* func = result.as<FuncObj>();
@@ -228,7 +228,7 @@ TEST(VariablesThatChangeAtTheirDefinitionChangeAtTheirUses) {
   CHECK(body->args.as<CallObj>()->args.same_as(y));
 }
 
-TEST(WhatACallbackMakesOfAVariableIsForItsPlaceOnly) {
+TEST_CASE("what a callback makes of a variable is for its place only") {
   ObjectRef x = Var("x");
   auto rename_definitions = [](const VarObj* var, TVMFFIDefRegionKind kind) -> Any {
     if (kind == kTVMFFIDefRegionKindNone) return Unchanged();
@@ -240,7 +240,7 @@ TEST(WhatACallbackMakesOfAVariableIsForItsPlaceOnly) {
   CHECK_EQ(Show(PreOrder(Call(x, Call(x, x)), number)), "Call(1, Call(2, 3))");
 }
 
-TEST(SharedNodesStayShared) {
+TEST_CASE("shared nodes stay shared") {
   int count = 0;
   auto number = [&](int64_t) { return ++count; };
   ObjectRef let = Let(0), call = Call(0, 0);
@@ -252,7 +252,7 @@ TEST(SharedNodesStayShared) {
   CHECK_EQ(Show(PostOrder(Items{call, call}, number)), "[Call(1, 2) Call(3, 4)]");
 }
 
-TEST(VarRemap) {
+TEST_CASE("var remap") {
   ObjectRef x = Var("x"), y = Var("y"), let = Let(x);
   auto remap = [&](const CallObj* call, StructuralMutatorObj* mutator) {
     CHECK(mutator->VarRemapGetExpected(x).value() == nullptr);
@@ -279,7 +279,7 @@ TEST(VarRemap) {
 
 // ---- Callbacks that descend themselves ----------------------------------------------------------
 
-TEST(MutateCallbacksDescendThemselves) {
+TEST_CASE("mutate callbacks descend themselves") {
   auto swap = [](const CallObj* call, StructuralMutatorObj* mutator) -> Any {
     Any op = mutator->Mutate(call->op).ValueOrUnchanged(call->op);
     return Call(mutator->Mutate(call->args).ValueOrUnchanged(call->args), op);
@@ -293,7 +293,7 @@ TEST(MutateCallbacksDescendThemselves) {
 
 // ---- Hooks --------------------------------------------------------------------------------------
 
-TEST(HooksDescend) {
+TEST_CASE("hooks descend") {
   CHECK_EQ(Incremented(Native(1)), "Native(2)");
   CHECK_EQ(Incremented(Packed(Native(Items{1}))), "Packed(Native([2]))");
   ObjectRef native = Native("a");
@@ -306,7 +306,7 @@ TEST(HooksDescend) {
   CHECK(result.as<Object>() == address);
 }
 
-TEST(WrongTypes) {
+TEST_CASE("wrong types") {
   CHECK_EQ(MapFailure(Let(WrongHook(1)), Increment),
            "TypeError: __s_mutate__ must be a direct hook pointer or ffi.Function; "
            "WrongHook(1) | Let(WrongHook(1))");
@@ -340,7 +340,7 @@ struct FailSecond {
   }
 };
 
-TEST(ErrorsCarryTheWayToThem) {
+TEST_CASE("errors carry the way to them") {
   ObjectRef root = Func(1, Call(Table{{"k", Items{0, Type(5)}}}, 2));
   auto fail = [](const TypeObj*) -> Any { throw Error("ValueError", "type", ""); };
   Expected<Any> outcome = StructuralMapExpected<WalkOrder::kPreOrder>(root, fail);
@@ -361,7 +361,7 @@ TEST(ErrorsCarryTheWayToThem) {
   CHECK_EQ(MapFailure(Let(Type(1)), unexpected), "KeyError: unexpected; Type(1) | Let(Type(1))");
 }
 
-TEST(ErrorsHalfWayChangeNothingAndHoldNothing) {
+TEST_CASE("errors half way change nothing and hold nothing") {
   ObjectRef leaf = Type("leaf");
   Items items{1, leaf, 2, leaf};
   List<Any> list{1, leaf, 2};
@@ -377,7 +377,7 @@ TEST(ErrorsHalfWayChangeNothingAndHoldNothing) {
 }
 
 // What was reached before the failure has changed; nothing is lost.
-TEST(ErrorsHalfWayInPlace) {
+TEST_CASE("errors half way in place") {
   List<Any> list{1, Items{2}, 3};
   Dict<Any, Any> dict{{1, 1}, {2, Items{2}}, {3, 3}};
   Items items{1, Items{2}, 3};

@@ -62,7 +62,7 @@ T ReadAt(const Object* object, size_t offset) {
   return value;
 }
 
-TEST(MutatorLayout) {
+TEST_CASE("mutator layout") {
   auto mutator = make_object<OwnMutatorObj>();
   CHECK(ReadAt<const StructuralMutatorVTable*>(mutator.get(), 24) == OwnMutatorObj::VTable());
   CHECK_EQ(ReadAt<int32_t>(mutator.get(), 32), 0);
@@ -77,10 +77,10 @@ TEST(MutatorLayout) {
   CHECK(!StructuralMutator::_type_is_nullable);
 }
 
-TEST(Types) {
+TEST_CASE("types") {
   const TypeInfo* mutator = TVMFFIGetTypeInfo(StructuralMutatorObj::RuntimeTypeIndex());
   CHECK_EQ(mutator->metadata->total_size, 40);
-  CHECK(mutator->metadata->creator == nullptr);
+  CHECK((mutator->metadata->creator == nullptr));
   CHECK_EQ(mutator->num_fields, 0);
   refl::TypeAttrColumn mutate(type_attr::kStructuralMutate);
   refl::TypeAttrColumn in_place(type_attr::kStructuralMaybeInplaceMutate);
@@ -97,7 +97,7 @@ TEST(Types) {
            "TypeError: Type `ffi.StructuralMutator` does not support copy");
 }
 
-TEST(OwnMutator) {
+TEST_CASE("own mutator") {
   auto mutator = make_object<OwnMutatorObj>();
   ObjectRef let = Let(5);
   Changed result = mutator->Mutate(Items{1, let, nullptr});
@@ -113,7 +113,7 @@ TEST(OwnMutator) {
 
 // ---- UnchangedOr --------------------------------------------------------------------------------
 
-TEST(UnchangedOrHoldsAValueOrNone) {
+TEST_CASE("unchanged or holds a value or none") {
   CHECK_EQ(sizeof(Changed), size_t{16});
   Changed unchanged = Unchanged();
   CHECK(unchanged.IsUnchanged());
@@ -129,7 +129,7 @@ TEST(UnchangedOrHoldsAValueOrNone) {
            R"({"type":"UnchangedOr","args":[{"type":"int"}]})");
 }
 
-TEST(UnchangedOrSameAs) {
+TEST_CASE("unchanged or same as") {
   ObjectRef object = Let(1);
   CHECK(Changed(Unchanged()).UnchangedOrSameAs(object));
   CHECK(Changed(object).UnchangedOrSameAs(object));
@@ -138,7 +138,7 @@ TEST(UnchangedOrSameAs) {
   CHECK(!UnchangedOr<int>(3).UnchangedOrSameAs(4));
 }
 
-TEST(UnchangedOrConverts) {
+TEST_CASE("unchanged or converts") {
   ObjectRef object = Let(1);
   Changed wider = UnchangedOr<ObjectRef>(object);
   CHECK(wider.UnchangedOrSameAs(object));
@@ -170,7 +170,7 @@ Expected<Changed> ReturnEarly(Expected<Changed> outcome) {
   return Changed("went on");
 }
 
-TEST(Macros) {
+TEST_CASE("macros") {
   const char* mismatch =
       "TypeError: structural mutate result does not match the declared type; no context";
   CHECK_EQ(Show(Any(Assign<int64_t>(Any(3)).value())), "3");
@@ -199,7 +199,7 @@ bool IsMutatedInPlace(Any root, const char* expected) {
   return result.as<Object>() == address;
 }
 
-TEST(ContainersThatNobodyElseHoldsAreWrittenTo) {
+TEST_CASE("containers that nobody else holds are written to") {
   CHECK(IsMutatedInPlace(Items{1, "a"}, "[2 'a']"));
   CHECK(IsMutatedInPlace(List<Any>{1}, "<2>"));
   CHECK(IsMutatedInPlace(Table{{1, 1}}, "{1:2}"));
@@ -231,7 +231,7 @@ bool IsInnerMutatedInPlace(Any root, const char* expected) {
   return InnerArray(result) == inner;
 }
 
-TEST(NestedContainers) {
+TEST_CASE("nested containers") {
   // Statements of their own: the braces hold copies of what is in them until the end of one.
   Any in_array = Items{Items{1}};
   Any in_list = List<Any>{Items{1}};
@@ -252,7 +252,7 @@ TEST(NestedContainers) {
   CHECK_EQ(Show(outer), "{1:[1]}");
 }
 
-TEST(CallbacksLearnWhetherTheyMayWrite) {
+TEST_CASE("callbacks learn whether they may write") {
   std::string modes;
   auto note = [&](const ArrayObj* array, StructuralMutatorObj* mutator, InplaceMode mode) {
     modes += mode == InplaceMode::kAllow ? "+" : "-";
@@ -281,7 +281,7 @@ class CountingObj : public StructuralMapEngineBase {
   int count = 0;
 };
 
-TEST(EnginesOverAnotherParent) {
+TEST_CASE("engines over another parent") {
   auto callback = [](int64_t value, CountingObj* counting) {
     ++counting->count;
     return value + 1;
@@ -314,7 +314,7 @@ std::string MutateWhileItChanges(const Container& container, InplaceMode mode, C
   return Show(std::move(result).ValueOrUnchanged(container));
 }
 
-TEST(CallbacksMayChangeArraysAndMaps) {
+TEST_CASE("callbacks may change arrays and maps") {
   for (InplaceMode mode : {InplaceMode::kDisallow, InplaceMode::kAllow}) {
     Items items{Let(1), Let(2)};
     auto change_items = [&] {
@@ -335,7 +335,7 @@ TEST(CallbacksMayChangeArraysAndMaps) {
   }
 }
 
-TEST(CallbacksMayChangeListsAndDicts) {
+TEST_CASE("callbacks may change lists and dicts") {
   List<Any> list{Let(1), Let(2), Let(3)};
   CHECK_EQ(MutateWhileItChanges(list, InplaceMode::kDisallow, [&] { list.clear(); }), "<>");
   list = List<Any>{Let(1), Let(2), Let(3)};
@@ -354,7 +354,7 @@ TEST(CallbacksMayChangeListsAndDicts) {
   CHECK_EQ(MutateWhileItChanges(dict, InplaceMode::kAllow, grow), "{1:Let(11) 3:0 4:0 5:0}");
 }
 
-TEST(ThreadsMutateTheSameValue) {
+TEST_CASE("threads mutate the same value") {
   Items root;
   for (int i = 0; i < 200; ++i) root.push_back(Call(i, Items{Var("x", i)}));
   std::string before = Show(root);
@@ -382,7 +382,7 @@ Any Callback(int32_t type_index, F&& function, Flag... flag) {
   return Items{type_index, Function::FromTyped(std::forward<F>(function)), flag...};
 }
 
-TEST(GlobalMap) {
+TEST_CASE("global map") {
   Function map = Global("ffi.StructuralMap");
   ObjectRef x = Var("x");
   ObjectRef root = Func(Items{x}, Call(x, Items{1, 2.5, "a"}));
@@ -410,7 +410,7 @@ TEST(GlobalMap) {
            "ValueError: callback 0 is None");
 }
 
-TEST(GlobalMutate) {
+TEST_CASE("global mutate") {
   Function mutate = Global("ffi.StructuralMutate");
   Function descend = Global("ffi.StructuralMutatorDefaultMutate");
   Function kind_of = Global("ffi.StructuralMutatorDefRegionKind");
@@ -440,7 +440,7 @@ TEST(GlobalMutate) {
   kept = nullptr;
 }
 
-TEST(GlobalVarRemapAndRegions) {
+TEST_CASE("global var remap and regions") {
   StructuralMutator mutator(
       make_object<StructuralMutateEngine<StructuralMapEngineBase,
                                          Changed (*)(AnyView, StructuralMutatorObj*)>>(

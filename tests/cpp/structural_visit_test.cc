@@ -108,7 +108,7 @@ WalkResult Go(AnyView) { return WalkResult::Advance(); }
 
 // ---- Descent ------------------------------------------------------------------------------------
 
-TEST(FieldsInOrder) {
+TEST_CASE("fields in order") {
   ObjectRef root = Call(Var("x"), Call(1, Var("y", 2), /*span=*/7));
   CHECK_EQ(PreOrder(root), "Call(x, Call(1, y)) x Call(1, y) 1 y 2");
   CHECK_EQ(PostOrder(root), "x 1 2 y Call(1, y) Call(x, Call(1, y))");
@@ -116,7 +116,7 @@ TEST(FieldsInOrder) {
   CHECK_EQ(PreOrder(New<AttrCallObj>(1, 2, 3)), "AttrCall(1, 2, 3) 1 2 3");
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   CHECK_EQ(PreOrder(Items{1, nullptr, Items{"a"}}), "[1 None ['a']] 1 ['a'] 'a'");
   CHECK_EQ(PostOrder(List<Any>{2, 3}), "2 3 <2 3>");
   // The values of a map, not its keys.
@@ -128,7 +128,7 @@ TEST(Containers) {
   CHECK_EQ(PreOrder(Table{}), "{}");
 }
 
-TEST(LeavesAndNone) {
+TEST_CASE("leaves and none") {
   CHECK_EQ(PreOrder(3), "3");
   CHECK_EQ(PreOrder("abc"), "'abc'");
   CHECK_EQ(PreOrder(String("longer than a small string")), "'longer than a small string'");
@@ -140,7 +140,7 @@ TEST(LeavesAndNone) {
   CHECK_EQ(PreOrder(New<UndescribedObj>()), "Undescribed()");
 }
 
-TEST(SharedObjectsAreVisitedEachTime) {
+TEST_CASE("shared objects are visited each time") {
   for (const ObjectRef& shared : {Call(1, 2), Let(Items{1, 2}), Type(Items{1, 2})}) {
     std::string text = Show(shared);
     std::string parts = shared.as<CallObj>() != nullptr ? " 1 2" : " [1 2] 1 2";
@@ -151,19 +151,19 @@ TEST(SharedObjectsAreVisitedEachTime) {
 
 // ---- Definition regions -------------------------------------------------------------------------
 
-TEST(RegionsOfFields) {
+TEST_CASE("regions of fields") {
   CHECK_EQ(PreOrder(Func(1, 2)), "Func(1, 2) 1/P 2");
   CHECK_EQ(PostOrder(Func(1, 2)), "1/P 2 Func(1, 2)");
   CHECK_EQ(PreOrder(Loop(1, 2)), "Loop(1, 2) 1/S 2");
   CHECK_EQ(PreOrder(New<BothObj>(1)), "Both(1) 1/S");
 }
 
-TEST(PatternRegionSwallowsNestedOnes) {
+TEST_CASE("pattern region swallows nested ones") {
   CHECK_EQ(PreOrder(Func(Items{Var("v", Loop(1, 2))}, 3)),
            "Func([v], 3) [v]/P v/P Loop(1, 2)/P 1/P 2/P 3");
 }
 
-TEST(SimpleRegion) {
+TEST_CASE("simple region") {
   // Of an object that is no variable, everything is in the region; another one may begin there.
   CHECK_EQ(PreOrder(Loop(Let(Func(1, 2)), 3)),
            "Loop(Let(Func(1, 2)), 3) Let(Func(1, 2))/S Func(1, 2)/S 1/P 2/S 3");
@@ -172,7 +172,7 @@ TEST(SimpleRegion) {
   CHECK_EQ(PreOrder(Loop(Var("v", Func(Var("p"), 1)), 2)), "Loop(v, 2) v/S Func(p, 1) p/P 1 2");
 }
 
-TEST(WithDefRegionKind) {
+TEST_CASE("with def region kind") {
   std::string kinds;
   auto callback = [&](int64_t, StructuralVisitorObj* visitor) -> Outcome {
     auto note = [&] { kinds += std::to_string(visitor->def_region_kind()); };
@@ -203,7 +203,7 @@ TEST(WithDefRegionKind) {
 
 // ---- Callbacks ----------------------------------------------------------------------------------
 
-TEST(SkipPrunesInPreOrder) {
+TEST_CASE("skip prunes in pre order") {
   std::string text;
   auto callback = [&](const ObjectRef& object) {
     text += Show(object) + " ";
@@ -217,7 +217,7 @@ TEST(SkipPrunesInPreOrder) {
   CHECK_EQ(text, "Type(1) Type(2) Call(Type(1), Type(2)) Func(None, Call(Type(1), Type(2))) ");
 }
 
-TEST(InterruptEndsTheWalk) {
+TEST_CASE("interrupt ends the walk") {
   ObjectRef root = Call(Var("x"), Call(1, Type(2)));
   int count = 0;
   auto callback = [&](int64_t value) {
@@ -232,7 +232,7 @@ TEST(InterruptEndsTheWalk) {
   CHECK(VisitInterrupt()->value == nullptr);
 }
 
-TEST(FirstCallbackThatTakesTheValue) {
+TEST_CASE("first callback that takes the value") {
   std::string text;
   auto note = [&](const char* name) {
     text += name;
@@ -258,7 +258,7 @@ TEST(FirstCallbackThatTakesTheValue) {
   CHECK_EQ(text, "any bool int float ");
 }
 
-TEST(KindsOfCallbacks) {
+TEST_CASE("kinds of callbacks") {
   Items root{1, 2};
   struct Counter {
     int* count;
@@ -289,7 +289,7 @@ TEST(KindsOfCallbacks) {
       "TypeError: Cannot treat type `ffi.Array` as type `WalkResult`; [1 2]");
 }
 
-TEST(VisitCallbacksDescendThemselves) {
+TEST_CASE("visit callbacks descend themselves") {
   std::string text;
   ObjectRef root = Call(1, Call(2, Var("y")));
   auto visit_call = [&](const CallObj* call, StructuralVisitorObj* visitor) -> Expected<Outcome> {
@@ -322,7 +322,7 @@ TEST(VisitCallbacksDescendThemselves) {
 
 // ---- Hooks --------------------------------------------------------------------------------------
 
-TEST(HooksDescend) {
+TEST_CASE("hooks descend") {
   CHECK_EQ(PreOrder(Twice(1)), "Twice(1) 1 1");
   CHECK_EQ(PostOrder(Quiet(1)), "1 Quiet(1)");
   CHECK_EQ(PreOrder(Packed(Quiet(1))), "Packed(Quiet(1)) Quiet(1) 1");
@@ -333,7 +333,7 @@ TEST(HooksDescend) {
   CHECK_EQ(outcome.value()->value.cast<int>(), 3);
 }
 
-TEST(WrongHooks) {
+TEST_CASE("wrong hooks") {
   CHECK_EQ(WalkFailure(Let(WrongHook(1)), Go),
            "TypeError: __s_visit__ must be an opaque function pointer or ffi.Function; "
            "WrongHook(1) | Let(WrongHook(1))");
@@ -348,7 +348,7 @@ TEST(WrongHooks) {
 
 // ---- Errors -------------------------------------------------------------------------------------
 
-TEST(ErrorsCarryTheWayToThem) {
+TEST_CASE("errors carry the way to them") {
   ObjectRef x = Var("x");
   ObjectRef root = Func(x, Call(x, Let(Table{{"k", Items{1, Type(3)}}})));
   auto fail_at_type = [](const TypeObj* type) -> WalkResult {
@@ -371,7 +371,7 @@ TEST(ErrorsCarryTheWayToThem) {
            "ValueError: type of 3");
 }
 
-TEST(ErrorsOfEveryKind) {
+TEST_CASE("errors of every kind") {
   ObjectRef root = Let(Type(1));
   CHECK_EQ(WalkFailure(root,
                        [](const TypeObj*) -> Expected<WalkResult> {
@@ -388,7 +388,7 @@ TEST(ErrorsOfEveryKind) {
   CHECK_EQ(WalkFailure(5, fail_at_int), "ValueError: int; no context");
 }
 
-TEST(EachObjectIsRecordedOnce) {
+TEST_CASE("each object is recorded once") {
   ObjectRef root = Let(Type(1));
   auto fail = [](const TypeObj* type, StructuralVisitorObj*) -> Outcome {
     TVM_FFI_VISIT_THROW(ValueError, GetRef<ObjectRef>(type)) << "here";
@@ -404,7 +404,7 @@ TEST(EachObjectIsRecordedOnce) {
 }
 
 // Nothing holds the parts of a value once the outcome of a failed walk is gone.
-TEST(FailedWalksHoldNothing) {
+TEST_CASE("failed walks hold nothing") {
   ObjectRef inner = Type(1);
   ObjectRef root = Let(List<Any>{inner, Dict<Any, Any>{{1, inner}}});
   for (int round = 0; round < 3; ++round) {

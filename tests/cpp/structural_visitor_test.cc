@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Visitors as objects: their layout, visitors of one's own, what they do to values that change or
 // nest, and the functions through which other languages use them.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/structural_visit.h>
 
 #include <cstring>
 #include <thread>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "structural_text.h"
 #include "thrown.h"
@@ -46,7 +46,7 @@ T ReadAt(const Object* object, size_t offset) {
   return value;
 }
 
-TEST(VisitorLayout) {
+TEST_CASE("visitor layout") {
   auto visitor = make_object<LogVisitorObj>();
   CHECK(ReadAt<const StructuralVisitorVTable*>(visitor.get(), 24) == LogVisitorObj::VTable());
   CHECK_EQ(ReadAt<int32_t>(visitor.get(), 32), 0);
@@ -60,16 +60,16 @@ TEST(VisitorLayout) {
   CHECK(!StructuralVisitor::_type_is_nullable);
 }
 
-TEST(Types) {
+TEST_CASE("types") {
   const TypeInfo* interrupt = TVMFFIGetTypeInfo(kTVMFFIVisitInterrupt);
   CHECK_EQ(interrupt->metadata->total_size, 40);
-  CHECK(interrupt->metadata->creator != nullptr);
+  CHECK((interrupt->metadata->creator != nullptr));
   const TVMFFIFieldInfo* value = refl::GetFieldInfo("ffi.VisitInterrupt", "value");
   CHECK_EQ(value->offset, 24);
   CHECK_EQ(value->flags, kTVMFFIFieldFlagBitMaskHasDefault);
   const TypeInfo* visitor = TVMFFIGetTypeInfo(StructuralVisitorObj::RuntimeTypeIndex());
   CHECK_EQ(visitor->metadata->total_size, 40);
-  CHECK(visitor->metadata->creator == nullptr);
+  CHECK((visitor->metadata->creator == nullptr));
   CHECK_EQ(visitor->num_fields, 0);
   refl::TypeAttrColumn column(type_attr::kStructuralVisit);
   for (int32_t index : {kTVMFFIArray, kTVMFFIMap, kTVMFFIList, kTVMFFIDict}) {
@@ -80,7 +80,7 @@ TEST(Types) {
 }
 
 // An engine is larger than its type says.
-TEST(VisitorsAreNotCopied) {
+TEST_CASE("visitors are not copied") {
   refl::TypeAttrColumn column(type_attr::kShallowCopy);
   Function copy = column[StructuralVisitorObj::RuntimeTypeIndex()].cast<Function>();
   StructuralVisitor visitor(make_object<LogVisitorObj>());
@@ -88,7 +88,7 @@ TEST(VisitorsAreNotCopied) {
            "TypeError: Type `ffi.StructuralVisitor` does not support copy");
 }
 
-TEST(WalkResults) {
+TEST_CASE("walk results") {
   CHECK_EQ(Any(WalkResult::Advance()).cast<int>(), 0);
   CHECK_EQ(Any(WalkResult::Skip()).cast<int>(), 1);
   CHECK_EQ(Any(WalkResult::Interrupt()).type_index(), kTVMFFIVisitInterrupt);
@@ -106,7 +106,7 @@ TEST(WalkResults) {
 
 // ---- Visitors of one's own --------------------------------------------------------------------
 
-TEST(OwnVisitor) {
+TEST_CASE("own visitor") {
   auto visitor = make_object<LogVisitorObj>();
   visitor->VisitExpected(Items{nullptr, Call(1, nullptr)});
   CHECK_EQ(visitor->log, "[None Call(1, None)];None;Call(1, None);1;None;");
@@ -123,7 +123,7 @@ class CountingObj : public StructuralVisitorObj {
   int count = 0;
 };
 
-TEST(EngineOverAnotherParent) {
+TEST_CASE("engine over another parent") {
   auto callback = [](int64_t, CountingObj* counting) -> Outcome {
     ++counting->count;
     return std::nullopt;
@@ -137,7 +137,7 @@ TEST(EngineOverAnotherParent) {
 
 // ---- Values that change or nest ----------------------------------------------------------------
 
-TEST(CallbacksMayDropTheRoot) {
+TEST_CASE("callbacks may drop the root") {
   Any root = Items{Let(1), Let(2)};
   int count = 0;
   StructuralWalk<WalkOrder::kPreOrder>(root, [&](const LetObj*) {
@@ -149,7 +149,7 @@ TEST(CallbacksMayDropTheRoot) {
 }
 
 // A visitor borrows what it visits, so nobody but the callback's variable holds the container.
-TEST(CallbacksMayChangeTheOnlyArrayOrMap) {
+TEST_CASE("callbacks may change the only array or map") {
   Items items{1, 2};
   Table table{{1, 1}, {2, 2}};
   int64_t sum = 0;
@@ -170,7 +170,7 @@ TEST(CallbacksMayChangeTheOnlyArrayOrMap) {
   CHECK_EQ(sum, 3);
 }
 
-TEST(CallbacksMayChangeListsAndDicts) {
+TEST_CASE("callbacks may change lists and dicts") {
   List<Any> list;
   for (int i = 0; i < 100; ++i) list.push_back(Let(i));
   int count = 0;
@@ -193,7 +193,7 @@ TEST(CallbacksMayChangeListsAndDicts) {
   CHECK_EQ(sum, 45);
 }
 
-TEST(TheContextOfADeepErrorIsComplete) {
+TEST_CASE("the context of a deep error is complete") {
   Nested deep(1000, 1, InList);
   Expected<Outcome> outcome = StructuralWalkExpected<WalkOrder::kPostOrder>(
       deep.value(), [](int64_t) -> WalkResult { throw Error("ValueError", "leaf", ""); });
@@ -202,7 +202,7 @@ TEST(TheContextOfADeepErrorIsComplete) {
   CHECK(context->reverse_visit_pattern[999].same_as(deep.value().cast<ObjectRef>()));
 }
 
-TEST(ThreadsWalkTheSameValue) {
+TEST_CASE("threads walk the same value") {
   Items root;
   for (int i = 0; i < 200; ++i) root.push_back(Call(i, Var("x")));
   std::thread threads[4];
@@ -230,7 +230,7 @@ Any Callback(int32_t type_index, F&& function) {
   return Items{type_index, Function::FromTyped(std::forward<F>(function))};
 }
 
-TEST(GlobalWalk) {
+TEST_CASE("global walk") {
   Function walk = Global("ffi.StructuralWalk");
   ObjectRef x = Var("x");
   ObjectRef root = Func(Items{x, Buffer("s")}, Call(x, 1));
@@ -266,7 +266,7 @@ TEST(GlobalWalk) {
   CHECK_EQ(text, "Func([x b], Call(x, 1))/0;[x b]/1;x/1;b/1;'s'/1;");
 }
 
-TEST(GlobalWalkFailures) {
+TEST_CASE("global walk failures") {
   Function walk = Global("ffi.StructuralWalk");
   Callbacks fine{Callback(kTVMFFIAny, [](AnyView) -> Any { return nullptr; })};
   CHECK_EQ(Thrown([&] { walk(1, fine, Callbacks{}, 2); }),
@@ -284,7 +284,7 @@ TEST(GlobalWalkFailures) {
            "got `Array[index 0: Array[size=1]]`");
 }
 
-TEST(GlobalVisit) {
+TEST_CASE("global visit") {
   Function visit = Global("ffi.StructuralVisit");
   Function descend = Global("ffi.StructuralVisitorDefaultVisit");
   Function kind_of = Global("ffi.StructuralVisitorDefRegionKind");
@@ -320,7 +320,7 @@ TEST(GlobalVisit) {
            "Optional<ffi.VisitInterrupt>, but got int");
 }
 
-TEST(GlobalRegions) {
+TEST_CASE("global regions") {
   Function with = Global("ffi.StructuralVisitorWithDefRegionKind");
   Function kind_of = Global("ffi.StructuralVisitorDefRegionKind");
   StructuralVisitor visitor(make_object<LogVisitorObj>());

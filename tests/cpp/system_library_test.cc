@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ffi.SystemLib: modules over symbols that are linked into the program.  The expected order of
 // look-up is that of the incumbent, observed.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 
 #include <string>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -52,9 +52,9 @@ int64_t CallNumber(const Module& module, const char* name) {
 
 }  // namespace
 
-TEST(ThereIsOneModulePerPrefix) {
+TEST_CASE("there is one module per prefix") {
   Module module = SystemLib();
-  CHECK_EQ(module->kind(), "library");
+  CHECK_EQ(std::string(module->kind()), "library");
   CHECK_EQ(module->GetPropertyMask(), 3);
   CHECK(SystemLib().same_as(module));
   CHECK(SystemLib("").same_as(module));
@@ -63,7 +63,7 @@ TEST(ThereIsOneModulePerPrefix) {
   CHECK(SystemLib("one_").same_as(prefixed));
 }
 
-TEST(FunctionsWithThePrefixHideThoseWithout) {
+TEST_CASE("functions with the prefix hide those without") {
   Register("__tvm_ffi_f", &ReturnNumber<1>);
   Register("__tvm_ffi_p_f", &ReturnNumber<2>);
   Register("__tvm_ffi_p_g", &ReturnNumber<3>);
@@ -82,7 +82,7 @@ TEST(FunctionsWithThePrefixHideThoseWithout) {
   }
 }
 
-TEST(SymbolsMayBeRegisteredAfterTheModuleIsMade) {
+TEST_CASE("symbols may be registered after the module is made") {
   Module module = SystemLib("late_");
   CHECK_EQ(CallNumber(module, "f2"), -1);
   Register("__tvm_ffi_late_f2", &ReturnNumber<6>);
@@ -91,7 +91,7 @@ TEST(SymbolsMayBeRegisteredAfterTheModuleIsMade) {
   CHECK_EQ(CallNumber(module, "f2"), 7);
 }
 
-TEST(OtherSymbolsHaveThePrefixInFront) {
+TEST_CASE("other symbols have the prefix in front") {
   Register("__tvm_ffi__doc_a", &ReturnText);
   Register("d___tvm_ffi__doc_b", &ReturnText);
   Register("__tvm_ffi_d__doc_c", &ReturnText);
@@ -109,7 +109,7 @@ TEST(OtherSymbolsHaveThePrefixInFront) {
   CHECK(Thrown([&] { module->GetFunctionDoc("number"); }).find("`int`") != std::string::npos);
 }
 
-TEST(ContextSlotsAreFilledWhenTheModuleIsMade) {
+TEST_CASE("context slots are filled when the module is made") {
   static void* context = nullptr;
   static void* slot = nullptr;
   static int target = 0;
@@ -129,7 +129,7 @@ TEST(ContextSlotsAreFilledWhenTheModuleIsMade) {
   CHECK_EQ(number.cast<int64_t>(), 9);
 }
 
-TEST(PrefixIsTextAndTheOnlyArgument) {
+TEST_CASE("prefix is text and the only argument") {
   Function system_lib = Function::GetGlobalRequired("ffi.SystemLib");
   CHECK_EQ(Thrown([&] { system_lib(3); }).substr(0, 10), "TypeError:");
   CHECK_EQ(Thrown([&] { system_lib(nullptr); }).substr(0, 10), "TypeError:");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -32,7 +32,7 @@ Tensor NewTensor(ShapeView shape) {
   return Tensor::FromNDAlloc(Allocator(), shape, kFloat32, kCPU, 0);
 }
 
-TEST(AllocatedTensorIsCompact) {
+TEST_CASE("allocated tensor is compact") {
   {
     Tensor tensor = NewTensor({2, 3});
     CHECK_EQ(tensor.ndim(), 2);
@@ -40,14 +40,14 @@ TEST(AllocatedTensorIsCompact) {
     CHECK_EQ(tensor.size(-1), 3);
     CHECK_EQ(tensor.stride(0), 3);
     CHECK_EQ(GetDataSize(tensor), 24u);
-    CHECK(tensor.IsContiguous() && tensor.is_contiguous() && tensor.IsAligned(4));
+    CHECK((tensor.IsContiguous() && tensor.is_contiguous() && tensor.IsAligned(4)));
     CHECK(tensor.dtype() == kFloat32);
     CHECK_EQ(live_allocations, 1);
   }
   CHECK_EQ(live_allocations, 0);
 }
 
-TEST(StridedViewsShareMemory) {
+TEST_CASE("strided views share memory") {
   Tensor tensor = NewTensor({2, 3});
   Tensor transposed = tensor.as_strided({3, 2}, {1, 3});
   CHECK(!transposed.IsContiguous());
@@ -64,7 +64,7 @@ TEST(StridedViewsShareMemory) {
   CHECK_EQ(strided.stride(1), 2);
 }
 
-TEST(DimensionsAreChecked) {
+TEST_CASE("dimensions are checked") {
   Tensor tensor = NewTensor({2, 3});
   CHECK_EQ(Thrown([&] { tensor.size(2); }),
            "IndexError: Index 2 out of bounds for tensor with 2 dimensions");
@@ -78,7 +78,7 @@ TEST(DimensionsAreChecked) {
            "InternalError");
 }
 
-TEST(ContiguityIgnoresUnitExtents) {
+TEST_CASE("contiguity ignores unit extents") {
   int64_t shape[] = {1, 3};
   int64_t strides[] = {77, 1};
   DLTensor tensor{nullptr, kCPU, 2, kFloat32, shape, strides, 0};
@@ -90,7 +90,7 @@ TEST(ContiguityIgnoresUnitExtents) {
   CHECK_EQ(GetDataSize(3, DLDataType{kDLFloat4_e2m1fn, 4, 1}), 2u);
 }
 
-TEST(DLPackRoundTrip) {
+TEST_CASE("DLPack round trip") {
   {
     Tensor tensor = NewTensor({4});
     Tensor again = Tensor::FromDLPackVersioned(tensor.ToDLPackVersioned());
@@ -103,7 +103,7 @@ TEST(DLPackRoundTrip) {
   CHECK_EQ(live_allocations, 0);
 }
 
-TEST(ViewsAreMadeFromElements) {
+TEST_CASE("views are made from elements") {
   using TensorMap = Map<String, Tensor>;
   Array<Tensor> array{NewTensor({2}), NewTensor({3})};
   TensorMap map{{"a", NewTensor({4})}};
@@ -120,7 +120,7 @@ TEST(ViewsAreMadeFromElements) {
   static_assert(!std::is_constructible_v<TensorView, Tensor>, "nothing keeps it alive");
 }
 
-TEST(ParametersTakeViewsAndTensors) {
+TEST_CASE("parameters take views and tensors") {
   Tensor tensor = NewTensor({2});
   Function function = Function::FromTyped(
       [](TensorView a, const TensorView& b, Optional<TensorView> c, Tensor d, DLTensor* e) {

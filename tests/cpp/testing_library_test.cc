@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // libtvm_ffi_testing as other programs meet it: loaded late, reached by name.
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/extra/structural_visit.h>
 #include <tvm/ffi/function.h>
 
 #include <string>
-
-#include "../runtime/check.h"
 
 #ifndef TESTING_LIBRARY
 #define TESTING_LIBRARY "libtvm_ffi_testing.so"  // the build knows where it is
@@ -25,14 +24,14 @@ Function Named(const char* name) {
   return Function::GetGlobalRequired(name);
 }
 
-TEST(FunctionsAreFoundByName) {
+TEST_CASE("functions are found by name") {
   CHECK_EQ(Named("testing.add_one")(41).cast<int>(), 42);
   CHECK_EQ(Named("testing.echo")("text").cast<String>(), "text");
   Array<Any> numbers = {1, 2};
   CHECK_EQ(Named("testing.object_use_count")(numbers).cast<int>(), 1);
 }
 
-TEST(SymbolsAreCallable) {
+TEST_CASE("symbols are callable") {
   auto add_one = reinterpret_cast<TVMFFISafeCallType>(
       Named("testing.get_add_one_c_symbol")().cast<intptr_t>());
   CHECK_EQ(Function::FromExternC(nullptr, add_one, nullptr)(1).cast<int>(), 2);
@@ -54,7 +53,7 @@ TEST(SymbolsAreCallable) {
 }
 
 // Every constructor that follows from fields, every default and every field's getter.
-TEST(ObjectsAreMadeAndShown) {
+TEST_CASE("objects are made and shown") {
   Function make = Named("ffi.MakeObjectFromPackedArgs");
   auto shown = [&](auto... args) { return ReprPrint(make(args...)); };
   CHECK_EQ(shown("testing.TestIntPair", "a", 1, "b", 2), "testing.TestIntPair(a=1, b=2)");
@@ -68,7 +67,7 @@ TEST(ObjectsAreMadeAndShown) {
   CHECK_EQ(ReprPrint(Named("testing.enum_variant_get")("Beta")), "testing.TestEnumVariant.Beta");
 }
 
-TEST(CopiesAndHooksWork) {
+TEST_CASE("copies and hooks work") {
   Function make = Named("ffi.MakeObjectFromPackedArgs");
   Any first = make("testing.TestCustomCompare", "key", 1, "label", "a");
   Any second = make("testing.TestCustomCompare", "key", 1, "label", "b");
@@ -88,7 +87,7 @@ std::string WalkedNumbers(const Any& root) {
   return text;
 }
 
-TEST(VisitsPassRegions) {
+TEST_CASE("visits pass regions") {
   Function make = Named("testing.make_visit_region_graph");
   CHECK_EQ(WalkedNumbers(make(false)), "1/2 2/1 3/0 ");
   CHECK_EQ(WalkedNumbers(make(true)), "1/2 2/1 3/2 4/0 ");

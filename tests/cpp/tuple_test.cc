@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/function.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -28,7 +28,7 @@ static_assert(std::is_same_v<decltype(Tuple(std::declval<IntText&>())), IntText>
 static_assert(TypeTraits<IntText>::field_static_type_index == 64);
 static_assert(!IntText::_type_is_nullable);
 
-TEST(Construct) {
+TEST_CASE("construct") {
   Tuple<int64_t, String, Optional<String>> empty;
   CHECK_EQ(empty.get<0>(), 0);
   CHECK_EQ(empty.get<1>().size(), 0);
@@ -46,7 +46,7 @@ TEST(Construct) {
   CHECK_EQ(shared.get<0>().cast<int64_t>(), 5);
 }
 
-TEST(Share) {
+TEST_CASE("share") {
   IntText tuple(3, "abc");
   Tuple<Any, Any> wide = tuple;
   CHECK(wide.same_as(tuple));
@@ -60,7 +60,7 @@ TEST(Share) {
   CHECK(copy.get<1>() == "xyz");
 }
 
-TEST(Move) {
+TEST_CASE("move") {
   Array<int64_t> element{1, 2};
   Tuple<Array<int64_t>, int64_t> tuple(element, 2);
   CHECK_EQ(element.use_count(), 2);
@@ -75,7 +75,7 @@ TEST(Move) {
   CHECK_EQ(element.use_count(), count);
 }
 
-TEST(Bindings) {
+TEST_CASE("bindings") {
   IntText tuple(3, "abc");
   auto [number, text] = tuple;
   CHECK_EQ(number, 3);
@@ -84,7 +84,7 @@ TEST(Bindings) {
   CHECK(get<1>(tuple) == "abc");
 }
 
-TEST(StrictRow) {
+TEST_CASE("strict row") {
   Any any = IntText(3, "abc");
   CHECK(any.as<IntText>().has_value());
   CHECK(any.as<Array<Any>>().has_value());
@@ -97,7 +97,7 @@ TEST(StrictRow) {
            "TypeError: Cannot treat type `ffi.Array` as type `Tuple<float, str>`");
 }
 
-TEST(CastRow) {
+TEST_CASE("cast row") {
   Array<Any> array{true, String("x")};
   Any any = array;
   IntText cast = any.cast<IntText>();
@@ -119,14 +119,14 @@ TEST(CastRow) {
            "`Tuple<Array<int>>`");
 }
 
-TEST(Texts) {
+TEST_CASE("texts") {
   CHECK_EQ(TypeTraits<IntText>::TypeStr(), "Tuple<int, str>");
   CHECK_EQ(TypeTraits<Tuple<>>::TypeStr(), "Tuple<>");
   CHECK_EQ((TypeTraits<Tuple<Any, double>>::TypeSchema()),
            "{\"type\":\"Tuple\",\"args\":[{\"type\":\"Any\"},{\"type\":\"float\"}]}");
 }
 
-TEST(Parameter) {
+TEST_CASE("parameter") {
   Function f = Function::FromTyped(
       [](Tuple<int64_t, double> x) { return Tuple<double, int64_t>(x.get<1>(), x.get<0>()); });
   Any result = f(Tuple<int64_t, int64_t>(1, 2));

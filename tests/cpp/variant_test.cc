@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/function.h>
 
-#include "../runtime/check.h"
 #include "thrown.h"
 
 namespace {
@@ -26,7 +26,7 @@ static_assert(sizeof(Optional<IntOrText>) == 16);
 static_assert(TypeTraits<IntOrText>::storage_enabled);
 static_assert(TypeTraits<IntOrText>::field_static_type_index == -1);
 
-TEST(Holds) {
+TEST_CASE("holds") {
   IntOrText value = int64_t{7};
   CHECK_EQ(value.GetTypeKey(), "int");
   CHECK_EQ(value.get<int64_t>(), 7);
@@ -39,7 +39,7 @@ TEST(Holds) {
   CHECK(std::move(value).get<String>() == "a text on the heap");
 }
 
-TEST(Objects) {
+TEST_CASE("objects") {
   Array<int64_t> array{1, 2};
   Variant<Array<int64_t>, double> value = array;
   CHECK(value.as<ArrayObj>() == array.get());
@@ -57,7 +57,7 @@ TEST(Objects) {
   CHECK_EQ(array.use_count(), 2);
 }
 
-TEST(StrictRow) {
+TEST_CASE("strict row") {
   CHECK(Any(3).as<IntOrText>().has_value());
   CHECK(Any(String("x")).as<IntOrText>().has_value());
   CHECK(!Any(true).as<IntOrText>().has_value());
@@ -66,7 +66,7 @@ TEST(StrictRow) {
            "TypeError: Cannot treat type `float` as type `Variant<int, str>`");
 }
 
-TEST(CastRow) {
+TEST_CASE("cast row") {
   // What already is an alternative stays; otherwise the first that accepts it.
   using Numbers = Variant<bool, double, int64_t>;
   CHECK_EQ(Any(5).cast<Numbers>().GetTypeKey(), "int");
@@ -81,13 +81,13 @@ TEST(CastRow) {
            "TypeError: Cannot convert from type `ffi.Array` to `Variant<Array<int>, float>`");
 }
 
-TEST(AnyAlternative) {
+TEST_CASE("any alternative") {
   Variant<Any, int64_t> value = Any(String("x"));
   CHECK(value.get<String>() == "x");
   CHECK_EQ((Any(nullptr).cast<Variant<Any, int64_t>>().GetTypeKey()), "None");
 }
 
-TEST(Containers) {
+TEST_CASE("containers") {
   Array<IntOrText> array{int64_t{1}, String("b")};
   CHECK(array[1].get<String>() == "b");
   Any any = array;
@@ -100,13 +100,13 @@ TEST(Containers) {
   CHECK_EQ(none.value().get<int64_t>(), 4);
 }
 
-TEST(Texts) {
+TEST_CASE("texts") {
   CHECK_EQ(TypeTraits<IntOrText>::TypeStr(), "Variant<int, str>");
   CHECK_EQ(TypeTraits<IntOrText>::TypeSchema(),
            "{\"type\":\"Variant\",\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.String\"}]}");
 }
 
-TEST(Parameter) {
+TEST_CASE("parameter") {
   Function f = Function::FromTyped([](IntOrText x) { return x.GetTypeKey(); }, "f");
   CHECK_EQ(f(1).cast<std::string>(), "int");
   CHECK_EQ(f("long enough for the heap").cast<std::string>(), "ffi.String");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/visit_error_context.h>
 
 #include <stdexcept>
 
-#include "../runtime/check.h"
 #include "nesting.h"
 #include "structural_mismatch.h"
 #include "structural_text.h"
@@ -39,7 +39,7 @@ std::string FramesThrown(F&& visit) {
   return "nothing thrown";
 }
 
-TEST(Layout) {
+TEST_CASE("layout") {
   auto context = make_object<VisitErrorContextObj>();
   auto offset = [&](const void* member) {
     return static_cast<const char*>(member) - reinterpret_cast<const char*>(context.get());
@@ -51,7 +51,7 @@ TEST(Layout) {
   CHECK(VisitErrorContextObj::_type_mutable);
   const TypeInfo* type = TVMFFIGetTypeInfo(VisitErrorContextObj::RuntimeTypeIndex());
   CHECK_EQ(type->metadata->total_size, 40);
-  CHECK(type->metadata->creator != nullptr);
+  CHECK((type->metadata->creator != nullptr));
   CHECK_EQ(type->num_fields, 2);
   const TVMFFIFieldInfo* nodes =
       reflection::GetFieldInfo("ffi.VisitErrorContext", "reverse_visit_pattern");
@@ -66,7 +66,7 @@ TEST(Layout) {
 
 // ---- Recording --------------------------------------------------------------------------------
 
-TEST(FramesAccumulateFromTheInside) {
+TEST_CASE("frames accumulate from the inside") {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");
   Error error("ValueError", "bad", "");
@@ -84,7 +84,7 @@ TEST(FramesAccumulateFromTheInside) {
   CHECK_EQ(Frames(error), "x | y | y");
 }
 
-TEST(AnotherContextIsKeptBehind) {
+TEST_CASE("another context is kept behind") {
   ObjectRef x = Var("x");
   ObjectRef note = Var("note");
   Error error("ValueError", "bad", "", std::nullopt, std::optional<ObjectRef>(note));
@@ -99,13 +99,13 @@ TEST(AnotherContextIsKeptBehind) {
 }
 
 // The runtime has one for when there is no memory for another, which all threads share.
-TEST(MemoryErrorsStayAsTheyAre) {
+TEST_CASE("memory errors stay as they are") {
   Error error("MemoryError", "out of memory", "");
   detail::UpdateVisitErrorContext(error, Type(1));
   CHECK(!error.extra_context().has_value());
 }
 
-TEST(MacrosRecordAndRethrow) {
+TEST_CASE("macros record and rethrow") {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");
   auto inner = [&] {
@@ -149,7 +149,7 @@ Expected<int> VisitOrError(const ObjectRef& node, bool fails) {
   TVM_FFI_VISIT_END_RETURN_EXPECTED(node);
 }
 
-TEST(MacroReturnsTheError) {
+TEST_CASE("macro returns the error") {
   ObjectRef x = Var("x");
   CHECK_EQ(VisitOrError(x, false).value(), 4);
   Expected<int> failed = VisitOrError(x, true);
@@ -158,7 +158,7 @@ TEST(MacroReturnsTheError) {
   CHECK_EQ(Frames(failed.error()), "x");
 }
 
-TEST(ThrowCarriesTheNode) {
+TEST_CASE("throw carries the node") {
   ObjectRef x = Var("x");
   auto fails = [&] { TVM_FFI_VISIT_THROW(IndexError, x) << "at " << 3; };
   CHECK_EQ(FramesThrown(fails), "IndexError: at 3: x");
@@ -187,7 +187,7 @@ std::string Paths(const ObjectRef& root, const List<ObjectRef>& nodes, bool allo
   return text;
 }
 
-TEST(PathThroughSeveralObjects) {
+TEST_CASE("path through several objects") {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");
   ObjectRef one = Type(1);
@@ -212,7 +212,7 @@ TEST(PathThroughSeveralObjects) {
   CHECK_EQ(Paths(root, {inner, one, root}), "");
 }
 
-TEST(PathsThroughContainers) {
+TEST_CASE("paths through containers") {
   ObjectRef one = Type(1);
   Items array{0, one};
   Map<Any, Any> map{{"first", 5}, {"k", array}};
@@ -229,7 +229,7 @@ TEST(PathsThroughContainers) {
   CHECK_EQ(Paths(Map<Any, Any>{{one, 1}}, {one}), "");
 }
 
-TEST(SharedObjectsHaveSeveralPaths) {
+TEST_CASE("shared objects have several paths") {
   ObjectRef one = Type(1);
   ObjectRef shared = Call(one, Var("y"));
   ObjectRef root = Call(shared, shared);
@@ -241,7 +241,7 @@ TEST(SharedObjectsHaveSeveralPaths) {
   CHECK_EQ(Paths(New<NoteObj>(x, x), {x}), "root.value root.note");
 }
 
-TEST(PrefixesEndAtObjectsThatHoldNoOthers) {
+TEST_CASE("prefixes end at objects that hold no others") {
   ObjectRef x = Var("x");
   ObjectRef y = Var("y");
   ObjectRef one = Type(1);
@@ -261,7 +261,7 @@ TEST(PrefixesEndAtObjectsThatHoldNoOthers) {
 }
 
 // Otherwise the time would be exponential: 2^200 paths.
-TEST(SharingCostsNoTime) {
+TEST_CASE("sharing costs no time") {
   ObjectRef one = Type(1);
   ObjectRef chain = one;
   for (int i = 0; i < 200; ++i) chain = Call(chain, chain);
@@ -271,7 +271,7 @@ TEST(SharingCostsNoTime) {
            size_t{4096});
 }
 
-TEST(CyclesEnd) {
+TEST_CASE("cycles end") {
   ObjectRef one = Type(1);
   List<Any> list;
   list.push_back(list);
@@ -282,7 +282,7 @@ TEST(CyclesEnd) {
   list.clear();
 }
 
-TEST(DeepStructures) {
+TEST_CASE("deep structures") {
   ObjectRef one = Type(1);
   Nested root(200000, one, InList);
   auto find = [&root](const ObjectRef& node) {
@@ -299,7 +299,7 @@ TEST(DeepStructures) {
   CHECK_EQ(paths[0]->depth, 10000);
 }
 
-TEST(GlobalFunction) {
+TEST_CASE("global function") {
   ObjectRef one = Type(1);
   ObjectRef root = Let(Items{one});
   Function find = Function::GetGlobalRequired("ffi.VisitErrorContext.FindAccessPaths");

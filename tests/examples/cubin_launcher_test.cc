@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host code of examples/cubin_launcher over the stand-in CUDA library: what it launches, where,
 // and what it refuses.  Device memory is never touched by the host, so any address will do.
+#include <doctest/doctest.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/function.h>
 
 #include "../cpp/fake_cuda/fake_cuda.h"
 #include "../cpp/thrown.h"
-#include "check.h"
 
 extern "C" {
 extern const char __tvm_ffi__cubin_scale[] = "FAKE scale_f32";
@@ -44,7 +44,7 @@ std::string Refusal(DeviceVector& x, DeviceVector& y) {
   return text.substr(text.rfind('`') == std::string::npos ? 0 : text.find('`'));
 }
 
-TEST(LaunchesOnTheCurrentStreamOfTheTensorsDevice) {
+TEST_CASE("launches on the current stream of the tensors device") {
   fake_cuda::Reset();
   DeviceVector x(1000, 1, 0x10000), y(1000, 1, 0x20000);
   TVMFFIEnvSetStream(kDLCUDA, 0, reinterpret_cast<void*>(0x111), nullptr);
@@ -58,12 +58,12 @@ TEST(LaunchesOnTheCurrentStreamOfTheTensorsDevice) {
   CHECK_EQ(launch.device, 1);
   CHECK_EQ(launch.stream, reinterpret_cast<void*>(0x222));
   CHECK(fake_cuda::Launches()[1].stream == nullptr);
-  CHECK(launch.grid[0] == 4 && launch.grid[1] == 1 && launch.grid[2] == 1);
-  CHECK(launch.block[0] == 256 && launch.block[1] == 1 && launch.block[2] == 1);
+  CHECK((launch.grid[0] == 4 && launch.grid[1] == 1 && launch.grid[2] == 1));
+  CHECK((launch.block[0] == 256 && launch.block[1] == 1 && launch.block[2] == 1));
   CHECK_EQ(fake_cuda::CurrentDevice(), 0);
 }
 
-TEST(PassesAddressesWithTheirOffset) {
+TEST_CASE("passes addresses with their offset") {
   fake_cuda::Reset();
   DeviceVector x(3, 0, 0x10000), y(3, 0, 0x20000);
   uintptr_t from = 0, to = 0;
@@ -82,14 +82,14 @@ TEST(PassesAddressesWithTheirOffset) {
   CHECK_EQ(size, 3);
 }
 
-TEST(NothingIsLaunchedForAnEmptyVector) {
+TEST_CASE("nothing is launched for an empty vector") {
   fake_cuda::Reset();
   DeviceVector x(0), y(0);
   Scale(x, 2, y);
   CHECK(fake_cuda::Launches().empty());
 }
 
-TEST(OtherTensorsAreRefused) {
+TEST_CASE("other tensors are refused") {
   fake_cuda::Reset();
   DeviceVector good(3), on_cpu(3), doubles(3), matrix(3), strided(3), longer(4), elsewhere(3, 1);
   on_cpu.tensor.device.device_type = kDLCPU;
@@ -106,7 +106,7 @@ TEST(OtherTensorsAreRefused) {
   CHECK(fake_cuda::Launches().empty());
 }
 
-TEST(FailedLaunchIsAnErrorAndTheDeviceComesBack) {
+TEST_CASE("failed launch is an error and the device comes back") {
   fake_cuda::Reset();
   DeviceVector x(3, 2), y(3, 2);
   fake_cuda::FailOnce("cudaLaunchKernel", 1);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of examples/, called as a runtime calls them: every layout that they take gives the
 // right elements and touches no others; every argument that they refuse is named.
+#include <doctest/doctest.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -58,7 +58,7 @@ constexpr TVMFFISafeCallType kKernels[] = {__tvm_ffi_add_one, __tvm_ffi_add_one_
 
 }  // namespace
 
-TEST(StridesAndOffsetOfViews) {
+TEST_CASE("strides and offset of views") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {9, 1, 2, 3};
     Vector x(values, 3, 1);
@@ -76,7 +76,7 @@ TEST(StridesAndOffsetOfViews) {
                "add_one(x, y): `x` must be compact, got stride 2");
 }
 
-TEST(OnlyTheElementsOfTheOutputAreWritten) {
+TEST_CASE("only the elements of the output are written") {
   float source[] = {1, 2, 3}, target[] = {9, 0, 9, 0, 9, 0, 9};
   Vector x(source, 3, 1), y(target, 3, 2);
   y.byte_offset = sizeof(float);
@@ -84,7 +84,7 @@ TEST(OnlyTheElementsOfTheOutputAreWritten) {
   CHECK((std::vector<float>(target, target + 7) == std::vector<float>{9, 2, 9, 3, 9, 4, 9}));
 }
 
-TEST(InPlace) {
+TEST_CASE("in place") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {1, 2, 3};
     Vector x(values, 3, 1);
@@ -93,14 +93,14 @@ TEST(InPlace) {
   }
 }
 
-TEST(EmptyTensorsMayHaveNoMemory) {
+TEST_CASE("empty tensors may have no memory") {
   for (TVMFFISafeCallType kernel : kKernels) {
     Vector empty(nullptr, 0, 1);
     CHECK_EQ(Call(kernel, empty.view(), empty.view()), 0);
   }
 }
 
-TEST(TensorObjects) {
+TEST_CASE("tensor objects") {
   for (TVMFFISafeCallType kernel : kKernels) {
     float values[] = {1, 2, 3};
     Vector x(values, 3, 1);
@@ -114,7 +114,7 @@ TEST(TensorObjects) {
   }
 }
 
-TEST(WrongCounts) {
+TEST_CASE("wrong counts") {
   TVMFFIAny result = None();
   CHECK_RAISES(__tvm_ffi_add_one(nullptr, nullptr, 0, &result), "TypeError",
                "add_one(x, y) takes 2 arguments, got 0");
@@ -122,7 +122,7 @@ TEST(WrongCounts) {
                "add_one_cpu(x, y): arguments: expected 2, got 0");
 }
 
-TEST(WhatIsNoTensor) {
+TEST_CASE("what is no tensor") {
   float values[] = {1, 2, 3};
   Vector x(values, 3, 1);
   TVMFFIAny null_tensor = Pointer(kTVMFFIDLTensorPtr, nullptr);
@@ -138,7 +138,7 @@ TEST(WhatIsNoTensor) {
                "argument 1 `y`: expected a Tensor or DLTensor*, got NULL");
 }
 
-TEST(WrongTypesOfElements) {
+TEST_CASE("wrong types of elements") {
   float values[] = {1, 2, 3};
   Vector x(values, 3, 1);
   struct {
@@ -156,7 +156,7 @@ TEST(WrongTypesOfElements) {
   }
 }
 
-TEST(WrongShapesAndDevices) {
+TEST_CASE("wrong shapes and devices") {
   float values[] = {1, 2, 3, 4};
   int64_t two_by_two[] = {2, 2}, steps[] = {2, 1};
   Vector x(values, 3, 1), longer(values, 4, 1), matrix(values, 0, 1), scalar(values, 0, 1);
@@ -187,7 +187,7 @@ TEST(WrongShapesAndDevices) {
                "argument 1 `y`: expected the length of `x`, 3, got length 4");
 }
 
-TEST(MemoryThatCannotBeRead) {
+TEST_CASE("memory that cannot be read") {
   float values[] = {1, 2, 3, 4};
   Vector x(values, 3, 1), missing(nullptr, 3, 1), misaligned(values, 3, 1);
   misaligned.byte_offset = 2;

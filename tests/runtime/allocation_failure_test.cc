@@ -2,6 +2,7 @@
 // Every request for memory fails once: the call reports MemoryError, keeps what it must and loses
 // nothing (under AddressSanitizer a lost block is a failure).
 // Linked with --wrap=posix_memalign as well.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cerrno>
@@ -10,7 +11,6 @@
 #include <string>
 #include <thread>
 
-#include "check.h"
 #include "failing_memory.h"
 #include "raised.h"
 #include "tensor_source.h"
@@ -44,11 +44,9 @@ int CheckEveryRequest(const char* what, Call call, Release release) {
         break;
       }
       RaisedError raised = TakeRaised();
-      if (code != -1 || raised.kind != "MemoryError") {
-        check::Fail(__FILE__, __LINE__,
-                    std::string(what) + ", request " + std::to_string(n) + ": code " +
-                        std::to_string(code) + ", " + raised.kind + ": " + raised.message);
-      }
+      CHECK_MESSAGE((code == -1 && raised.kind == "MemoryError"),
+                    what << ", request " << n << ": code " << code << ", " << raised.kind << ": "
+                         << raised.message);
     }
   }
   return requests;
@@ -62,7 +60,7 @@ int DoNothing(void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; }
 
 }  // namespace
 
-TEST(StringsBytesAndBigInts) {
+TEST_CASE("strings bytes and big ints") {
   TVMFFIByteArray text = LongText();
   const uint64_t words[] = {0, 1};
   TVMFFIByteArray big = {reinterpret_cast<const char*>(words), sizeof(words)};
@@ -83,7 +81,7 @@ TEST(StringsBytesAndBigInts) {
            1);
 }
 
-TEST(ClosureStaysWithTheCallerOfAFailedCreation) {
+TEST_CASE("closure stays with the caller of a failed creation") {
   int deletions = 0;
   TVMFFIObjectHandle function = nullptr;
   auto deleter = [](void* self) { ++*static_cast<int*>(self); };
@@ -100,7 +98,7 @@ TEST(ClosureStaysWithTheCallerOfAFailedCreation) {
   CHECK_EQ(deletions, 4);
 }
 
-TEST(TensorStaysWithTheCallerOfAFailedImport) {
+TEST_CASE("tensor stays with the caller of a failed import") {
   LegacySource legacy({2, 3});
   VersionedSource versioned({2, 3});
   TVMFFIObjectHandle tensor = nullptr;
@@ -111,7 +109,7 @@ TEST(TensorStaysWithTheCallerOfAFailedImport) {
   CHECK_EQ(versioned.deletions, 2);
 }
 
-TEST(FailedExportAndViewKeepNoReference) {
+TEST_CASE("failed export and view keep no reference") {
   VersionedSource source({2, 3}, {3, 1});
   TVMFFIObjectHandle tensor = nullptr, view = nullptr;
   CHECK_EQ(source.Import(0, 0, &tensor), 0);
@@ -126,7 +124,7 @@ TEST(FailedExportAndViewKeepNoReference) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(CpuTensorAllocationLosesNothing) {
+TEST_CASE("CPU tensor allocation loses nothing") {
   int64_t shape[] = {8};
   DLTensor prototype = {};
   prototype.device = {kDLCPU, 0};
@@ -140,7 +138,7 @@ TEST(CpuTensorAllocationLosesNothing) {
            3);
 }
 
-TEST(TensorOfAnAllocatorIsReleasedWhenItCannotBeWrapped) {
+TEST_CASE("tensor of an allocator is released when it cannot be wrapped") {
   static VersionedSource* source;
   VersionedSource tensor_of_allocator({2});
   source = &tensor_of_allocator;
@@ -159,7 +157,7 @@ TEST(TensorOfAnAllocatorIsReleasedWhenItCannotBeWrapped) {
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr), 0);
 }
 
-TEST(StreamTableIsUnchangedWhenItCannotGrow) {
+TEST_CASE("stream table is unchanged when it cannot grow") {
   int stream = 0;
   int32_t device_id = 0;
   CheckEveryRequest(
@@ -169,7 +167,7 @@ TEST(StreamTableIsUnchangedWhenItCannotGrow) {
   CHECK(TVMFFIEnvGetStream(kDLCUDA, 1) == nullptr);
 }
 
-TEST(FunctionTableLosesNothingWhenARegistrationFails) {
+TEST_CASE("function table loses nothing when a registration fails") {
   TVMFFIObjectHandle function = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &function), 0);
   int round = 0;
@@ -191,7 +189,7 @@ TEST(FunctionTableLosesNothingWhenARegistrationFails) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(FailedRegistrationKeepsTheEntryItWouldReplace) {
+TEST_CASE("failed registration keeps the entry it would replace") {
   TVMFFIObjectHandle first = nullptr, second = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &first), 0);
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &DoNothing, nullptr, &second), 0);
@@ -221,7 +219,7 @@ TEST(FailedRegistrationKeepsTheEntryItWouldReplace) {
   TVMFFIObjectDecRef(second);
 }
 
-TEST(TypesRegisterAfterFailedAttempts) {
+TEST_CASE("types register after failed attempts") {
   int32_t type = 0;
   {
     TVMFFIByteArray key = LongText();
@@ -260,7 +258,7 @@ TEST(TypesRegisterAfterFailedAttempts) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(AttributesAreNotKeptByFailedAttempts) {
+TEST_CASE("attributes are not kept by failed attempts") {
   TVMFFIByteArray column = LongText();
   TVMFFIAny text = RawStr(kLongText);
   int32_t type = 70;
@@ -272,7 +270,7 @@ TEST(AttributesAreNotKeptByFailedAttempts) {
   CHECK_EQ(TextOf(registered->data[70]), kLongText);
 }
 
-TEST(DataTypeTextNeedsNoMemoryItCannotReport) {
+TEST_CASE("data type text needs no memory it cannot report") {
   TVMFFIByteArray scalable = Bytes("float8_e4m3b11fnuzxvscalex16");
   DLDataType dtype;
   CheckEveryRequest("parse", [&] { return TVMFFIDataTypeFromString(&scalable, &dtype); }, [] {});
@@ -281,7 +279,7 @@ TEST(DataTypeTextNeedsNoMemoryItCannotReport) {
       "print", [&] { return TVMFFIDataTypeToString(&dtype, &text); }, [&] { Release(text); });
 }
 
-TEST(BuiltInFunctionsReportIt) {
+TEST_CASE("built in functions report it") {
   TVMFFIAny result;
   for (const char* name : {"ffi.GetRegisteredTypeKeys", "ffi.Shape"}) {
     CheckEveryRequest(
@@ -300,7 +298,7 @@ TEST(BuiltInFunctionsReportIt) {
   }
 }
 
-TEST(ErrorsFailByReturnCodeAloneWhenCreated) {
+TEST_CASE("errors fail by return code alone when created") {
   TVMFFIByteArray text = LongText();
   TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
   for (int n = 0;; ++n) {
@@ -323,7 +321,7 @@ TEST(ErrorsFailByReturnCodeAloneWhenCreated) {
   TVMFFIObjectDecRef(context);
 }
 
-TEST(RaisingAlwaysLeavesAnError) {
+TEST_CASE("raising always leaves an error") {
   for (bool exhausted : {false, true}) {
     for (int n = 0;; ++n) {
       has_failed = false;
@@ -334,8 +332,8 @@ TEST(RaisingAlwaysLeavesAnError) {
       RaisedError raised = TakeRaised();
       if (!has_failed) break;
       // A request of the backtrace may fail without harm.
-      CHECK(raised.kind == "MemoryError" ||
-            (raised.kind == "ValueError" && raised.message == kLongText));
+      CHECK((raised.kind == "MemoryError" ||
+             (raised.kind == "ValueError" && raised.message == kLongText)));
     }
   }
 }
@@ -349,7 +347,7 @@ extern "C" __attribute__((noinline, visibility("default"))) std::string FrameWit
 }
 
 // A frame that could not be described for want of memory used to stay unknown to its thread.
-TEST(BacktraceIsWholeAgainWhenMemoryReturns) {
+TEST_CASE("backtrace is whole again when memory returns") {
   stays_exhausted = false;
   auto backtrace_after_failure = [](int n) {
     std::string text;
@@ -364,7 +362,7 @@ TEST(BacktraceIsWholeAgainWhenMemoryReturns) {
   for (int n = 0; n < 40; ++n) CHECK_EQ(backtrace_after_failure(n), whole);
 }
 
-TEST(FailedBacktraceUpdateKeepsTheOldText) {
+TEST_CASE("failed backtrace update keeps the old text") {
   TVMFFIByteArray kind = Bytes("ValueError"), old_text = Bytes("old\n"), new_text = LongText();
   TVMFFIObjectHandle error = nullptr;
   CHECK_EQ(TVMFFIErrorCreate(&kind, &kind, &old_text, &error), 0);
@@ -381,7 +379,7 @@ TEST(FailedBacktraceUpdateKeepsTheOldText) {
 }
 
 // They used to register themselves, from files that a static link leaves out.
-TEST(StaticLinkHasTheBuiltInFunctions) {
+TEST_CASE("static link has the built in functions") {
   for (const char* name : {"ffi.String", "ffi.ModuleLoadFromFile", "ffi.Array", "ffi.Map",
                            "ffi.MakeFieldGetter", "ffi._RegisterFFIInit"}) {
     TVMFFIObjectHandle function = GetGlobal(name);

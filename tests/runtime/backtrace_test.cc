@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text of native stacks.  The program exports its functions, so that they have names.
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <regex>
 #include <string>
 #include <vector>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "threads.h"
@@ -62,24 +63,22 @@ static size_t LineOf(const std::vector<std::string>& lines, const std::string& f
   return lines.size();
 }
 
-TEST(EveryLineHasTheDocumentedForm) {
+TEST_CASE("every line has the documented form") {
   OuterFrame(0);
   CHECK(!captured.empty());
   CHECK_EQ(captured.back(), '\n');
   const std::regex form("  File \"[^\"]+\", line [0-9]+, in .+");
-  for (const std::string& line : Lines(captured)) {
-    if (!std::regex_match(line, form)) check::Fail(__FILE__, __LINE__, line);
-  }
+  for (const std::string& line : Lines(captured)) CHECK_MESSAGE(std::regex_match(line, form), line);
 }
 
-TEST(MostRecentCallComesFirst) {
+TEST_CASE("most recent call comes first") {
   OuterFrame(0);
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(LineOf(lines, "InnerFrame"), 0u);
   CHECK_EQ(LineOf(lines, "OuterFrame"), 1u);
 }
 
-TEST(FrameGivenByNameComesFirstAndReplacesItsOwn) {
+TEST_CASE("frame given by name comes first and replaces its own") {
   CallerOfNamedFrame();
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(lines[0], "  File \"model.cc\", line 42, in NamedByCaller");
@@ -87,7 +86,7 @@ TEST(FrameGivenByNameComesFirstAndReplacesItsOwn) {
   CHECK_EQ(LineOf(lines, "CallerOfNamedFrame"), 1u);
 }
 
-TEST(MachineryOfTheLibraryIsLeftOut) {
+TEST_CASE("machinery of the library is left out") {
   RaisingFrame();
   RaisedError raised = TakeRaised();
   CHECK_EQ(LineOf(Lines(raised.backtrace), "RaisingFrame"), 0u);
@@ -95,7 +94,7 @@ TEST(MachineryOfTheLibraryIsLeftOut) {
   CHECK_EQ(raised.backtrace.find("tvm::ffi::"), std::string::npos);
 }
 
-TEST(WalkEndsAtTheFfiBoundaryUnlessAskedToCrossIt) {
+TEST_CASE("walk ends at the ffi boundary unless asked to cross it") {
   FrameBeyondTheBoundary(0);
   std::vector<std::string> lines = Lines(captured);
   CHECK_EQ(LineOf(lines, "OuterFrame"), 1u);
@@ -106,7 +105,7 @@ TEST(WalkEndsAtTheFfiBoundaryUnlessAskedToCrossIt) {
   CHECK_EQ(LineOf(lines, "FrameBeyondTheBoundary"), 2u);  // the boundary itself is not shown
 }
 
-TEST(TextIsPerThreadAndOverwrittenByTheNextCall) {
+TEST_CASE("text is per thread and overwritten by the next call") {
   const TVMFFIByteArray* first = TVMFFIBacktrace("a.cc", 1, "a", 0);
   const TVMFFIByteArray* second = TVMFFIBacktrace("b.cc", 2, "b", 0);
   CHECK(first == second);
@@ -120,19 +119,19 @@ TEST(TextIsPerThreadAndOverwrittenByTheNextCall) {
   });
 }
 
-TEST(FrameLimitComesFromTheEnvironment) {
+TEST_CASE("frame limit comes from the environment") {
   // The limit is read once: in a child that has not asked for a backtrace yet.
   static const char* program = "/proc/self/exe";
   ChildEnd end = RunInChild([] {
     setenv("TVM_TRACEBACK_LIMIT", "1", 1);
-    execl(program, program, "LimitOfOneFrame", nullptr);
+    execl(program, program, "--minimal", "--test-case=limit of one frame", nullptr);
     _exit(127);
   });
   CHECK_EQ(end.exit_status, 0);
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST(LimitOfOneFrame) {
+TEST_CASE("limit of one frame") {
   const char* limit = std::getenv("TVM_TRACEBACK_LIMIT");
   if (limit == nullptr || std::string(limit) != "1") return;  // run by the test above
   OuterFrame(0);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers of any width: the canonical form, and lending the words back.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -27,7 +28,7 @@ std::vector<uint64_t> WordsOf(const TVMFFIAny& any) {
 
 }  // namespace
 
-TEST(ValueThatFitsOneWordIsAPlainInt) {
+TEST_CASE("value that fits one word is a plain int") {
   struct Case {
     std::vector<uint64_t> words;
     int64_t value;
@@ -49,7 +50,7 @@ TEST(ValueThatFitsOneWordIsAPlainInt) {
   for (const Case& c : cases) CHECK(SameBytes(FromWords(c.words), Int(c.value)));
 }
 
-TEST(WiderValueKeepsTheFewestWords) {
+TEST_CASE("wider value keeps the fewest words") {
   struct Case {
     std::vector<uint64_t> words;
     std::vector<uint64_t> canonical;
@@ -74,7 +75,7 @@ TEST(WiderValueKeepsTheFewestWords) {
   }
 }
 
-TEST(BigIntObjectHoldsCountAndWordsAtTheDocumentedOffsets) {
+TEST_CASE("big int object holds count and words at the documented offsets") {
   TVMFFIAny any = FromWords({1, 2, 3});
   auto* words = reinterpret_cast<const uint64_t*>(any.v_obj);
   CHECK_EQ(any.v_obj->type_index, 78);
@@ -87,14 +88,14 @@ TEST(BigIntObjectHoldsCountAndWordsAtTheDocumentedOffsets) {
   Release(any);
 }
 
-TEST(ContentOfAPlainIntIsItsOwnPayload) {
+TEST_CASE("content of a plain int is its own payload") {
   TVMFFIAny any = Int(-2);
   TVMFFIByteArray content = TVMFFIBigIntGetContentByteArray(&any);
   CHECK(content.data == any.v_bytes);
   CHECK_EQ(content.size, 8u);
 }
 
-TEST(PartOfAWordIsAValueErrorAndLeavesNone) {
+TEST_CASE("part of a word is a value error and leaves none") {
   const char bytes[9] = {};
   for (size_t size : {size_t{1}, size_t{7}, size_t{9}}) {
     TVMFFIByteArray input = {bytes, size};

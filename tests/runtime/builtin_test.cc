@@ -2,12 +2,13 @@
 // Global functions of the runtime: how they check their arguments, and what the constructors of
 // plain objects make.  Their metadata is compared with the contract by
 // test_global_function_metadata.py.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -33,7 +34,7 @@ int Answer(void* self, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
 
 }  // namespace
 
-TEST(WrongCountNamesTheSignature) {
+TEST_CASE("wrong count names the signature") {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {}), "TypeError",
                "Mismatched number of arguments when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
                "bool`. Expected 1 but got 0 arguments");
@@ -45,7 +46,7 @@ TEST(WrongCountNamesTheSignature) {
                "Expected 0 but got 2 arguments");
 }
 
-TEST(WrongTypeNamesArgumentExpectationAndValue) {
+TEST_CASE("wrong type names argument expectation and value") {
   CHECK_RAISES(Call("ffi.FunctionRemoveGlobal", {Int(1)}), "TypeError",
                "Mismatched type on argument #0 when calling: `ffi.FunctionRemoveGlobal(0: str) -> "
                "bool`. Expected `str` but got `int`");
@@ -63,11 +64,11 @@ TEST(WrongTypeNamesArgumentExpectationAndValue) {
   TVMFFIObjectDecRef(opaque);
 }
 
-TEST(ArgumentOfAnUnregisteredTypeIsNamedAsSuch) {
+TEST_CASE("argument of an unregistered type is named as such") {
   CHECK_RAISES(Call("ffi.String", {PlainAny(40, 0)}), "TypeError", "<unregistered type>");
 }
 
-TEST(StringAcceptsEveryFormOfText) {
+TEST_CASE("string accepts every form of text") {
   TVMFFIAny heap = Ask("ffi.String", {RawStr("longer than seven")});
   CHECK_EQ(heap.type_index, 65);
   CHECK_EQ(TextOf(heap), "longer than seven");
@@ -78,7 +79,7 @@ TEST(StringAcceptsEveryFormOfText) {
   CHECK(SameBytes(Ask("ffi.String", {small}), small));
 }
 
-TEST(BytesAcceptsEveryFormOfBytes) {
+TEST_CASE("bytes accepts every form of bytes") {
   TVMFFIByteArray content = Bytes(std::string_view("\0\1\2", 3));
   TVMFFIAny small = Ask("ffi.Bytes", {Pointer(kTVMFFIByteArrayPtr, &content)});
   TVMFFIAny expected = PlainAny(12, 0x020100);
@@ -91,7 +92,7 @@ TEST(BytesAcceptsEveryFormOfBytes) {
   Release(heap);
 }
 
-TEST(ShapeHoldsItsExtentsInPlace) {
+TEST_CASE("shape holds its extents in place") {
   TVMFFIAny shape = Ask("ffi.Shape", {Int(2), Bool(true), Int(INT64_MAX)});
   CHECK_EQ(shape.type_index, 69);
   const TVMFFIShapeCell* cell = TVMFFIShapeGetCellPtr(shape.v_obj);
@@ -106,12 +107,12 @@ TEST(ShapeHoldsItsExtentsInPlace) {
   Release(empty);
 }
 
-TEST(ShapeRefusesWhatIsNoInt) {
+TEST_CASE("shape refuses what is no int") {
   CHECK_RAISES(Call("ffi.Shape", {Int(2), RawStr("3")}), "ValueError", "extent 1");
   CHECK_RAISES(Call("ffi.Shape", {PlainAny(kTVMFFIFloat, 0)}), "ValueError", "extent 0");
 }
 
-TEST(SentinelsAreTwoObjectsPerProcess) {
+TEST_CASE("sentinels are two objects per process") {
   TVMFFIAny missing = Ask("ffi.GetInvalidObject", {});
   TVMFFIAny keywords = Ask("ffi.GetKwargsObject", {});
   TVMFFIAny missing_again = Ask("ffi.GetInvalidObject", {});
@@ -127,7 +128,7 @@ TEST(SentinelsAreTwoObjectsPerProcess) {
   Release(alive);
 }
 
-TEST(FunctionFromPointersBehavesLikeTheCFunction) {
+TEST_CASE("function from pointers behaves like the C function") {
   static int deletions;
   deletions = 0;
   int answer = 9;
@@ -145,7 +146,7 @@ TEST(FunctionFromPointersBehavesLikeTheCFunction) {
                "safe_call is NULL");
 }
 
-TEST(MetadataOfAnUnknownFunctionIsARuntimeError) {
+TEST_CASE("metadata of an unknown function is a runtime error") {
   CHECK_RAISES(Call("ffi.GetGlobalFuncMetadata", {RawStr("no.such.function")}), "RuntimeError",
                "Global Function is not found: no.such.function");
 }

@@ -3,6 +3,7 @@
 #ifndef TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
 #define TVM_FFI_TESTS_RUNTIME_CHILD_PROCESS_H_
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +16,8 @@ struct ChildEnd {
   std::string stderr_text;
 };
 
-// The child exits with 0 when `body` returns.  The caller must be the only thread.
+// The child exits with 0 when `body` returns; checks that fail in it are
+// reported on stderr.  The caller must be the only thread.
 template <typename Body>
 ChildEnd RunInChild(Body body) {
   int pipe_ends[2];
@@ -27,6 +29,8 @@ ChildEnd RunInChild(Body body) {
     dup2(pipe_ends[1], STDERR_FILENO);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
+    // The test program reports signals; here they end the process as they do elsewhere.
+    for (int caught : {SIGABRT, SIGSEGV}) signal(caught, SIG_DFL);
     body();
     _exit(0);
   }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Modules across the binary boundary: libraries built from other headers call the runtime's
 // modules, and the runtime calls theirs, by the position of a virtual function.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -133,12 +134,12 @@ TVMFFIAny SmallText(const char* text) {
 
 }  // namespace
 
-TEST(RuntimeModuleAnswersThroughItsVtable) {
+TEST_CASE("runtime module answers through its vtable") {
   TVMFFIAny module = LoadKernelLibrary();
   TVMFFIObjectHandle handle = module.v_obj;
   TVMFFIAny add = SmallText("add"), missing = SmallText("missing");
   const TVMFFIAny *add_name = &add, *missing_name = &missing;
-  CHECK_EQ(CallSlot<const char*>(handle, 16), "library");
+  CHECK_EQ(std::string(CallSlot<const char*>(handle, 16)), "library");
   CHECK_EQ(CallSlot<int>(handle, 24), 3);
   {
     auto function = CallSlot<OwnedReference>(handle, 32, add_name);
@@ -158,7 +159,7 @@ TEST(RuntimeModuleAnswersThroughItsVtable) {
   Release(module);
 }
 
-TEST(RuntimeModuleImportsAndForgetsThroughItsVtable) {
+TEST_CASE("runtime module imports and forgets through its vtable") {
   TVMFFIAny module = LoadKernelLibrary();
   ClientModuleOnStack client;
   TVMFFIObject* client_reference = &client.header;
@@ -175,7 +176,7 @@ TEST(RuntimeModuleImportsAndForgetsThroughItsVtable) {
   Release(module);
 }
 
-TEST(ClientModuleIsAskedThroughItsVtable) {
+TEST_CASE("client module is asked through its vtable") {
   ClientModuleOnStack client;
   TVMFFIAny module = client.View();
   CHECK_EQ(TakeText(Ask("ffi.ModuleGetKind", {module})), "client");
@@ -203,7 +204,7 @@ TEST(ClientModuleIsAskedThroughItsVtable) {
   CHECK_EQ(StrongCount(&client.no_imports.header), 1u);
 }
 
-TEST(ClientModuleImportsAndForgetsThroughItsVtable) {
+TEST_CASE("client module imports and forgets through its vtable") {
   ClientModuleOnStack importer, imported;
   Ask("ffi.ModuleImportModule", {importer.View(), imported.View()});
   CHECK_EQ(ClientModule::last_import, &imported.header);

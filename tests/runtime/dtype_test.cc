@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Custom data types, which go through global functions.  The table of built-in names is checked
 // by test_dtype_vectors.py.
-#include "check.h"
+#include <doctest/doctest.h>
+
 #include "raised.h"
 #include "values.h"
 
@@ -49,7 +50,7 @@ int Parse(const char* text, DLDataType* out) {
 
 }  // namespace
 
-TEST(CustomTypesNeedTheirFunctions) {
+TEST_CASE("custom types need their functions") {
   DLDataType dtype = {1, 2, 3};
   CHECK_RAISES(Parse("custom[posit]16", &dtype), "ValueError",
                "Function dtype.get_custom_type_code not found");
@@ -61,7 +62,7 @@ TEST(CustomTypesNeedTheirFunctions) {
   CHECK(SameBytes(text, GarbageAny()));
 }
 
-TEST(CustomTypesParseThroughTheRegisteredFunction) {
+TEST_CASE("custom types parse through the registered function") {
   Register("dtype.get_custom_type_code", &AnswerCode);
   code_of_custom_type = 131;
   DLDataType dtype;
@@ -71,7 +72,7 @@ TEST(CustomTypesParseThroughTheRegisteredFunction) {
   CHECK_EQ(dtype.lanes, 4);
 }
 
-TEST(CustomTypesPrintThroughTheRegisteredFunction) {
+TEST_CASE("custom types print through the registered function") {
   Register("dtype.get_custom_type_name", &AnswerName);
   TVMFFIAny text = GarbageAny();
   DLDataType dtype = {131, 16, 1};
@@ -83,25 +84,25 @@ TEST(CustomTypesPrintThroughTheRegisteredFunction) {
 }
 
 // The answers used to be read as an int and as text without a look at their type.
-TEST(CustomTypeFunctionsThatAnswerTheWrongTypeRaiseTypeError) {
+TEST_CASE("custom type functions that answer the wrong type raise type error") {
   DLDataType dtype = {133, 16, 1};
   CHECK_RAISES(Parse("custom[wrong]16", &dtype), "TypeError", "dtype.get_custom_type_code");
   TVMFFIAny text = GarbageAny();
   CHECK_RAISES(TVMFFIDataTypeToString(&dtype, &text), "TypeError", "dtype.get_custom_type_name");
 }
 
-TEST(CustomTypeCodeOutsideOneByteIsAValueError) {
+TEST_CASE("custom type code outside one byte is a value error") {
   DLDataType dtype;
   code_of_custom_type = 256;
   CHECK_RAISES(Parse("custom[posit]16", &dtype), "ValueError", "256");
 }
 
-TEST(UnclosedCustomNameIsAValueError) {
+TEST_CASE("unclosed custom name is a value error") {
   DLDataType dtype;
   CHECK_RAISES(Parse("custom[posit", &dtype), "ValueError", "unknown dtype `custom[posit`");
 }
 
-TEST(LongNamesPrintAsHeapStringsAndShortOnesAsSmall) {
+TEST_CASE("long names print as heap strings and short ones as small") {
   TVMFFIAny text = GarbageAny();
   DLDataType dtype = {kDLFloat, 32, 1};
   CHECK_EQ(TVMFFIDataTypeToString(&dtype, &text), 0);

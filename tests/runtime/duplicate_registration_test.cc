@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two copies of a library in one process: the second registers nothing, warns once, and works.
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 
 #include <string>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "values.h"
@@ -38,7 +38,7 @@ const TVMFFITypeInfo* CounterInfo() {
 
 }  // namespace
 
-TEST(SecondCopyIsLoadedWithOneWarning) {
+TEST_CASE("second copy is loaded with one warning") {
   ChildEnd end = RunInChild([] {
     Open(FIRST_COPY);
     int64_t address = CallInt("test.twice.address");
@@ -49,7 +49,7 @@ TEST(SecondCopyIsLoadedWithOneWarning) {
   CHECK_EQ(end.exit_status, 0);
 }
 
-TEST(TypeStaysAsTheFirstCopyRegisteredIt) {
+TEST_CASE("type stays as the first copy registered it") {
   ChildEnd end = RunInChild([] {
     Open(SECOND_COPY);
     const TVMFFITypeInfo* info = CounterInfo();
@@ -60,13 +60,13 @@ TEST(TypeStaysAsTheFirstCopyRegisteredIt) {
     Open(FIRST_COPY);
     CHECK_EQ(info->num_fields, 1);
     CHECK_EQ(info->num_methods, 1);
-    CHECK(info->metadata == metadata && metadata->creator == creator);
+    CHECK((info->metadata == metadata && metadata->creator == creator));
   });
   CHECK_EQ(end.stderr_text, Warning(FIRST_COPY, SECOND_COPY));
   CHECK_EQ(end.exit_status, 0);
 }
 
-TEST(CopiesLoadedAsModules) {
+TEST_CASE("copies loaded as modules") {
   ChildEnd end = RunInChild([] {
     for (const char* path : {FIRST_COPY, SECOND_COPY, SECOND_COPY}) {
       TVMFFIAny module = None();
@@ -77,7 +77,7 @@ TEST(CopiesLoadedAsModules) {
   CHECK_EQ(end.stderr_text, Warning(SECOND_COPY, FIRST_COPY));
 }
 
-TEST(ErrorsRemainForWhoeverCanReadThem) {
+TEST_CASE("errors remain for whoever can read them") {
   ChildEnd end = RunInChild([] {
     Open(FIRST_COPY);
     const TVMFFITypeInfo* info = CounterInfo();

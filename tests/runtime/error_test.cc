@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Error objects and the error slot of each thread.
+#include <doctest/doctest.h>
+
 #include <string>
 #include <thread>
 
-#include "check.h"
 #include "raised.h"
 #include "threads.h"
 #include "values.h"
@@ -37,7 +38,7 @@ std::string BacktraceOf(TVMFFIObjectHandle error) {
 
 }  // namespace
 
-TEST(CreatedErrorHoldsCopiesOfItsTexts) {
+TEST_CASE("created error holds copies of its texts") {
   std::string kind = "ValueError", message = "a message long enough for the heap";
   TVMFFIByteArray k = Bytes(kind), m = Bytes(message), b = {nullptr, 0};
   TVMFFIObjectHandle error = nullptr;
@@ -49,14 +50,14 @@ TEST(CreatedErrorHoldsCopiesOfItsTexts) {
   CHECK_EQ(Text(cell->kind), "ValueError");
   CHECK_EQ(Text(cell->message), "a message long enough for the heap");
   CHECK_EQ(Text(cell->backtrace), "");
-  CHECK(cell->update_backtrace != nullptr);
+  CHECK((cell->update_backtrace != nullptr));
   CHECK(cell->cause_chain == nullptr);
   CHECK(cell->extra_context == nullptr);
   CHECK(!IsErrorPending());  // creating is not raising
   TVMFFIObjectDecRef(error);
 }
 
-TEST(CauseAndContextAreRetainedWhileTheErrorLives) {
+TEST_CASE("cause and context are retained while the error lives") {
   TVMFFIObjectHandle cause = NewError("KeyError", "cause", "");
   TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
   TVMFFIObjectHandle error = NewError("ValueError", "effect", "", cause, context);
@@ -71,7 +72,7 @@ TEST(CauseAndContextAreRetainedWhileTheErrorLives) {
   TVMFFIObjectDecRef(context);
 }
 
-TEST(ContextReplacedInTheCellIsReleasedWithTheError) {
+TEST_CASE("context replaced in the cell is released with the error") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   TVMFFIObjectHandle context = NewOpaque(nullptr, nullptr);
   TVMFFIObjectIncRef(context);
@@ -81,7 +82,7 @@ TEST(ContextReplacedInTheCellIsReleasedWithTheError) {
   TVMFFIObjectDecRef(context);
 }
 
-TEST(SlotIsEmptyAtFirstAndAfterTaking) {
+TEST_CASE("slot is empty at first and after taking") {
   CHECK(Take() == nullptr);
   TVMFFIErrorSetRaisedFromCStr("ValueError", "m");
   TVMFFIObjectHandle error = Take();
@@ -91,7 +92,7 @@ TEST(SlotIsEmptyAtFirstAndAfterTaking) {
   TVMFFIObjectDecRef(error);
 }
 
-TEST(RaisingSharesTheErrorWithItsCaller) {
+TEST_CASE("raising shares the error with its caller") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   TVMFFIErrorSetRaised(error);
   CHECK_EQ(StrongCount(error), 2u);
@@ -102,7 +103,7 @@ TEST(RaisingSharesTheErrorWithItsCaller) {
   TVMFFIObjectDecRef(error);
 }
 
-TEST(RaisingAgainReplacesThePendingError) {
+TEST_CASE("raising again replaces the pending error") {
   TVMFFIObjectHandle first = NewError("ValueError", "first", "");
   TVMFFIErrorSetRaised(first);
   TVMFFIErrorSetRaisedFromCStr("KeyError", "second");
@@ -111,7 +112,7 @@ TEST(RaisingAgainReplacesThePendingError) {
   TVMFFIObjectDecRef(first);
 }
 
-TEST(RaisingThePendingErrorItselfKeepsIt) {
+TEST_CASE("raising the pending error itself keeps it") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   TVMFFIErrorSetRaised(error);
   TVMFFIErrorSetRaised(error);
@@ -120,7 +121,7 @@ TEST(RaisingThePendingErrorItselfKeepsIt) {
   TVMFFIObjectDecRef(error);
 }
 
-TEST(RaisingFromTextCopiesItAndAddsABacktrace) {
+TEST_CASE("raising from text copies it and adds a backtrace") {
   std::string kind = "MyError", message = "what happened";
   TVMFFIErrorSetRaisedFromCStr(kind.c_str(), message.c_str());
   kind.clear();
@@ -131,12 +132,12 @@ TEST(RaisingFromTextCopiesItAndAddsABacktrace) {
   CHECK_EQ(raised.backtrace.substr(0, 8), "  File \"");
 }
 
-TEST(RaisingWithoutAMessageGivesAnEmptyOne) {
+TEST_CASE("raising without a message gives an empty one") {
   TVMFFIErrorSetRaisedFromCStr("ValueError", nullptr);
   CHECK_EQ(TakeRaised().message, "");
 }
 
-TEST(MessagePartsAreJoinedAndNullOnesSkipped) {
+TEST_CASE("message parts are joined and null ones skipped") {
   const char* parts[] = {"argument ", nullptr, "#1", "", " is wrong", nullptr};
   TVMFFIErrorSetRaisedFromCStrParts("TypeError", parts, 6);
   RaisedError raised = TakeRaised();
@@ -146,7 +147,7 @@ TEST(MessagePartsAreJoinedAndNullOnesSkipped) {
   CHECK_EQ(TakeRaised().message, "");
 }
 
-TEST(EachThreadHasItsOwnSlot) {
+TEST_CASE("each thread has its own slot") {
   TVMFFIErrorSetRaisedFromCStr("ValueError", "main");
   std::thread([] {
     CHECK(!IsErrorPending());
@@ -156,14 +157,14 @@ TEST(EachThreadHasItsOwnSlot) {
   CHECK_EQ(TakeRaised().message, "main");
 }
 
-TEST(ErrorThatNobodyTookDiesWithItsThread) {
+TEST_CASE("error that nobody took dies with its thread") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   std::thread([&] { TVMFFIErrorSetRaised(error); }).join();
   CHECK_EQ(StrongCount(error), 1u);
   TVMFFIObjectDecRef(error);
 }
 
-TEST(ThreadsRaiseAndTakeWithoutMixingTheirErrors) {
+TEST_CASE("threads raise and take without mixing their errors") {
   RunTogether(8, [](int i) {
     std::string message = "from thread " + std::to_string(i);
     for (int round = 0; round < 50; ++round) {
@@ -173,7 +174,7 @@ TEST(ThreadsRaiseAndTakeWithoutMixingTheirErrors) {
   });
 }
 
-TEST(BacktraceIsReplacedOrAppendedTo) {
+TEST_CASE("backtrace is replaced or appended to") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "one\n");
   Update(error, Bytes("two\n"), kTVMFFIBacktraceUpdateModeAppend);
   CHECK_EQ(BacktraceOf(error), "one\ntwo\n");
@@ -187,7 +188,7 @@ TEST(BacktraceIsReplacedOrAppendedTo) {
 }
 
 // The old text used to be cleared before the new one, which may be part of it, was read.
-TEST(BacktraceMayBeReplacedByPartOfItself) {
+TEST_CASE("backtrace may be replaced by part of itself") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "first line\nsecond line\n");
   TVMFFIByteArray whole = TVMFFIErrorGetCellPtr(error)->backtrace;
   Update(error, {whole.data, 11}, kTVMFFIBacktraceUpdateModeReplace);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that cannot report failure end the process: with status 255 and a message.
+#include <doctest/doctest.h>
+
 #include <csignal>
 #include <string>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "values.h"
@@ -22,14 +23,13 @@ void CheckEndsWith255(const char* function, const char* message_part, Body body)
   CHECK_EQ(end.exit_status, 255);
   std::string first_line = std::string("Exception caught during ") + function + ":\n";
   CHECK_EQ(end.stderr_text.substr(0, first_line.size()), first_line);
-  if (end.stderr_text.find(message_part) == std::string::npos) {
-    check::Fail(__FILE__, __LINE__, "\"" + end.stderr_text + "\" lacks \"" + message_part + "\"");
-  }
+  CHECK_MESSAGE(end.stderr_text.find(message_part) != std::string::npos,
+                "\"" << end.stderr_text << "\" lacks \"" << message_part << "\"");
 }
 
 }  // namespace
 
-TEST(UnregisteredTypeIndexEndsTheProcess) {
+TEST_CASE("unregistered type index ends the process") {
   for (int32_t index : {-1, 79, 127, 1 << 20, INT32_MAX, INT32_MIN}) {
     CheckEndsWith255("TVMFFIGetTypeInfo", std::to_string(index).c_str(), [index] {
       // Used, so that the compiler cannot drop the call of a pure function.
@@ -38,7 +38,7 @@ TEST(UnregisteredTypeIndexEndsTheProcess) {
   }
 }
 
-TEST(ContradictingTypeArgumentsEndTheProcess) {
+TEST_CASE("contradicting type arguments end the process") {
   auto check = [](const char* message, int32_t static_index, int32_t depth, int32_t child_slots,
                   int32_t parent) {
     CheckEndsWith255("TVMFFITypeGetOrAllocIndex", message, [=] {
@@ -59,7 +59,7 @@ TEST(ContradictingTypeArgumentsEndTheProcess) {
   check("full", -1, 1, (1 << 22) - 100, kTVMFFIObject);
 }
 
-TEST(ChildBeyondTheSlotsOfATypeThatCannotOverflowEndsTheProcess) {
+TEST_CASE("child beyond the slots of a type that cannot overflow ends the process") {
   CheckEndsWith255("TVMFFITypeGetOrAllocIndex", "no slot left", [] {
     int32_t parent = Register("test.Closed", -1, 1, 1, 0, kTVMFFIObject);
     Register("test.Closed.first", -1, 2, 0, 1, parent);
@@ -76,7 +76,7 @@ TEST(ChildBeyondTheSlotsOfATypeThatCannotOverflowEndsTheProcess) {
   });
 }
 
-TEST(FailedRegistrationLeavesNothingBehind) {
+TEST_CASE("failed registration leaves nothing behind") {
   // Fatal in C, so look at it from inside an atexit handler of the child.
   ChildEnd end = RunInChild([] {
     std::atexit([] {
@@ -89,7 +89,7 @@ TEST(FailedRegistrationLeavesNothingBehind) {
   CHECK_EQ(end.exit_status, 7);
 }
 
-TEST(NullErrorKindAborts) {
+TEST_CASE("null error kind aborts") {
   ChildEnd end = RunInChild([] { TVMFFIErrorSetRaisedFromCStr(nullptr, "m"); });
   CHECK_EQ(end.signal, SIGABRT);
   CHECK(end.stderr_text.find("kind is NULL") != std::string::npos);
@@ -98,7 +98,7 @@ TEST(NullErrorKindAborts) {
   CHECK_EQ(end.signal, SIGABRT);
 }
 
-TEST(ChildThatDoesNothingWrongExitsNormally) {
+TEST_CASE("child that does nothing wrong exits normally") {
   ChildEnd end = RunInChild([] { Register("test.Fine", -1, 1, 0, 1, kTVMFFIObject); });
   CHECK_EQ(end.exit_status, 0);
   CHECK_EQ(end.stderr_text, "");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // C++ exceptions that callbacks throw into C functions: they become the pending error, whatever
 // their type, and never leave the library.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <stdexcept>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -45,14 +45,14 @@ int AllocateWith(DLPackManagedTensorAllocator allocator) {
 
 }  // namespace
 
-TEST(InitFunctionMayThrow) {
+TEST_CASE("init function may throw") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowFromInit), "InternalError", kUnknown);
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowStandardFromInit), "InternalError", "no handle");
   CHECK(slot == nullptr);
 }
 
-TEST(LockIsFreeAfterAnInitFunctionThrew) {
+TEST_CASE("lock is free after an init function threw") {
   static int target;
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &ThrowFromInit), "InternalError", kUnknown);
@@ -65,19 +65,19 @@ TEST(LockIsFreeAfterAnInitFunctionThrew) {
   CHECK_EQ(slot, static_cast<void*>(&target));
 }
 
-TEST(DeinitFunctionMayThrowAndTheSlotIsEmpty) {
+TEST_CASE("deinit function may throw and the slot is empty") {
   static int target;
   void* slot = &target;
   CHECK_RAISES(TVMFFIHandleDeinitOnce(&slot, &ThrowFromDeinit), "InternalError", kUnknown);
   CHECK(slot == nullptr);
 }
 
-TEST(AllocatorMayThrow) {
+TEST_CASE("allocator may throw") {
   CHECK_RAISES(AllocateWith(&ThrowFromAllocator), "InternalError", kUnknown);
   CHECK_RAISES(AllocateWith(&ThrowAfterSettingAnError), "InternalError", "thrown later");
 }
 
-TEST(GlobalFunctionCalledByTheRuntimeMayThrow) {
+TEST_CASE("global function called by the runtime may throw") {
   TVMFFIByteArray name = Bytes("dtype.get_custom_type_code"), text = Bytes("custom[x]8");
   TVMFFIObjectHandle function = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, &ThrowFromCustomType, nullptr, &function), 0);
@@ -88,7 +88,7 @@ TEST(GlobalFunctionCalledByTheRuntimeMayThrow) {
 }
 
 // -2 says that the host language has an exception pending; an error of our own would hide it.
-TEST(HostExceptionBehindACallbackIsPassedOnAsSuch) {
+TEST_CASE("host exception behind a callback is passed on as such") {
   TVMFFIByteArray name = Bytes("dtype.get_custom_type_code"), text = Bytes("custom[x]8");
   TVMFFIObjectHandle function = nullptr;
   auto host_exception = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return -2; };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of global functions, also while threads read and change it.
+#include <doctest/doctest.h>
+
 #include <atomic>
 #include <set>
 #include <string>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "threads.h"
@@ -64,7 +65,7 @@ std::set<std::string> Names() {
 
 }  // namespace
 
-TEST(MissingNameIsAnAnswerAndNoError) {
+TEST_CASE("missing name is an answer and no error") {
   int unrelated;
   TVMFFIObjectHandle function = &unrelated;
   TVMFFIByteArray name = Bytes("test.missing");
@@ -73,7 +74,7 @@ TEST(MissingNameIsAnAnswerAndNoError) {
   CHECK(!IsErrorPending());
 }
 
-TEST(TableAndReaderEachHoldAReference) {
+TEST_CASE("table and reader each hold a reference") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK_EQ(Set("test.references", function, 0), 0);
@@ -87,7 +88,7 @@ TEST(TableAndReaderEachHoldAReference) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(NameIsCopiedAndMayContainAnything) {
+TEST_CASE("name is copied and may contain anything") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   std::string name("test.\0odd name\xff", 15);
@@ -101,7 +102,7 @@ TEST(NameIsCopiedAndMayContainAnything) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(TakenNameNeedsPermissionToOverride) {
+TEST_CASE("taken name needs permission to override") {
   int one = 1, two = 2;
   TVMFFIObjectHandle first = NewFunction(&one), second = NewFunction(&two);
   CHECK_EQ(Set("test.override", first, 0), 0);
@@ -119,7 +120,7 @@ TEST(TakenNameNeedsPermissionToOverride) {
   TVMFFIObjectDecRef(second);
 }
 
-TEST(RemovalAnswersWhetherThereWasSuchAName) {
+TEST_CASE("removal answers whether there was such a name") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK(!Remove("test.removal"));
@@ -132,7 +133,7 @@ TEST(RemovalAnswersWhetherThereWasSuchAName) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(FunctionOutlivesItsRemovalWhileSomebodyHoldsIt) {
+TEST_CASE("function outlives its removal while somebody holds it") {
   static int deletions;
   deletions = 0;
   int answer = 5;
@@ -149,7 +150,7 @@ TEST(FunctionOutlivesItsRemovalWhileSomebodyHoldsIt) {
   CHECK_EQ(deletions, 1);
 }
 
-TEST(DeleterMayUseTheTableItIsRemovedFrom) {
+TEST_CASE("deleter may use the table it is removed from") {
   static bool found_itself;
   found_itself = true;
   int one = 1;
@@ -163,7 +164,7 @@ TEST(DeleterMayUseTheTableItIsRemovedFrom) {
   CHECK(!found_itself);
 }
 
-TEST(MethodInfoBringsMetadataAlong) {
+TEST_CASE("method info brings metadata along") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   TVMFFIMethodInfo info = MethodInfo("test.method_info", function);
@@ -181,7 +182,7 @@ TEST(MethodInfoBringsMetadataAlong) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(MethodInfoOfATakenNameIsAlsoReportedOnStderr) {
+TEST_CASE("method info of a taken name is also reported on stderr") {
   ChildEnd end = RunInChild([] {
     int one = 1;
     TVMFFIObjectHandle function = NewFunction(&one);
@@ -196,7 +197,7 @@ TEST(MethodInfoOfATakenNameIsAlsoReportedOnStderr) {
   CHECK_EQ(end.stderr_text, "Global Function `test.method_info_twice` is already registered\n");
 }
 
-TEST(NamesAreListedWhileRegistered) {
+TEST_CASE("names are listed while registered") {
   int one = 1;
   TVMFFIObjectHandle function = NewFunction(&one);
   CHECK_EQ(Set("test.listed", function, 0), 0);
@@ -207,7 +208,7 @@ TEST(NamesAreListedWhileRegistered) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(ThreadsGetOverrideAndRemoveTheSameName) {
+TEST_CASE("threads get override and remove the same name") {
   static std::atomic<int> living;
   living = 0;
   struct Answer {
@@ -242,7 +243,7 @@ TEST(ThreadsGetOverrideAndRemoveTheSameName) {
   CHECK_EQ(living.load(), 0);
 }
 
-TEST(ThreadsRegisterDifferentNames) {
+TEST_CASE("threads register different names") {
   static int answers[8];
   RunTogether(8, [](int i) {
     for (int round = 0; round < 50; ++round) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Function objects: what a callback gets as handle, and when its closure dies.
+#include <doctest/doctest.h>
+
 #include <cstring>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -48,7 +49,7 @@ void* HandleSeenByCall(TVMFFIObjectHandle function) {
 
 }  // namespace
 
-TEST(CallPassesClosureArgumentsAndResult) {
+TEST_CASE("call passes closure arguments and result") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, nullptr);
   TVMFFIAny args[] = {Int(40), Int(2)};
@@ -60,20 +61,20 @@ TEST(CallPassesClosureArgumentsAndResult) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(FunctionHasTheDocumentedCell) {
+TEST_CASE("function has the documented cell") {
   Closure closure;
   for (void* self : {static_cast<void*>(nullptr), static_cast<void*>(&closure)}) {
     TVMFFIObjectHandle function = Create(self, &NoteHandle, nullptr);
     auto* header = static_cast<TVMFFIObject*>(function);
     CHECK_EQ(header->type_index, 68);
     CHECK_EQ(header->combined_ref_count, UINT64_C(0x0000000100000001));
-    CHECK(TVMFFIFunctionGetCellPtr(function)->safe_call != nullptr);
+    CHECK((TVMFFIFunctionGetCellPtr(function)->safe_call != nullptr));
     CHECK(TVMFFIFunctionGetCellPtr(function)->cpp_call == nullptr);
     TVMFFIObjectDecRef(function);
   }
 }
 
-TEST(SafeCallOfTheCellTakesTheFunctionAsHandle) {
+TEST_CASE("safe call of the cell takes the function as handle") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, nullptr);
   TVMFFIAny arg = Int(7), result = None();
@@ -83,14 +84,14 @@ TEST(SafeCallOfTheCellTakesTheFunctionAsHandle) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(FunctionWithoutContextIsTheCallbackItselfAndGetsItsOwnHandle) {
+TEST_CASE("function without context is the callback itself and gets its own handle") {
   TVMFFIObjectHandle function = Create(nullptr, &NoteHandle, nullptr);
-  CHECK(TVMFFIFunctionGetCellPtr(function)->safe_call == &NoteHandle);
+  CHECK((TVMFFIFunctionGetCellPtr(function)->safe_call == &NoteHandle));
   CHECK_EQ(HandleSeenByCall(function), function);
   TVMFFIObjectDecRef(function);
 }
 
-TEST(NullClosureWithADeleterIsPassedAsNull) {
+TEST_CASE("null closure with a deleter is passed as null") {
   static int deletions;
   deletions = 0;
   TVMFFIObjectHandle function = Create(nullptr, &NoteHandle, [](void* self) {
@@ -102,7 +103,7 @@ TEST(NullClosureWithADeleterIsPassedAsNull) {
   CHECK_EQ(deletions, 1);
 }
 
-TEST(ClosureIsDeletedOnceWhenTheLastReferenceGoes) {
+TEST_CASE("closure is deleted once when the last reference goes") {
   Closure closure;
   TVMFFIObjectHandle function = Create(&closure, &AddToClosure, &DeleteClosure);
   TVMFFIObjectIncRef(function);
@@ -112,7 +113,7 @@ TEST(ClosureIsDeletedOnceWhenTheLastReferenceGoes) {
   CHECK_EQ(closure.deletions, 1);
 }
 
-TEST(ReturnCodesPassThroughUnchanged) {
+TEST_CASE("return codes pass through unchanged") {
   auto answer = [](void*, const TVMFFIAny* args, int32_t, TVMFFIAny*) {
     return static_cast<int>(args[0].v_int64);
   };
@@ -126,7 +127,7 @@ TEST(ReturnCodesPassThroughUnchanged) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(RaisedErrorReachesTheCallerAsTheSameObject) {
+TEST_CASE("raised error reaches the caller as the same object") {
   TVMFFIByteArray kind = Bytes("ValueError"), message = Bytes("m"), backtrace = {nullptr, 0};
   TVMFFIObjectHandle error = nullptr;
   CHECK_EQ(TVMFFIErrorCreate(&kind, &message, &backtrace, &error), 0);
@@ -145,7 +146,7 @@ TEST(RaisedErrorReachesTheCallerAsTheSameObject) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(NullCallbackIsAValueErrorAndLeavesTheClosureToTheCaller) {
+TEST_CASE("null callback is a value error and leaves the closure to the caller") {
   Closure closure;
   TVMFFIObjectHandle function = &closure;
   CHECK_RAISES(TVMFFIFunctionCreate(&closure, nullptr, &DeleteClosure, &function), "ValueError",

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Slots that are filled once and emptied once.
+#include <doctest/doctest.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "check.h"
 #include "raised.h"
 #include "threads.h"
 #include "values.h"
@@ -53,7 +54,7 @@ void Reset(int code) {
 
 }  // namespace
 
-TEST(SlotIsFilledOnce) {
+TEST_CASE("slot is filled once") {
   Reset(0);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 0);
@@ -62,7 +63,7 @@ TEST(SlotIsFilledOnce) {
   CHECK_EQ(inits.load(), 1);
 }
 
-TEST(CodeOfTheInitFunctionComesBackUnchanged) {
+TEST_CASE("code of the init function comes back unchanged") {
   Reset(7);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleInitOnce(&slot, &Init), 7);
@@ -73,20 +74,20 @@ TEST(CodeOfTheInitFunctionComesBackUnchanged) {
   CHECK(slot != nullptr);
 }
 
-TEST(ErrorOfTheInitFunctionStaysPending) {
+TEST_CASE("error of the init function stays pending") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &InitRaising), "ValueError", "no handle today");
   CHECK(slot == nullptr);
 }
 
-TEST(NullHandleIsARuntimeError) {
+TEST_CASE("null handle is a runtime error") {
   void* slot = nullptr;
   CHECK_RAISES(TVMFFIHandleInitOnce(&slot, &InitNull), "RuntimeError",
                "init_func must return a non-NULL handle");
   CHECK(slot == nullptr);
 }
 
-TEST(InitFunctionMayFillAnotherSlot) {
+TEST_CASE("init function may fill another slot") {
   static void* outer;
   static void* inner;
   outer = inner = nullptr;
@@ -102,7 +103,7 @@ TEST(InitFunctionMayFillAnotherSlot) {
   CHECK_EQ(inits.load(), 1);
 }
 
-TEST(ThreadsThatArriveTogetherInitializeOnce) {
+TEST_CASE("threads that arrive together initialize once") {
   Reset(0);
   for (int round = 0; round < 20; ++round) {
     void* slot = nullptr;
@@ -115,14 +116,14 @@ TEST(ThreadsThatArriveTogetherInitializeOnce) {
   CHECK_EQ(inits.load(), 20);
 }
 
-TEST(EmptySlotHasNothingToDeinitialize) {
+TEST_CASE("empty slot has nothing to deinitialize") {
   Reset(5);
   void* slot = nullptr;
   CHECK_EQ(TVMFFIHandleDeinitOnce(&slot, &Deinit), 0);
   CHECK_EQ(deinits, 0);
 }
 
-TEST(DeinitEmptiesTheSlotAndReturnsTheCode) {
+TEST_CASE("deinit empties the slot and returns the code") {
   for (int code : {0, 5, -1}) {
     Reset(code);
     void* slot = &target;
@@ -134,7 +135,7 @@ TEST(DeinitEmptiesTheSlotAndReturnsTheCode) {
   }
 }
 
-TEST(ThreadsThatArriveTogetherDeinitializeOnce) {
+TEST_CASE("threads that arrive together deinitialize once") {
   static std::atomic<int> calls;
   calls = 0;
   void* slot = &target;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a library needs is checked before its initialisers run.  The libraries are parts of
 // needing_library.c, which say on stderr that their initialiser runs.
+#include <doctest/doctest.h>
+
 #include <fstream>
 #include <sstream>
 #include <string>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "values.h"
@@ -40,19 +41,19 @@ ChildEnd Refused(const std::string& path, const std::string& message) {
 
 }  // namespace
 
-TEST(MissingFunctionIsRefusedBeforeAnythingRuns) {
+TEST_CASE("missing function is refused before anything runs") {
   ChildEnd end = Refused(Path("needing_later"), "it needs `TVMFFIOfALaterRelease");
   CHECK_EQ(end.stderr_text, "");
   CHECK_EQ(end.exit_status, 0);
 }
 
 // Its hash table is empty and does not tell where undefined symbols end.
-TEST(LibraryWithoutExportsIsCheckedAsWell) {
+TEST_CASE("library without exports is checked as well") {
   ChildEnd end = Refused(Path("needing_later_hidden"), "it needs `TVMFFIOfALaterRelease");
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST(RefusalSaysWhatToDo) {
+TEST_CASE("refusal says what to do") {
   ChildEnd end = Refused(Path("needing_later_cpp"),
                          "it needs `tvm::ffi::Later()` (_ZN3tvm3ffi5LaterEv), which neither this "
                          "runtime (TVM FFI ABI 0.1.16) nor any library loaded with it provides; "
@@ -61,25 +62,27 @@ TEST(RefusalSaysWhatToDo) {
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST(MissingDataIsRefused) {
+TEST_CASE("missing data is refused") {
   ChildEnd end = Refused(Path("needing_later_data"),
                          "it needs `vtable for tvm::ffi::LaterObj` (_ZTVN3tvm3ffi8LaterObjE)");
   CHECK_EQ(end.stderr_text, "");
 }
 
-TEST(WhatALibraryLinksToMayDefineTheSymbol) {
+TEST_CASE("what a library links to may define the symbol") {
   ChildEnd end = Use("needing_defined_elsewhere", 5);
   CHECK_EQ(end.stderr_text, "initialiser ran\ninitialiser ran\n");
 }
 
-TEST(WeakSymbolMayBeMissing) { CHECK_EQ(Use("needing_weak", 7).stderr_text, "initialiser ran\n"); }
+TEST_CASE("weak symbol may be missing") {
+  CHECK_EQ(Use("needing_weak", 7).stderr_text, "initialiser ran\n");
+}
 
-TEST(MissingFunctionOfOthersIsNotLookedAt) {
+TEST_CASE("missing function of others is not looked at") {
   CHECK_EQ(Use("needing_foreign", 9).stderr_text, "initialiser ran\n");
 }
 
 // The loader itself maps what is missing and dies when it reads there.
-TEST(IncompleteFileIsRefused) {
+TEST_CASE("incomplete file is refused") {
   std::ifstream whole(Path("needing_weak"), std::ios::binary);
   std::stringstream content;
   content << whole.rdbuf();

@@ -2,6 +2,7 @@
 // Modules over shared libraries, which the build makes out of kernel_library.c and its
 // neighbours: loading, lookup, imports, and what keeps a library mapped.
 #include <dlfcn.h>
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "threads.h"
@@ -83,7 +83,7 @@ struct TemporaryFile {
 
 }  // namespace
 
-TEST(LoadedModuleSaysWhatItIs) {
+TEST_CASE("loaded module says what it is") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   CHECK_EQ(StrongCount(module), 1u);
   CHECK_EQ(TakeText(Ask("ffi.ModuleGetKind", {ViewOf(module)})), "library");
@@ -100,7 +100,7 @@ TEST(LoadedModuleSaysWhatItIs) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(FunctionsOfTheLibraryAreFoundByName) {
+TEST_CASE("functions of the library are found by name") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(module, "add", {Int(40), Int(2)}), Int(42)));
   CHECK(SameBytes(CallMember(module, "handle_is_null"), Int(1)));
@@ -113,7 +113,7 @@ TEST(FunctionsOfTheLibraryAreFoundByName) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(ErrorOfAKernelReachesTheCaller) {
+TEST_CASE("error of a kernel reaches the caller") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny function = Lookup(module, "fail"), result = None();
   CHECK_RAISES(TVMFFIFunctionCall(function.v_obj, nullptr, 0, &result), "ValueError",
@@ -122,7 +122,7 @@ TEST(ErrorOfAKernelReachesTheCaller) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(DocAndMetadataComeFromTheirSymbols) {
+TEST_CASE("doc and metadata come from their symbols") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   auto ask = [&](const char* global, const char* name) {
     return Ask(global, {ViewOf(module), RawStr(name), Bool(false)});
@@ -138,7 +138,7 @@ TEST(DocAndMetadataComeFromTheirSymbols) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(FunctionKeepsItsModule) {
+TEST_CASE("function keeps its module") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny function = Lookup(module, "add");
   CHECK_EQ(StrongCount(module), 2u);
@@ -150,7 +150,7 @@ TEST(FunctionKeepsItsModule) {
   Release(function);
 }
 
-TEST(LibraryContextIsTheModuleObjectInFrontOfItsHandle) {
+TEST_CASE("library context is the module object in front of its handle") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(module, "library_context"),
                   Pointer(kTVMFFIOpaquePtr, ObjectOf(module))));
@@ -164,7 +164,7 @@ TEST(LibraryContextIsTheModuleObjectInFrontOfItsHandle) {
   TVMFFIObjectDecRef(again);
 }
 
-TEST(ContextSymbolsReachLibrariesLoadedAfterwards) {
+TEST_CASE("context symbols reach libraries loaded afterwards") {
   TVMFFIObjectHandle before = Load(KERNEL_LIBRARY);
   CHECK(SameBytes(CallMember(before, "context_symbol"), Pointer(kTVMFFIOpaquePtr, nullptr)));
   CHECK_EQ(TVMFFIEnvModRegisterContextSymbol("__test_context_symbol", &context_target), 0);
@@ -176,7 +176,7 @@ TEST(ContextSymbolsReachLibrariesLoadedAfterwards) {
   TVMFFIObjectDecRef(after);
 }
 
-TEST(ImportsAnswerWhatTheModuleItselfDoesNot) {
+TEST_CASE("imports answer what the module itself does not") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY), imported = Load(IMPORT_LIBRARY);
   CHECK(SameBytes(Lookup(module, "imported", true), None()));
   CHECK_EQ(Import(module, imported), 0);
@@ -196,7 +196,7 @@ TEST(ImportsAnswerWhatTheModuleItselfDoesNot) {
   TVMFFIObjectDecRef(imported);
 }
 
-TEST(ImportsAreSearchedDepthFirst) {
+TEST_CASE("imports are searched depth first") {
   TVMFFIObjectHandle top = Load(IMPORT_LIBRARY), middle = Load(IMPORT_LIBRARY);
   TVMFFIObjectHandle bottom = Load(KERNEL_LIBRARY);
   CHECK_EQ(Import(middle, bottom), 0);
@@ -209,7 +209,7 @@ TEST(ImportsAreSearchedDepthFirst) {
   TVMFFIObjectDecRef(bottom);
 }
 
-TEST(CyclicImportsAreRefused) {
+TEST_CASE("cyclic imports are refused") {
   TVMFFIObjectHandle a = Load(KERNEL_LIBRARY), b = Load(IMPORT_LIBRARY), c = Load(IMPORT_LIBRARY);
   const char* refusal = "Cyclic dependency detected during import";
   CHECK_RAISES(Import(a, a), "RuntimeError", refusal);
@@ -223,7 +223,7 @@ TEST(CyclicImportsAreRefused) {
   TVMFFIObjectDecRef(c);
 }
 
-TEST(GeneratedCodeFindsImportsAndThenGlobals) {
+TEST_CASE("generated code finds imports and then globals") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY), imported = Load(IMPORT_LIBRARY);
   void* context = ObjectOf(module);
   TVMFFIObjectHandle function = &context;
@@ -250,7 +250,7 @@ TEST(GeneratedCodeFindsImportsAndThenGlobals) {
   TVMFFIObjectDecRef(imported);
 }
 
-TEST(ThreadsFindTheSameImportedFunction) {
+TEST_CASE("threads find the same imported function") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY), imported = Load(IMPORT_LIBRARY);
   CHECK_EQ(Import(module, imported), 0);
   TVMFFIObjectHandle found[8] = {};
@@ -262,7 +262,7 @@ TEST(ThreadsFindTheSameImportedFunction) {
   TVMFFIObjectDecRef(imported);
 }
 
-TEST(ResultOutlivesModuleAndFunctionAndItsLibraryStaysMapped) {
+TEST_CASE("result outlives module and function and its library stays mapped") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   TVMFFIAny before = CallMember(module, "count_deletions");
   TVMFFIAny object = CallMember(module, "new_object");
@@ -276,7 +276,7 @@ TEST(ResultOutlivesModuleAndFunctionAndItsLibraryStaysMapped) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(PinnedModuleStaysUntilUnpinned) {
+TEST_CASE("pinned module stays until unpinned") {
   TVMFFIObjectHandle module = Load(KERNEL_LIBRARY);
   for (int i = 0; i < 2; ++i) Ask("ffi.ModuleGlobalsAdd", {ViewOf(module)});
   CHECK_EQ(StrongCount(module), 2u);
@@ -285,30 +285,30 @@ TEST(PinnedModuleStaysUntilUnpinned) {
   TVMFFIObjectDecRef(module);
 }
 
-TEST(MissingFileIsAnInternalErrorWithThePath) {
+TEST_CASE("missing file is an internal error with the path") {
   CHECK_RAISES(LoadFails("/nonexistent/kernel.so"), "InternalError",
                "Failed to load dynamic shared library /nonexistent/kernel.so");
 }
 
-TEST(FileThatIsNoLibraryIsAnInternalError) {
+TEST_CASE("file that is no library is an internal error") {
   TemporaryFile file(".so", "this is text");
   CHECK_RAISES(LoadFails(file.path), "InternalError", "Failed to load dynamic shared library");
   TemporaryFile dylib(".dylib", "this is text");  // the same loader
   CHECK_RAISES(LoadFails(dylib.path), "InternalError", "Failed to load dynamic shared library");
 }
 
-TEST(PathWithoutExtensionIsARuntimeError) {
+TEST_CASE("path without extension is a runtime error") {
   CHECK_RAISES(LoadFails("kernel"), "RuntimeError", "Failed to get file format from kernel");
   CHECK_RAISES(LoadFails("/dir.d/kernel"), "RuntimeError", "Failed to get file format");
   CHECK_RAISES(LoadFails(""), "RuntimeError", "Failed to get file format from");
 }
 
-TEST(UnknownExtensionNamesTheLoaderItNeeds) {
+TEST_CASE("unknown extension names the loader it needs") {
   CHECK_RAISES(LoadFails("kernel.xyz"), "RuntimeError",
                "Loader for `.xyz` files is not registered");
 }
 
-TEST(LoaderOfAnExtensionIsAGlobalFunction) {
+TEST_CASE("loader of an extension is a global function") {
   auto loader = [](void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     CHECK_EQ(num_args, 2);
     CHECK_EQ(TextOf(args[0]), "a.tst");
@@ -324,7 +324,7 @@ TEST(LoaderOfAnExtensionIsAGlobalFunction) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(SystemSymbolMayBeReplacedWithAWarning) {
+TEST_CASE("system symbol may be replaced with a warning") {
   ChildEnd end = RunInChild([] {
     static int first, second;
     CHECK_EQ(TVMFFIEnvModRegisterSystemLibSymbol("__tvm_ffi_test", &first), 0);

@@ -2,6 +2,7 @@
 // The reader of library files, given files that are no libraries any more.
 #include "../../runtime/extra/module/library/needed_symbols.h"
 
+#include <doctest/doctest.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -10,8 +11,6 @@
 #include <iterator>
 #include <random>
 #include <string>
-
-#include "check.h"
 
 using tvm::ffi::extra::IsAbiSymbol;
 using tvm::ffi::extra::LibraryFile;
@@ -43,7 +42,7 @@ bool Names(const LibraryFile& file, const std::string& symbol) {
 
 }  // namespace
 
-TEST(NamesOfTheAbi) {
+TEST_CASE("names of the ABI") {
   for (const char* name :
        {"TVMFFIGetVersion", "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE", "_ZNK3tvm3ffi5Error4whatEv",
         "_ZTVN3tvm3ffi9ModuleObjE", "_ZTIN3tvm3ffi9ModuleObjE", "_ZTSN3tvm3ffi5ErrorE",
@@ -57,7 +56,7 @@ TEST(NamesOfTheAbi) {
   }
 }
 
-TEST(UnservedSymbolsOfALibrary) {
+TEST_CASE("unserved symbols of a library") {
   LibraryFile file = ReadLibraryFile(kLibrary);
   CHECK_EQ(file.defect, "");
   CHECK(Names(file, "TVMFFIOfALaterRelease"));
@@ -66,7 +65,7 @@ TEST(UnservedSymbolsOfALibrary) {
   CHECK(!Names(ReadLibraryFile(LIBRARY_FOLDER "/needing_foreign.so"), "no_such_function"));
 }
 
-TEST(OtherFilesHaveNothingToSay) {
+TEST_CASE("other files have nothing to say") {
   for (const char* path : {"/nonexistent/library.so", "/dev/null", "/tmp", "/proc/self/mem"}) {
     LibraryFile file = ReadLibraryFile(path);
     CHECK_EQ(file.unserved.size(), 0u);
@@ -74,7 +73,7 @@ TEST(OtherFilesHaveNothingToSay) {
   }
 }
 
-TEST(TruncatedAtEveryLength) {
+TEST_CASE("truncated at every length") {
   std::string content = ContentOf(kLibrary);
   CHECK(content.size() > 4096);
   for (size_t size = 0; size < content.size(); size += size < 1200 ? 1 : 61) {
@@ -83,7 +82,7 @@ TEST(TruncatedAtEveryLength) {
   }
 }
 
-TEST(WordsReplacedByHugeNumbers) {
+TEST_CASE("words replaced by huge numbers") {
   std::string content = ContentOf(kLibrary);
   for (size_t place = 16; place + 8 <= content.size(); place += 8) {
     // The headers, and all tables that the loader reads, lie in front of the code.
@@ -96,7 +95,7 @@ TEST(WordsReplacedByHugeNumbers) {
   }
 }
 
-TEST(RandomBytesBehindTheHeader) {
+TEST_CASE("random bytes behind the header") {
   std::string content = ContentOf(kLibrary);
   std::mt19937 random(20);
   for (int round = 0; round < 500; ++round) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reference counting of the object header, opaque objects, and the allocator slot.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "threads.h"
 #include "values.h"
@@ -36,7 +37,7 @@ void CountOpaqueDeletion(void* tag) { opaque_deletions += *static_cast<int*>(tag
 
 }  // namespace
 
-TEST(VersionIsThatOfTheContract) {
+TEST_CASE("version is that of the contract") {
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
   CHECK_EQ(version.major, 0u);
@@ -44,27 +45,27 @@ TEST(VersionIsThatOfTheContract) {
   CHECK_EQ(version.patch, 16u);
 }
 
-TEST(IncRefAddsOneStrongReference) {
+TEST_CASE("inc ref adds one strong reference") {
   TracedObject object(Counts(1, 1));
   CHECK_EQ(TVMFFIObjectIncRef(&object.header), 0);
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 2));
 }
 
-TEST(DecRefOfASharedObjectOnlyCounts) {
+TEST_CASE("dec ref of a shared object only counts") {
   TracedObject object(Counts(1, 2));
   CHECK_EQ(TVMFFIObjectDecRef(&object.header), 0);
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 1));
   CHECK_EQ(object.deleter_flags.size(), 0u);
 }
 
-TEST(LastReferenceDestroysAndFreesInOneCall) {
+TEST_CASE("last reference destroys and frees in one call") {
   TracedObject object(Counts(1, 1));
   TVMFFIObjectDecRef(&object.header);
   CHECK(object.deleter_flags == std::vector<int>{3});
   CHECK_EQ(object.count_in_deleter, Counts(1, 0));
 }
 
-TEST(LastStrongReferenceBesideAWeakOneOnlyDestroys) {
+TEST_CASE("last strong reference beside a weak one only destroys") {
   TracedObject object(Counts(2, 1));
   TVMFFIObjectDecRef(&object.header);
   CHECK(object.deleter_flags == std::vector<int>{1});
@@ -72,7 +73,7 @@ TEST(LastStrongReferenceBesideAWeakOneOnlyDestroys) {
   CHECK_EQ(object.header.combined_ref_count, Counts(1, 0));
 }
 
-TEST(WeakReferenceThatGoesDuringDestructionLeavesTheMemoryToTheLastStrongOne) {
+TEST_CASE("weak reference that goes during destruction leaves the memory to the last strong one") {
   TracedObject object(Counts(2, 1));
   object.header.deleter = [](void* self, int flags) {
     auto* traced = reinterpret_cast<TracedObject*>(self);
@@ -84,9 +85,9 @@ TEST(WeakReferenceThatGoesDuringDestructionLeavesTheMemoryToTheLastStrongOne) {
   CHECK_EQ(object.header.combined_ref_count, 0u);
 }
 
-TEST(DecRefOfNullDoesNothing) { CHECK_EQ(TVMFFIObjectDecRef(nullptr), 0); }
+TEST_CASE("dec ref of null does nothing") { CHECK_EQ(TVMFFIObjectDecRef(nullptr), 0); }
 
-TEST(NullDeleterIsSkipped) {
+TEST_CASE("null deleter is skipped") {
   TracedObject object(Counts(1, 1));
   object.header.deleter = nullptr;
   CHECK_EQ(TVMFFIObjectDecRef(&object.header), 0);
@@ -96,7 +97,7 @@ TEST(NullDeleterIsSkipped) {
   CHECK_EQ(weak.header.combined_ref_count, Counts(1, 0));
 }
 
-TEST(MemoryOutlivesTheDestructorWhileAWeakReferenceIsHeld) {
+TEST_CASE("memory outlives the destructor while a weak reference is held") {
   int one = 1;
   opaque_deletions = 0;
   TVMFFIObjectHandle opaque = NewOpaque(&one, &CountOpaqueDeletion);
@@ -111,7 +112,7 @@ TEST(MemoryOutlivesTheDestructorWhileAWeakReferenceIsHeld) {
   CHECK_EQ(opaque_deletions, 1);
 }
 
-TEST(EveryThreadsReferencesAreCounted) {
+TEST_CASE("every threads references are counted") {
   TracedObject object(Counts(1, 1));
   constexpr int kThreads = 8;
   constexpr int kRounds = 2000;
@@ -123,7 +124,7 @@ TEST(EveryThreadsReferencesAreCounted) {
   CHECK_EQ(object.deleter_flags.size(), 0u);
 }
 
-TEST(DeleterSeesWhatOtherThreadsWroteBeforeTheyLetGo) {
+TEST_CASE("deleter sees what other threads wrote before they let go") {
   struct Shared {
     int writes[4] = {};
     int sum = 0;
@@ -140,7 +141,7 @@ TEST(DeleterSeesWhatOtherThreadsWroteBeforeTheyLetGo) {
   CHECK_EQ(shared.sum, 10);
 }
 
-TEST(OpaqueObjectHasTheDocumentedLayout) {
+TEST_CASE("opaque object has the documented layout") {
   int tag = 0;
   TVMFFIObjectHandle object = NewOpaque(&tag, nullptr);
   auto* header = static_cast<TVMFFIObject*>(object);
@@ -153,7 +154,7 @@ TEST(OpaqueObjectHasTheDocumentedLayout) {
   TVMFFIObjectDecRef(object);
 }
 
-TEST(OpaqueDeleterRunsOnceWithTheHandle) {
+TEST_CASE("opaque deleter runs once with the handle") {
   int hundred = 100;
   opaque_deletions = 0;
   TVMFFIObjectHandle object = NewOpaque(&hundred, &CountOpaqueDeletion);
@@ -164,7 +165,7 @@ TEST(OpaqueDeleterRunsOnceWithTheHandle) {
   CHECK_EQ(opaque_deletions, 100);
 }
 
-TEST(OpaqueObjectRefusesOtherTypes) {
+TEST_CASE("opaque object refuses other types") {
   int one = 1;
   opaque_deletions = 0;
   TVMFFIObjectHandle object = &one;
@@ -174,7 +175,7 @@ TEST(OpaqueObjectRefusesOtherTypes) {
   CHECK_EQ(opaque_deletions, 0);               // ownership stayed with the caller
 }
 
-TEST(DefaultAllocatorAlignsTheBodyAndPrecedesItWithItsDeleter) {
+TEST_CASE("default allocator aligns the body and precedes it with its deleter") {
   TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
   CHECK(allocator != nullptr);
   for (size_t alignment : {size_t{1}, size_t{8}, size_t{64}, size_t{4096}}) {
@@ -187,12 +188,12 @@ TEST(DefaultAllocatorAlignsTheBodyAndPrecedesItWithItsDeleter) {
   }
 }
 
-TEST(DefaultAllocatorAnswersNullForImpossibleSizes) {
+TEST_CASE("default allocator answers null for impossible sizes") {
   TVMFFICustomAllocator* allocator = TVMFFIGetCustomAllocator();
   CHECK(allocator->allocate(SIZE_MAX, 8, kTVMFFIObject, allocator->context) == nullptr);
 }
 
-TEST(CustomAllocatorIsKeptByAddressUntilReplaced) {
+TEST_CASE("custom allocator is kept by address until replaced") {
   TVMFFICustomAllocator* original = TVMFFIGetCustomAllocator();
   TVMFFICustomAllocator own = {[](size_t, size_t, int32_t, void*) -> void* { return nullptr; },
                                nullptr};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asking the host language for pending signals.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <string>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -35,15 +35,15 @@ int CheckSignals() {
 
 }  // namespace
 
-TEST(WithoutAHostThereAreNoSignals) { CHECK_EQ(CheckSignals(), 0); }
+TEST_CASE("without a host there are no signals") { CHECK_EQ(CheckSignals(), 0); }
 
-TEST(UnknownNamesAreRefused) {
+TEST_CASE("unknown names are refused") {
   CHECK_RAISES(Register("PyErr_Print", &Check), "ValueError", "Unknown env API PyErr_Print");
   CHECK_RAISES(Register("", &Check), "ValueError", "Unknown env API");
   CHECK_EQ(CheckSignals(), 0);
 }
 
-TEST(CheckRunsUnderTheLockOfTheHost) {
+TEST_CASE("check runs under the lock of the host") {
   CHECK_EQ(Register("PyErr_CheckSignals", &Check), 0);
   CHECK_EQ(CheckSignals(), 0);
   CHECK_EQ(trace, "check ");
@@ -55,7 +55,7 @@ TEST(CheckRunsUnderTheLockOfTheHost) {
   CHECK_EQ(trace, "ensure check release3 ");
 }
 
-TEST(PendingSignalGivesMinusOneAndAnEmptySlot) {
+TEST_CASE("pending signal gives minus one and an empty slot") {
   for (int code : {-1, 1, 7}) {
     pending = code;
     CHECK_EQ(CheckSignals(), -1);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The current stream of each device and thread.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstdint>
 #include <cstdlib>
 #include <thread>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "threads.h"
@@ -19,14 +19,14 @@ TVMFFIStreamHandle Stream(int i) { return &marks[i]; }
 
 }  // namespace
 
-TEST(UnsetStreamIsNull) {
+TEST_CASE("unset stream is null") {
   CHECK(TVMFFIEnvGetStream(kDLCUDA, 0) == nullptr);
   TVMFFIStreamHandle original = Stream(1);
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 0, nullptr, &original), 0);
   CHECK(original == nullptr);
 }
 
-TEST(NestedScopesRestoreThePreviousStream) {
+TEST_CASE("nested scopes restore the previous stream") {
   TVMFFIStreamHandle outer = Stream(9), inner = Stream(9);
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 1, Stream(1), &outer), 0);
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 1, Stream(2), &inner), 0);
@@ -39,7 +39,7 @@ TEST(NestedScopesRestoreThePreviousStream) {
   CHECK(TVMFFIEnvGetStream(kDLCUDA, 1) == nullptr);
 }
 
-TEST(DevicesAreIndependent) {
+TEST_CASE("devices are independent") {
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 5, Stream(5), nullptr), 0);
   CHECK_EQ(TVMFFIEnvSetStream(kDLROCM, 5, Stream(6), nullptr), 0);
   CHECK_EQ(TVMFFIEnvSetStream(0, 0, Stream(7), nullptr), 0);
@@ -51,7 +51,7 @@ TEST(DevicesAreIndependent) {
   CHECK(TVMFFIEnvGetStream(kDLTrn, 0) == nullptr);
 }
 
-TEST(EachThreadHasItsOwnStreams) {
+TEST_CASE("each thread has its own streams") {
   CHECK_EQ(TVMFFIEnvSetStream(kDLCUDA, 2, Stream(3), nullptr), 0);
   std::thread([] {
     CHECK(TVMFFIEnvGetStream(kDLCUDA, 2) == nullptr);
@@ -66,14 +66,14 @@ TEST(EachThreadHasItsOwnStreams) {
   });
 }
 
-TEST(ReadingOutOfRangeGivesNull) {
+TEST_CASE("reading out of range gives null") {
   for (int32_t index : {-1, INT32_MIN, 1 << 20, INT32_MAX}) {
     CHECK(TVMFFIEnvGetStream(index, 0) == nullptr);
     CHECK(TVMFFIEnvGetStream(kDLCUDA, index) == nullptr);
   }
 }
 
-TEST(WritingOutOfRangeIsAValueError) {
+TEST_CASE("writing out of range is a value error") {
   for (int32_t index : {-1, INT32_MIN, 1 << 20, INT32_MAX}) {
     TVMFFIStreamHandle original = Stream(1);
     CHECK_RAISES(TVMFFIEnvSetStream(index, 0, Stream(2), &original), "ValueError", "device type");
@@ -84,7 +84,7 @@ TEST(WritingOutOfRangeIsAValueError) {
 }
 
 // The table used to be a thread_local object, which is dead when atexit handlers run.
-TEST(StreamsMayBeUsedWhileTheProcessEnds) {
+TEST_CASE("streams may be used while the process ends") {
   ChildEnd end = RunInChild([] {
     TVMFFIEnvSetStream(kDLCUDA, 3, Stream(1), nullptr);
     std::atexit([] {

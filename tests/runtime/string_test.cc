@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings and bytes in their small and heap forms, and making owned values out of views.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 
-#include "check.h"
 #include "raised.h"
 #include "values.h"
 
@@ -35,7 +36,7 @@ TVMFFIAny ToOwned(const TVMFFIAny& view) {
 
 }  // namespace
 
-TEST(EmptyTextIsSmallWithZeroPayload) {
+TEST_CASE("empty text is small with zero payload") {
   for (const Form& form : kForms) {
     TVMFFIByteArray nothing = {nullptr, 0};
     TVMFFIAny any = GarbageAny();
@@ -44,7 +45,7 @@ TEST(EmptyTextIsSmallWithZeroPayload) {
   }
 }
 
-TEST(SmallTextKeepsItsLengthAndZeroesTheRest) {
+TEST_CASE("small text keeps its length and zeroes the rest") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "ab");
     CHECK_EQ(any.type_index, form.small_index);
@@ -53,7 +54,7 @@ TEST(SmallTextKeepsItsLengthAndZeroesTheRest) {
   }
 }
 
-TEST(SevenBytesAreStillSmall) {
+TEST_CASE("seven bytes are still small") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "abcdefg");
     CHECK_EQ(any.type_index, form.small_index);
@@ -62,7 +63,7 @@ TEST(SevenBytesAreStillSmall) {
   }
 }
 
-TEST(EightBytesAreAHeapObjectWithContentBehindTheCell) {
+TEST_CASE("eight bytes are a heap object with content behind the cell") {
   for (const Form& form : kForms) {
     TVMFFIAny any = Make(form.make, "abcdefgh");
     CHECK_EQ(any.type_index, form.heap_index);
@@ -78,7 +79,7 @@ TEST(EightBytesAreAHeapObjectWithContentBehindTheCell) {
   }
 }
 
-TEST(EmbeddedNulBytesAreContent) {
+TEST_CASE("embedded nul bytes are content") {
   const std::string_view small("a\0b", 3);
   const std::string_view large(
       "0123\0"
@@ -92,14 +93,14 @@ TEST(EmbeddedNulBytesAreContent) {
   }
 }
 
-TEST(ContentIsCopiedAndNeedsNoTerminator) {
+TEST_CASE("content is copied and needs no terminator") {
   std::string source(1000, 'x');
   TVMFFIAny any = Make(&TVMFFIStringFromByteArray, std::string_view(source).substr(0, 999));
   source.assign(1000, 'y');
   CHECK_EQ(TakeText(any), std::string(999, 'x'));
 }
 
-TEST(PlainValuesBecomeOwnedByteForByte) {
+TEST_CASE("plain values become owned byte for byte") {
   const TVMFFIAny views[] = {
       None(),
       Int(-1),
@@ -114,14 +115,14 @@ TEST(PlainValuesBecomeOwnedByteForByte) {
   for (const TVMFFIAny& view : views) CHECK(SameBytes(ToOwned(view), view));
 }
 
-TEST(SmallTextBecomesOwnedByteForByte) {
+TEST_CASE("small text becomes owned byte for byte") {
   for (const Form& form : kForms) {
     TVMFFIAny view = Make(form.make, "abc");
     CHECK(SameBytes(ToOwned(view), view));
   }
 }
 
-TEST(ObjectBecomesOwnedWithOneReferenceMore) {
+TEST_CASE("object becomes owned with one reference more") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIAny owned = ToOwned(ViewOf(object));
   CHECK(SameBytes(owned, ViewOf(object)));
@@ -131,7 +132,7 @@ TEST(ObjectBecomesOwnedWithOneReferenceMore) {
   TVMFFIObjectDecRef(object);
 }
 
-TEST(RawStringBecomesAStringOfItsOwn) {
+TEST_CASE("raw string becomes a string of its own") {
   struct Case {
     const char* text;
     int32_t type_index;
@@ -143,7 +144,7 @@ TEST(RawStringBecomesAStringOfItsOwn) {
   }
 }
 
-TEST(ByteArrayBecomesBytesOfItsOwn) {
+TEST_CASE("byte array becomes bytes of its own") {
   struct Case {
     std::string_view content;
     int32_t type_index;
@@ -157,7 +158,7 @@ TEST(ByteArrayBecomesBytesOfItsOwn) {
   }
 }
 
-TEST(RValueReferenceMovesTheObjectOutOfItsSlot) {
+TEST_CASE("rvalue reference moves the object out of its slot") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIObjectHandle slot = object;
   TVMFFIAny owned = ToOwned(Pointer(kTVMFFIObjectRValueRef, &slot));
@@ -167,7 +168,7 @@ TEST(RValueReferenceMovesTheObjectOutOfItsSlot) {
   Release(owned);
 }
 
-TEST(RValueReferenceThatWasMovedFromIsAnError) {
+TEST_CASE("rvalue reference that was moved from is an error") {
   TVMFFIObjectHandle slot = nullptr;
   TVMFFIAny view = Pointer(kTVMFFIObjectRValueRef, &slot);
   TVMFFIAny owned = GarbageAny();

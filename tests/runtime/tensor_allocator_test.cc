@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The environment's tensor allocator: which one is used, and what it may get wrong.
+#include <doctest/doctest.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstdint>
@@ -7,7 +8,6 @@
 #include <thread>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "tensor_source.h"
 #include "values.h"
@@ -61,30 +61,30 @@ struct Prototype : DLTensor {
 
 }  // namespace
 
-TEST(ThreadAllocatorComesBeforeTheProcessWideOne) {
+TEST_CASE("thread allocator comes before the process wide one") {
   DLPackManagedTensorAllocator previous = &FailSilently;
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr);
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr));
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(&Allocate, 1, &previous), 0);
-  CHECK(previous == nullptr);
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate);
+  CHECK((previous == nullptr));
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate));
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(&AllocateOther, 0, &previous), 0);
-  CHECK(previous == &Allocate);
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &AllocateOther);
+  CHECK((previous == &Allocate));
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &AllocateOther));
   std::thread([] {
     DLPackManagedTensorAllocator mine = &FailSilently;
-    CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate);
+    CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate));
     CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(&FailSilently, 0, &mine), 0);
-    CHECK(mine == nullptr);  // the previous value of the thread, not of the process
-    CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &FailSilently);
+    CHECK((mine == nullptr));  // the previous value of the thread, not of the process
+    CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &FailSilently));
   }).join();
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &AllocateOther);
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &AllocateOther));
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 0, nullptr), 0);
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate);
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == &Allocate));
   CHECK_EQ(TVMFFIEnvSetDLPackManagedTensorAllocator(nullptr, 1, nullptr), 0);
-  CHECK(TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr);
+  CHECK((TVMFFIEnvGetDLPackManagedTensorAllocator() == nullptr));
 }
 
-TEST(AllocatorGetsThePrototypeAndItsTensorIsOwnedByTheResult) {
+TEST_CASE("allocator gets the prototype and its tensor is owned by the result") {
   ScopedAllocator scope(&Allocate);
   VersionedSource source({2, 3});
   next_tensor = &source;
@@ -100,7 +100,7 @@ TEST(AllocatorGetsThePrototypeAndItsTensorIsOwnedByTheResult) {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST(ErrorOfTheAllocatorReachesTheCaller) {
+TEST_CASE("error of the allocator reaches the caller") {
   ScopedAllocator scope(&FailWithError);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = &prototype;
@@ -108,21 +108,21 @@ TEST(ErrorOfTheAllocatorReachesTheCaller) {
   CHECK_EQ(tensor, static_cast<void*>(&prototype));
 }
 
-TEST(AllocatorThatFailsWithoutAnErrorStillGivesOne) {
+TEST_CASE("allocator that fails without an error still gives one") {
   ScopedAllocator scope(&FailSilently);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&prototype, &tensor), "RuntimeError", "set no error");
 }
 
-TEST(AllocatorThatReturnsNoTensorIsARuntimeError) {
+TEST_CASE("allocator that returns no tensor is a runtime error") {
   ScopedAllocator scope(&AllocateOther);
   Prototype prototype({2});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&prototype, &tensor), "RuntimeError", "no tensor");
 }
 
-TEST(OtherDevicesNeedAnAllocator) {
+TEST_CASE("other devices need an allocator") {
   Prototype prototype({2}, kDLCUDA);
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&prototype, &tensor), "RuntimeError",
@@ -130,7 +130,7 @@ TEST(OtherDevicesNeedAnAllocator) {
                "TVMFFIEnvSetDLPackManagedTensorAllocator has not been called.");
 }
 
-TEST(CpuTensorsNeedNoAllocator) {
+TEST_CASE("CPU tensors need no allocator") {
   Prototype prototype({3, 5});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
@@ -148,7 +148,7 @@ TEST(CpuTensorsNeedNoAllocator) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(CpuTensorsOfEveryWidthHaveRoom) {
+TEST_CASE("CPU tensors of every width have room") {
   struct Case {
     DLDataType dtype;
     int64_t elements;
@@ -170,7 +170,7 @@ TEST(CpuTensorsOfEveryWidthHaveRoom) {
   }
 }
 
-TEST(CpuScalarIsOneElement) {
+TEST_CASE("CPU scalar is one element") {
   Prototype prototype({});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
@@ -179,7 +179,7 @@ TEST(CpuScalarIsOneElement) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(CpuTensorMayBeLentAndOutlivesItsHandle) {
+TEST_CASE("CPU tensor may be lent and outlives its handle") {
   Prototype prototype({4});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(TVMFFIEnvTensorAlloc(&prototype, &tensor), 0);
@@ -190,7 +190,7 @@ TEST(CpuTensorMayBeLentAndOutlivesItsHandle) {
   managed->deleter(managed);
 }
 
-TEST(SizesThatOverflowAreMemoryErrors) {
+TEST_CASE("sizes that overflow are memory errors") {
   TVMFFIObjectHandle tensor = nullptr;
   Prototype bits_overflow({int64_t{1} << 60});
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&bits_overflow, &tensor), "MemoryError", "overflows");
@@ -199,7 +199,7 @@ TEST(SizesThatOverflowAreMemoryErrors) {
   CHECK_RAISES(TVMFFIEnvTensorAlloc(&too_large, &tensor), "MemoryError", "memory");
 }
 
-TEST(ImpossiblePrototypesAreRefusedBeforeTheAllocatorSeesThem) {
+TEST_CASE("impossible prototypes are refused before the allocator sees them") {
   ScopedAllocator scope(&Allocate);
   seen_prototype = nullptr;
   TVMFFIObjectHandle tensor = nullptr;

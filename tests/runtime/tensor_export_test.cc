@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors lent through DLPack, and views of part of a tensor.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "tensor_source.h"
 #include "values.h"
@@ -38,7 +39,7 @@ uint64_t ExportedFlags(TVMFFIObjectHandle tensor) {
 
 }  // namespace
 
-TEST(LegacyExportPointsIntoTheTensorAndKeepsItAlive) {
+TEST_CASE("legacy export points into the tensor and keeps it alive") {
   LegacySource source({2, 3});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensor* managed = nullptr;
@@ -54,7 +55,7 @@ TEST(LegacyExportPointsIntoTheTensorAndKeepsItAlive) {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST(VersionedExportSaysVersionOnePointThree) {
+TEST_CASE("versioned export says version one point three") {
   VersionedSource source({2, 3});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensorVersioned* managed = nullptr;
@@ -69,7 +70,7 @@ TEST(VersionedExportSaysVersionOnePointThree) {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST(ExportsAreIndependentOfEachOther) {
+TEST_CASE("exports are independent of each other") {
   VersionedSource source({2});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensor* legacy = nullptr;
@@ -83,7 +84,7 @@ TEST(ExportsAreIndependentOfEachOther) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ExportMayBeImportedAgain) {
+TEST_CASE("export may be imported again") {
   LegacySource source({2});
   TVMFFIObjectHandle tensor = Import(&source);
   DLManagedTensorVersioned* managed = nullptr;
@@ -97,7 +98,7 @@ TEST(ExportMayBeImportedAgain) {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST(ReadOnlyMarkSurvivesTheRoundTrip) {
+TEST_CASE("read only mark survives the round trip") {
   VersionedSource writable({2});
   VersionedSource read_only({2});
   writable.managed.flags = DLPACK_FLAG_BITMASK_IS_COPIED;  // a statement about that hand-over only
@@ -110,7 +111,7 @@ TEST(ReadOnlyMarkSurvivesTheRoundTrip) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ViewOfAReadOnlyTensorIsReadOnly) {
+TEST_CASE("view of a read only tensor is read only") {
   VersionedSource source({2});
   source.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   TVMFFIObjectHandle tensor = Import(&source);
@@ -125,7 +126,7 @@ TEST(ViewOfAReadOnlyTensorIsReadOnly) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ViewCopiesItsDescriptionAndKeepsTheSourceAlive) {
+TEST_CASE("view copies its description and keeps the source alive") {
   VersionedSource source({4, 4});
   TVMFFIObjectHandle tensor = Import(&source);
   int64_t shape[] = {2, 2}, strides[] = {4, 1};
@@ -149,7 +150,7 @@ TEST(ViewCopiesItsDescriptionAndKeepsTheSourceAlive) {
   CHECK_EQ(source.deletions, 1);
 }
 
-TEST(ViewMayBeAScalar) {
+TEST_CASE("view may be a scalar") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = nullptr;
   int64_t nothing[] = {0};
@@ -160,7 +161,7 @@ TEST(ViewMayBeAScalar) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ViewNeedsStridesEvenForAScalar) {
+TEST_CASE("view needs strides even for a scalar") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = &source;
   int64_t shape[] = {4};
@@ -174,7 +175,7 @@ TEST(ViewNeedsStridesEvenForAScalar) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ViewRefusesImpossibleDescriptions) {
+TEST_CASE("view refuses impossible descriptions") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = Import(&source), view = nullptr;
   int64_t shape[] = {-4}, strides[] = {1};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tensors made out of DLPack structs, and what is refused.
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "tensor_source.h"
 #include "values.h"
@@ -198,17 +199,27 @@ void LargestDescriptionsAreAccepted() {
 
 }  // namespace
 
-TEST(ImportDescribesTheSameMemory) { FOR_BOTH_VERSIONS(ImportedTensorDescribesTheSameMemory); }
-TEST(ImportTakesOwnership) { FOR_BOTH_VERSIONS(SourceIsDeletedOnceWithTheTensor); }
-TEST(ImportAcceptsANullDeleter) { FOR_BOTH_VERSIONS(SourceWithoutDeleterIsAllowed); }
-TEST(ImportFillsInMissingStrides) { FOR_BOTH_VERSIONS(MissingStridesAreFilledIn); }
-TEST(ImportAcceptsScalars) { FOR_BOTH_VERSIONS(ScalarHasNoShape); }
-TEST(ImportChecksContiguityOnRequest) { FOR_BOTH_VERSIONS(OnlyCompactRowMajorIsContiguous); }
-TEST(ImportChecksAlignmentOnRequest) { FOR_BOTH_VERSIONS(AlignmentIsThatOfTheFirstElement); }
-TEST(ImportRefusesImpossibleDescriptions) { FOR_BOTH_VERSIONS(ImpossibleDescriptionsAreRefused); }
-TEST(ImportAcceptsTheLargestDescriptions) { FOR_BOTH_VERSIONS(LargestDescriptionsAreAccepted); }
+TEST_CASE("import describes the same memory") {
+  FOR_BOTH_VERSIONS(ImportedTensorDescribesTheSameMemory);
+}
+TEST_CASE("import takes ownership") { FOR_BOTH_VERSIONS(SourceIsDeletedOnceWithTheTensor); }
+TEST_CASE("import accepts a null deleter") { FOR_BOTH_VERSIONS(SourceWithoutDeleterIsAllowed); }
+TEST_CASE("import fills in missing strides") { FOR_BOTH_VERSIONS(MissingStridesAreFilledIn); }
+TEST_CASE("import accepts scalars") { FOR_BOTH_VERSIONS(ScalarHasNoShape); }
+TEST_CASE("import checks contiguity on request") {
+  FOR_BOTH_VERSIONS(OnlyCompactRowMajorIsContiguous);
+}
+TEST_CASE("import checks alignment on request") {
+  FOR_BOTH_VERSIONS(AlignmentIsThatOfTheFirstElement);
+}
+TEST_CASE("import refuses impossible descriptions") {
+  FOR_BOTH_VERSIONS(ImpossibleDescriptionsAreRefused);
+}
+TEST_CASE("import accepts the largest descriptions") {
+  FOR_BOTH_VERSIONS(LargestDescriptionsAreAccepted);
+}
 
-TEST(TensorFieldsAreAtTheDocumentedOffsets) {
+TEST_CASE("tensor fields are at the documented offsets") {
   VersionedSource source({4});
   TVMFFIObjectHandle tensor = nullptr;
   CHECK_EQ(source.Import(0, 0, &tensor), 0);
@@ -217,7 +228,7 @@ TEST(TensorFieldsAreAtTheDocumentedOffsets) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(ForgedMajorVersionIsRefused) {
+TEST_CASE("forged major version is refused") {
   for (uint32_t major : {0u, 2u, 9u, UINT32_MAX}) {
     VersionedSource source({2});
     source.managed.version.major = major;
@@ -225,7 +236,7 @@ TEST(ForgedMajorVersionIsRefused) {
   }
 }
 
-TEST(AnyMinorVersionIsAccepted) {
+TEST_CASE("any minor version is accepted") {
   VersionedSource source({2});
   source.managed.version.minor = 99;
   TVMFFIObjectHandle tensor = nullptr;
@@ -233,7 +244,7 @@ TEST(AnyMinorVersionIsAccepted) {
   TVMFFIObjectDecRef(tensor);
 }
 
-TEST(PaddedSubbyteTypesAreRefused) {
+TEST_CASE("padded subbyte types are refused") {
   VersionedSource source({2});
   source.managed.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   TVMFFIObjectHandle tensor = nullptr;

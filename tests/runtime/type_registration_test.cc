@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What types register about themselves: fields, methods, metadata, attribute columns.
+#include <doctest/doctest.h>
+
 #include <string>
 
-#include "check.h"
 #include "child_process.h"
 #include "raised.h"
 #include "threads.h"
@@ -60,7 +61,7 @@ const TVMFFITypeAttrColumn* Column(std::string_view name) {
 
 }  // namespace
 
-TEST(FieldsKeepTheirOrderAndOwnCopiesOfTheirTexts) {
+TEST_CASE("fields keep their order and own copies of their texts") {
   int32_t type = NewType("test.Fields");
   for (int i = 0; i < 20; ++i) {
     std::string name = "a_field_with_a_long_name_" + std::to_string(i);
@@ -77,25 +78,25 @@ TEST(FieldsKeepTheirOrderAndOwnCopiesOfTheirTexts) {
     CHECK_EQ(field.offset, 24 + 8 * i);
     CHECK_EQ(field.flags, 1);
     CHECK_EQ(field.size, 8);
-    CHECK(field.getter == &GetField);
+    CHECK((field.getter == &GetField));
     CHECK(field.setter == reinterpret_cast<void*>(&SetField));
     CHECK_EQ(field.field_static_type_index, 1);
   }
 }
 
-TEST(FieldNameIsUniqueWithinItsType) {
+TEST_CASE("field name is unique within its type") {
   int32_t type = NewType("test.TwoFields");
   CHECK_EQ(RegisterField(type, FieldInfo("x")), 0);
   CHECK_RAISES(RegisterField(type, FieldInfo("x")), "InternalError", "`x`");
   CHECK_EQ(TVMFFIGetTypeInfo(type)->num_fields, 1);
 }
 
-TEST(FieldOfAnUnknownTypeIsRefused) {
+TEST_CASE("field of an unknown type is refused") {
   CHECK_RAISES(RegisterField(kNoType, FieldInfo("x")), "InternalError", "1048576");
   CHECK_RAISES(RegisterField(-1, FieldInfo("x")), "InternalError", "-1");
 }
 
-TEST(FieldThatHidesAnAncestorsIsKeptWithAWarning) {
+TEST_CASE("field that hides an ancestors is kept with a warning") {
   ChildEnd end = RunInChild([] {
     int32_t parent = NewType("test.HidingParent");
     int32_t child = NewType("test.HidingChild", 2, parent);
@@ -108,7 +109,7 @@ TEST(FieldThatHidesAnAncestorsIsKeptWithAWarning) {
   CHECK(end.stderr_text.find("hidden") != std::string::npos);
 }
 
-TEST(DefaultIsRetainedOnlyWhenTheFieldSaysItHasOne) {
+TEST_CASE("default is retained only when the field says it has one") {
   int32_t type = NewType("test.Defaults");
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   TVMFFIFieldInfo info = FieldInfo("with", kTVMFFIFieldFlagBitMaskHasDefault);
@@ -125,7 +126,7 @@ TEST(DefaultIsRetainedOnlyWhenTheFieldSaysItHasOne) {
   TVMFFIObjectDecRef(object);
 }
 
-TEST(FunctionSetterIsRetained) {
+TEST_CASE("function setter is retained") {
   int32_t type = NewType("test.FunctionSetter");
   TVMFFIObjectHandle setter = NewFunction();
   TVMFFIFieldInfo info = FieldInfo("x", kTVMFFIFieldFlagBitSetterIsFunctionObj);
@@ -140,7 +141,7 @@ TEST(FunctionSetterIsRetained) {
   TVMFFIObjectDecRef(setter);
 }
 
-TEST(MethodsAreAppendedAndRetained) {
+TEST_CASE("methods are appended and retained") {
   int32_t type = NewType("test.Methods");
   TVMFFIObjectHandle function = NewFunction();
   TVMFFIMethodInfo info = {};
@@ -161,7 +162,7 @@ TEST(MethodsAreAppendedAndRetained) {
   TVMFFIObjectDecRef(function);
 }
 
-TEST(MetadataIsCopiedAndSetOnce) {
+TEST_CASE("metadata is copied and set once") {
   int32_t type = NewType("test.Metadata");
   std::string doc = "documentation of the type";
   TVMFFITypeMetadata metadata = {};
@@ -174,7 +175,7 @@ TEST(MetadataIsCopiedAndSetOnce) {
   metadata.total_size = 1;
   const TVMFFITypeMetadata* registered = TVMFFIGetTypeInfo(type)->metadata;
   CHECK_EQ(Text(registered->doc), "documentation of the type");
-  CHECK(registered->creator == &Create);
+  CHECK((registered->creator == &Create));
   CHECK_EQ(registered->total_size, 48);
   CHECK_EQ(registered->structural_eq_hash_kind, 1);
   CHECK_RAISES(TVMFFITypeRegisterMetadata(type, &metadata), "RuntimeError", "test.Metadata");
@@ -182,7 +183,7 @@ TEST(MetadataIsCopiedAndSetOnce) {
   CHECK_RAISES(TVMFFITypeRegisterMetadata(kNoType, &metadata), "InternalError", "1048576");
 }
 
-TEST(WellKnownColumnsExistFromTheStart) {
+TEST_CASE("well known columns exist from the start") {
   for (const char* name : {"__ffi_new__", "__ffi_init__", "__ffi_convert__", "__ffi_shallow_copy__",
                            "__ffi_type_final__", "__any_hash__", "__any_equal__", "__ffi_repr__",
                            "__ffi_hash__", "__ffi_eq__", "__ffi_compare__", "__data_to_json__",
@@ -194,7 +195,7 @@ TEST(WellKnownColumnsExistFromTheStart) {
   CHECK(Column("__ffi_convert_type_schema__") == nullptr);
 }
 
-TEST(IndexZeroOnlyCreatesTheColumn) {
+TEST_CASE("index zero only creates the column") {
   CHECK(Column("test.column") == nullptr);
   CHECK_EQ(RegisterAttr(kTVMFFINone, "test.column", Int(1)), 0);
   const TVMFFITypeAttrColumn* column = Column("test.column");
@@ -204,7 +205,7 @@ TEST(IndexZeroOnlyCreatesTheColumn) {
   CHECK_EQ(Column("test.column"), column);
 }
 
-TEST(ColumnGrowsInPlaceAndFillsGapsWithNone) {
+TEST_CASE("column grows in place and fills gaps with none") {
   CHECK_EQ(RegisterAttr(70, "test.growing", Int(70)), 0);
   const TVMFFITypeAttrColumn* column = Column("test.growing");
   CHECK_EQ(column->size, 71);
@@ -220,7 +221,7 @@ TEST(ColumnGrowsInPlaceAndFillsGapsWithNone) {
   CHECK(SameBytes(column->data[4999], None()));
 }
 
-TEST(AttributeIsSetOncePerType) {
+TEST_CASE("attribute is set once per type") {
   CHECK_EQ(RegisterAttr(70, "test.once", Int(1)), 0);
   CHECK_RAISES(RegisterAttr(70, "test.once", Int(2)), "RuntimeError",
                "TypeAttr `test.once` is already registered for type index 70");
@@ -228,7 +229,7 @@ TEST(AttributeIsSetOncePerType) {
   CHECK_EQ(RegisterAttr(71, "test.once", Int(3)), 0);
 }
 
-TEST(AttributeIsKeptAsAnOwnedValue) {
+TEST_CASE("attribute is kept as an owned value") {
   TVMFFIObjectHandle object = NewOpaque(nullptr, nullptr);
   CHECK_EQ(RegisterAttr(70, "test.owned", ViewOf(object)), 0);
   CHECK_EQ(StrongCount(object), 2u);
@@ -241,13 +242,13 @@ TEST(AttributeIsKeptAsAnOwnedValue) {
   CHECK_EQ(TextOf(Column("test.owned")->data[71]), "text that is longer than seven bytes");
 }
 
-TEST(AttributeIndexOutOfRangeIsAValueError) {
+TEST_CASE("attribute index out of range is a value error") {
   for (int32_t index : {-1, INT32_MIN, INT32_MAX}) {
     CHECK_RAISES(RegisterAttr(index, "test.range", Int(1)), "ValueError", "out of range");
   }
 }
 
-TEST(ThreadsReadColumnsWhileOthersAreRegistered) {
+TEST_CASE("threads read columns while others are registered") {
   CHECK_EQ(RegisterAttr(70, "test.read", Int(7)), 0);
   RunTogether(4, [](int i) {
     for (int round = 0; round < 50; ++round) {

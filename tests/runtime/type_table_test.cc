@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Type indices, keys and ancestors.
+#include <doctest/doctest.h>
+
 #include <string>
 #include <vector>
 
-#include "check.h"
 #include "raised.h"
 #include "threads.h"
 #include "values.h"
@@ -34,7 +35,7 @@ int KeyToIndex(std::string_view key, int32_t* index) {
 
 }  // namespace
 
-TEST(BuiltInTypesHaveTheirKeys) {
+TEST_CASE("built in types have their keys") {
   struct Case {
     int32_t index;
     const char* key;
@@ -83,27 +84,27 @@ TEST(BuiltInTypesHaveTheirKeys) {
   }
 }
 
-TEST(KeyHashIsThatOfTheContract) {
+TEST_CASE("key hash is that of the contract") {
   CHECK_EQ(TVMFFIGetTypeInfo(71)->type_key_hash, UINT64_C(9300778484448642049));   // ffi.Array
   CHECK_EQ(TVMFFIGetTypeInfo(64)->type_key_hash, UINT64_C(3720555700325843206));   // ffi.Object
   CHECK_EQ(TVMFFIGetTypeInfo(0)->type_key_hash, UINT64_C(18116513903021958570));   // None
   CHECK_EQ(TVMFFIGetTypeInfo(73)->type_key_hash, UINT64_C(18259748940616926208));  // ffi.Module
 }
 
-TEST(UnknownKeyIsAnInternalError) {
+TEST_CASE("unknown key is an internal error") {
   int32_t index = -5;
   CHECK_RAISES(KeyToIndex("test.Unknown", &index), "InternalError",
                "Cannot find type `test.Unknown`");
   CHECK_EQ(index, -5);
 }
 
-TEST(QueryModeRegistersNothing) {
+TEST_CASE("query mode registers nothing") {
   CHECK_EQ(Query("test.Queried"), -2);
   CHECK_EQ(Query("test.Queried"), -2);
   CHECK_EQ(Query("ffi.Array"), 71);
 }
 
-TEST(ChildrenTakeReservedSlotsAndThenOverflow) {
+TEST_CASE("children take reserved slots and then overflow") {
   int32_t base = Register({"test.Base", -1, 1, 3});
   int32_t first = Register({"test.First", -1, 2, 0, 1, base});
   int32_t unrelated = Register({"test.Unrelated"});
@@ -118,7 +119,7 @@ TEST(ChildrenTakeReservedSlotsAndThenOverflow) {
   CHECK_EQ(third, base + 5);
 }
 
-TEST(RegisteredKeyGivesItsIndexWhateverElseIsAsked) {
+TEST_CASE("registered key gives its index whatever else is asked") {
   int32_t index = Register({"test.Twice", -1, 1, 2});
   CHECK_EQ(Register({"test.Twice", 90, 7, -3, 0, 9999}), index);
   CHECK_EQ(Query("test.Twice"), index);
@@ -126,7 +127,7 @@ TEST(RegisteredKeyGivesItsIndexWhateverElseIsAsked) {
   CHECK_EQ(next, index + 3);
 }
 
-TEST(AncestorsGoFromTheRootToTheParent) {
+TEST_CASE("ancestors go from the root to the parent") {
   int32_t parent = Register({"test.Parent", -1, 1, 1});
   int32_t child = Register({"test.Child", -1, 2, 0, 1, parent});
   int32_t leaf = Register({"test.Leaf", -1, 3, 0, 1, child});
@@ -140,12 +141,12 @@ TEST(AncestorsGoFromTheRootToTheParent) {
   CHECK(type->metadata == nullptr);
 }
 
-TEST(FreeStaticIndexIsGivenAsAsked) {
+TEST_CASE("free static index is given as asked") {
   CHECK_EQ(Register({"test.Static", 100}), 100);
   CHECK_EQ(Text(TVMFFIGetTypeInfo(100)->type_key), "test.Static");
 }
 
-TEST(TypeInfoStaysInPlaceWhenManyTypesFollow) {
+TEST_CASE("type info stays in place when many types follow") {
   std::string key = "test.Stable";
   int32_t index = Register({key});
   key.assign(key.size(), '?');  // the table has its own copy
@@ -156,7 +157,7 @@ TEST(TypeInfoStaysInPlaceWhenManyTypesFollow) {
   CHECK_EQ(Text(after->type_key), "test.Stable");
 }
 
-TEST(ThreadsThatRegisterTheSameTypeGetOneIndex) {
+TEST_CASE("threads that register the same type get one index") {
   std::vector<int32_t> indices(8);
   RunTogether(8, [&](int i) {
     for (int round = 0; round < 100; ++round) {
@@ -170,13 +171,13 @@ TEST(ThreadsThatRegisterTheSameTypeGetOneIndex) {
   CHECK_EQ(Text(TVMFFIGetTypeInfo(indices[0])->type_key), "test.raced.99");
 }
 
-TEST(AllKeysAreListed) {
+TEST_CASE("all keys are listed") {
   TVMFFIAny keys;
   CHECK_EQ(CallGlobal("ffi.GetRegisteredTypeKeys", {}, &keys), 0);
   CHECK_EQ(keys.type_index, 71);
   auto* cell = reinterpret_cast<TVMFFISeqCell*>(reinterpret_cast<char*>(keys.v_obj) + 24);
   CHECK(cell->data == reinterpret_cast<char*>(keys.v_obj) + 56);  // elements are inline
-  CHECK(cell->data_deleter == nullptr);
+  CHECK((cell->data_deleter == nullptr));
   CHECK(cell->capacity >= cell->size);
   CHECK(cell->size >= 29);
   auto* elements = static_cast<TVMFFIAny*>(cell->data);

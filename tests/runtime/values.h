@@ -4,14 +4,13 @@
 #ifndef TVM_FFI_TESTS_RUNTIME_VALUES_H_
 #define TVM_FFI_TESTS_RUNTIME_VALUES_H_
 
+#include <doctest/doctest.h>
 #include <tvm/ffi/c_api.h>
 
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "check.h"
 
 inline TVMFFIByteArray Bytes(std::string_view text) {
   TVMFFIByteArray bytes;

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "../../runtime/check.h"
+#include "../exchange/check.h"
 
 namespace {
 

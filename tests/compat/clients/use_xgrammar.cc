@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "../../runtime/check.h"
+#include "../exchange/check.h"
 
 namespace {
 

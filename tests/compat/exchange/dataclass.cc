@@ -13,7 +13,7 @@
 #include <cmath>
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace check {
 

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -9,7 +9,7 @@
 
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 #include "map_image.h"
 #include "map_script.h"
 #include "numbered.h"

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -16,7 +16,7 @@
 
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "../../runtime/check.h"
+#include "check.h"
 #include "numbered.h"
 #include "random.h"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "../../runtime/check.h"
+#include "check.h"
 
 namespace exchange {
 

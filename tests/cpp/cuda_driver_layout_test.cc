@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the runtime declares of the CUDA driver, compared with the toolkit's header.
 #include <cuda.h>
+#include <doctest/doctest.h>
 
 #include <cstddef>
 #include <type_traits>
 
 #include "../../runtime/extra/cuda/driver.h"
-#include "../runtime/check.h"
 
 namespace ours = tvm::ffi::extra::cuda;
 
@@ -31,7 +31,7 @@ SAME_OFFSET(num_attributes, numAttrs);
 static_assert(sizeof(CUdevice) == sizeof(ours::Device) && sizeof(CUresult) == sizeof(ours::Result),
               "");
 
-TEST(FunctionsHaveTheSameNumberAndSizesOfParameters) {
+TEST_CASE("functions have the same number and sizes of parameters") {
   // Pointers to handles differ in type only, so arities and value types are what can be compared.
   CHECK((std::is_same_v<decltype(&cuInit), CUresult (*)(unsigned)>));
   CHECK((std::is_same_v<decltype(&cuCtxGetDevice), CUresult (*)(CUdevice*)>));

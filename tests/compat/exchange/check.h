@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests' own small framework.  TEST(Name) { ... } registers a test; CHECK and CHECK_EQ report
-// a failure with place and values and go on, so they work on any thread and in callbacks.  Link
-// with check_main.cc; `PROGRAM NAME...` runs only the tests of these names.
-#ifndef TVM_FFI_TESTS_RUNTIME_CHECK_H_
-#define TVM_FFI_TESTS_RUNTIME_CHECK_H_
+// Checks inside a library that other programs load: failure.cc throws what they find, so that it
+// crosses to the caller.
+#ifndef TVM_FFI_TESTS_COMPAT_EXCHANGE_CHECK_H_
+#define TVM_FFI_TESTS_COMPAT_EXCHANGE_CHECK_H_
 
 #include <cstdint>
 #include <string>
@@ -12,12 +11,7 @@
 
 namespace check {
 
-struct Registration {
-  Registration(const char* name, void (*body)());
-};
-
-// Counts the failure and prints it; returns when there is more to run.
-void Fail(const char* file, int line, const std::string& text);
+[[noreturn]] void Fail(const char* file, int line, const std::string& text);
 
 template <typename T>
 std::string Show(const T& value) {
@@ -60,15 +54,10 @@ void CheckEqual(const char* file, int line, const char* text, const A& actual, c
 
 }  // namespace check
 
-#define TEST(name)                                                  \
-  static void name();                                               \
-  static const check::Registration register_##name(#name, &(name)); \
-  static void name()
-
 #define CHECK(condition) \
   ((condition) ? void() : check::Fail(__FILE__, __LINE__, "is false: " #condition))
 
 #define CHECK_EQ(actual, expected) \
   check::CheckEqual(__FILE__, __LINE__, #actual, (actual), (expected))
 
-#endif  // TVM_FFI_TESTS_RUNTIME_CHECK_H_
+#endif  // TVM_FFI_TESTS_COMPAT_EXCHANGE_CHECK_H_
