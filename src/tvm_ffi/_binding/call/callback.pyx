@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned,
     pack_temporary,
@@ -245,4 +246,4 @@ cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-add_rule(28, _callable_rule)
+add_rule(Precedence.CALLABLE, _callable_rule)

@@ -14,6 +14,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.memory cimport (
     MapCell, Pair, SeqCell, first_slot, map_cell, next_pair, seq_cell,
 )
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, begin_call, make_object, pack_object,
     pack_temporary, packer_of, release_temporaries,
@@ -591,8 +592,8 @@ cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):
     return container
 
 
-add_rule(3, _native_rule)
-add_rule(22, _python_rule)
+add_rule(Precedence.OWN_CONTAINER, _native_rule)
+add_rule(Precedence.PYTHON_CONTAINER, _python_rule)
 add_maker(abi.kTVMFFIArray, _make_container)
 add_maker(abi.kTVMFFIList, _make_container)
 add_maker(abi.kTVMFFIMap, _make_container)

@@ -11,6 +11,7 @@ cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object value, int* overflow) except? -1
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, pack_temporary,
 )
@@ -117,5 +118,5 @@ cdef object _make_shape(abi.TVMFFIAny* owned, CallState* state):
         abi.TVMFFIObjectDecRef(owned.v_obj)
 
 
-add_rule(18, _shape_rule)  # in front of other classes whose values hold an object
+add_rule(Precedence.OWN_SHAPE, _shape_rule)
 add_maker(abi.kTVMFFIShape, _make_shape)

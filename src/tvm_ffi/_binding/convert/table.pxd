@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, uint64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.loan cimport Loan, LoanPool, return_loan
+from tvm_ffi._binding.convert.precedence cimport Precedence
 
 
 ctypedef struct CallState
@@ -70,7 +71,8 @@ cdef extern from *:
 cdef PackerTable** packer_table() noexcept  # where the current table is found; see find_packer
 cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
-cdef int add_rule(int precedence, PackRule rule) except -1
+# Each precedence has one rule: RuntimeError for a second one.
+cdef int add_rule(Precedence precedence, PackRule rule) except -1
 # The packer of a value's type, chosen now if it has not been; NULL with an exception set.
 cdef const Packer* packer_of(PyObject* value) noexcept
 # Packs an owned any; 0, or -1 with an exception set.

@@ -13,6 +13,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport set_exception
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.object.object cimport wrap_object
 
 cdef extern from "Python.h":
@@ -31,10 +32,8 @@ cdef size_t _num_live_packers = 0
 cdef Packer _tombstone
 cdef cython.pymutex _lock
 
-# Rules in order of precedence: (precedence, rule) kept sorted.  Filled while modules are imported.
-cdef PackRule _rules[64]
-cdef int _precedences[64]
-cdef int _num_rules = 0
+# The rules by precedence.  Filled while modules are imported.
+cdef PackRule _rules[Precedence.NUM_PRECEDENCES]
 
 # Weak references to the types in the table; their callbacks empty the slots.
 cdef dict _watched_types = {}
@@ -164,19 +163,12 @@ cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1:
     return 0
 
 
-cdef int add_rule(int precedence, PackRule rule) except -1:
-    """Insert the rule behind those with the same or a lower number."""
-    global _num_rules
-    cdef int i = _num_rules
-    if _num_rules == 64:
-        raise RuntimeError("the table of conversion rules is full")
-    while i > 0 and _precedences[i - 1] > precedence:
-        _precedences[i] = _precedences[i - 1]
-        _rules[i] = _rules[i - 1]
-        i -= 1
-    _precedences[i] = precedence
-    _rules[i] = rule
-    _num_rules += 1
+cdef int add_rule(Precedence precedence, PackRule rule) except -1:
+    if not 0 <= <int>precedence < Precedence.NUM_PRECEDENCES:
+        raise ValueError(f"there is no precedence {<int>precedence} in convert/precedence.pxd")
+    if _rules[<int>precedence] != NULL:
+        raise RuntimeError(f"two rules of conversion share the precedence {<int>precedence}")
+    _rules[<int>precedence] = rule
     return 0
 
 
@@ -186,8 +178,8 @@ cdef const Packer* _choose(object value) except NULL:
     cdef int i
     packer.context = NULL
     packer.owns_context = False
-    for i in range(_num_rules):
-        if _rules[i](cls, value, &packer):
+    for i in range(Precedence.NUM_PRECEDENCES):
+        if _rules[i] != NULL and _rules[i](cls, value, &packer):
             return _remember(cls, &packer)
     raise TypeError(f"cannot pass a value of type {cls.__module__}.{cls.__qualname__}")
 

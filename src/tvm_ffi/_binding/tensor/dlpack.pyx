@@ -15,6 +15,7 @@ from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, pack_owned, pack_temporary,
 )
@@ -455,6 +456,6 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
     return converted
 
 
-add_rule(7, _exchange_rule)
-add_rule(11, _dlpack_rule)
+add_rule(Precedence.EXCHANGE_TABLE, _exchange_rule)
+add_rule(Precedence.DLPACK, _dlpack_rule)
 add_maker(abi.kTVMFFITensor, _make_tensor)

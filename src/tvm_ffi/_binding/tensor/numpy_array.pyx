@@ -9,6 +9,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport CallState, Packer, add_rule, pack_temporary
 from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, extents_of, loan_pool, return_loan, take_loan,
@@ -208,4 +209,4 @@ cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
 
 
 _fill_dtypes()
-add_rule(10, _array_rule)
+add_rule(Precedence.NUMPY_ARRAY, _array_rule)

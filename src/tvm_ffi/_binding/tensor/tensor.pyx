@@ -9,6 +9,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.tensor.tensor_content cimport (
     copy_content, is_compact, new_tensor_of_content, view_content,
 )
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, pack_object,
 )
@@ -388,6 +389,6 @@ cdef object _make_view(abi.TVMFFIAny* owned, CallState* state):
     raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
 
 
-add_rule(2, _tensor_rule)
+add_rule(Precedence.OWN_TENSOR, _tensor_rule)
 add_maker(abi.kTVMFFIDLTensorPtr, _make_view)
 register_class(abi.kTVMFFITensor, Tensor)

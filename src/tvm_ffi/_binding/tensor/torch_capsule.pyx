@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_rule, pack_temporary,
 )
@@ -109,4 +110,4 @@ _table.header.version.major = abi.DLPACK_MAJOR_VERSION
 _table.header.version.minor = abi.DLPACK_MINOR_VERSION
 _table.managed_tensor_to_py_object_no_sync = _give_result
 _table.current_work_stream = _tell_stream
-add_rule(10, _tensor_rule)
+add_rule(Precedence.TORCH_TENSOR, _tensor_rule)

@@ -5,6 +5,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport CallState, PackFunction, Packer, add_maker, add_rule
 from tvm_ffi._binding.object.error cimport check
 
@@ -258,6 +259,6 @@ cdef object _make_device(abi.TVMFFIAny* owned, CallState* state):
     return device_of(owned.v_device)
 
 
-add_rule(17, _device_rule)
-add_rule(32, _device_protocol_rule)
+add_rule(Precedence.OWN_DEVICE, _device_rule)
+add_rule(Precedence.DEVICE_PROTOCOL, _device_protocol_rule)
 add_maker(abi.kTVMFFIDevice, _make_device)

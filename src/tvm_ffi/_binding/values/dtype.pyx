@@ -5,6 +5,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int16_t, uint32_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule,
 )
@@ -198,6 +199,6 @@ cdef object _make_dtype(abi.TVMFFIAny* owned, CallState* state):
     return dtype_of(owned.v_dtype)
 
 
-add_rule(15, _own_dtype_rule)
-add_rule(29, _foreign_dtype_rule)
+add_rule(Precedence.OWN_DTYPE, _own_dtype_rule)
+add_rule(Precedence.FOREIGN_DTYPE, _foreign_dtype_rule)
 add_maker(abi.kTVMFFIDataType, _make_dtype)

@@ -4,6 +4,7 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_rule, pack_owned, pack_temporary,
 )
@@ -119,4 +120,4 @@ cdef bint _held_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-add_rule(19, _held_rule)
+add_rule(Precedence.HELD_OBJECT, _held_rule)

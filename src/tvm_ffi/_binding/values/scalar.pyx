@@ -6,6 +6,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_object,
     pack_temporary, packer_of,
@@ -244,7 +245,7 @@ cdef int _pack_exception(
     return pack_temporary(state, out, abi.kTVMFFIError, new_native_error(<object>value))
 
 
-# ---- rules: numbers give the order of python-api 3.1 ----------------------------------------
+# ---- rules ---------------------------------------------------------------------------------
 
 cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
     if issubclass(cls, Error):
@@ -399,15 +400,15 @@ add_exact_packer(type(None), _pack_none, NULL)
 add_exact_packer(bool, <PackFunction>_pack_bool, NULL)
 add_exact_packer(int, pack_int, NULL)
 add_exact_packer(float, _pack_float, NULL)
-add_rule(4, _object_rule)
-add_rule(8, _stream_rule)
-add_rule(12, _number_rule)
-add_rule(25, _pointer_rule)
-add_rule(27, _handler_rule)
-add_rule(33, _value_rule)
-add_rule(36, _exception_rule)
-add_rule(37, _convertible_rule)
-add_rule(38, _opaque_rule)
+add_rule(Precedence.OWN_OBJECT, _object_rule)
+add_rule(Precedence.STREAM, _stream_rule)
+add_rule(Precedence.NUMBER, _number_rule)
+add_rule(Precedence.POINTER, _pointer_rule)
+add_rule(Precedence.POINTER_HANDLER, _handler_rule)
+add_rule(Precedence.VALUE_PROTOCOL, _value_rule)
+add_rule(Precedence.EXCEPTION, _exception_rule)
+add_rule(Precedence.OBJECT_CONVERTIBLE, _convertible_rule)
+add_rule(Precedence.OPAQUE, _opaque_rule)
 add_maker(abi.kTVMFFINone, _make_none)
 add_maker(abi.kTVMFFIInt, _make_int)
 add_maker(abi.kTVMFFIBool, _make_bool)

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy, strlen
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_temporary,
 )
@@ -182,7 +183,7 @@ cdef object _make_heap(abi.TVMFFIAny* owned, CallState* state):
 
 add_exact_packer(bytes, pack_bytes, NULL)
 add_exact_packer(ByteArrayArg, _pack_byte_array, NULL)
-add_rule(20, _text_rule)
+add_rule(Precedence.TEXT, _text_rule)
 add_maker(abi.kTVMFFISmallStr, _make_small)
 add_maker(abi.kTVMFFISmallBytes, _make_small)
 add_maker(abi.kTVMFFIStr, _make_heap)
