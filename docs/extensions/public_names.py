@@ -2,8 +2,8 @@
 """References to Python names, and the check that every public one is documented.
 
 An object has one documented name, the shortest that users write (`tvm_ffi.Tensor`); annotations and
-docstrings use others (`Tensor`, `tvm_ffi._binding.tensor.tensor.Tensor`), resolved here by
-what they are, not by how they are spelled.
+docstrings use others (`Tensor`, `tvm_ffi.core.Tensor`), resolved here by what they are, not by how
+they are spelled.
 """
 
 from __future__ import annotations

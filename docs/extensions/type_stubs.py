@@ -8,24 +8,31 @@ and a test compares the two (tests/typing/test_stubs.py).
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-_COMPILED = "tvm_ffi._binding."
+import tvm_ffi
+
+_BINDING = Path(tvm_ffi.__file__).parent / "_binding"
 _PROPERTY = "property"
 _STATIC = "staticmethod"
 
 
 @cache
-def _declarations(module: str) -> dict[str, ast.FunctionDef]:
-    """Return the functions of a stub by qualified name."""
-    spec = importlib.util.find_spec(module)
-    assert spec is not None
-    assert spec.origin is not None
-    stub = Path(spec.origin).parent / f"{module.rpartition('.')[2]}.pyi"
+def _declarations() -> dict[str, dict[str, ast.FunctionDef]]:
+    """Return for each compiled module with a stub the stub's functions by qualified name."""
+    return {
+        ".".join(("tvm_ffi._binding", *stub.relative_to(_BINDING).with_suffix("").parts)): (
+            _functions_of(stub)
+        )
+        for stub in sorted(_BINDING.rglob("*.pyi"))
+    }
+
+
+def _functions_of(stub: Path) -> dict[str, ast.FunctionDef]:
     found: dict[str, ast.FunctionDef] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef):
@@ -36,11 +43,24 @@ def _declarations(module: str) -> dict[str, ast.FunctionDef]:
     return found
 
 
-def _find(module: str, *names: str) -> ast.FunctionDef | None:
-    if not module.startswith(_COMPILED):
-        return None
-    declared = _declarations(module)
-    return next((declared[name] for name in names if name in declared), None)
+def _find(obj: Any, *names: str) -> ast.FunctionDef | None:
+    """Return the first declaration of these names in the stub of the module that defines `obj`.
+
+    Compiled things name the public module that shows them, so theirs is the one that has them.
+    """
+    for module, declared in _declarations().items():
+        name = next((name for name in names if name in declared), None)
+        if name is not None and _defines(module, obj):
+            return declared[name]
+    return None
+
+
+def _defines(module: str, obj: Any) -> bool:
+    """Whether a module has a function or class, or the class of a method or property."""
+    owner = getattr(obj, "__objclass__", obj)
+    name = getattr(owner, "__qualname__", "").partition(".")[0]
+    found = getattr(importlib.import_module(module), name, None)
+    return found is owner or (isinstance(found, type) and owner.__module__ == module)
 
 
 def _has_decorator(node: ast.FunctionDef, name: str) -> bool:
@@ -56,21 +76,15 @@ def _signature(node: ast.FunctionDef, is_bound: bool) -> str:
     return f"({ast.unparse(parameters)})"
 
 
-def _owner(obj: Any) -> str:
-    """Return the module that defines a function, a class, or the class of a property."""
-    owner = getattr(obj, "__objclass__", obj)
-    return str(getattr(owner, "__module__", None) or "")
-
-
 def process_signature(
     app: Any, what: str, name: str, obj: Any, options: Any, signature: str, returns: str
 ) -> tuple[str, str | None] | None:
     """Answer autodoc's question for the signature of `obj`."""
     qualname = getattr(obj, "__qualname__", "")
     if what == "class":
-        node = _find(_owner(obj), f"{qualname}.__init__", f"{qualname}.__new__")
+        node = _find(obj, f"{qualname}.__init__", f"{qualname}.__new__")
         return None if node is None else (_signature(node, is_bound=True), None)
-    node = _find(_owner(obj), qualname)
+    node = _find(obj, qualname)
     if node is None or _has_decorator(node, _PROPERTY):
         return None
     is_bound = what == "method" and not _has_decorator(node, _STATIC)
@@ -82,7 +96,7 @@ def process_docstring(
     app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
 ) -> None:
     """Add its type to the description of a property."""
-    node = _find(_owner(obj), getattr(obj, "__qualname__", ""))
+    node = _find(obj, getattr(obj, "__qualname__", ""))
     if node is not None and node.returns is not None and _has_decorator(node, _PROPERTY):
         spelled = re.sub(r"\b_(?=\w)", "", ast.unparse(node.returns))  # imported under another name
         lines += ["", f":Type: ``{spelled}``"]

@@ -120,7 +120,7 @@ def __getattr__(name: str) -> object:
     if name == "LIB":  # the runtime's C functions for ctypes
         import ctypes
 
-        return globals().setdefault(name, ctypes.CDLL(core._library.path, ctypes.RTLD_GLOBAL))
+        return globals().setdefault(name, ctypes.CDLL(core._load.library.path, ctypes.RTLD_GLOBAL))
     from importlib import import_module
 
     if name == "export_library":

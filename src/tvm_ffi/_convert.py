@@ -6,14 +6,14 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from ._binding.call.function import convert_func
+from ._binding.call.making import convert_func
 from ._binding.object.error import error_from_exception
 from ._binding.object.object import CObject, ObjectRValueRef, opaque_object
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device
 from ._binding.values.dtype import DataType
 from ._binding.values.native_value import PyNativeObject
-from ._binding.values.scalar import ObjectConvertible
+from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
 from .container import Array, Map
 

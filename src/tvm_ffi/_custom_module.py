@@ -18,7 +18,7 @@ from . import module as module_api
 from ._binding.object.note import note_of
 from ._binding.object.object import CObject, OpaquePyObject, opaque_object
 from ._binding.object.state_link import StateLink
-from .module import Module, ModulePropertyMask
+from .module import Module, ModulePropertyMask, load_of_kind, restore_module
 from .registry import get_global_func, register_global_func
 
 __all__ = ["CustomModule"]
@@ -69,6 +69,7 @@ class CustomModule(Module):
     'Hello, world!'
     """
 
+    __module__ = "tvm_ffi.module"  # which shows it
     __slots__ = ("_link",)
     _link: StateLink
     _kind: ClassVar[str | None] = None
@@ -155,15 +156,7 @@ class CustomModule(Module):
         can_travel = _overrides(type(self), "save_to_bytes") and hasattr(self, "load_from_bytes")
         if note_of(self) is not None or not can_travel:
             return super().__reduce__()
-        return _restore, (type(self), self.save_to_bytes(), list(self.imports))
-
-
-def _restore(cls: Any, data: bytes, imports: list[Module]) -> Module:
-    """Return the module that a pickle describes."""
-    module = _load(cls, data)
-    for imported in imports:
-        module.import_module(imported)
-    return module
+        return restore_module, (type(self), self.save_to_bytes(), list(self.imports))
 
 
 class _State:
@@ -268,7 +261,7 @@ def _register_loader(cls: type[CustomModule], kind: str) -> None:
     known = _loaders.get(kind)
     # The same class once more: its cell or its source file was run again.
     is_again = known is not None and _place(known) == _place(cls)
-    register_global_func(name, lambda data: _load(cls, data), override=is_again)
+    register_global_func(name, lambda data: load_of_kind(cls, data), override=is_again)
     _loaders[kind] = cls
 
 
@@ -277,15 +270,6 @@ _loaders: dict[str, type[CustomModule]] = {}
 
 def _place(cls: type) -> tuple[str, str]:
     return cls.__module__, cls.__qualname__
-
-
-def _load(cls: Any, data: bytes) -> Module:
-    module = cls.load_from_bytes(bytes(data))
-    if not isinstance(module, Module):
-        raise TypeError(
-            f"{cls.__name__}.load_from_bytes must return a Module, got {type(module).__name__}"
-        )
-    return module
 
 
 # ---- Calls from native code ----------------------------------------------------------------------

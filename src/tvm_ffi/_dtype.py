@@ -188,6 +188,9 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return type(self), (str(self),)
 
 
+dtype.__module__ = "tvm_ffi"  # where programs and pickles find it
+
+
 def _name_of_foreign(text: str, content: Any) -> str:
     """Return our name of a dtype object of torch or NumPy."""
     name: str

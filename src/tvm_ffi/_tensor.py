@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from ._binding.containers.shape import Shape
+from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device, DLDeviceType
 from .registry import LateTypeInfo
 
 __all__ = ["Shape", "device", "from_dlpack"]
 
+show_in("tvm_ffi", Shape)
 Shape.__tvm_ffi_type_info__ = LateTypeInfo("ffi.Shape", Shape)
 
 

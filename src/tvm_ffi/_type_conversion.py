@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._binding.object.object import CObject
-from ._binding.types.reflection import lookup_type_attr, type_facts
+from ._binding.types.attribute import lookup_type_attr
+from ._binding.types.facts import type_facts
 from ._binding.values.any import CAny, to_py_class_value
 from ._plain_conversion import (
     PLAIN_RULES,

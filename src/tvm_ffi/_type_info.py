@@ -8,10 +8,14 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Callable
 
-from ._binding.call.function import Function, find_global_func
+from ._binding.call.function import Function
+from ._binding.call.making import find_global_func
 from ._binding.call.signature import signature_of_metadata
 from ._binding.object.object import CObject, Object, register_class
-from ._binding.types.reflection import Constructor, FFIProperty, lookup_type_attr, type_facts
+from ._binding.types.attribute import lookup_type_attr
+from ._binding.types.constructor import Constructor
+from ._binding.types.facts import type_facts
+from ._binding.types.field import FFIProperty
 from ._binding.values.native_value import PyNativeObject
 from ._type_schema import TypeSchema
 
@@ -45,6 +49,8 @@ KWARGS = _sentinel("KWARGS", "ffi.GetKwargsObject")
 @dataclass(eq=False)
 class TypeField:
     """A field of a native type."""
+
+    __module__ = "tvm_ffi.core"  # which shows it
 
     name: str
     doc: str | None
@@ -94,6 +100,8 @@ class TypeField:
 class TypeMethod:
     """A method of a native type."""
 
+    __module__ = "tvm_ffi.core"  # which shows it
+
     name: str
     doc: str | None
     func: Function
@@ -114,6 +122,8 @@ class TypeMethod:
 @dataclass(eq=False)
 class TypeInfo:
     """A native type: its place in the hierarchy, its own fields and methods."""
+
+    __module__ = "tvm_ffi.core"  # which shows it
 
     type_cls: type | None
     type_index: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._binding.call.function import find_global_func
+from ._binding.call.making import find_global_func
 from ._binding.object.object import type_key_to_index
 
 ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # indices of origins that are no single native type

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._binding.types.reflection import lookup_type_attr
+from ._binding.types.attribute import lookup_type_attr
 from ._type_origin import (
     ANY,
     NO_TYPE,
@@ -78,6 +78,8 @@ class TypeSchema:
     TypeError: type check failed for Dict[str, List[int]]: value for key 'a': element [1]: \
 expected int, got str
     """
+
+    __module__ = "tvm_ffi.core"  # which shows it
 
     origin: str
     args: tuple[TypeSchema, ...] | None = None

@@ -25,15 +25,8 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Callable, SupportsIndex
 
 from . import _ffi_api
-from ._binding.containers.container import (
-    ArrayBase,
-    DictBase,
-    ListBase,
-    MapBase,
-    MappingBase,
-    MappingIterator,
-    SequenceBase,
-)
+from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
+from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
 from .registry import LateTypeInfo
 
@@ -332,8 +325,11 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
         return equal if equal is NotImplemented else not equal
 
 
-def _mapping_from(cls: Any, row: list[Any]) -> Any:
-    """Make a Map or Dict from key, value, key, value, ...; the keys need not be hashable."""
+def mapping_from(cls: Any, row: list[Any]) -> Any:
+    """Make a Map or Dict from key, value, key, value, ...; the keys need not be hashable.
+
+    Pickles name this function, so it keeps its name.
+    """
     made = cls.__new__(cls)
     made.__init_from_row__(row)
     return made
@@ -360,7 +356,7 @@ class Map(MapBase, _MappingMethods, Mapping[Any, Any]):
         return hash(frozenset(self.items()))
 
     def __reduce__(self) -> Any:
-        return _mapping_from, (type(self), [part for pair in self.items() for part in pair])
+        return mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
 class Dict(DictBase, _MappingMethods, MutableMapping[Any, Any]):
@@ -395,7 +391,7 @@ class Dict(DictBase, _MappingMethods, MutableMapping[Any, Any]):
         _ffi_api.DictClear(self)
 
     def __reduce__(self) -> Any:
-        return _mapping_from, (type(self), [part for pair in self.items() for part in pair])
+        return mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
 for _key, _class in {

@@ -12,7 +12,8 @@ from ._binding.call.function import Function
 from ._binding.call.origin import set_module_origin
 from ._binding.object.note import NativeReference, note_of, set_note
 from ._binding.object.object import Object, register_class, type_key_to_index
-from ._binding.types.reflection import FieldGetter, type_facts
+from ._binding.types.facts import type_facts
+from ._binding.types.field import FieldGetter
 from .container import Array
 from .registry import LateTypeInfo, get_global_func
 
@@ -267,11 +268,14 @@ def _reduce(module: Module) -> Any:
             "or system_lib: nothing says where another process finds it"
         )
     changed = _addresses(imports) != source.imports
-    return _find_again, (source.load, source.place, list(imports) if changed else None)
+    return find_again, (source.load, source.place, list(imports) if changed else None)
 
 
-def _find_again(load: Callable[[str], Module], place: str, imports: list[Module] | None) -> Module:
-    """Return the module that a pickle describes: one that is loaded already, or a new one."""
+def find_again(load: Callable[[str], Module], place: str, imports: list[Module] | None) -> Module:
+    """Return the module that a pickle describes: one that is loaded already, or a new one.
+
+    Pickles name this function, so it keeps its name.
+    """
     if imports is None:
         known = _find_loaded(load, place)
         if known is not None and _addresses(known.imports) == note_of(known).imports:
@@ -279,6 +283,27 @@ def _find_again(load: Callable[[str], Module], place: str, imports: list[Module]
         return load(place)
     module = load(place)
     module.clear_imports()
+    for imported in imports:
+        module.import_module(imported)
+    return module
+
+
+def load_of_kind(cls: Any, data: bytes) -> Module:
+    """Return the module that a class of a kind written in Python makes from bytes."""
+    module = cls.load_from_bytes(bytes(data))
+    if not isinstance(module, Module):
+        raise TypeError(
+            f"{cls.__name__}.load_from_bytes must return a Module, got {type(module).__name__}"
+        )
+    return module
+
+
+def restore_module(cls: Any, data: bytes, imports: list[Module]) -> Module:
+    """Return the module of a kind written in Python that a pickle describes.
+
+    Pickles name this function, so it keeps its name.
+    """
+    module = load_of_kind(cls, data)
     for imported in imports:
         module.import_module(imported)
     return module

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable, overload
 
-from ._binding.call.function import convert_func, find_global_func, set_global_func
+from ._binding.call.making import convert_func, find_global_func, set_global_func
 from ._binding.object.object import type_key_to_index
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects as JSON text and back.
+"""Objects as JSON text and back, and what pickles name.
 
 The text lists the object and all it refers to as nodes, children before parents; what several
 parents share is stored once.
@@ -10,8 +10,20 @@ from __future__ import annotations
 from typing import Any
 
 from . import _ffi_api
+from ._binding.call.making import function_of_class, named_function
+from ._binding.object.object import empty_object, opaque_object
+from ._binding.object.public_name import show_in
+from ._binding.tensor.tensor import tensor_of_content
+from ._binding.values.dtype import create_dtype
 
 __all__ = ["from_json_graph_str", "to_json_graph_str"]
+
+# What pickles name to make values again.  The names stay as they are: files hold them.
+show_in(
+    __name__,
+    *(create_dtype, empty_object, function_of_class),
+    *(named_function, opaque_object, tensor_of_content),
+)
 
 
 def to_json_graph_str(obj: Any, metadata: dict[str, Any] | None = None) -> str:

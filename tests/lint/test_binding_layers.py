@@ -3,7 +3,108 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+ROOT = "tvm_ffi._binding"
+# Each folder may use those before it, and C declarations that stand beside the folders.
+FOLDERS = ["object", "convert", "values", "tensor", "call", "containers", "types"]
+# Loads the others, and is loaded by the package only.
+LOADER = f"{ROOT}.load"
+
+# `from A import b, c` and `import A` of Cython, wherever they stand; names may be in parentheses.
+CYTHON_FROM = re.compile(
+    r"^[ \t]*from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]*)", re.MULTILINE
+)
+CYTHON_IMPORT = re.compile(r"^[ \t]*c?import[ \t]+([\w.]+)", re.MULTILINE)
+
+
+def cython_imports(text):
+    """Return pairs (module, names) for all imports of a Cython file, those in functions as well."""
+    for module, names in CYTHON_FROM.findall(text):
+        yield module, re.findall(r"\w+", re.sub(r"\bas\s+\w+", "", names))
+    for module in CYTHON_IMPORT.findall(text):
+        yield module, []
+
+
+def python_imports(text, package):
+    """Return the same of a Python file in this package."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = package.split(".")
+            base = parts[: len(parts) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            yield module, [alias.name for alias in node.names]
+
+
+@pytest.fixture(scope="module")
+def graph(repository):
+    """Return for each module of the binding which others of the binding it imports, anywhere."""
+    source = repository / "src"
+    files = {
+        path: ".".join(path.relative_to(source).with_suffix("").parts)
+        for path in (source / ROOT.replace(".", "/")).rglob("*")
+        if path.suffix in {".py", ".pyx", ".pxd"} and path.stem != "__init__"
+    }
+    modules = set(files.values())
+    found = {module: set() for module in modules}
+    for path, module in files.items():
+        text = path.read_text(encoding="utf-8")
+        package = module.rpartition(".")[0]
+        imports = python_imports(text, package) if path.suffix == ".py" else cython_imports(text)
+        for base, names in imports:
+            found[module] |= {base, *(f"{base}.{name}" for name in names)} & modules
+        found[module].discard(module)
+    assert found[f"{ROOT}.call.function"] >= {f"{ROOT}.abi", f"{ROOT}.call.callback"}
+    return found
+
+
+def folder_of(module):
+    """Return the name of a module's folder, or None for what stands beside the folders."""
+    parts = module.removeprefix(f"{ROOT}.").split(".")
+    return parts[0] if len(parts) > 1 else None
+
+
+def test_all_folders_have_a_place(graph):
+    assert {folder_of(module) for module in graph} == {None, *FOLDERS}
+
+
+def test_no_folder_knows_one_above_it(graph):
+    upward = {
+        f"{module} -> {other}"
+        for module, others in graph.items()
+        for other in others
+        if folder_of(module) is not None
+        and folder_of(other) is not None
+        and FOLDERS.index(folder_of(other)) > FOLDERS.index(folder_of(module))
+    }
+    assert upward == set()
+
+
+def test_declarations_beside_the_folders_know_none_of_them(graph):
+    beside = [module for module in graph if folder_of(module) is None and module != LOADER]
+    assert len(beside) >= 3
+    assert {module: graph[module] for module in beside if graph[module]} == {}
+
+
+def test_nothing_in_the_binding_needs_its_loader(graph):
+    assert [module for module, others in graph.items() if LOADER in others] == []
+
+
+def test_no_module_of_the_binding_needs_itself(graph):
+    """Functions count: an import that waits for a call is still a circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail("circle: " + " needs ".join(reversed(error.args[1])))
+
+
+# ---- The order of conversion ---------------------------------------------------------------------
 
 
 def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository):

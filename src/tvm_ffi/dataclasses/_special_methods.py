@@ -11,7 +11,9 @@ import copy
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .._binding.types.reflection import FFIProperty, lookup_type_attr, type_index_of
+from .._binding.types.attribute import lookup_type_attr
+from .._binding.types.facts import type_index_of
+from .._binding.types.field import FFIProperty
 from ..core import CObject
 from ..registry import get_global_func
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._binding.types.reflection import lookup_type_attr
+from .._binding.types.attribute import lookup_type_attr
 from .._type_info import MISSING, TypeField, TypeInfo, TypeMethod
 from .._type_origin import key_of_index
 from .._type_schema import TypeSchema

@@ -10,11 +10,18 @@ from __future__ import annotations
 from inspect import Signature
 from typing import Any, Callable, Union
 
-from tvm_ffi._binding.call.function import Function, convert_func, find_global_func
+from tvm_ffi._binding.call.function import Function
+from tvm_ffi._binding.call.making import (
+    convert_func,
+    find_global_func,
+    function_of_class,
+    named_function,
+    plain_function,
+)
 from tvm_ffi._binding.call.origin import ModuleOrigin
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
-__all__ = ["doc_of", "find_named", "reduce", "signature_of"]
+__all__ = ["doc_of", "reduce", "reduce_subclass", "signature_of"]
 
 Origin = Union[str, ModuleOrigin, None]
 
@@ -57,7 +64,7 @@ def reduce(
         origin = _find_global_name(function)
     if isinstance(origin, str):
         if _is_registered(function, origin):
-            return find_named, (origin,)
+            return named_function, (origin,)
         if pyfunc is None:
             raise TypeError(
                 f"cannot pickle this function: it was the global function `{origin}`, which is "
@@ -73,15 +80,9 @@ def reduce(
     return convert_func, (pyfunc,) if tensor_cls is None else (pyfunc, tensor_cls)
 
 
-def find_named(name: str) -> Function:
-    """Return the global function that a pickle names."""
-    function = find_global_func(name)
-    if function is None:
-        raise ValueError(
-            f"Cannot find global function {name}: a pickle names it, and this process has not "
-            "registered it; import what registers it first"
-        )
-    return function
+def reduce_subclass(function: Function) -> Any:
+    """Return what ``__reduce__`` returns for an instance of a subclass of `Function`."""
+    return function_of_class, (type(function), plain_function(function), vars(function))
 
 
 def _is_registered(function: Function, name: str) -> bool:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions: calls from Python into native code.
 
+The class and the way of a call stand in one file, because the compiler has to see them together.
+
 The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the
 exact type for the commonest types and one cached function pointer for all others; then one
 indirect call, with the GIL released if the function says so; then one switch on the result.
@@ -16,28 +18,28 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport (
-    callable_of, enter_callback, new_callback, tensor_class_of,
+    callable_of, enter_callback, tensor_class_of,
 )
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, PackerTable, begin_call, choose_packer, find_packer,
     make_object, pack_object, packer_table, release_temporaries,
 )
-from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
 from tvm_ffi._binding.object.error cimport (
     check, raise_from_native, set_exception, without_binding_frames,
 )
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
-from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
-from tvm_ffi._binding.values.scalar cimport pack_handle, pack_int
+from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.values.handle cimport pack_handle
+from tvm_ffi._binding.values.scalar cimport pack_int
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding.values.text cimport pack_str
 from tvm_ffi._binding.vectorcall cimport (
     PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
 )
 
-from tvm_ffi._binding.object.object import register_class, set_object_functions
+from tvm_ffi._binding.object.object import register_class
 
 cdef extern from "Python.h":
     ctypedef struct PyThreadState:
@@ -63,6 +65,10 @@ cdef enum:
 
 cdef LoanPool* _pool = loan_pool()
 cdef PackerTable** _packers = packer_table()
+
+# Returns the module that knows what functions say about themselves; it is built on this one, and is
+# loaded when somebody asks.
+cdef object _load_description = None
 
 # Initial Function.release_gil.
 cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0
@@ -470,9 +476,7 @@ cdef class Function(CObject):
         if name == "__name__":
             value = _name_of(self)
         elif name == "__signature__" and type(self).__call__ is Function.__call__:
-            from tvm_ffi._binding.call.description import signature_of
-
-            value = signature_of(self, _callable_of(self), _origin_of(self))
+            value = _load_description().signature_of(self, _callable_of(self), _origin_of(self))
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return value
@@ -480,10 +484,10 @@ cdef class Function(CObject):
     @property
     def __doc__(self):
         """Documentation of the Python callable, or what the library says."""
-        from tvm_ffi._binding.call.description import doc_of
-
         assigned = vars(self).get("__doc__")
-        return doc_of(_callable_of(self), _origin_of(self)) if assigned is None else assigned
+        if assigned is not None:
+            return assigned
+        return _load_description().doc_of(_callable_of(self), _origin_of(self))
 
     @__doc__.setter
     def __doc__(self, value):
@@ -493,12 +497,12 @@ cdef class Function(CObject):
         return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
 
     def __reduce__(self):
-        from tvm_ffi._binding.call.description import reduce
-
         handle_of(self)  # an empty one has nothing to send
-        if type(self) in (Function, Method):
-            return reduce(self, _callable_of(self), _tensor_class_of(self), _origin_of(self))
-        return _function_of_class, (type(self), _plain(self), vars(self))
+        description = _load_description()
+        if type(self) not in (Function, Method):
+            return description.reduce_subclass(self)
+        return description.reduce(
+            self, _callable_of(self), _tensor_class_of(self), _origin_of(self))
 
     def __copy__(self):
         return self
@@ -557,79 +561,10 @@ cdef object _tensor_class_of(Function function):
     return <object>tensor_class_of(function.chandle)
 
 
-cdef Function _plain(Function function):
-    """The function without what a subclass adds."""
-    cdef Function plain = Function.__new__(Function)
-    plain.chandle = handle_of(function)
-    abi.TVMFFIObjectIncRef(plain.chandle)
-    plain.origin = function.origin
-    return plain
-
-
-def _function_of_class(cls, Function function not None, dict attributes):
-    """Return the function as an instance of a subclass, which a pickle names."""
-    cdef Function made = cls.__new__(cls)
-    made.__move_handle_from__(_plain(function))
-    made.origin = function.origin
-    vars(made).update(attributes)
-    return made
-
-
-def convert_func(pyfunc, tensor_cls=None) -> Function:
-    """Return a native function that calls a Python callable.
-
-    Parameters
-    ----------
-    pyfunc : callable
-        Called with the GIL held, on whatever thread the caller is on.
-    tensor_cls : type, optional
-        Class with a DLPack exchange table, such as ``torch.Tensor``: tensors arrive as its objects
-        instead of `Tensor`, those in containers, too.  A tensor that is lent for the call only
-        stays what it is.
-
-    Raises
-    ------
-    TypeError
-        If `pyfunc` is not callable, or `tensor_cls` has no exchange table.
-    """
-    cdef abi.TVMFFIObjectHandle handle = NULL
-    cdef const abi.DLPackExchangeAPI* exchange_api = NULL
-    if tensor_cls is not None:
-        exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
-        if exchange_api == NULL:
-            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
-    elif isinstance(pyfunc, Function):
-        return pyfunc
-    if not callable(pyfunc):
-        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
-    new_callback(pyfunc, tensor_cls, exchange_api, &handle)
-    return wrap_object(handle)
-
-
-# ---- the global function table -------------------------------------------------------------
-
-def find_global_func(name: str):
-    """Return the function registered under this name, or None."""
-    cdef bytes text = name.encode("utf-8")
-    cdef abi.TVMFFIByteArray view
-    cdef abi.TVMFFIObjectHandle handle = NULL
-    view.data, view.size = text, len(text)
-    check(abi.TVMFFIFunctionGetGlobal(&view, &handle))
-    if handle == NULL:
-        return None
-    cdef Function function = wrap_object(handle)
-    function.origin = name
-    return function
-
-
-def set_global_func(name: str, Function function not None, bint override) -> None:
-    """Register the function; RuntimeError if the name is taken and `override` is false."""
-    cdef bytes text = name.encode("utf-8")
-    cdef abi.TVMFFIByteArray view
-    view.data, view.size = text, len(text)
-    check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
-    if function.origin is None:
-        function.origin = name
+def set_description_loader(load) -> None:
+    """Set what returns the module `call.description`."""
+    global _load_description
+    _load_description = load
 
 
 def _install():
@@ -639,11 +574,6 @@ def _install():
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
     register_class(abi.kTVMFFIFunction, Function)
-    set_object_functions(
-        find_global_func("ffi.ReprPrint"),
-        find_global_func("ffi.ToJSONGraphString"),
-        find_global_func("ffi.FromJSONGraphString"),
-    )
 
 
 _install()

@@ -11,7 +11,7 @@ from tvm_ffi._binding.object.note cimport (
 )
 from tvm_ffi._binding.object.object cimport CObject
 
-from tvm_ffi._binding.call.function import find_global_func
+from tvm_ffi._binding.call.making import find_global_func
 
 
 cdef class ModuleOrigin(NativeReference):

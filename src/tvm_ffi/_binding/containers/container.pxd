@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.table cimport CallState, begin_call, make_object
 from tvm_ffi._binding.object.object cimport CObject
 
 
@@ -7,3 +8,24 @@ cdef class CContainerBase(CObject):
     # Of the framework whose tensors came in with the container's elements; tensors that are read
     # from it come back as that framework's.
     cdef const abi.DLPackExchangeAPI* exchange_api
+
+
+# Let the wrapper hold what `make` makes of the items, or of keys and values, in place of an
+# earlier container.
+cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1
+cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1
+
+
+cdef inline object element_of(const abi.TVMFFIAny* cell, CContainerBase owner):
+    """An element as a Python object."""
+    cdef abi.TVMFFIAny owned = cell[0]
+    cdef CallState state
+    if owned.type_index == abi.kTVMFFIInt:
+        return owned.v_int64
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+    if owner.exchange_api == NULL:
+        return make_object(&owned, NULL)
+    begin_call(&state, NULL)
+    state.exchange_api = owner.exchange_api
+    return make_object(&owned, &state)

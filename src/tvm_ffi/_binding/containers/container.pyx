@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Containers: Python sequences and dicts become native ones, and native ones are read in place.
-
-Elements are read from the memory that the C++ headers lay out (seq_base.h, map_base.h), without a
-native call; changes go through the runtime's global functions.
-"""
+"""Containers: Python sequences and dicts become native ones, by way of the runtime's functions."""
 
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
@@ -14,18 +10,18 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.memory cimport (
     MapCell, Pair, SeqCell, first_slot, map_cell, next_pair, seq_cell,
 )
+from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, begin_call, make_object, pack_object,
-    pack_temporary, packer_of, release_temporaries,
+    CallState, PackFunction, Packer, add_maker, add_rule, begin_call, pack_object, pack_temporary,
+    packer_of, release_temporaries,
 )
-from tvm_ffi._binding.tensor.dlpack cimport choose_stream
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, advance
-from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.tensor.dlpack cimport choose_stream
 
-from tvm_ffi._binding.call.function import find_global_func
+from tvm_ffi._binding.call.making import find_global_func
 
 cdef extern from *:
     """
@@ -54,8 +50,6 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
-    Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
-    bint PyIndex_Check(object value)
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
     tuple PySequence_Tuple(object items)
     bint PyList_CheckExact(object value)
@@ -68,35 +62,18 @@ cdef extern from "Python.h":
         PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
 
 cdef CObject _make_array = find_global_func("ffi.Array")
-cdef CObject _make_list = find_global_func("ffi.List")
 cdef CObject _make_map = find_global_func("ffi.Map")
-cdef CObject _make_dict = find_global_func("ffi.Dict")
-cdef CObject _map_get = find_global_func("ffi.MapGetItemOrMissing")
-cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
-cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
-
 
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
     MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
 
 
-cdef inline object _to_python(const abi.TVMFFIAny* cell, CContainerBase owner):
-    """An element as a Python object."""
-    cdef abi.TVMFFIAny owned = cell[0]
-    cdef CallState state
-    if owned.type_index == abi.kTVMFFIInt:
-        return owned.v_int64
-    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
-        abi.TVMFFIObjectIncRef(owned.v_obj)
-    if owner.exchange_api == NULL:
-        return make_object(&owned, NULL)
-    begin_call(&state, NULL)
-    state.exchange_api = owner.exchange_api
-    return make_object(&owned, &state)
+cdef class CContainerBase(CObject):
+    """Base of the containers."""
 
 
-# ---- Python to native ----------------------------------------------------------------------
+# ---- building ------------------------------------------------------------------------------
 
 cdef int _build(
     CObject make, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
@@ -240,6 +217,34 @@ cdef list _row_of(object mapping):
     return row
 
 
+cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) noexcept:
+    """Let the wrapper hold a new container, in place of an earlier one."""
+    cdef abi.TVMFFIObjectHandle previous = self.chandle
+    self.chandle = made
+    self.exchange_api = state.exchange_api
+    if previous != NULL:
+        abi.TVMFFIObjectDecRef(previous)
+    return 0
+
+
+cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1:
+    cdef CallState state
+    cdef abi.TVMFFIAny made
+    begin_call(&state, NULL)
+    _build_sequence(make, items, &state, &made)
+    return _hold_new(self, made.v_obj, &state)
+
+
+cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1:
+    cdef CallState state
+    cdef abi.TVMFFIAny made
+    begin_call(&state, NULL)
+    _build_mapping(make, mapping, &state, &made)
+    return _hold_new(self, made.v_obj, &state)
+
+
+# ---- Python to native and back -------------------------------------------------------------
+
 cdef int _pack_sequence(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -329,260 +334,6 @@ cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
     else:
         return False
     return True
-
-
-# ---- the classes ---------------------------------------------------------------------------
-
-cdef class CContainerBase(CObject):
-    """Base of the containers."""
-
-
-ctypedef int (*_Build)(
-    CObject make, object items, CallState* outer, abi.TVMFFIAny* result) except -1
-
-
-cdef int _hold_new(CContainerBase self, _Build build, CObject make, object items) except -1:
-    """Let the wrapper hold a new container of these items, in place of an earlier one."""
-    cdef abi.TVMFFIObjectHandle previous
-    cdef CallState state
-    cdef abi.TVMFFIAny made
-    begin_call(&state, NULL)
-    build(make, items, &state, &made)
-    previous = self.chandle
-    self.chandle = made.v_obj
-    self.exchange_api = state.exchange_api
-    if previous != NULL:
-        abi.TVMFFIObjectDecRef(previous)
-    return 0
-
-
-cdef class SequenceBase(CContainerBase):
-    """Reading of Array and List."""
-
-    def __bool__(self):
-        return seq_cell(handle_of(self)).size != 0
-
-    def __len__(self):
-        return seq_cell(handle_of(self)).size
-
-    def __getitem__(self, index):
-        cdef SeqCell* cell = seq_cell(handle_of(self))
-        cdef Py_ssize_t i
-        if not PyIndex_Check(index):
-            if isinstance(index, slice):
-                return [self[i] for i in range(*index.indices(cell.size))]
-            raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
-        i = PyNumber_AsSsize_t(index, IndexError)
-        if i < 0:
-            i += cell.size
-        if not 0 <= i < cell.size:
-            raise IndexError(f"Index out of range. size: {cell.size}, got index {index}")
-        return _to_python(&cell.data[i], self)
-
-    def __iter__(self):
-        handle_of(self)
-        return _SequenceIterator(self)
-
-
-cdef class ArrayBase(SequenceBase):
-    """Construction of Array."""
-
-    def __init__(self, input_list):
-        _hold_new(self, _build_sequence, _make_array, input_list)
-
-
-cdef class ListBase(SequenceBase):
-    """Construction of List."""
-
-    def __init__(self, input_list=()):
-        _hold_new(self, _build_sequence, _make_list, input_list)
-
-
-cdef class _SequenceIterator:
-    """Walks a sequence as Python's list iterator does: items that are appended are visited.
-
-    Threads that share an iterator get different elements, also without the GIL.
-    """
-
-    cdef SequenceBase sequence
-    cdef int64_t position
-    cdef bint is_at_end  # stays so, even if the sequence grows
-
-    def __init__(self, SequenceBase sequence):
-        self.sequence = sequence
-
-    def __iter__(self):
-        return self
-
-    def __next__(self):
-        cdef SeqCell* cell
-        cdef int64_t position
-        if self.is_at_end:
-            raise StopIteration
-        cell = seq_cell(handle_of(self.sequence))
-        position = advance(&self.position, 1) - 1
-        if position >= cell.size:
-            self.is_at_end = True
-            raise StopIteration
-        return _to_python(&cell.data[position], self.sequence)
-
-    def __length_hint__(self):
-        if self.is_at_end:
-            return 0
-        return max(seq_cell(handle_of(self.sequence)).size - self.position, 0)
-
-
-cdef class MappingBase(CContainerBase):
-    """Reading of Map and Dict."""
-
-    def __bool__(self):
-        return map_cell(handle_of(self)).size != 0
-
-    def __init_from_row__(self, list row):
-        """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
-        make = _make_dict if isinstance(self, DictBase) else _make_map
-        _hold_new(self, _build_sequence, make, row)
-
-    def __len__(self):
-        return map_cell(handle_of(self)).size
-
-    cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
-        """Take the value of the key, owned; False when there is none."""
-        cdef abi.TVMFFIObjectHandle handle = handle_of(self)
-        cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
-        cdef CObject get = _map_get if index == abi.kTVMFFIMap else _dict_get
-        cdef const Packer* packer = packer_of(<PyObject*>key)
-        cdef abi.TVMFFIObject* temporaries[2]
-        cdef abi.TVMFFIAny args[2]
-        cdef CallState state
-        if packer == NULL:
-            check(-2)
-        begin_call(&state, temporaries)
-        pack_object(&args[0], index, handle)
-        try:
-            if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
-                check(-2)
-            value.type_index = abi.kTVMFFINone
-            value.zero_padding = 0
-            value.v_int64 = 0
-            check(abi.TVMFFIFunctionCall(get.chandle, args, 2, value))
-        finally:
-            release_temporaries(&state, loan_pool())
-        if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
-            abi.TVMFFIObjectDecRef(value.v_obj)
-            return False
-        return True
-
-    def __getitem__(self, key):
-        cdef abi.TVMFFIAny value
-        cdef CallState state
-        if not self.find(key, &value):
-            raise KeyError(key)
-        begin_call(&state, NULL)
-        state.exchange_api = self.exchange_api
-        return make_object(&value, &state)
-
-    def __contains__(self, key):
-        cdef abi.TVMFFIAny value
-        if not self.find(key, &value):
-            return False
-        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
-            abi.TVMFFIObjectDecRef(value.v_obj)
-        return True
-
-    def get(self, key, default=None):
-        """Return the value of a key, or `default`."""
-        cdef abi.TVMFFIAny value
-        cdef CallState state
-        if not self.find(key, &value):
-            return default
-        begin_call(&state, NULL)
-        state.exchange_api = self.exchange_api
-        return make_object(&value, &state)
-
-    def __iter__(self):
-        return MappingIterator(self, 0)
-
-
-cdef class MapBase(MappingBase):
-    """Construction of Map."""
-
-    def __init__(self, input_dict):
-        _hold_new(self, _build_mapping, _make_map, input_dict)
-
-
-cdef class DictBase(MappingBase):
-    """Construction of Dict."""
-
-    def __init__(self, input_dict=None):
-        _hold_new(self, _build_mapping, _make_dict, {} if input_dict is None else input_dict)
-
-
-cdef class MappingIterator:
-    """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
-
-    Parameters
-    ----------
-    mapping : MappingBase
-        The table.
-    part : int
-        What to give: 0 for keys, 1 for values, 2 for both.
-    """
-
-    cdef MappingBase mapping
-    cdef int part
-    cdef uint64_t index      # position or slot of the next pair
-    cdef uint64_t remaining
-    cdef uint64_t size       # the table as it was at the start
-    cdef char* data
-
-    def __init__(self, MappingBase mapping, int part):
-        cdef MapCell* cell = map_cell(handle_of(mapping))
-        self.mapping = mapping
-        self.part = part
-        self.remaining = self.size = cell.size
-        self.data = cell.data
-        self.index = first_slot(cell)
-
-    def __iter__(self):
-        return self
-
-    def __length_hint__(self):
-        return self.remaining
-
-    cdef Pair* _advance(self) except NULL:
-        """The next pair of an unchanged table."""
-        cdef MapCell* cell = map_cell(handle_of(self.mapping))
-        cdef Pair* pair = NULL
-        if cell.size == self.size and cell.data == self.data:
-            # With a pair removed and another one added, the slot may have been emptied.
-            pair = next_pair(cell, &self.index)
-        if pair == NULL:
-            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
-        return pair
-
-    def __next__(self):
-        cdef Pair* pair
-        if self.remaining == 0:
-            raise StopIteration
-        pair = self._advance()
-        self.remaining -= 1
-        if self.part == 0:
-            return _to_python(&pair.key, self.mapping)
-        if self.part == 1:
-            return _to_python(&pair.value, self.mapping)
-        return self._both(pair)
-
-    cdef tuple _both(self, Pair* pair):
-        # Making the key may run code that changes the table: the value is taken first.
-        cdef abi.TVMFFIAny value = pair.value
-        cdef CObject holder = None
-        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
-            holder = CObject.__new__(CObject)
-            abi.TVMFFIObjectIncRef(value.v_obj)
-            holder.chandle = value.v_obj
-        key = _to_python(&pair.key, self.mapping)
-        return key, _to_python(&value, self.mapping)
 
 
 cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):

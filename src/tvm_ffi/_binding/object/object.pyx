@@ -108,7 +108,7 @@ cdef class CObject:
             return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
     def __reduce__(self):
-        return _new_empty, (type(self),), self.__getstate__()
+        return empty_object, (type(self),), self.__getstate__()
 
     def __getstate__(self):
         """Return ``{"handle": text}`` with the object as JSON; None as text when it is empty.
@@ -179,7 +179,7 @@ cdef class OpaquePyObject(CObject):
         return opaque_object, (self.pyobject(),)
 
 
-def _new_empty(cls):
+def empty_object(cls) -> CObject:
     """Return a wrapper that holds nothing; what a pickle says goes into it."""
     return cls.__new__(cls)
 

@@ -24,7 +24,7 @@ from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, as_loan, extents_of, loan_pool, return_loan, take_loan,
 )
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
-from tvm_ffi._binding.tensor.torch_layout cimport TorchViews, find_torch_views, native_tensor
+from tvm_ffi._binding.tensor.torch_views cimport TorchViews, find_torch_views, native_tensor
 
 import os
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterable
 from typing import Any
 
 from tvm_ffi._binding.object.object import CObject
@@ -44,4 +45,7 @@ class Tensor(CObject):
 
 class LentTensor(Tensor): ...
 
+def tensor_of_content(
+    content: Any, shape: Iterable[int], dtype: tuple[int, int, int], is_read_only: bool
+) -> Tensor: ...
 def set_tensor_class(cls: type[Tensor]) -> None: ...

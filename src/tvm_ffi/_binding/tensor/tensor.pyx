@@ -174,7 +174,7 @@ cdef class Tensor(CObject):
         else:
             content = bytes(content)
         dtype = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
-        return _tensor_of_content, (content, self.shape, dtype, self.readonly)
+        return tensor_of_content, (content, self.shape, dtype, self.readonly)
 
     def __reduce__(self):
         return self.__reduce_ex__(2)
@@ -193,7 +193,7 @@ cdef class Tensor(CObject):
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
 
 
-def _tensor_of_content(content, shape, dtype, bint is_read_only):
+def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
     """Return the tensor that a pickle describes.
 
     Parameters

@@ -7,6 +7,6 @@ from tvm_ffi._binding.convert.table cimport CallState, Packer
 # Any int, also one beyond 64 bits.
 cdef int pack_int(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
-# The handle of an object that is a `CObject` and nothing more.
-cdef int pack_handle(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) except -1
+# Whatever Python converts to a float.
+cdef int pack_float(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept

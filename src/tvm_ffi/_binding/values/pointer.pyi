@@ -2,6 +2,3 @@
 from typing import Any, Callable
 
 OPAQUE_PTR_HANDLERS: dict[type, Callable[[Any], int]]
-
-class ObjectConvertible:
-    def asobject(self) -> Any: ...

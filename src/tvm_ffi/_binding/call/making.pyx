@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How functions come to Python: from a callable, and from the table of global functions."""
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call.callback cimport new_callback
+from tvm_ffi._binding.call.function cimport Function
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.object cimport handle_of, wrap_object
+from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
+
+from tvm_ffi._binding.object.object import set_object_functions
+
+
+def convert_func(pyfunc, tensor_cls=None) -> Function:
+    """Return a native function that calls a Python callable.
+
+    Parameters
+    ----------
+    pyfunc : callable
+        Called with the GIL held, on whatever thread the caller is on.
+    tensor_cls : type, optional
+        Class with a DLPack exchange table, such as ``torch.Tensor``: tensors arrive as its objects
+        instead of `Tensor`, those in containers, too.  A tensor that is lent for the call only
+        stays what it is.
+
+    Raises
+    ------
+    TypeError
+        If `pyfunc` is not callable, or `tensor_cls` has no exchange table.
+    """
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    cdef const abi.DLPackExchangeAPI* exchange_api = NULL
+    if tensor_cls is not None:
+        exchange_api = exchange_api_of(<type>tensor_cls) if isinstance(tensor_cls, type) else NULL
+        if exchange_api == NULL:
+            raise TypeError(f"tensor_cls {tensor_cls!r} must expose __dlpack_c_exchange_api__")
+    elif isinstance(pyfunc, Function):
+        return pyfunc
+    if not callable(pyfunc):
+        raise TypeError(f"expected a callable, got {type(pyfunc).__name__}")
+    new_callback(pyfunc, tensor_cls, exchange_api, &handle)
+    return wrap_object(handle)
+
+
+def find_global_func(name: str):
+    """Return the function registered under this name, or None."""
+    cdef bytes text = name.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    view.data, view.size = text, len(text)
+    check(abi.TVMFFIFunctionGetGlobal(&view, &handle))
+    if handle == NULL:
+        return None
+    cdef Function function = wrap_object(handle)
+    function.origin = name
+    return function
+
+
+def named_function(str name not None) -> Function:
+    """Return the global function that a pickle names."""
+    function = find_global_func(name)
+    if function is None:
+        raise ValueError(
+            f"Cannot find global function {name}: a pickle names it, and this process has not "
+            "registered it; import what registers it first")
+    return function
+
+
+def set_global_func(name: str, Function function not None, bint override) -> None:
+    """Register the function; RuntimeError if the name is taken and `override` is false."""
+    cdef bytes text = name.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = text, len(text)
+    check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+    if function.origin is None:
+        function.origin = name
+
+
+def plain_function(Function function not None) -> Function:
+    """Return the function without what a subclass adds; ValueError for an empty one."""
+    cdef Function plain = Function.__new__(Function)
+    plain.chandle = handle_of(function)
+    abi.TVMFFIObjectIncRef(plain.chandle)
+    plain.origin = function.origin
+    return plain
+
+
+def function_of_class(cls, Function function not None, dict attributes) -> Function:
+    """Return the function as an instance of a subclass, with these attributes."""
+    cdef Function made = cls.__new__(cls)
+    made.__move_handle_from__(plain_function(function))
+    made.origin = function.origin
+    vars(made).update(attributes)
+    return made
+
+
+set_object_functions(
+    find_global_func("ffi.ReprPrint"),
+    find_global_func("ffi.ToJSONGraphString"),
+    find_global_func("ffi.FromJSONGraphString"),
+)

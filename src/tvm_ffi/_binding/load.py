@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads what every program needs, in order; imported before any other name of the binding.
+
+Most modules are loaded by those that use a name of theirs.  These have none: one makes the C ABI's
+symbols known, the others are rows in the table of conversion rules.
+"""
+
+from typing import Any
+
+# First: all that is loaded later needs the symbols of the C ABI.
+from .object import library  # isort: skip
+from .call.function import set_description_loader
+from .tensor import numpy_array, torch_capsule  # type: ignore[attr-defined]  # have no stubs
+
+__all__ = ["library", "numpy_array", "torch_capsule"]
+
+
+def _load_description() -> Any:
+    from .call import description  # knows `inspect`, which takes long
+
+    return description
+
+
+set_description_loader(_load_description)

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constructors of classes that stand for native types."""
+
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding.call.function cimport Function, Vectorcall, call_into, move_handle
+from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.vectorcall cimport (
+    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
+)
+
+cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    object PyMethod_New(object function, object self)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
+    PyObject* PyObject_Vectorcall(
+        PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
+    PyObject* PyObject_CallObject(PyObject* callable, PyObject* args) noexcept
+    PyObject* Py_None
+
+
+cdef class Constructor:
+    """``__init__`` of a class that stands for a native type: makes the object natively.
+
+    Parameters
+    ----------
+    construct : Function
+        The type's constructor.
+    cls : type
+        The class.
+    info : TypeInfo
+        The type.
+    mark, missing : Object
+        What precedes named arguments, and what stands for a value that is not given.
+    """
+
+    cdef Vectorcall vectorcall
+    cdef object construct, cls, info, mark, missing
+    cdef dict __dict__
+
+    def __cinit__(self, construct, cls, info, mark, missing):
+        self.vectorcall = _construct
+        self.construct, self.cls, self.info = construct, cls, info
+        self.mark, self.missing = mark, missing
+
+    def __call__(self, *args, **kwargs):
+        # Seen by `callable`; calls take the pointer above.
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs)
+
+    def __get__(self, obj, owner):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef PyObject* _construct(
+    PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Constructor; no traceback entry of its own, as in Function."""
+    cdef Constructor constructor = <Constructor>callable
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef PyObject* made
+    if num_args == 0 or Py_TYPE(args[0]) != <PyTypeObject*><PyObject*>constructor.cls:
+        if _check_receiver(constructor, args[0] if num_args != 0 else Py_None) != 0:
+            return NULL
+    if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
+        if type(constructor.construct) is Function:
+            return call_into(
+                <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
+        made = PyObject_Vectorcall(
+            <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, NULL)
+    else:
+        made = _construct_with_names(constructor, args, num_args, kwnames)
+    if made == NULL:
+        return NULL
+    return move_handle(made, args[0])
+
+
+cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
+    try:
+        info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
+        if info is constructor.info and isinstance(<object>receiver, CObject):
+            return 0
+        other = type(<object>receiver).__name__ if info is None else info.type_key
+        raise TypeError(
+            f"`{constructor.info.type_key}` constructs objects of its own type, not of `{other}`")
+    except BaseException as error:
+        set_exception(error)
+        return -1
+
+
+cdef PyObject* _construct_with_names(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """The values by position, then the mark, then names and values in turn."""
+    cdef list row = []
+    cdef Py_ssize_t i
+    cdef tuple all_args
+    for i in range(1, num_args):
+        row.append(<object>args[i])
+    row.append(constructor.mark)
+    for i in range(PyTuple_GET_SIZE(kwnames)):
+        if args[num_args + i] != <PyObject*>constructor.missing:
+            row.append(<object>PyTuple_GET_ITEM(kwnames, i))
+            row.append(<object>args[num_args + i])
+    all_args = tuple(row)
+    return PyObject_CallObject(<PyObject*>constructor.construct, <PyObject*>all_args)
+
+
+def _install():
+    cdef Constructor probe = Constructor.__new__(Constructor, None, None, None, None, None)
+    cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
+    enable_vectorcall(<PyTypeObject*>Constructor, offset, True)
+
+
+_install()

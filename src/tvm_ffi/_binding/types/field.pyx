@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of native types as descriptors.
+
+A field lies at a fixed distance from the object's header.  Reading one through an object of another
+type would read foreign memory, so every access checks the type: one comparison for objects of the
+class itself.
+"""
+
+cimport cython
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.table cimport (
+    CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.object cimport CObject, handle_of, type_key_of
+
+cdef extern from "Python.h":
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
+
+
+cdef class _Field:
+    """Where a field lies, and in objects of which type."""
+
+    cdef void* address_in(self, object obj) except NULL:
+        """The field's address; TypeError for an object of another type, ValueError if empty."""
+        cdef abi.TVMFFIObject* header
+        if not isinstance(obj, CObject):
+            raise TypeError(
+                f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+                f"got {type(obj).__name__}")
+        header = <abi.TVMFFIObject*>handle_of(<CObject>obj)
+        if header.type_index != self.owner_index:
+            self._check_descendant(header.type_index)
+        return <char*>header + self.offset
+
+    cdef int _check_descendant(self, int32_t index) except -1:
+        cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+        if info.type_depth > self.owner_depth and (
+            info.type_ancestors[self.owner_depth].type_index == self.owner_index
+        ):
+            return 0
+        raise TypeError(
+            f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+            f"got an object of type `{type_key_of(index)}`")
+
+
+cdef class FieldGetter(_Field):
+    """Reads one field: ``getter(obj)``."""
+
+    def __call__(self, obj):
+        return _value_at(self, self.address_in(obj))
+
+
+cdef inline object _value_at(FieldGetter getter, void* address):
+    cdef abi.TVMFFIAny value
+    # What the memory of these holds is known without asking.
+    if getter.size == 8:
+        if getter.static_type_index == abi.kTVMFFIInt:
+            return (<int64_t*>address)[0]
+        if getter.static_type_index == abi.kTVMFFIFloat:
+            return (<double*>address)[0]
+    value.type_index = abi.kTVMFFINone
+    value.zero_padding = 0
+    value.v_int64 = 0
+    check(getter.getter(address, &value))
+    return make_object(&value, NULL)
+
+
+cdef class FieldSetter(_Field):
+    """Writes one field, also a read-only one: ``setter(obj, value)``."""
+
+    cdef int write(self, object obj, object value) except -1:
+        cdef void* address = self.address_in(obj)
+        cdef const Packer* packer = packer_of(<PyObject*>value)
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny view
+        cdef CallState state
+        cdef int code
+        if packer == NULL:
+            check(-2)
+        begin_call(&state, temporaries)
+        if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
+            release_temporaries(&state, loan_pool())
+            check(-2)
+        try:
+            if self.is_function:
+                return self._call_setter(address, &view)
+            code = (<abi.TVMFFIFieldSetter>self.setter)(address, &view)
+            return check(code)
+        finally:
+            release_temporaries(&state, loan_pool())
+
+    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) except -1:
+        cdef abi.TVMFFIAny args[2]
+        cdef abi.TVMFFIAny result
+        args[0].type_index = abi.kTVMFFIOpaquePtr
+        args[0].zero_padding = 0
+        args[0].v_ptr = address
+        args[1] = value[0]
+        result.type_index = abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        check(abi.TVMFFIFunctionCall(self.setter, args, 2, &result))
+        make_object(&result, NULL)
+        return 0
+
+    def __call__(self, obj, value):
+        self.write(obj, value)
+
+
+cdef class FFIProperty:
+    """A field of native objects as an attribute.
+
+    Parameters
+    ----------
+    fget : callable
+        ``fget(obj)`` reads the field.
+    fset : callable or None
+        ``fset(obj, value)`` writes it.
+    frozen : bool
+        Whether assignment is refused; `set` writes all the same.
+    """
+
+    cdef readonly object fget
+    cdef readonly object fset
+    cdef readonly object fdel
+    cdef readonly bint frozen
+    cdef public object __doc__
+    cdef str name
+    # Class and type of the object that was read last, whose successors need no other check.
+    cdef object recent_class
+    cdef int32_t recent_index
+
+    def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
+        self.fget = fget
+        self.fset = fset
+        self.fdel = fdel
+        self.frozen = frozen
+        self.__doc__ = doc
+        self.name = getattr(fget, "name", None)
+        self.recent_class = None
+
+    def __set_name__(self, owner, str name):
+        self.name = name
+
+    def __get__(self, obj, owner):
+        cdef abi.TVMFFIObject* header
+        cdef FieldGetter getter
+        if Py_TYPE(<PyObject*>obj) == <PyTypeObject*><PyObject*>self.recent_class:
+            header = <abi.TVMFFIObject*>(<CObject>obj).chandle
+            if header != NULL and header.type_index == self.recent_index:
+                getter = <FieldGetter>self.fget
+                return _value_at(getter, <char*>header + getter.offset)
+        return self if obj is None else self._get_from(obj)
+
+    cdef object _get_from(self, object obj):
+        cdef FieldGetter getter
+        cdef void* address
+        if type(self.fget) is not FieldGetter:
+            return self.fget(obj)
+        getter = <FieldGetter>self.fget
+        address = getter.address_in(obj)
+        with cython.critical_section(self):
+            self.recent_class = type(obj)
+        self.recent_index = (<abi.TVMFFIObject*>(<CObject>obj).chandle).type_index
+        return _value_at(getter, address)
+
+    def __set__(self, obj, value):
+        if self.frozen or self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        self.set(obj, value)
+
+    def __delete__(self, obj):
+        if self.fdel is None:
+            raise AttributeError(self._refusal(obj, "deleter"))
+        self.fdel(obj)
+
+    def set(self, obj, value):
+        """Write the field of `obj`, whether it is read-only or not."""
+        if type(self.fset) is FieldSetter:
+            (<FieldSetter>self.fset).write(obj, value)
+        elif self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        else:
+            self.fset(obj, value)
+
+    cdef str _refusal(self, object obj, str missing):
+        return f"property {self.name!r} of {type(obj).__name__!r} object has no {missing}"
