@@ -23,8 +23,10 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "c_functions",
+    "c_reference",
     "c_headers",
+    "command_line",
+    "cpp_reference",
     "public_names",
     "repository_links",
     "type_stubs",
@@ -40,6 +42,8 @@ myst_heading_anchors = 3
 # ---- Docstrings ----------------------------------------------------------------------------------
 
 nitpicky = True
+# Prototypes name types of C, of C++ and of other libraries, which have no page here.
+nitpick_ignore_regex = [("c:identifier", r".*"), ("cpp:identifier", r".*")]
 default_role = "autolink"  # a name in single backticks: a link when it can be imported
 autosummary_generate = False
 autodoc_member_order = "bysource"
@@ -49,10 +53,13 @@ napoleon_google_docstring = False
 napoleon_use_param = False  # types of parameters are prose: "sequence of int, length ndim"
 napoleon_use_rtype = False
 python_use_unqualified_type_names = True
+maximum_signature_line_length = 96  # longer ones have a line for each parameter
 
 # ---- HTML ----------------------------------------------------------------------------------------
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"pytvmffi {version}"
 html_copy_source = False
 html_show_sphinx = False

@@ -18,40 +18,16 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from header_index import INCLUDE, public_headers, source_of
+from header_prose import as_prose
 from sphinx.util.docutils import SphinxDirective
 
-_INCLUDE = Path(__file__).resolve().parents[2] / "include"
-_SPDX = "SPDX-License-Identifier"
-_INTERNAL = re.compile(r"_details?\.h$|/internal/")
 _NAMED = re.compile(r"^```\{c-headers\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def public_headers() -> list[str]:
-    """Return all headers that users include, relative to the include folder."""
-    names = (path.relative_to(_INCLUDE).as_posix() for path in sorted(_INCLUDE.rglob("*.h")))
-    return [name for name in names if not _INTERNAL.search(name)]
-
-
-def first_paragraph(header: Path) -> str:
+def first_paragraph(header: str) -> str:
     """Return the first paragraph of the comment that a header begins with."""
-    lines: list[str] = []
-    for line in header.read_text(encoding="utf-8").splitlines():
-        text = re.sub(r"^(/\*|//| \*/?)", "", line).removesuffix("*/").strip()
-        if _SPDX in text or (not text and not lines):
-            continue
-        if not text or line.startswith("#"):
-            break
-        lines.append(text)
-    return re.sub(r"\s+", " ", " ".join(lines))
-
-
-def as_prose(text: str) -> nodes.paragraph:
-    """Return the text of a comment as a paragraph; what stands in backticks is code."""
-    parts = re.split(r"`([^`]+)`", text)
-    paragraph = nodes.paragraph()
-    for index, part in enumerate(parts):
-        paragraph += nodes.literal("", part) if index % 2 else nodes.Text(part)
-    return paragraph
+    return re.sub(r"\s+", " ", next(iter(source_of(header).leading_paragraphs()), ""))
 
 
 class CHeaders(SphinxDirective):
@@ -65,12 +41,12 @@ class CHeaders(SphinxDirective):
         rows = [name for line in self.content if line for name in self._headers(line)]
         items = nodes.definition_list()
         for name in rows:
-            path = _INCLUDE / name
+            path = INCLUDE / name
             if not path.is_file():
                 raise self.error(f"there is no header {name}")
             self.env.note_dependency(str(path))
             term = nodes.term("", "", nodes.literal("", f"<{name}>"))
-            definition = nodes.definition("", as_prose(first_paragraph(path)))
+            definition = nodes.definition("", as_prose(first_paragraph(name)))
             items += nodes.definition_list_item("", term, definition)
         return [items]
 

@@ -65,6 +65,7 @@ inline bool TextEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
 
 }  // namespace detail
 
+// Hash of a value: text and numbers by content, objects as their type says, others by address.
 struct AnyHash {
   uint64_t operator()(const Any& src) const {
     const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
@@ -107,6 +108,7 @@ struct AnyHash {
   }
 };
 
+// Equality that fits AnyHash.
 struct AnyEqual {
   bool operator()(const Any& lhs, const Any& rhs) const {
     const TVMFFIAny* l = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(lhs);

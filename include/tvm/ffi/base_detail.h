@@ -29,6 +29,7 @@
 #define TVM_FFI_UNSAFE_ASSUME(cond) __assume(cond)
 #define TVM_FFI_FUNC_SIG __FUNCSIG__
 #else
+// Always inlined; never inlined; placed away from hot code.
 #define TVM_FFI_INLINE inline __attribute__((always_inline))
 #define TVM_FFI_NO_INLINE __attribute__((noinline))
 #define TVM_FFI_COLD_CODE __attribute__((cold))
@@ -38,6 +39,8 @@
 // Positions, from 1, of a printf format and its arguments.
 #define TVM_FFI_PRINTF_(format_at, arguments_at) \
   __attribute__((format(printf, format_at, arguments_at)))
+// Promises to the compiler: never reached, likely, unlikely, always true.  FUNC_SIG is the name of
+// the enclosing function with its types.
 #define TVM_FFI_UNREACHABLE() __builtin_unreachable()
 #define TVM_FFI_PREDICT_TRUE(cond) __builtin_expect(static_cast<bool>(cond), 1)
 #define TVM_FFI_PREDICT_FALSE(cond) __builtin_expect(static_cast<bool>(cond), 0)
@@ -52,6 +55,7 @@
 #define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 
 #define TVM_FFI_STR_CONCAT_(a, b) a##b
+// One identifier out of two, each of which may be a macro.
 #define TVM_FFI_STR_CONCAT(a, b) TVM_FFI_STR_CONCAT_(a, b)
 #define TVM_FFI_QUOTED__(text) #text
 #define TVM_FFI_QUOTED_(macro) TVM_FFI_QUOTED__(macro)
@@ -68,9 +72,11 @@
   __attribute__((constructor)) static void Name(); \
   static void Name()
 #endif
+// TVM_FFI_STATIC_INIT_BLOCK() { ... } runs when the library is loaded, see above.
 #define TVM_FFI_STATIC_INIT_BLOCK() \
   TVM_FFI_STATIC_INIT_BLOCK_(TVM_FFI_STR_CONCAT(TVMFFIStaticInitBlock, __COUNTER__))
 
+// Copying and moving as the compiler does it, in the body of a class.
 #define TVM_FFI_DEFINE_DEFAULT_COPY_MOVE_AND_ASSIGN(TypeName) \
   TypeName(const TypeName& other) = default;                  \
   TypeName(TypeName&& other) noexcept = default;              \

@@ -37,6 +37,7 @@ struct BigIntUnsafe;
 
 }  // namespace detail
 
+// An integer of any size, immutable; small ones need no object.
 class BigInt {
  public:
   using ArrayView = detail::BigIntWords;
@@ -386,8 +387,10 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline BigInt BigInt::ShiftRight(const BigInt& 
                [&](int64_t* out) { detail::int_ops::ShiftRight(words, bits, out); });
 }
 
+// Division and remainder that round towards zero, as those of int64_t do.
 inline BigInt truncdiv(const BigInt& a, const BigInt& b) { return a / b; }
 inline BigInt truncmod(const BigInt& a, const BigInt& b) { return a % b; }
+// Rounds down.
 inline BigInt floordiv(const BigInt& a, const BigInt& b) {
   BigInt quotient = a / b;
   bool inexact = quotient * b != a;
@@ -398,6 +401,7 @@ inline BigInt floormod(const BigInt& a, const BigInt& b) {
   BigInt remainder = a % b;
   return remainder && (remainder < 0) != (b < 0) ? remainder + b : remainder;
 }
+// The smaller one, and the larger one.
 inline BigInt min(const BigInt& a, const BigInt& b) { return b < a ? b : a; }
 inline BigInt max(const BigInt& a, const BigInt& b) { return a < b ? b : a; }
 

@@ -6,6 +6,8 @@
  * tests/abi/layout_test.c pins every one of them.  It needs dlpack.h and nothing else, is valid
  * C11 and C++17, and may be included by anyone.  Functions are provided by libtvm_ffi.
  *
+ * Documents quote the regions between [NAME.begin] and [NAME.end].
+ *
  * Contents: build macros, version, type indices, Any, objects, byte arrays and cells, calls,
  * functions, errors, strings and numbers, tensors, types and reflection, one-time slots. */
 #ifndef TVM_FFI_C_API_H_
@@ -81,6 +83,7 @@ typedef struct TVMFFIVersion {
 
 /* Fill *out_version with the contract level of the loaded library.
  *
+ * out_version   not NULL; all three numbers are written.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL void TVMFFIGetVersion(TVMFFIVersion* out_version);
 
@@ -142,6 +145,7 @@ typedef void* TVMFFIObjectHandle;
 
 /* ---- Objects ------------------------------------------------------------------------------ */
 
+/* [TVMFFIObject.begin] */
 /* Header in front of every reference-counted object.
  *
  *   offset  bytes  field
@@ -177,6 +181,7 @@ typedef struct TVMFFIObject {
     int64_t __ensure_align; /* keeps the header at 24 bytes where pointers have 32 bits */
   };
 } TVMFFIObject;
+/* [TVMFFIObject.end] */
 
 /* Units and start value of TVMFFIObject.combined_ref_count. */
 #define TVM_FFI_REF_COUNT_STRONG_ONE UINT64_C(0x0000000000000001)
@@ -215,6 +220,7 @@ TVM_FFI_DLL int TVMFFIObjectCreateOpaque(void* handle, int32_t type_index,
 
 /* ---- Any ---------------------------------------------------------------------------------- */
 
+/* [TVMFFIAny.begin] */
 /* The tagged value that crosses every call boundary; 16 bytes on all platforms.
  *
  *   offset  bytes  field
@@ -243,6 +249,7 @@ typedef struct TVMFFIAny {
     uint64_t v_uint64;   /* the payload as 64 bits, for hashing and comparison */
   };
 } TVMFFIAny;
+/* [TVMFFIAny.end] */
 
 /* Make an owned value out of a view.
  *
@@ -338,12 +345,14 @@ TVM_FFI_DLL int TVMFFISetCustomAllocator(TVMFFICustomAllocator* allocator);
 typedef int (*TVMFFISafeCallType)(void* handle, const TVMFFIAny* args, int32_t num_args,
                                   TVMFFIAny* result);
 
+/* [TVMFFIFunctionCell.begin] */
 /* Cell of a Function: safe_call 0, cpp_call 8; 16 bytes. */
 typedef struct TVMFFIFunctionCell {
   TVMFFISafeCallType safe_call; /* never NULL; handle = the function object */
   void* cpp_call; /* NULL, or void(const FunctionObj*, const AnyView*, int32_t, Any*), which may
                    * throw tvm::ffi::Error; callable from C++ only */
 } TVMFFIFunctionCell;
+/* [TVMFFIFunctionCell.end] */
 
 /* ---- Functions and the global table --------------------------------------------------------- */
 
@@ -369,6 +378,7 @@ TVM_FFI_DLL int TVMFFIFunctionCall(TVMFFIObjectHandle func, TVMFFIAny* args, int
 
 /* Look a global function up by name.
  *
+ * name     borrowed until the call returns.
  * out      receives an owned Function, or NULL when the name is not registered: an answer, not
  *          an error.
  * Fails: out of memory.     Threads: any, once registration is over. */
@@ -395,6 +405,7 @@ typedef enum TVMFFIBacktraceUpdateMode TVM_FFI_ENUM_BASE_ {
   kTVMFFIBacktraceUpdateModeAppend = 1,  /* the text goes behind the present one */
 } TVMFFIBacktraceUpdateMode;
 
+/* [TVMFFIErrorCell.begin] */
 /* Cell of an Error.
  *
  *   offset  bytes  field                 offset  bytes  field
@@ -416,6 +427,7 @@ typedef struct TVMFFIErrorCell {
   TVMFFIObjectHandle cause_chain;   /* owned Error that led to this one, or NULL */
   TVMFFIObjectHandle extra_context; /* owned object of any type, or NULL */
 } TVMFFIErrorCell;
+/* [TVMFFIErrorCell.end] */
 
 /* Take the error pending on the calling thread; the slot is empty afterwards.
  *
@@ -454,8 +466,10 @@ TVM_FFI_DLL int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteA
 
 /* The same with a cause and a context, each of which may be NULL and is retained.
  *
- * cause_chain     an Error.
- * extra_context   any object.
+ * kind, message, backtrace   copied; backtrace lines as in TVMFFIErrorCell.
+ * cause_chain                an Error.
+ * extra_context              any object.
+ * out                        receives an owned Error.
  * Fails, Threads: as TVMFFIErrorCreate. */
 TVM_FFI_DLL int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
@@ -502,11 +516,14 @@ TVM_FFI_DLL TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny* val
 
 /* Parse the text of a data type: `float32`, `int8x4`, `float4_e2m1fnx2`, `bool`, `void`, ...
  *
+ * str      borrowed until the call returns.
+ * out      receives the data type, 4 bytes.
  * Fails: ValueError when the text is not the name of a type.     Threads: any. */
 TVM_FFI_DLL int TVMFFIDataTypeFromString(const TVMFFIByteArray* str, DLDataType* out);
 
 /* Print a data type in the form TVMFFIDataTypeFromString reads.
  *
+ * dtype    borrowed until the call returns.
  * out      receives an owned SmallStr or Str.
  * Fails: ValueError for a code that has no name.     Threads: any. */
 TVM_FFI_DLL int TVMFFIDataTypeToString(const DLDataType* dtype, TVMFFIAny* out);
@@ -533,13 +550,17 @@ TVM_FFI_DLL int TVMFFITensorToDLPack(TVMFFIObjectHandle from, DLManagedTensor** 
 
 /* As TVMFFITensorFromDLPack, for DLPack 1.x; `from->version` is not checked.
  *
- * Fails: also RuntimeError when DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED is set. */
+ * Parameters: as TVMFFITensorFromDLPack.
+ * Fails: RuntimeError when a requirement is not met, or when
+ *        DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED is set.     Threads: any. */
 TVM_FFI_DLL int TVMFFITensorFromDLPackVersioned(DLManagedTensorVersioned* from,
                                                 int32_t require_alignment,
                                                 int32_t require_contiguous,
                                                 TVMFFIObjectHandle* out);
 
-/* As TVMFFITensorToDLPack, for DLPack 1.x: version 1.3, flags 0. */
+/* As TVMFFITensorToDLPack, for DLPack 1.x: version 1.3, flags 0.
+ *
+ * Parameters, Fails, Threads: as TVMFFITensorToDLPack. */
 TVM_FFI_DLL int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from,
                                               DLManagedTensorVersioned** out);
 
@@ -687,6 +708,8 @@ typedef struct TVMFFITypeInfo {
 
 /* Look a type index up by type key.
  *
+ * type_key     borrowed until the call returns.
+ * out_tindex   receives the index.
  * Fails: InternalError when the key is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex);
 
@@ -702,6 +725,7 @@ TVM_FFI_DLL int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* o
  *                            from the parent before this type may say otherwise.
  * parent_type_index          index of the parent, smaller than the new one; -1: no parent; -2:
  *                            only ask, an unknown key gives -2.
+ * Returns: the index of the type; -2 only as said above.
  * Fails: fatal when the arguments contradict each other.     Threads: registration. */
 TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
                                               int32_t static_type_index, int32_t type_depth,
@@ -711,25 +735,29 @@ TVM_FFI_DLL int32_t TVMFFITypeGetOrAllocIndex(const TVMFFIByteArray* type_key,
 
 /* Return what is registered about a type.
  *
+ * type_index   an index that is registered.
  * Returns: borrowed, valid until the process ends; never NULL.
  * Fails: fatal for an index that is not registered.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index) TVM_FFI_ATTRIBUTE_PURE;
 
 /* Add a field to a type.
  *
- * info     borrowed; texts are copied, a Function setter and (with HasDefault) the default are
- *          retained.
+ * type_index   the type; registered.
+ * info         borrowed; texts are copied, a Function setter and (with HasDefault) the default are
+ *              retained.
  * Fails: InternalError when the type has a field of that name.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info);
 
 /* Add a method to a type.
  *
- * info     borrowed; texts are copied, the Function is retained.
+ * type_index   the type; registered.
+ * info         borrowed; texts are copied, the Function is retained.
  * Fails: when the type is not registered.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info);
 
 /* Set the metadata of a type.
  *
+ * type_index   the type; registered.
  * metadata   borrowed; copied.
  * Fails: RuntimeError when the type has metadata already.     Threads: registration. */
 TVM_FFI_DLL int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata);
@@ -745,6 +773,7 @@ TVM_FFI_DLL int TVMFFITypeRegisterAttr(int32_t type_index, const TVMFFIByteArray
 
 /* Return the column of an attribute, or NULL when nobody created it.
  *
+ * attr_name   borrowed until the call returns.
  * Returns: borrowed, valid until the process ends; its content is updated in place.
  * Fails: fatal.     Threads: any, after registration. */
 TVM_FFI_DLL const TVMFFITypeAttrColumn* TVMFFIGetTypeAttrColumn(const TVMFFIByteArray* attr_name);

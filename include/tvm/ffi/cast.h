@@ -40,6 +40,7 @@ RefType GetRef(const ObjectType* ptr) {
           const_cast<Object*>(static_cast<const Object*>(ptr)))));
 }
 
+// A new strong reference to *ptr, as a pointer to the class or to a base of it.
 template <typename BaseType, typename ObjectType>
 ObjectPtr<BaseType> GetObjectPtr(ObjectType* ptr) {
   static_assert(std::is_base_of_v<BaseType, ObjectType>, "only up-casts are possible");

@@ -5,9 +5,11 @@
 
 #include <tvm/ffi/any.h>
 
+// Equal when code, bits and lanes are.
 inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {
   return lhs.code == rhs.code && lhs.bits == rhs.bits && lhs.lanes == rhs.lanes;
 }
+// The opposite.
 inline bool operator!=(const DLDataType& lhs, const DLDataType& rhs) { return !(lhs == rhs); }
 
 namespace tvm {
@@ -16,6 +18,7 @@ namespace ffi {
 // Codes from here on belong to the program.
 enum DLExtDataTypeCode { kDLExtCustomBegin = 129 };
 
+// From the name, such as `float32` or `int8x4`.  Throws ValueError for other text.
 inline DLDataType StringToDLDataType(const String& str) {
   TVMFFIByteArray text{str.data(), str.size()};
   DLDataType dtype;
@@ -23,17 +26,21 @@ inline DLDataType StringToDLDataType(const String& str) {
   return dtype;
 }
 
+// The name; throws ValueError for a code that has none.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String DLDataTypeToString(DLDataType dtype) {
   TVMFFIAny text;
   detail::CheckSafeCall(TVMFFIDataTypeToString(&dtype, &text));
   return TypeTraits<String>::MoveFromAnyAfterCheck(&text);
 }
 
+// Whether the elements are floating-point numbers, those of 4, 6 and 8 bits included.
 inline bool DTypeIsFloat(DLDataType dtype) {
   return dtype.code == kDLFloat || dtype.code == kDLBfloat ||
          (dtype.code >= kDLFloat8_e3m4 && dtype.code <= kDLFloat4_e2m1fn);
 }
+// Whether the elements are integers, with or without sign.
 inline bool DTypeIsInt(DLDataType dtype) { return dtype.code == kDLInt || dtype.code == kDLUInt; }
+// Whether the elements are truth values.
 inline bool DTypeIsBool(DLDataType dtype) { return dtype.code == kDLBool; }
 
 namespace detail {

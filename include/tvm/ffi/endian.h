@@ -20,6 +20,7 @@
 #define TVM_FFI_LITTLE_ENDIAN 1
 #endif
 
+// Nonzero when serialized data has the machine's byte order.
 #define TVM_FFI_IO_NO_ENDIAN_SWAP (TVM_FFI_LITTLE_ENDIAN == TVM_FFI_IO_USE_LITTLE_ENDIAN)
 
 namespace tvm {

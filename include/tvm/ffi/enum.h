@@ -15,6 +15,7 @@ namespace ffi {
 
 class Enum;
 
+// An instance of an enum: one object for each, equal only to itself.
 class EnumObj : public Object {
  public:
   int64_t _int_index = 0;
@@ -37,6 +38,7 @@ class EnumObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO("ffi.Enum", EnumObj, Object);
 };
 
+// Reference to an EnumObj.
 class Enum : public ObjectRef {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(Enum, ObjectRef, EnumObj);
@@ -49,6 +51,7 @@ class IntEnumObj : public EnumObj {
   TVM_FFI_DECLARE_OBJECT_INFO("ffi.IntEnum", IntEnumObj, EnumObj);
 };
 
+// Reference to an IntEnumObj.
 class IntEnum : public Enum {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(IntEnum, Enum, IntEnumObj);
@@ -61,6 +64,7 @@ class StrEnumObj : public EnumObj {
   TVM_FFI_DECLARE_OBJECT_INFO("ffi.StrEnum", StrEnumObj, EnumObj);
 };
 
+// Reference to a StrEnumObj.
 class StrEnum : public Enum {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(StrEnum, Enum, StrEnumObj);
@@ -76,6 +80,7 @@ class EnumStateObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.EnumState", EnumStateObj, Object);
 };
 
+// Reference to an EnumStateObj.
 class EnumState : public ObjectRef {
  public:
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(EnumState, ObjectRef, EnumStateObj);

@@ -31,6 +31,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind an Error.
 class ErrorObj : public Object, public TVMFFIErrorCell {
  public:
   ErrorObj() : TVMFFIErrorCell{} {}
@@ -66,6 +67,7 @@ TVM_FFI_FAILURE_ inline TVMFFIObject* NewErrorObject(std::string_view kind,
 
 }  // namespace detail
 
+// The exception of these headers: an error with kind, message and backtrace, by reference.
 class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
  public:
   Error(std::string kind, std::string message, std::string backtrace)
@@ -358,16 +360,19 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 // Statements that are safe wherever a statement is, also before an `else`.  The expansion ends in
 // a string literal: callers write a literal right behind it, or << more.
 
+// TVM_FFI_CHECK(x > 0, ValueError) << "text";  throws unless the condition holds.
 #define TVM_FFI_CHECK(cond, ErrorKind) \
   TVM_FFI_PREDICT_TRUE(cond)           \
   ? static_cast<void>(0) : TVM_FFI_THROW(ErrorKind) << "Check failed: (" #cond ") is false: "
 
+// What the comparisons below are made of; the message shows both operands.
 #define TVM_FFI_CHECK_BINARY_OP(name, op, x, y, ErrorKind)                                    \
   while (const ::tvm::ffi::detail::CheckFailure tvm_ffi_check_failure =                       \
              ::tvm::ffi::detail::LogCheck##name(x, y))                                        \
   TVM_FFI_THROW(ErrorKind) << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure \
                            << ": "
 
+// Comparisons whose message shows both operands: x < y, x > y, x <= y, x >= y, x == y, x != y.
 #define TVM_FFI_CHECK_LT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LT, <, x, y, ErrorKind)
 #define TVM_FFI_CHECK_GT(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_GT, >, x, y, ErrorKind)
 #define TVM_FFI_CHECK_LE(x, y, ErrorKind) TVM_FFI_CHECK_BINARY_OP(_LE, <=, x, y, ErrorKind)
@@ -379,6 +384,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
   ((x) == nullptr ? TVM_FFI_THROW(ErrorKind) << "Check not null: " #x " " : static_cast<void>(0), \
    ::tvm::ffi::detail::Checked<decltype((x))>(x))
 
+// The same with InternalError: for what only a fault of one's own can break.
 #define TVM_FFI_ICHECK(cond) TVM_FFI_CHECK(cond, InternalError)
 #define TVM_FFI_ICHECK_LT(x, y) TVM_FFI_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_ICHECK_GT(x, y) TVM_FFI_CHECK_GT(x, y, InternalError)
@@ -388,7 +394,6 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 #define TVM_FFI_ICHECK_NE(x, y) TVM_FFI_CHECK_NE(x, y, InternalError)
 #define TVM_FFI_ICHECK_NOTNULL(x) TVM_FFI_CHECK_NOTNULL(x, InternalError)
 
-// Checks of debug builds; with NDEBUG they compile but are not evaluated.
 #ifdef NDEBUG
 #define TVM_FFI_DCHECK(x) \
   while (false) TVM_FFI_ICHECK(x)
@@ -406,6 +411,7 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
   while (false) TVM_FFI_ICHECK_NE(x, y)
 #define TVM_FFI_DCHECK_NOTNULL(x) (x)
 #else
+// Checks of debug builds; with NDEBUG they compile but are not evaluated.
 #define TVM_FFI_DCHECK(x) TVM_FFI_ICHECK(x)
 #define TVM_FFI_DCHECK_LT(x, y) TVM_FFI_ICHECK_LT(x, y)
 #define TVM_FFI_DCHECK_GT(x, y) TVM_FFI_ICHECK_GT(x, y)

@@ -14,6 +14,7 @@ namespace ffi {
 template <typename T>
 class Expected;
 
+// An error that converts to any Expected: `return Unexpected(error);`.
 template <typename E = Error>
 class Unexpected {
  public:
@@ -83,6 +84,7 @@ TVM_FFI_FAILURE_ inline Error CannotTreatError(const std::string& from, const st
 
 }  // namespace detail
 
+// A T or an Error: the result of a function that does not throw.
 template <typename T>
 class Expected : public detail::ExpectedBase {
  public:
@@ -276,6 +278,7 @@ struct TVM_FFI_HIDDEN UnexpectedMaker {
   return TVM_FFI_UNEXPECTED(ErrorKind)                                  \
          << "Check failed: " #x " " #op " " #y " " << tvm_ffi_check_failure << ": "
 
+// Comparisons whose message shows both operands: x < y, x > y, x <= y, x >= y, x == y, x != y.
 #define TVM_FFI_RET_CHECK_LT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_LT, <, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_GT(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_GT, >, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_LE(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_LE, <=, x, y, ErrorKind)
@@ -283,6 +286,7 @@ struct TVM_FFI_HIDDEN UnexpectedMaker {
 #define TVM_FFI_RET_CHECK_EQ(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_EQ, ==, x, y, ErrorKind)
 #define TVM_FFI_RET_CHECK_NE(x, y, ErrorKind) TVM_FFI_RET_CHECK_BINARY_OP_(_NE, !=, x, y, ErrorKind)
 
+// The same with InternalError.
 #define TVM_FFI_RET_ICHECK(cond) TVM_FFI_RET_CHECK(cond, InternalError)
 #define TVM_FFI_RET_ICHECK_LT(x, y) TVM_FFI_RET_CHECK_LT(x, y, InternalError)
 #define TVM_FFI_RET_ICHECK_GT(x, y) TVM_FFI_RET_CHECK_GT(x, y, InternalError)

@@ -15,6 +15,7 @@
   try {                           \
   (void)0
 
+// The end of what TVM_FFI_SAFE_CALL_BEGIN began.
 #define TVM_FFI_SAFE_CALL_END()                         \
   return 0;                                             \
   }                                                     \
@@ -37,6 +38,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a Function.
 class FunctionObj : public Object, public TVMFFIFunctionCell {
  public:
   using FCall = void (*)(const FunctionObj*, const AnyView*, int32_t, Any*);
@@ -193,6 +195,7 @@ inline constexpr bool is_packed_callable_v = std::is_invocable_v<F&, PackedArgs,
 
 }  // namespace detail
 
+// A function of any language, by reference; may be null.  Calls convert arguments and results.
 class Function : public ObjectRef {
  public:
   class Registry;
@@ -355,6 +358,7 @@ std::vector<Name> Function::ListGlobalNames() {
   return result;
 }
 
+// The index of a registered type; throws for other keys.
 inline int32_t TypeKeyToIndex(std::string_view type_key) {
   TVMFFIByteArray bytes{type_key.data(), type_key.size()};
   int32_t index;
@@ -480,12 +484,12 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_EXPORT_ROW_(Name, Kind, Text)
 #endif
 
-// TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_LEVEL_                   \
   TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
   "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
 TVM_FFI_EXPORT_ROW_("", "abi", TVM_FFI_LEVEL_)
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                         \
   TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                    \
   TVM_FFI_EXPORT_SYMBOL_(                                                           \
@@ -495,6 +499,7 @@ TVM_FFI_EXPORT_ROW_("", "abi", TVM_FFI_LEVEL_)
       #ExportName, "signature",                                                     \
       ::tvm::ffi::detail::CompilerTextOf<                                           \
           typename ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>::FType>())
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"): the documentation of that function.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)            \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                       \
                          ::tvm::ffi::detail::ReturnText(DocString, result)) \

@@ -14,6 +14,7 @@
 namespace tvm {
 namespace ffi {
 
+// What the header of an object points to; the flags say which references have gone.
 using FObjectDeleter = void (*)(void* object, int flags);
 
 namespace detail {
@@ -149,11 +150,13 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
 
 }  // namespace detail
 
+// A new object, constructed with these arguments, and the only reference to it.
 template <typename T, typename... Args>
 ObjectPtr<T> make_object(Args&&... args) {
   return detail::SimpleObjAllocator().make_object<T>(std::forward<Args>(args)...);
 }
 
+// The same as an Arc, which is never null.
 template <typename T, typename... Args>
 Arc<T> make_arc(Args&&... args) {
   return detail::ObjectUnsafe::ArcFromObjectPtr(make_object<T>(std::forward<Args>(args)...));

@@ -325,6 +325,7 @@ const void* IdentityOf(const Variant<V...>& value) {
 }
 }  // namespace detail
 
+// Hash by address, for maps from references.
 struct ObjectPtrHash {
   template <typename T>
   size_t operator()(const T& a) const {
@@ -332,6 +333,7 @@ struct ObjectPtrHash {
   }
 };
 
+// Equality by address.
 struct ObjectPtrEqual {
   template <typename T>
   bool operator()(const T& a, const T& b) const {
@@ -386,10 +388,12 @@ int32_t RegisterObjectType(int32_t static_type_index) {
   static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                    \
   static int32_t RuntimeTypeIndex() { return _type_index; }
 
+// The same with the type's key.
 #define TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType) \
   static constexpr const char* _type_key = TypeKey;                \
   TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)
 
+// The same for a class from which none derives.
 #define TVM_FFI_DECLARE_OBJECT_INFO_FINAL(TypeKey, TypeName, ParentType) \
   static constexpr uint32_t _type_child_slots = 0;                       \
   [[maybe_unused]] static constexpr bool _type_final = true;             \

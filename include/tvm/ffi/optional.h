@@ -88,6 +88,7 @@ class OptionalOperators {
 
 }  // namespace detail
 
+// A T or nothing.  Where T is a class of references, nothing is the null reference.
 template <typename T, typename Enable>
 class Optional : public detail::OptionalOperators<Optional<T>, T> {
  public:

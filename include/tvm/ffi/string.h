@@ -16,6 +16,7 @@
 namespace tvm {
 namespace ffi {
 
+// The same bytes as a view.
 inline std::string_view ToStringView(TVMFFIByteArray bytes) {
   return std::string_view(bytes.data, bytes.size);
 }
@@ -163,6 +164,7 @@ class BytesBaseCell {
 
 }  // namespace detail
 
+// Bytes of any value, immutable; up to 7 of them need no object.
 class Bytes {
  public:
   Bytes() : data_(kTVMFFISmallBytes) {}
@@ -208,6 +210,7 @@ class Bytes {
   friend struct TypeTraits;
 };
 
+// Text in UTF-8, immutable; up to 7 bytes need no object.
 class String {
  public:
   String(std::nullptr_t) = delete;
@@ -348,6 +351,7 @@ inline int CompareText(std::string_view lhs, std::string_view rhs) {
   bool operator op(const String&, std::nullptr_t) = delete; \
   bool operator op(std::nullptr_t, const String&) = delete;
 
+// Between Strings, std::strings and C strings; null pointers are refused when compiling.
 TVM_FFI_STRING_BINARY_MIXES_(String, +, detail::Concatenate)
 TVM_FFI_STRING_BINARY_MIXES_(bool, ==, detail::SameText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, !=, !detail::SameText)

@@ -18,7 +18,9 @@
 namespace tvm {
 namespace ffi {
 
+// The C enum under a name of C++.
 using TypeIndex = TVMFFITypeIndex;
+// The C struct under a name of C++.
 using TypeInfo = TVMFFITypeInfo;
 
 // Type keys of the built-in types.  ORDER type-index
@@ -66,12 +68,14 @@ template <typename Target, typename Source, typename Enable = void>
 inline constexpr bool type_subsumes_v =
     std::is_same_v<Target, Source> || std::is_base_of_v<Target, Source>;
 
+// How a C++ type becomes a value and back; specialized for each type that can.
 template <typename T, typename Enable = void>
 struct TypeTraits {
   static constexpr bool convert_enabled = false;
   static constexpr bool storage_enabled = false;
 };
 
+// The traits of T without const and reference.
 template <typename T>
 using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>>>;
 
@@ -79,6 +83,7 @@ using TypeTraitsNoCR = TypeTraits<std::remove_const_t<std::remove_reference_t<T>
 template <typename T>
 inline constexpr bool use_default_type_traits_v = true;
 
+// What most traits begin with.
 struct TypeTraitsBase {
   static constexpr bool convert_enabled = true;
   static constexpr bool storage_enabled = true;
@@ -90,6 +95,7 @@ struct TypeTraitsBase {
   }
 };
 
+// Type index for TVMFFIFieldInfo.field_static_type_index.
 template <typename T, typename = void>
 struct TypeToFieldStaticTypeIndex {
   static constexpr int32_t value = TypeIndex::kTVMFFIAny;

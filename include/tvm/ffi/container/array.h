@@ -10,6 +10,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind an Array: a cell with the elements right behind it.
 class ArrayObj : public SeqBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIArray;
@@ -204,6 +205,7 @@ class Array : public detail::SeqRef<Array<T>, T> {
   friend class detail::SeqRef;
 };
 
+// The elements of both, those of lhs first.
 template <typename T>
 Array<T> Concat(Array<T> lhs, const Array<T>& rhs) {
   for (const T& item : Array<T>(rhs)) lhs.push_back(item);

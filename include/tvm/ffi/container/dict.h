@@ -8,6 +8,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a Dict.
 class DictObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIDict;

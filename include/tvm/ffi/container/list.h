@@ -10,6 +10,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a List: a cell that points to memory which grows.
 class ListObj : public SeqBaseObj {
  public:
   // Other libraries grow lists in line with operator new and keep this deleter.

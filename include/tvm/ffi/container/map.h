@@ -8,6 +8,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a Map.
 class MapObj : public MapBaseObj {
  public:
   static constexpr int32_t _type_index = kTVMFFIMap;

@@ -16,6 +16,7 @@ namespace detail {
 struct TVM_FFI_HIDDEN MapUnsafe;
 }
 
+// What MapObj and DictObj have in common: pairs of Any, found by the hash of the key.
 class MapBaseObj : public Object {
  public:
   using NestsDeeply_ = void;  // see release_detail.h

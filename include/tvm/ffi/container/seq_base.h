@@ -35,6 +35,7 @@ namespace detail {
 
 }  // namespace detail
 
+// What ArrayObj and ListObj have in common: the cell, and changes to the elements.
 class SeqBaseObj : public Object, protected TVMFFISeqCell {
  public:
   using NestsDeeply_ = void;  // see release_detail.h

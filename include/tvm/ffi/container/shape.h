@@ -19,6 +19,7 @@ namespace detail {
 
 }  // namespace detail
 
+// Extents that somebody else owns.
 class ShapeView {
  public:
   ShapeView() = default;
@@ -49,6 +50,7 @@ class ShapeView {
   TVMFFIShapeCell cell_{nullptr, 0};
 };
 
+// The object behind a Shape.
 class ShapeObj : public Object, public TVMFFIShapeCell {
  public:
   using index_type = int64_t;
@@ -127,6 +129,7 @@ inline ObjectPtr<ShapeObj> MakeStridesFromShape(ShapeView shape) {
 
 }  // namespace detail
 
+// Extents of a tensor, immutable; at least 0 each.
 class Shape : public ObjectRef {
  public:
   Shape() : Shape(ShapeView()) {}
@@ -195,6 +198,7 @@ inline MessageStream& operator<<(MessageStream& out, const ShapeView& shape) {
 
 }  // namespace detail
 
+// Prints the extents, as in `[2, 3]`.
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const Shape& shape) {

@@ -35,6 +35,7 @@ inline bool IsContiguous(const DLTensor& tensor) {
   return compact;
 }
 
+// Whether the first element is at a multiple of `alignment` bytes.
 inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
   size_t address = static_cast<size_t>(tensor.byte_offset);
   if (IsDirectAddressDevice(tensor.device)) address += reinterpret_cast<size_t>(tensor.data);
@@ -50,6 +51,7 @@ inline size_t GetDataSize(const DLTensor& tensor) {
   return GetDataSize(static_cast<size_t>(numel), tensor.dtype);
 }
 
+// The object behind a Tensor: a DLTensor that owns its memory, or keeps its owner.
 class TensorObj : public Object, public DLTensor {
  public:
   static constexpr int32_t _type_index = kTVMFFITensor;
@@ -187,6 +189,7 @@ class TensorObjFromNDAlloc : public TensorObj {
 
 }  // namespace detail
 
+// A tensor that is owned, by reference; copies share the memory.  May be null.
 class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
  public:
   Tensor() = default;
@@ -305,6 +308,7 @@ class TensorView : public detail::TensorAccessors<TensorView> {
   DLTensor tensor_;
 };
 
+// Bytes of the elements.
 inline size_t GetDataSize(const Tensor& tensor) { return GetDataSize(*tensor.GetDLTensorPtr()); }
 inline size_t GetDataSize(const TensorView& tensor) {
   return GetDataSize(*tensor.GetDLTensorPtr());

@@ -60,6 +60,7 @@ template <typename... T, typename... U>
 inline constexpr bool type_subsumes_v<Tuple<T...>, Tuple<U...>> =
     detail::TupleSubsumes<Tuple<T...>, Tuple<U...>>::value;
 
+// An Array whose element number I is of the type number I; immutable.
 template <typename... T>
 class Tuple : public ObjectRef {
   static_assert(detail::all_storage_enabled_v<T...>, "Tuple holds what an Any can hold");
@@ -125,6 +126,7 @@ class Tuple : public ObjectRef {
 template <typename... Args>
 Tuple(Args&&...) -> Tuple<std::remove_cv_t<std::remove_reference_t<Args>>...>;
 
+// The element number I, as for std::get.
 template <size_t I, typename... T>
 auto get(const Tuple<T...>& tuple) {
   return tuple.template get<I>();

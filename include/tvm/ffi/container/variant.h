@@ -9,6 +9,7 @@
 namespace tvm {
 namespace ffi {
 
+// A value of one of the types V.  Conversions try them in this order.
 template <typename... V>
 class Variant {
   static_assert(sizeof...(V) > 0, "a Variant has at least one alternative");

@@ -8,6 +8,7 @@
 namespace tvm {
 namespace ffi {
 
+// Text in the alphabet of RFC 4648, with padding.
 inline String Base64Encode(TVMFFIByteArray bytes) {
   constexpr const char* kDigits =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -39,6 +40,7 @@ inline uint32_t Base64DigitValue(char digit) {
 }
 }  // namespace detail
 
+// The bytes of such a text.
 inline Bytes Base64Decode(TVMFFIByteArray text) {
   TVM_FFI_ICHECK_EQ(text.size % 4, 0) << "invalid base64 encoding";
   std::string bytes;

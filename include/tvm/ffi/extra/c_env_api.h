@@ -39,6 +39,7 @@ TVM_FFI_DLL int TVMFFIEnvSetStream(int32_t device_type, int32_t device_id,
 /* Return the calling thread's current stream of one device; NULL if none was set or the indices
  * are out of range.
  *
+ * device_type, device_id   DLDeviceType and index.
  * Returns: borrowed until the next TVMFFIEnvSetStream for the device on this thread.
  * Fails: never.     Threads: any; sees only its own table. */
 TVM_FFI_DLL TVMFFIStreamHandle TVMFFIEnvGetStream(int32_t device_type, int32_t device_id);
@@ -59,6 +60,7 @@ TVM_FFI_DLL int TVMFFIEnvSetDLPackManagedTensorAllocator(
 /* Return the allocator in effect: the thread's own, else the process-wide default, else NULL,
  * which stands for the built-in allocator of CPU memory.
  *
+ * Returns: callable until it is replaced.
  * Fails: never.     Threads: any. */
 TVM_FFI_DLL DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator(void);
 
@@ -80,7 +82,7 @@ TVM_FFI_DLL int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* ou
  *
  * Returns: 0 to go on; -1 to stop, with the exception pending in the host language and the error
  *          slot EMPTY; return -1 at once without setting an error.
- * Threads: any. */
+ * Fails: as said above, and in no other way.     Threads: any. */
 TVM_FFI_DLL int TVMFFIEnvCheckSignals(void);
 
 /* Hand the runtime a function of the host language: PyErr_CheckSignals, PyGILState_Ensure or

@@ -28,6 +28,7 @@ struct __hip_fp4x2_e2m1;
 namespace tvm {
 namespace ffi {
 
+// `dtype_trait<T>::value` is the DLDataType of a C++ or device type; without it T has none.
 template <typename T>
 struct dtype_trait {};
 

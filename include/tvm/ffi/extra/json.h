@@ -18,8 +18,11 @@ namespace tvm {
 namespace ffi {
 namespace json {
 
+// Any JSON value.
 using Value = Any;
+// A JSON object; its keys are strings.
 using Object = ffi::Map<Any, Any>;
+// A JSON array.
 using Array = ffi::Array<Any>;
 
 // The value of `json_str`.  The last of several equal keys wins; an integer beyond int64 becomes a

@@ -26,6 +26,7 @@ namespace detail {
 
 }  // namespace detail
 
+// Base class of kinds of modules; a client derives from it.
 class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
  public:
   // ORDER module-vtable.  No virtual destructor: an object dies through its header's deleter.
@@ -84,6 +85,7 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
 
 static_assert(sizeof(ModuleObj) == 48, "vptr 8, header 24, imports 8, lookup cache 8");
 
+// Reference to a module: functions by name, and the modules that it imports.
 class Module : public ObjectRef {
  public:
   enum ModulePropertyMask : int {

@@ -22,6 +22,7 @@ inline constexpr reflection::AttrKey<TypedFunction<bool(
     kSEqual{"__s_equal__"};
 }  // namespace type_attr
 
+// Equality by content, as TVMFFISEqHashKind says for each type.
 class StructuralEqual {
  public:
   // map_free_vars         variables without a definition match any variable, consistently;

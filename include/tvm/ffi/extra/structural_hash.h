@@ -22,6 +22,7 @@ inline constexpr reflection::AttrKey<TypedFunction<int64_t(
     kSHash{"__s_hash__"};
 }  // namespace type_attr
 
+// Hash by content that fits StructuralEqual.
 class StructuralHash {
  public:
   // map_free_vars         variables that `value` uses without a definition count as defined where

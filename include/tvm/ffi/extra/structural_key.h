@@ -11,6 +11,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a StructuralKey.
 class StructuralKeyObj : public Object {
  public:
   Any key;
@@ -24,6 +25,7 @@ class StructuralKeyObj : public Object {
 };
 static_assert(sizeof(StructuralKeyObj) == 48, "read by other libraries");
 
+// A value that is hashed and compared by content wherever it is a key.
 class StructuralKey : public ObjectRef {
  public:
   // Fails: as StructuralHash::Hash does.

@@ -186,6 +186,7 @@ Expected<Any> StructuralMapExpected(Any root, Callbacks&&... callbacks) {
   return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
                             std::move(root));
 }
+// The same, but throws.
 template <WalkOrder order, typename... Callbacks>
 Any StructuralMap(Any root, Callbacks&&... callbacks) {
   return StructuralMapExpected<order>(std::move(root), std::forward<Callbacks>(callbacks)...)
@@ -199,6 +200,7 @@ Expected<Any> StructuralMutateExpected(Any root, Callbacks&&... callbacks) {
   return detail::MutateRoot(make_object<Engine>(std::forward<Callbacks>(callbacks)...).get(),
                             std::move(root));
 }
+// The same, but throws.
 template <typename... Callbacks>
 Any StructuralMutate(Any root, Callbacks&&... callbacks) {
   return StructuralMutateExpected(std::move(root), std::forward<Callbacks>(callbacks)...).value();

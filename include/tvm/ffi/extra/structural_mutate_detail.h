@@ -70,6 +70,7 @@ class StructuralMutatorObj : public Object {
 
 static_assert(sizeof(StructuralMutatorObj) == 40, "read by other libraries");
 
+// Reference to a StructuralMutatorObj.
 class StructuralMutator : public ObjectRef {
  public:
   explicit StructuralMutator(ObjectPtr<StructuralMutatorObj> mutator)

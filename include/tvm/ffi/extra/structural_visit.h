@@ -34,6 +34,7 @@ class VisitInterruptObj : public Object {
                                      Object)
 };
 
+// Reference to a VisitInterruptObj: ends a visit, with a value for whoever began it.
 class VisitInterrupt : public ObjectRef {
  public:
   explicit VisitInterrupt(Any value = nullptr)
@@ -48,6 +49,7 @@ class StructuralVisitorObj;
 // None to go on, a VisitInterrupt to stop, or an Error; owned.
 using FStructuralVisitABI = TVMFFIAny (*)(StructuralVisitorObj* visitor, AnyView value) noexcept;
 
+// What a kind of visitors does with a value.
 struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
 };
@@ -86,6 +88,7 @@ class StructuralVisitorObj : public Object {
 
 static_assert(sizeof(StructuralVisitorObj) == 40, "read by other libraries");
 
+// Reference to a StructuralVisitorObj.
 class StructuralVisitor : public ObjectRef {
  public:
   explicit StructuralVisitor(ObjectPtr<StructuralVisitorObj> visitor)
@@ -367,6 +370,7 @@ Expected<Optional<VisitInterrupt>> StructuralWalkExpected(AnyView root, Callback
   Any owned(root);
   return make_object<Engine>(std::forward<Callbacks>(callbacks)...)->VisitExpected(owned);
 }
+// The same, but throws.
 template <WalkOrder order, typename... Callbacks>
 Optional<VisitInterrupt> StructuralWalk(AnyView root, Callbacks&&... callbacks) {
   return StructuralWalkExpected<order>(root, std::forward<Callbacks>(callbacks)...).value();
@@ -379,6 +383,7 @@ Expected<Optional<VisitInterrupt>> StructuralVisitExpected(AnyView root, Callbac
   Any owned(root);
   return make_object<Engine>(std::forward<Callbacks>(callbacks)...)->VisitExpected(owned);
 }
+// The same, but throws.
 template <typename... Callbacks>
 Optional<VisitInterrupt> StructuralVisit(AnyView root, Callbacks&&... callbacks) {
   return StructuralVisitExpected(root, std::forward<Callbacks>(callbacks)...).value();

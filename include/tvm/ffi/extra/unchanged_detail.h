@@ -43,6 +43,7 @@ inline constexpr bool unchanged_or_converts_v =
 
 inline Unchanged::operator Any() const { return detail::MakeUnchanged(); }
 
+// A new T, or the word that the old one stays.
 template <typename T>
 class UnchangedOr {
   static_assert(detail::castable_v<T> && (std::is_same_v<T, Any> || TypeTraits<T>::storage_enabled),

@@ -15,6 +15,7 @@
 namespace tvm {
 namespace ffi {
 
+// The object behind a VisitErrorContext.
 class VisitErrorContextObj : public Object {
  public:
   List<ObjectRef> reverse_visit_pattern;   // the failed object first, the root last
@@ -26,6 +27,7 @@ class VisitErrorContextObj : public Object {
 
 static_assert(sizeof(VisitErrorContextObj) == 40, "read by other libraries");
 
+// Where an error arose: the objects that were being visited.
 class VisitErrorContext : public ObjectRef {
  public:
   explicit VisitErrorContext(ObjectPtr<VisitErrorContextObj> context)

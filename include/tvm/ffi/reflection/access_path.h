@@ -27,6 +27,7 @@ enum class AccessKind : int32_t {
 
 class AccessStep;
 
+// One step of an access path.
 class AccessStepObj : public Object {
  public:
   AccessKind kind = AccessKind::kAttr;
@@ -41,6 +42,7 @@ class AccessStepObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessStep", AccessStepObj, Object);
 };
 
+// Reference to an AccessStepObj.
 class AccessStep : public ObjectRef {
  public:
   AccessStep(AccessKind kind, Any key)
@@ -68,6 +70,7 @@ inline bool AccessStepObj::StepEqual(const AccessStep& other) const {
 
 class AccessPath;
 
+// The way from a root to a part of it; paths share their beginnings.
 class AccessPathObj : public Object {
  public:
   Optional<ObjectRef> parent;  // an AccessPath; empty at the root
@@ -101,6 +104,7 @@ class AccessPathObj : public Object {
   static bool AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs);
 };
 
+// Reference to an AccessPathObj.
 class AccessPath : public ObjectRef {
  public:
   static AccessPath Root() { return AccessPath(ObjectPtr<Object>(make_object<AccessPathObj>())); }

@@ -13,6 +13,7 @@ namespace tvm {
 namespace ffi {
 namespace reflection {
 
+// A view of a NUL-terminated text.
 constexpr TVMFFIByteArray AsByteArray(const char* text) {
   return TVMFFIByteArray{text, std::char_traits<char>::length(text)};
 }
@@ -100,6 +101,7 @@ inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const ch
   return method;
 }
 
+// The function that a type has registered as a method; the error names both.
 inline Function GetMethod(std::string_view type_key, const char* method_name) {
   const TVMFFIMethodInfo* method = GetMethodInfo(type_key, method_name);
   return AnyView::CopyFromTVMFFIAny(method->method).cast<Function>();
@@ -134,6 +136,7 @@ inline int CallFieldSetterToDefault(const TVMFFIFieldInfo* info, void* address) 
   return CallFieldSetter(info, address, detail::AnyUnsafe::TVMFFIAnyPtrFromAny(owner));
 }
 
+// The same, but throws.
 inline void SetFieldToDefault(const TVMFFIFieldInfo* info, void* address) {
   detail::CheckSafeCall(CallFieldSetterToDefault(info, address));
 }
@@ -213,6 +216,7 @@ bool ForEachFieldInfoWithEarlyStop(const TypeInfo* type, Callback&& callback) {
   return false;
 }
 
+// The same for all fields.
 template <typename Callback>
 void ForEachFieldInfo(const TypeInfo* type, Callback&& callback) {
   ForEachFieldInfoWithEarlyStop(type, [&](const TVMFFIFieldInfo* field) {

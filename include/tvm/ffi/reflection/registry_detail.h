@@ -22,6 +22,7 @@ using _MetadataType = std::vector<std::pair<String, Any>>;
 struct FieldInfoBuilder : TVMFFIFieldInfo {
   _MetadataType metadata_;
 };
+// The same for a method.
 struct MethodInfoBuilder : TVMFFIMethodInfo {
   _MetadataType metadata_;
 };
@@ -70,6 +71,7 @@ class DefaultValue : public InfoTrait {
  private:
   Any value_;
 };
+// The same name in another spelling.
 using default_value = DefaultValue;
 
 // A function without arguments that makes the default anew for each object.
@@ -84,6 +86,7 @@ class DefaultFactory : public InfoTrait {
  private:
   Function factory_;
 };
+// The same name in another spelling.
 using default_factory = DefaultFactory;
 
 // Sets bits of TVMFFIFieldFlagBitMask.
@@ -128,12 +131,15 @@ class FieldFlagSwitch : public InfoTrait {
 class repr : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskReprOff, false> {
   using FieldFlagSwitch::FieldFlagSwitch;
 };
+// Whether a field is compared by recursive comparison.
 class compare : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskCompareOff, false> {
   using FieldFlagSwitch::FieldFlagSwitch;
 };
+// Whether a field is hashed by recursive hash.
 class hash : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskHashOff, false> {
   using FieldFlagSwitch::FieldFlagSwitch;
 };
+// Whether the init parameter is keyword-only.
 class kw_only : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskKwOnly, true> {
   using FieldFlagSwitch::FieldFlagSwitch;
 };
