@@ -16,7 +16,7 @@ LINE_HEIGHT = 26
 BAR_HEIGHT = 16
 LONGEST_RATIO = 1.25  # longer bars are cut off; the number beside them is exact
 
-TITLE = "Cost relative to the peer (minimum of all rounds; shorter is better)"
+TITLE = "Time relative to apache-tvm-ffi (minimum of all rounds; shorter is better)"
 
 _STYLE = """\
 text { font: 13px sans-serif; fill: #222 }
@@ -102,5 +102,5 @@ def _legend(y: float) -> list[str]:
         f'<rect class="floor" x="{LEFT + 80}" y="{y - 12}" width="3" height="14"/>',
         _text(LEFT + 90, y, "floor (hand-written extension)"),
         f'<line class="peer" x1="{LEFT + 310}" y1="{y - 12}" x2="{LEFT + 310}" y2="{y + 2}"/>',
-        _text(LEFT + 318, y, "peer = 1"),
+        _text(LEFT + 318, y, "apache-tvm-ffi = 1"),
     ]

@@ -85,7 +85,7 @@ def descriptions(entries: Iterable[Declaration]) -> list[str]:
     lines: list[str] = []
     groups: list[list[Declaration]] = []
     for entry in entries:
-        if groups and _belongs_to(entry, groups[-1][-1]):
+        if groups and shares_comment(entry, groups[-1][-1]):
             groups[-1].append(entry)
         else:
             groups.append([entry])
@@ -94,7 +94,8 @@ def descriptions(entries: Iterable[Declaration]) -> list[str]:
     return lines
 
 
-def _belongs_to(entry: Declaration, before: Declaration) -> bool:
+def shares_comment(entry: Declaration, before: Declaration) -> bool:
+    """Whether the comment of the declaration before is about this one, too."""
     if entry.comment or entry.kind != before.kind:
         return False
     if entry.kind == "macro" or (entry.kind == "function" and not entry.is_member):
@@ -103,15 +104,15 @@ def _belongs_to(entry: Declaration, before: Declaration) -> bool:
         return entry.header == before.header and all(line.strip() for line in between)
     if entry.kind != "function" or entry.name != before.name:
         return False
-    return _without_conditions(entry.prototype)[1] == _without_conditions(before.prototype)[1]
+    return without_conditions(entry.prototype)[1] == without_conditions(before.prototype)[1]
 
 
 def _description(group: list[Declaration]) -> list[str]:
     first = group[0]
     signatures = dict.fromkeys(
-        _spelled(entry, _without_conditions(entry.prototype)[0]) for entry in group
+        _spelled(entry, without_conditions(entry.prototype)[0]) for entry in group
     )
-    conditions = _without_conditions(first.prototype)[1]
+    conditions = without_conditions(first.prototype)[1]
     body = rst_of_paragraphs([text for text in re.split(r"\n\n+", first.comment) if text])
     if conditions:
         shown = ", ".join(f"``{condition}``" for condition in conditions)
@@ -143,7 +144,7 @@ def _spelled(entry: Declaration, signature: str) -> str:
 # ---- Conditions ----------------------------------------------------------------------------------
 
 
-def _without_conditions(prototype: str) -> tuple[str, list[str]]:
+def without_conditions(prototype: str) -> tuple[str, list[str]]:
     """Take what `std::enable_if_t` asks for out of a prototype."""
     conditions: list[str] = []
     if prototype.startswith("template"):

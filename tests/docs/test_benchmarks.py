@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The published numbers: tables and charts are those of the results beside them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import publish  # noqa: E402
+
+RESULTS = json.loads((publish.PUBLISHED / "results.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", publish.outputs_of(RESULTS), ids=lambda path: path.name)
+def test_what_is_shown_is_what_was_measured(path):
+    """``python benchmarks/publish.py`` writes them again."""
+    assert path.read_text(encoding="utf-8") == publish.outputs_of(RESULTS)[path]
+
+
+def test_a_row_shows_times_and_ratios():
+    row = publish.Row(
+        "x", "a <b>", "us", {"ours": publish.Samples([2.0]), "peer": publish.Samples([1000.0])}
+    )
+    assert publish.table_of([row]).splitlines()[-1] == "| a &lt;b> | 2 µs | 1 ms |  | 0.00 |  |"

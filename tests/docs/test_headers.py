@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the references of C and C++ need is in the headers: words for each name, quoted regions."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+C_API = ROOT / "include" / "tvm" / "ffi" / "c_api.h"
+
+pytest.importorskip("clang.cindex", reason="no libclang")
+pytest.importorskip("sphinx", reason="no Sphinx")
+sys.path.insert(0, str(ROOT / "docs" / "extensions"))
+
+import c_reference  # noqa: E402
+import cpp_reference  # noqa: E402
+from header_index import c_declarations, cpp_declarations  # noqa: E402
+from header_text import parts_of, prototype_of  # noqa: E402
+
+EXPORTED = [
+    entry
+    for entry in c_declarations()
+    if entry.kind == "function"
+    and c_reference.section_at(entry.header, entry.line) != c_reference.ACCESSORS
+]
+COMPOUNDS = [entry for entry in c_declarations() if entry.kind in ("class", "enum")]
+
+
+def named(entry):
+    return entry.name
+
+
+def test_the_c_abi_has_fifty_functions():
+    assert len(EXPORTED) == 50
+
+
+@pytest.mark.parametrize("entry", EXPORTED, ids=named)
+def test_each_c_function_says_parameters_errors_and_threads(entry):
+    parameters = c_reference.parameters_of(entry.prototype)
+    described = parts_of(entry.comment, parameters)
+    told = {name for names, _ in described.parameters for name in names.split(", ")}
+    if "Parameters" not in described.phrases:
+        assert told == set(parameters)
+    assert {"Fails", "Threads"} <= set(described.phrases)
+    assert described.paragraphs
+
+
+@pytest.mark.parametrize("entry", COMPOUNDS, ids=named)
+def test_each_c_struct_and_enum_has_words(entry):
+    assert entry.comment
+
+
+def test_each_cpp_class_function_and_macro_has_words():
+    silent = []
+    before = None
+    for entry in cpp_declarations():
+        shares = before is not None and cpp_reference.shares_comment(entry, before)
+        if not (entry.comment or shares) and entry.kind in ("class", "function", "macro"):
+            silent.append(f"{entry.header}:{entry.line}: {entry.name}")
+        before = entry
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    "name", ["TVMFFIAny", "TVMFFIObject", "TVMFFIFunctionCell", "TVMFFIErrorCell"]
+)
+def test_documents_can_quote_the_struct(name):
+    """The specification includes what stands between these marks."""
+    text = C_API.read_text(encoding="utf-8")
+    begin, end = f"[{name}.begin]", f"[{name}.end]"
+    assert (text.count(begin), text.count(end)) == (1, 1)
+    region = text[text.index(begin) : text.index(end)]
+    assert re.findall(r"^typedef struct (\w+) \{$", region, re.MULTILINE) == [name]
+    assert re.findall(r"^\} (\w+);$", region, re.MULTILINE) == [name]
+
+
+# ---- The readers of headers themselves -----------------------------------------------------------
+
+
+def test_a_comment_is_taken_apart():
+    described = parts_of(
+        "Do a thing.\n\n  a  drawing\n\na, b     first\n         line two.\n"
+        "Returns: it.\nFails: never.     Threads: any.",
+        ("a", "b"),
+    )
+    assert described.paragraphs == ["Do a thing.", "  a  drawing"]
+    assert described.parameters == [("a, b", "first line two.")]
+    assert described.phrases == {"Returns": "it.", "Fails": "never.", "Threads": "any."}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("inline int f(int a = 1) { return a; }", "int f(int a = 1)"),
+        ("A(int a) : b(a) {}", "A(int a)"),
+        ("TVM_FFI_DLL int f(void);", "int f(void)"),
+        ("A() = default;", "A()"),
+        ("void g(std::string s /* text */) const;", "void g(std::string s ) const"),
+    ],
+)
+def test_a_prototype_ends_before_the_body(text, expected):
+    assert prototype_of(text, 0, len(text)) == expected
+
+
+def test_conditions_stand_beside_a_prototype():
+    text = "template <typename T, typename = std::enable_if_t<detail::ok_v<T> && sizeof(T) <= 8>> A(T a)"
+    assert cpp_reference.without_conditions(text) == (
+        "template<typename T> A(T a)",
+        ["ok_v<T> && sizeof(T) <= 8"],
+    )
