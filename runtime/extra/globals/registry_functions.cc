@@ -16,8 +16,8 @@
 namespace tvm::ffi {
 namespace {
 
-// A T whose message about what came instead survives a value of a type that nobody registered:
-// clients reach these functions before any other, and asking for its key would end the process.
+// A parameter of type T whose message about a mismatch also names what came when that is of a type
+// that nobody registered; for other parameters, asking for its key ends the process.
 template <typename T>
 struct Argument {
   T value;

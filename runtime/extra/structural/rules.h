@@ -19,7 +19,7 @@ namespace tvm::ffi::extra {
 // ---- Limits -----------------------------------------------------------------------------------
 
 inline constexpr WalkLimits kStructuralLimits{
-    "", size_t{1} << 20, "the value is nested deeper than %zu levels, or contains itself",
+    "", kMaxDepth, "the value is nested deeper than %zu levels, or contains itself",
     "objects with structural hooks are nested too deep for the stack, or contain themselves",
     "the callback of a structural hook was called after the comparison or hash that it belonged "
     "to"};

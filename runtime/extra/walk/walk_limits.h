@@ -13,14 +13,17 @@
 
 namespace tvm::ffi::extra {
 
+// Levels, for services that have no reason for less; one takes some hundred bytes.
+inline constexpr size_t kMaxDepth = size_t{1} << 20;
+
 // One constant per service, or per family of services that say the same.  Formats are those of
 // printf.
 struct WalkLimits {
-  const char* service;                 // in front of the two messages with a number
-  size_t max_depth = size_t{1} << 20;  // a frame of a service's stack takes some hundred bytes
+  const char* service;  // in front of the two messages with a number
+  size_t max_depth = kMaxDepth;
   const char* too_deep = "maximum stack depth (%zu) exceeded";
-  // For services that call hooks, see hook_scope.h and hook_argument.h; %zu is how many are
-  // running.
+  // For services that call hooks, see hook_scope.h and hook_argument.h; the number is that of the
+  // hooks that are running.
   const char* no_stack = "%zu nested hooks have used up the machine stack";
   const char* is_over =
       "the function that a hook got was called after the end of the operation that called the hook";
