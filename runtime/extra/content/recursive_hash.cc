@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "content/shape_hash.h"
 #include "registration.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
-#include "walk/object_table.h"
 #include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
@@ -134,7 +134,7 @@ class RecursiveHasher {
     Scope& operator=(const Scope&) = delete;
     ~Scope() {
       while (hasher_->open_.size() > base_) {
-        hasher_->known_.Erase(hasher_->open_.back().parts.object());
+        hasher_->known_.erase(hasher_->open_.back().parts.object());
         hasher_->open_.pop_back();
       }
     }
@@ -152,21 +152,21 @@ class RecursiveHasher {
       return true;
     }
     const Object* object = ObjectOf(value);
-    if (const Known* known = known_.Find(object)) {
-      *hash = known->hash;
+    auto known = known_.find(object);
+    if (known != known_.end()) {
+      *hash = known->second.hash;
       return true;
     }
     if (PartKindOf(value) == PartKind::kFields && HashByHook(value, hash)) return true;
     kLimits.CheckDepth(open_.size());
     open_.emplace_back(value);
-    known_.Set(object, Known{open_.back().parts.value(), object->GetTypeKeyHash()});
+    known_.emplace(object, Known{open_.back().parts.value(), object->GetTypeKeyHash()});
     return false;
   }
 
   uint64_t Close() {
     uint64_t hash = open_.back().Finish();
-    const PartReader& parts = open_.back().parts;
-    known_.Set(parts.object(), Known{parts.value(), hash});
+    known_.at(open_.back().parts.object()).hash = hash;
     open_.pop_back();
     return hash;
   }
@@ -182,16 +182,14 @@ class RecursiveHasher {
     }
     const Object* object = ObjectOf(value);
     HookScope running(&num_hooks_, kLimits);
-    Known known{value, object->GetTypeKeyHash()};
-    known_.Set(object, known);
+    Known* known = &known_.emplace(object, Known{value, object->GetTypeKeyHash()}).first->second;
     try {
-      known.hash = static_cast<uint64_t>((*hook)(object, hash_for_hook_.Get()));
+      known->hash = static_cast<uint64_t>((*hook)(object, hash_for_hook_.Get()));
     } catch (...) {
-      known_.Erase(object);
+      known_.erase(object);
       throw;
     }
-    known_.Set(object, known);
-    *hash = known.hash;
+    *hash = known->hash;
     return true;
   }
 
@@ -207,7 +205,7 @@ class RecursiveHasher {
   }
 
   std::vector<OpenHash> open_;
-  ObjectTable<Known> known_;
+  std::unordered_map<const Object*, Known> known_;
   size_t num_hooks_ = 0;
   HookArgument<&RecursiveHasher::HashForHook> hash_for_hook_{this, &kLimits};
 };
