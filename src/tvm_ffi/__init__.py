@@ -42,6 +42,7 @@ from ._dtype import (
     uint32,
     uint64,
 )
+from ._lazy import late_attributes as _late_attributes
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
 from .container import Array, Dict, List, Map
@@ -115,16 +116,20 @@ if _TYPE_CHECKING:
     LIB: CDLL
 
 
-def __getattr__(name: str) -> object:
-    """Load what most programs do without when it is first asked for."""
-    if name == "LIB":  # the runtime's C functions for ctypes
-        import ctypes
+def _runtime_for_ctypes() -> object:
+    """Return the runtime's C functions, as ``LIB``."""
+    import ctypes
 
-        return globals().setdefault(name, ctypes.CDLL(core._load.library.path, ctypes.RTLD_GLOBAL))
-    from importlib import import_module
+    return globals().setdefault("LIB", ctypes.CDLL(core._load.library.path, ctypes.RTLD_GLOBAL))
 
-    if name == "export_library":
-        return globals().setdefault(name, import_module(f"{__name__}.export").export_library)
-    if name not in {"cpp", "dataclasses", "utils"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+
+__getattr__ = _late_attributes(
+    globals(),
+    {
+        "LIB": _runtime_for_ctypes,
+        "cpp": ".cpp",
+        "dataclasses": ".dataclasses",
+        "export_library": ".export:export_library",
+        "utils": ".utils",
+    },
+)

@@ -15,6 +15,7 @@ from ._binding.values.dtype import DataType
 from ._binding.values.native_value import PyNativeObject
 from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
+from ._types.foreign import is_of
 from .container import Array, Map
 
 # Values that are in FFI form already, or that have no other.
@@ -82,10 +83,3 @@ def _convert_by_protocol(value: Any) -> Any:
     ):
         return value
     return opaque_object(value)
-
-
-def is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:
-    """Whether the value is of a class of such a name; the module need not be imported for that."""
-    return any(
-        base.__name__ in names and base.__module__ in modules for base in type(value).__mro__
-    )

@@ -7,12 +7,12 @@ from ._binding.containers.shape import Shape
 from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device, DLDeviceType
-from .registry import LateTypeInfo
+from ._types.package_classes import describe_late
 
 __all__ = ["Shape", "device", "from_dlpack"]
 
 show_in("tvm_ffi", Shape)
-Shape.__tvm_ffi_type_info__ = LateTypeInfo("ffi.Shape", Shape)
+describe_late("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

@@ -8,7 +8,6 @@ Keys and elements compare by type and value: 1, 1.0 and True are three different
 
 from __future__ import annotations
 
-import copy
 import math
 import operator
 from collections.abc import (
@@ -28,20 +27,16 @@ from . import _ffi_api
 from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
-from .registry import LateTypeInfo
+from ._lazy import late_attributes
+from ._types.package_classes import describe_late
 
 if TYPE_CHECKING:
-    from ._type_info import MISSING  # noqa: F401  (what __getattr__ gives)
+    from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 
 
-def __getattr__(name: str) -> Any:
-    if name != "MISSING":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import core
-
-    return core.MISSING
+__getattr__ = late_attributes(globals(), {"MISSING": "._types.info:MISSING"})
 
 
 # ---- Rules of indices, also for sequences of other packages ------------------------------------
@@ -100,7 +95,9 @@ def _deep_copy(container: Any, memo: Any) -> Any:
         copied = _ffi_api.DeepCopy(container)
     except RuntimeError:
         make, arguments = container.__reduce__()
-        return make(*copy.deepcopy(arguments, memo))
+        from copy import deepcopy  # who gets here has it
+
+        return make(*deepcopy(arguments, memo))
     if type(copied) is type(container):
         return copied
     cls: Any = type(container)
@@ -403,7 +400,7 @@ for _key, _class in {
     _index = type_key_to_index(_key)
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
-    _class.__tvm_ffi_type_info__ = LateTypeInfo(_key, _class)  # type: ignore[attr-defined]
+    describe_late(_key, _class)
 
 # Elements are read in place by threads that hold the GIL, so whoever changes them keeps it as well.
 for _name in (

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ._binding import load as _load  # isort: skip
 from ._binding.call.function import Function
@@ -34,13 +34,14 @@ from ._binding.values.native_value import Bytes, PyNativeObject, String
 from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
+from ._lazy import late_attributes
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
-    from ._type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
-    from ._type_schema import TypeSchema
+    from ._types.info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
+    from ._types.schema import TypeSchema
 
 __all__ = [
     "ERROR_NAME_TO_TYPE",
@@ -85,32 +86,30 @@ _show_in(
     *(OpaquePyObject, PyNativeObject, String, Tensor, convert_func, from_dlpack, object_repr),
 )
 
-# Names that few programs ask for: loaded when that happens, from a module and by its name there.
-_LATE = {
-    "DLTensorTestWrapper": ("_binding.tensor.dltensor_wrapper", "DLTensorTestWrapper"),
-    "_TRACEBACK_TO_BACKTRACE_STR": ("_binding.object.error", "backtrace_text"),
-    "_WITH_APPEND_BACKTRACE": ("error", "_with_append_backtrace"),
-    "_lookup_type_attr": ("_binding.types.attribute", "lookup_type_attr"),
-    "_register_type_attr": ("_binding.types.attribute", "register_type_attr"),
-    "_register_object_by_index": ("_type_info", "register_object_by_index"),
-    "TypeSchema": ("_type_schema", "TypeSchema"),
-    **{
-        name: ("_type_info", name)
-        for name in ("KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod")
+
+def _load_test_wrapper() -> type:
+    from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
+
+    _show_in(__name__, DLTensorTestWrapper)
+    return DLTensorTestWrapper
+
+
+# Names that few programs ask for.
+__getattr__ = late_attributes(
+    globals(),
+    {
+        "DLTensorTestWrapper": _load_test_wrapper,
+        "KWARGS": "._types.info:KWARGS",
+        "MISSING": "._types.info:MISSING",
+        "TypeField": "._types.info:TypeField",
+        "TypeInfo": "._types.info:TypeInfo",
+        "TypeMethod": "._types.info:TypeMethod",
+        "TypeSchema": "._types.schema:TypeSchema",
+        "_CLASS_DEVICE": device_class,  # changes with _set_class_device
+        "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.error:backtrace_text",
+        "_WITH_APPEND_BACKTRACE": ".error:_with_append_backtrace",
+        "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
+        "_register_object_by_index": "._types.info:register_object_by_index",
+        "_register_type_attr": "._binding.types.attribute:register_type_attr",
     },
-}
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name == "_CLASS_DEVICE":  # changes with _set_class_device
-        return device_class()
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _LATE[name]
-    value = getattr(import_module(f"{__package__}.{module}"), attribute)
-    if name in __all__ and module.startswith("_binding."):
-        _show_in(__name__, value)
-    globals()[name] = value
-    return value
+)

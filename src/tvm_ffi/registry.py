@@ -198,7 +198,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
             if _SKIP_UNKNOWN_OBJECTS:
                 return cls
             raise ValueError(f"Cannot find object type index for {key}")
-        from ._type_info import add_constructor, register_object_by_index
+        from ._types.info import add_constructor, register_object_by_index
 
         add_constructor(register_object_by_index(index, cls), init)
         return cls
@@ -208,28 +208,6 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
     if isinstance(type_key, type):
         return decorate(type_key)
     raise TypeError(f"type_key must be a str, got {type(type_key).__name__}")
-
-
-class LateTypeInfo:
-    """``__tvm_ffi_type_info__`` of a class of this package, made when it is first asked for.
-
-    Parameters
-    ----------
-    type_key : str
-        Key of the type.
-    cls : type
-        The class that stands for the type.
-    """
-
-    def __init__(self, type_key: str, cls: type) -> None:
-        self.type_key, self.cls = type_key, cls
-
-    def __get__(self, obj: object, owner: type) -> Any:
-        from ._type_info import register_object_by_index
-
-        index = type_key_to_index(self.type_key)
-        assert index is not None  # one of the built-in types
-        return register_object_by_index(index, self.cls)
 
 
 def _call(name: str, *args: Any) -> Any:

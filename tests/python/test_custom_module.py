@@ -579,6 +579,6 @@ def test_modules_may_outlive_the_interpreter(run_python):
 
 
 def test_import_does_not_load_what_only_kinds_need(run_python):
-    code = "import sys, tvm_ffi; print('tvm_ffi._custom_module' in sys.modules)"
+    code = "import sys, tvm_ffi; print('tvm_ffi.module._custom' in sys.modules)"
     assert run_python(code).stdout == "False\n"
-    assert sys.modules["tvm_ffi._custom_module"].CustomModule is CustomModule
+    assert sys.modules["tvm_ffi.module._custom"].CustomModule is CustomModule

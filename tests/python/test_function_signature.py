@@ -167,8 +167,9 @@ SCHEMAS = {
     '[{"type":"DataType"},{"type":"Device"}]},{"type":"ffi.Function","named_args":{"return":'
     '[{"type":"int"}],"params":[{"type":"void*"}]}},{"type":"ffi.Function"},'
     '{"type":"my.Type"}]}}': (
-        "(_0: 'Map[str, Array[Tensor]]', _1: 'dtype | Device', _2: 'Callable[[c_void_p], int]', "
-        "_3: 'Callable[..., Any]', _4: 'my.Type', /) -> 'tuple[int, bool]'"
+        "(_0: 'Map[str, Array[Tensor]]', _1: 'dtype | Device', "
+        "_2: 'Callable[[ctypes.c_void_p], int]', _3: 'Callable[..., Any]', _4: 'my.Type', /) "
+        "-> 'tuple[int, bool]'"
     ),
 }
 

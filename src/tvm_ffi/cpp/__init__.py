@@ -15,8 +15,9 @@ content (`tvm_ffi.cpp.cache`).  `tvm_ffi.cpp.nvrtc` compiles device code at run 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._lazy import late_attributes
 from . import dtype, extension
 from .dtype import to_cpp_dtype
 from .extension import build, build_inline, load, load_inline
@@ -36,11 +37,5 @@ __all__ = [
     "to_cpp_dtype",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the modules that not every program needs, when they are first asked for."""
-    if name not in {"cache", "nvrtc"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return import_module(f"{__name__}.{name}")
+# Not every program needs these modules.
+__getattr__ = late_attributes(globals(), {"cache": ".cache", "nvrtc": ".nvrtc"})

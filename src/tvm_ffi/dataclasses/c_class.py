@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from .._type_info import TypeInfo, freeze_fields, refuse_construction
+from .._types.info import TypeInfo, freeze_fields, refuse_construction
 from ..registry import register_object
 from ._special_methods import add_special_methods
 

@@ -17,14 +17,19 @@ import json
 import re
 from typing import Any
 
+from .._schema.json_form import declared_function
+from .._schema.printing import TypePrinter
+from .._schema.schema import Schema
+from .._types.index import is_known
 from ._elf import Image
 
 _SECTION = "tvm_ffi_exports"
+_PRINTER = TypePrinter(is_known)
 _MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
 _KINDS = ("signature", "metadata", "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
-# GCC: `... [with FType = int(long int); X = Y]`; Clang: `... [FType = int (long)]`.
-_FTYPE = re.compile(r"\[(?:with )?FType = (.*?)(?:; \w+ = .*)?\]$", re.DOTALL)
+_FTYPE = re.compile(r"\[(?:with )?FType = ")
+_OTHER_PARAMETER = re.compile(r"; \w+ = ")
 # How compilers spell the same types, so that the texts can be compared.
 _SPELLINGS = (
     (re.compile(r"std::(?:__cxx11::|__1::)?basic_string<char>"), "std::string"),
@@ -62,9 +67,8 @@ def declared_level(texts: dict[str, dict[str, str]]) -> str | None:
 def signature_of(texts: dict[str, str]) -> str | None:
     """Return parameters and result of a function; None when the texts do not tell."""
     metadata = parsed_metadata(texts)
-    schema = metadata.get("type_schema") if metadata else None
-    if isinstance(schema, str):
-        return _signature_of_schema(schema)
+    if metadata and "type_schema" in metadata:
+        return _signature_of_metadata(metadata)
     return _signature_of_cpp(texts["signature"]) if "signature" in texts else None
 
 
@@ -77,29 +81,36 @@ def parsed_metadata(texts: dict[str, str]) -> dict[str, Any] | None:
     return metadata if isinstance(metadata, dict) else None
 
 
-def _signature_of_schema(text: str) -> str | None:
-    from .._type_schema import TypeSchema
-
+def _signature_of_metadata(metadata: dict[str, Any]) -> str | None:
+    function = declared_function(metadata, Schema)
     try:
-        schema = TypeSchema.from_json_str(text)
-        groups = schema.named_args
-        if schema.origin != "Callable" or groups is None:
-            return None
-        params = ", ".join(map(repr, groups["params"])) if "params" in groups else "..."
-        return f"({params}) -> {groups['return'][0]!r}"
-    except (KeyError, RecursionError, TypeError, ValueError):
+        return None if function is None else _PRINTER.signature(function)
+    except RecursionError:  # text from anywhere may nest as deep as reading it just allows
         return None
 
 
 def _signature_of_cpp(text: str) -> str | None:
-    match = _FTYPE.search(text) if len(text) <= _MAX_TYPE else None
-    if match is None:
+    """Return the same of a C++ type, in C++: result, then parameters in parentheses."""
+    function = _function_type_in(text)
+    if function is None:
         return None
-    function = match[1]
     for pattern, spelling in _SPELLINGS:
         function = pattern.sub(spelling, function)
     start = _start_of_parameters(function)
     return None if start is None else f"{function[start:]} -> {function[:start].strip()}"
+
+
+def _function_type_in(text: str) -> str | None:
+    """Return the type in what a compiler calls the template.
+
+    GCC writes ``... [with FType = int(long int); X = Y]``, Clang ``... [FType = int (long)]``.
+    """
+    start = _FTYPE.search(text) if len(text) <= _MAX_TYPE and text.endswith("]") else None
+    if start is None:
+        return None
+    rest = text[start.end() : -1]
+    other = _OTHER_PARAMETER.search(rest)
+    return rest if other is None else rest[: other.start()]
 
 
 def _start_of_parameters(function: str) -> int | None:

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from .._binding.types.attribute import lookup_type_attr
-from .._type_info import MISSING, TypeField, TypeInfo, TypeMethod
-from .._type_origin import key_of_index
-from .._type_schema import TypeSchema
+from .._schema.json_form import declared_function
+from .._types.index import key_of_index
+from .._types.info import MISSING, TypeField, TypeInfo, TypeMethod
+from .._types.schema import TypeSchema
 
 __all__ = [
     "MISSING",
@@ -235,13 +235,4 @@ def _func_from_method(method: TypeMethod) -> FuncInfo:
 
 def callable_schema(metadata: dict[str, Any]) -> TypeSchema:
     """Return the type in the metadata of a function; one with any parameters if there is none."""
-    declared = metadata.get("type_schema")
-    try:
-        if isinstance(declared, str):
-            declared = json.loads(declared)
-        schema = TypeSchema.from_json_obj(declared) if isinstance(declared, dict) else None
-    except (TypeError, ValueError, RecursionError):
-        schema = None
-    if schema is None or schema.origin != "Callable":
-        return TypeSchema("Callable")
-    return schema
+    return declared_function(metadata, TypeSchema) or TypeSchema("Callable")

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .._lazy import late_attributes
 from ..core import Object
 from ..dataclasses import c_class
 from ..registry import get_global_func
@@ -76,14 +77,21 @@ def make_unregistered_object() -> Object:
     return made
 
 
-def __getattr__(name: str) -> Any:
+def _requires(minor: int) -> Any:
     """Return a marker for tests that need a version of Python."""
-    minor = {"requires_py310": 10, "requires_py312": 12, "requires_py313": 13}.get(name)
-    if minor is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import pytest
 
     return pytest.mark.skipif(sys.version_info < (3, minor), reason=f"requires Python 3.{minor}+")
+
+
+__getattr__ = late_attributes(
+    globals(),
+    {
+        "requires_py310": lambda: _requires(10),
+        "requires_py312": lambda: _requires(12),
+        "requires_py313": lambda: _requires(13),
+    },
+)
 
 
 # ---- Declared constructors, inheritance, references ----------------------------------------------

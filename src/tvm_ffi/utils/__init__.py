@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from .._lazy import late_attributes
 from . import lockfile
 from .lockfile import FileLock
 
@@ -13,11 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileLock", "kwargs_wrapper", "lockfile", "unpack_dataclass"]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the modules that not every program needs, when they are first asked for."""
-    if name not in ("kwargs_wrapper", "unpack_dataclass"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return import_module(f"{__name__}.{name}")
+# Not every program needs these modules.
+__getattr__ = late_attributes(
+    globals(), {"kwargs_wrapper": ".kwargs_wrapper", "unpack_dataclass": ".unpack_dataclass"}
+)

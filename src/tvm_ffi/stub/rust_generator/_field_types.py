@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..._type_schema import TypeSchema
+from ..._types.schema import TypeSchema
 from ..utils import NamedTypeSchema, ObjectInfo
 from .consts import (
     RUST_ANY_BACKED_OPTIONAL_PAYLOADS,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..._type_schema import TypeSchema
+from ..._types.schema import TypeSchema
 from .consts import (
     RUST_KEYWORDS,
     RUST_MOD_MAP,

@@ -14,12 +14,11 @@ from collections.abc import Sequence
 from typing import Any, Callable, ClassVar
 from weakref import ref
 
-from . import module as module_api
-from ._binding.object.note import note_of
-from ._binding.object.object import CObject, OpaquePyObject, opaque_object
-from ._binding.object.state_link import StateLink
-from .module import Module, ModulePropertyMask, load_of_kind, restore_module
-from .registry import get_global_func, register_global_func
+from .._binding.object.note import note_of
+from .._binding.object.object import CObject, opaque_object
+from .._binding.object.state_link import StateLink
+from ..module import Module, ModulePropertyMask, ModuleState, load_of_kind, restore_module
+from ..registry import get_global_func, register_global_func
 
 __all__ = ["CustomModule"]
 
@@ -159,7 +158,7 @@ class CustomModule(Module):
         return restore_module, (type(self), self.save_to_bytes(), list(self.imports))
 
 
-class _State:
+class _State(ModuleState):
     """What remains of a Python object when only native code owns its module."""
 
     __slots__ = ("attributes", "cls", "lock", "wrapper")
@@ -332,18 +331,3 @@ _native_methods = {
     "write_to_file": ("write_to_file", _write),
 }
 _new_native = get_global_func("pytvmffi.ModuleFromMethods")
-_state_of = get_global_func("pytvmffi.ModuleState")
-
-
-# ---- Modules that come from native code ----------------------------------------------------------
-
-
-def _find_custom(obj: CObject) -> Module | None:
-    """Return the Python object of a native module when this file made it."""
-    state = _state_of(obj)
-    if isinstance(state, OpaquePyObject):
-        state = state.pyobject()
-    return state.module_of(obj) if isinstance(state, _State) else None
-
-
-module_api._find_custom = _find_custom

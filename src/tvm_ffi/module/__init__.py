@@ -7,30 +7,32 @@ import os
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable
 
-from . import _ffi_api
-from ._binding.call.function import Function
-from ._binding.call.origin import set_module_origin
-from ._binding.object.note import NativeReference, note_of, set_note
-from ._binding.object.object import Object, register_class, type_key_to_index
-from ._binding.types.facts import type_facts
-from ._binding.types.field import FieldGetter
-from .container import Array
-from .registry import LateTypeInfo, get_global_func
+from .. import _ffi_api
+from .._binding.call.function import Function
+from .._binding.call.origin import set_module_origin
+from .._binding.object.note import NativeReference, note_of, set_note
+from .._binding.object.object import (
+    CObject,
+    Object,
+    OpaquePyObject,
+    register_class,
+    type_key_to_index,
+)
+from .._binding.types.facts import type_facts
+from .._binding.types.field import FieldGetter
+from .._lazy import late_attributes
+from .._types.package_classes import describe_late
+from ..container import Array
+from ..registry import get_global_func
 
 if TYPE_CHECKING:
-    from ._custom_module import CustomModule
+    from ._custom import CustomModule
 
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
-def __getattr__(name: str) -> Any:
-    # Most programs need no kinds of their own, and import faster without them.
-    if name != "CustomModule":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from ._custom_module import CustomModule
-
-    globals()[name] = CustomModule
-    return CustomModule
+# Most programs need no kinds of their own, and import faster without them.
+__getattr__ = late_attributes(globals(), {"CustomModule": "._custom:CustomModule"})
 
 
 class ModulePropertyMask(IntEnum):
@@ -184,10 +186,13 @@ class Module(Object):
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: type[Module], obj: Object) -> Module:  # noqa: PLW0211
-        module = None if _find_custom is None else _find_custom(obj)
-        if module is None:
-            module = Object.__new__(cls)
-            module.__move_handle_from__(obj)
+        state = _state_of(obj)
+        if isinstance(state, OpaquePyObject):
+            state = state.pyobject()
+        if isinstance(state, ModuleState):
+            return state.module_of(obj)
+        module = Object.__new__(cls)
+        module.__move_handle_from__(obj)
         return module
 
     def __getattr__(self, name: str) -> Function:
@@ -217,9 +222,17 @@ class Module(Object):
         return self
 
 
-# Returns the Python object of a module whose kind is written in Python, None for others.  There are
-# none before _custom_module is imported, which sets this.
-_find_custom: Callable[[Object], Module | None] | None = None
+class ModuleState:
+    """What a native module keeps of its Python object, where its kind is written in Python."""
+
+    __slots__ = ()
+
+    def module_of(self, obj: CObject) -> Module:
+        """Return the Python object of the native module that `obj` holds."""
+        raise NotImplementedError
+
+
+_state_of: Any = get_global_func("pytvmffi.ModuleState")  # None for kinds written elsewhere
 
 
 # ---- where modules and functions come from -------------------------------------------------------
@@ -352,7 +365,7 @@ def _register() -> FieldGetter:
     index = type_key_to_index("ffi.Module")
     assert index is not None  # one of the built-in types
     register_class(index, Module)
-    Module.__tvm_ffi_type_info__ = LateTypeInfo("ffi.Module", Module)
+    describe_late("ffi.Module", Module)
     getter: FieldGetter = next(
         field["getter"] for field in type_facts(index)["fields"] if field["name"] == "imports_"
     )

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
 from typing import Any, Callable
 
-from ._binding.call.function import Function
-from ._binding.call.making import find_global_func
-from ._binding.call.signature import signature_of_metadata
-from ._binding.object.object import CObject, Object, register_class
-from ._binding.types.attribute import lookup_type_attr
-from ._binding.types.constructor import Constructor
-from ._binding.types.facts import type_facts
-from ._binding.types.field import FFIProperty
-from ._binding.values.native_value import PyNativeObject
-from ._type_schema import TypeSchema
+from .._binding.call.function import Function
+from .._binding.call.making import find_global_func
+from .._binding.call.signature import signature_of_metadata
+from .._binding.object.object import CObject, Object, register_class
+from .._binding.types.attribute import lookup_type_attr
+from .._binding.types.constructor import Constructor
+from .._binding.types.facts import type_facts
+from .._binding.types.field import FFIProperty
+from .._binding.values.native_value import PyNativeObject
+from .._schema.json_form import declared_type
+from .schema import TypeSchema
 
 __all__ = ["KWARGS", "MISSING", "TypeField", "TypeInfo", "TypeMethod", "register_object_by_index"]
 
@@ -88,8 +89,8 @@ class TypeField:
         TypeError
             If the field is an enumeration that has no such variant.
         """
-        from ._binding.values.any import to_py_class_value
-        from ._type_conversion import takes_payloads
+        from .._binding.values.any import to_py_class_value
+        from .conversion import takes_payloads
 
         if self.ty is None or not takes_payloads(self.ty):
             return value
@@ -146,16 +147,7 @@ def _field_from(facts: dict[str, Any]) -> TypeField:
     if facts["c_has_default"]:
         facts["c_default_factory" if has_factory else "c_default"] = default
     facts["metadata"] = _metadata_from(facts["metadata"])
-    return TypeField(**facts, ty=_declared_type(facts["metadata"]))
-
-
-def _declared_type(metadata: dict[str, Any]) -> TypeSchema | None:
-    """Return the declared type of a field; what cannot be read is no reason to refuse the field."""
-    schema = metadata.get("type_schema")
-    try:
-        return TypeSchema.from_json_str(schema) if isinstance(schema, str) else None
-    except (TypeError, ValueError):
-        return None
+    return TypeField(**facts, ty=declared_type(facts["metadata"], TypeSchema))
 
 
 def _metadata_from(text: str) -> dict[str, Any]:

@@ -11,11 +11,14 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._binding.object.object import CObject
-from ._binding.types.attribute import lookup_type_attr
-from ._binding.types.facts import type_facts
-from ._binding.values.any import CAny, to_py_class_value
-from ._plain_conversion import (
+from .._binding.object.object import CObject
+from .._binding.types.attribute import lookup_type_attr
+from .._binding.types.facts import type_facts
+from .._binding.values.any import CAny, to_py_class_value
+from .._schema.names import ORIGIN_OF_KEY
+from .index import index_of_origin, is_known
+from .package_classes import CLASS_OF_KEY
+from .plain_conversion import (
     PLAIN_RULES,
     MismatchError,
     attempt,
@@ -24,18 +27,19 @@ from ._plain_conversion import (
     refuse,
     what_it_stands_for,
 )
-from ._type_info import type_info_of
-from ._type_origin import ORIGIN_OF_KEY, index_of_origin, is_known
-from .container import Array, Dict, List, Map
 
 if TYPE_CHECKING:
-    from ._type_schema import TypeSchema
+    from .._schema.schema import Schema
+
+Array, List, Map, Dict = (
+    CLASS_OF_KEY[key] for key in ("ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict")
+)
 
 # Types whose values are what they are: no protocol is looked for.
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
 
 
-def require_known_origins(schema: TypeSchema) -> None:
+def require_known_origins(schema: Schema) -> None:
     """Raise TypeError when a part of the schema names no type that is registered."""
     if schema.origin not in _RULES and not is_known(schema.origin):
         raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
@@ -43,15 +47,12 @@ def require_known_origins(schema: TypeSchema) -> None:
         require_known_origins(arg)
 
 
-def convert_value(schema: TypeSchema, value: Any) -> Any:
+def convert_value(schema: Schema, value: Any) -> Any:
     """Return the value as the type holds it, or raise `MismatchError`."""
     if type(value) not in _PLAIN:
         value = what_it_stands_for(schema, value)
     rule = _RULES.get(schema.origin) or _RULES.get(ORIGIN_OF_KEY.get(schema.origin, ""))
     return rule(schema, value) if rule is not None else _to_class(schema, value)
-
-
-as_native = CAny  # what a converted value is packed into
 
 
 def is_subtype(index: int, ancestor: int) -> bool:
@@ -67,10 +68,10 @@ def _ancestors(index: int) -> frozenset[int]:
 # ---- containers ------------------------------------------------------------------------------
 
 
-def _to_sequence(made: Any) -> Callable[[TypeSchema, Any], Any]:
+def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
     """Return the rule for containers of the class `made`."""
 
-    def rule(schema: TypeSchema, value: Any) -> Any:
+    def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, (list, tuple, Array, List)):
             refuse(schema, value)
         element = schema.args[0] if schema.args else None
@@ -82,7 +83,7 @@ def _to_sequence(made: Any) -> Callable[[TypeSchema, Any], Any]:
     return rule
 
 
-def _to_tuple(schema: TypeSchema, value: Any) -> Any:
+def _to_tuple(schema: Schema, value: Any) -> Any:
     if not isinstance(value, (list, tuple, Array, List)):
         refuse(schema, value)
     if schema.args is None:
@@ -96,7 +97,7 @@ def _to_tuple(schema: TypeSchema, value: Any) -> Any:
     return _sequence(Array, value, items, schema.args)
 
 
-def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[TypeSchema]) -> Any:
+def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema]) -> Any:
     converted = []
     for i, (element, item) in enumerate(zip(declared, items)):
         try:
@@ -126,10 +127,10 @@ def _sequence_of_any(made: Any, value: Any) -> Any:
     raise error
 
 
-def _to_mapping(made: Any) -> Callable[[TypeSchema, Any], Any]:
+def _to_mapping(made: Any) -> Callable[[Schema, Any], Any]:
     """Return the rule for mappings of the class `made`."""
 
-    def rule(schema: TypeSchema, value: Any) -> Any:
+    def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             refuse(schema, value)
         if not schema.args:  # of a type key
@@ -145,7 +146,7 @@ def _to_mapping(made: Any) -> Callable[[TypeSchema, Any], Any]:
     return rule
 
 
-def _pair(declared: tuple[TypeSchema, ...], key: Any, part: Any) -> tuple[Any, Any]:
+def _pair(declared: tuple[Schema, ...], key: Any, part: Any) -> tuple[Any, Any]:
     step = "key"
     try:
         new_key = convert_value(declared[0], key)
@@ -166,12 +167,12 @@ def _mapping_of(made: Any, row: list[Any]) -> Any:
 # ---- alternatives ----------------------------------------------------------------------------
 
 
-def _to_optional(schema: TypeSchema, value: Any) -> Any:
+def _to_optional(schema: Schema, value: Any) -> Any:
     assert schema.args
     return None if value is None else convert_value(schema.args[0], value)
 
 
-def _to_first_of(schema: TypeSchema, value: Any) -> Any:
+def _to_first_of(schema: Schema, value: Any) -> Any:
     for alternative in schema.args or ():
         try:
             return convert_value(alternative, value)
@@ -183,7 +184,7 @@ def _to_first_of(schema: TypeSchema, value: Any) -> Any:
 # ---- classes ---------------------------------------------------------------------------------
 
 
-def _to_class(schema: TypeSchema, value: Any) -> Any:
+def _to_class(schema: Schema, value: Any) -> Any:
     """Take objects of the type and of subtypes; ask the type about all others."""
     index = index_of_origin(ORIGIN_OF_KEY.get(schema.origin, schema.origin))
     native = native_value(schema, value)
@@ -227,16 +228,19 @@ def _payload_type(index: int) -> type[int | str] | None:
 @functools.cache
 def _variants_of() -> Callable[[Any], Any]:
     """Return what reads the variants, by payload and by name, from the state of an enumeration."""
-    state = type_info_of(index_of_origin("ffi.EnumState"))
-    return next(field.getter for field in state.fields if field.name == "indexes")
+    state = type_facts(index_of_origin("ffi.EnumState"))
+    getter: Callable[[Any], Any] = next(
+        field["getter"] for field in state["fields"] if field["name"] == "indexes"
+    )
+    return getter
 
 
-def takes_payloads(schema: TypeSchema) -> bool:
+def takes_payloads(schema: Schema) -> bool:
     """Whether the type is an enumeration that is also written as int or str."""
     return _payload_type(index_of_origin(schema.origin)) is not None
 
 
-_RULES: dict[str, Callable[[TypeSchema, Any], Any]] = {
+_RULES: dict[str, Callable[[Schema, Any], Any]] = {
     **PLAIN_RULES,
     "Array": _to_sequence(Array),
     "Dict": _to_mapping(Dict),

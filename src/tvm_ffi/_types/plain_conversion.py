@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion to declared types without parts, and protocols of values that stand for others.
 
-`_type_conversion` is built on this; see there.
+`conversion` is built on this; see there.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
-from ._binding.call.function import Function
-from ._binding.call.making import convert_func
-from ._binding.object.object import CObject, ObjectRValueRef
-from ._binding.tensor.tensor import Tensor
-from ._binding.types.facts import type_facts
-from ._binding.values.any import CAny, to_py_class_value
-from ._binding.values.device import Device
-from ._binding.values.dtype import DataType
-from ._binding.values.stand_in import ObjectConvertible
-from ._convert import is_of
-from ._dtype import dtype
-from ._type_origin import index_of_origin
+from .._binding.call.function import Function
+from .._binding.call.making import convert_func
+from .._binding.object.object import CObject, ObjectRValueRef
+from .._binding.tensor.tensor import Tensor
+from .._binding.types.facts import type_facts
+from .._binding.values.any import CAny, to_py_class_value
+from .._binding.values.device import Device
+from .._binding.values.dtype import DataType
+from .._binding.values.stand_in import ObjectConvertible
+from .._dtype import dtype
+from .foreign import is_of
+from .index import index_of_origin
 
 if TYPE_CHECKING:
-    from ._type_schema import TypeSchema
+    from .._schema.schema import Schema
 
 _MAX_NUM_STEPS = 64  # from a value to what it stands for
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
@@ -54,7 +54,7 @@ class MismatchError(Exception):
 
 
 def refuse(
-    schema: TypeSchema, value: Any, detail: str = "", cause: Exception | None = None
+    schema: Schema, value: Any, detail: str = "", cause: Exception | None = None
 ) -> NoReturn:
     """Raise `MismatchError` for a value of a wrong type."""
     raise MismatchError(
@@ -62,7 +62,7 @@ def refuse(
     ) from cause
 
 
-def _text_of(schema: TypeSchema) -> str:
+def _text_of(schema: Schema) -> str:
     """Return what messages call a type: its name alone, or the alternatives."""
     if schema.origin == "Union":
         return repr(schema)
@@ -95,7 +95,7 @@ def attempt(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | 
 # ---- protocols -------------------------------------------------------------------------------
 
 
-def what_it_stands_for(schema: TypeSchema, value: Any) -> Any:
+def what_it_stands_for(schema: Schema, value: Any) -> Any:
     """Follow the protocols by which a value names another one that is to be taken instead."""
     for _ in range(_MAX_NUM_STEPS):
         method, name = _substitution(value)
@@ -132,7 +132,7 @@ def _referenced(value: ObjectRValueRef) -> CObject:
     return value.obj
 
 
-def native_value(schema: TypeSchema, value: Any) -> CAny:
+def native_value(schema: Schema, value: Any) -> CAny:
     """Return the value as the binding passes it, whatever its type is."""
     if hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
         if schema.origin == "Any":
@@ -144,14 +144,14 @@ def native_value(schema: TypeSchema, value: Any) -> CAny:
     return native  # type: ignore[no-any-return]
 
 
-def _by_protocol(schema: TypeSchema, value: Any, origin: str, *names: str) -> Any:
+def _by_protocol(schema: Schema, value: Any, origin: str, *names: str) -> Any:
     """Return what the binding makes of a value whose class has one of the protocols."""
     if not any(hasattr(type(value), name) for name in names):
         refuse(schema, value)
     return _of_type(schema, value, origin)
 
 
-def _of_type(schema: TypeSchema, value: Any, *origins: str) -> Any:
+def _of_type(schema: Schema, value: Any, *origins: str) -> Any:
     native = native_value(schema, value)
     if native.type_index not in map(index_of_origin, origins):
         refuse(schema, value)
@@ -165,19 +165,19 @@ def _is_bool(value: Any) -> bool:
     return isinstance(value, bool) or is_of(value, ("numpy",), "bool", "bool_")
 
 
-def _to_any(schema: TypeSchema, value: Any) -> Any:
+def _to_any(schema: Schema, value: Any) -> Any:
     if type(value) in (type(None), bool, int, float, str, bytes):
         return value
     native = native_value(schema, value)
     return value if isinstance(value, CObject) else to_py_class_value(native)
 
 
-def _to_none(schema: TypeSchema, value: Any) -> None:
+def _to_none(schema: Schema, value: Any) -> None:
     if value is not None:
         refuse(schema, value)
 
 
-def _to_int(schema: TypeSchema, value: Any) -> int:
+def _to_int(schema: Schema, value: Any) -> int:
     number = value
     if type(value) is not int:
         if isinstance(value, numbers.Integral) or _is_bool(value):
@@ -192,7 +192,7 @@ def _to_int(schema: TypeSchema, value: Any) -> int:
     return int(number)
 
 
-def _to_float(schema: TypeSchema, value: Any) -> float:
+def _to_float(schema: Schema, value: Any) -> float:
     if isinstance(value, numbers.Real) or _is_bool(value):
         number, error = attempt(float, value)
         if error is not None:
@@ -201,26 +201,26 @@ def _to_float(schema: TypeSchema, value: Any) -> float:
     return _by_protocol(schema, value, "float", "__tvm_ffi_float__")  # type: ignore[no-any-return]
 
 
-def _to_bool(schema: TypeSchema, value: Any) -> bool:
+def _to_bool(schema: Schema, value: Any) -> bool:
     if not (isinstance(value, numbers.Integral) or _is_bool(value)):
         refuse(schema, value)
     return bool(value)
 
 
-def _to_str(schema: TypeSchema, value: Any) -> str:
+def _to_str(schema: Schema, value: Any) -> str:
     if not isinstance(value, str):
         refuse(schema, value)
     # The text alone: a subclass may be something else to the binding, as dtype is.
     return value if type(value) is str else str.__str__(value)
 
 
-def _to_bytes(schema: TypeSchema, value: Any) -> bytes:
+def _to_bytes(schema: Schema, value: Any) -> bytes:
     if not isinstance(value, (bytes, bytearray)):
         refuse(schema, value)
     return bytes(value)
 
 
-def _to_device(schema: TypeSchema, value: Any) -> Device:
+def _to_device(schema: Schema, value: Any) -> Device:
     if isinstance(value, Device):
         return value
     if isinstance(value, str):
@@ -233,7 +233,7 @@ def _to_device(schema: TypeSchema, value: Any) -> Device:
     return _by_protocol(schema, value, "Device", "__dlpack_device__")  # type: ignore[no-any-return]
 
 
-def _to_dtype(schema: TypeSchema, value: Any) -> dtype:
+def _to_dtype(schema: Schema, value: Any) -> dtype:
     if isinstance(value, dtype):
         return value
     if isinstance(value, DataType):
@@ -248,7 +248,7 @@ def _to_dtype(schema: TypeSchema, value: Any) -> dtype:
     return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]
 
 
-def _to_pointer(schema: TypeSchema, value: Any) -> Any:
+def _to_pointer(schema: Schema, value: Any) -> Any:
     """Take what the binding passes as a pointer: the ways to register such classes are its own."""
     from ctypes import c_void_p
 
@@ -267,13 +267,13 @@ def _to_pointer(schema: TypeSchema, value: Any) -> Any:
 _POINTER_PROTOCOLS = ("__tvm_ffi_opaque_ptr__", "__cuda_stream__")
 
 
-def _to_tensor(schema: TypeSchema, value: Any) -> Any:
+def _to_tensor(schema: Schema, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value
     return _by_protocol(schema, value, "Tensor", "__dlpack__", "__dlpack_c_exchange_api__")
 
 
-def _to_function(schema: TypeSchema, value: Any) -> Function:
+def _to_function(schema: Schema, value: Any) -> Function:
     if isinstance(value, Function):
         return value
     if isinstance(value, CObject) or not callable(value):
@@ -281,7 +281,7 @@ def _to_function(schema: TypeSchema, value: Any) -> Function:
     return convert_func(value)
 
 
-PLAIN_RULES: dict[str, Callable[[TypeSchema, Any], Any]] = {
+PLAIN_RULES: dict[str, Callable[[Schema, Any], Any]] = {
     "Any": _to_any,
     "Callable": _to_function,
     "Device": _to_device,

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared types as JSON, which is how native code and the files of libraries give them.
+
+    {"type": NAME, "args": [...], "named_args": {NAME: [...]}, "fallback": {...}}
+
+Only ``type`` is required.  A function names its groups ``return`` and ``params``; early libraries
+put both into ``args``, the result first.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from .names import ORIGIN_OF_JSON_NAME
+from .schema import Schema
+
+__all__ = ["declared_function", "declared_type", "schema_from_json", "schema_to_json"]
+
+SchemaT = TypeVar("SchemaT", bound=Schema)
+
+
+def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
+    """Return the type that a JSON object describes, as an instance of `make`.
+
+    Raises
+    ------
+    TypeError
+        If the parts have other types.
+    ValueError
+        If the number of arguments is wrong.
+    """
+    if not (isinstance(obj, dict) and "type" in obj):
+        raise TypeError(f"expected schema dict with 'type' key, got {type(obj).__name__}")
+    name, args = obj["type"], obj.get("args")
+    if not isinstance(name, str):
+        raise TypeError("schema type must be a string")
+    return make(
+        ORIGIN_OF_JSON_NAME.get(name, name),
+        # Numbers and text among the arguments belong to C++ alone.
+        tuple(schema_from_json(arg, make) for arg in args if isinstance(arg, dict))
+        if isinstance(args, (list, tuple))
+        else None,
+        fallback=schema_from_json(obj["fallback"], make) if "fallback" in obj else None,
+        named_args=_groups(obj["named_args"], make) if "named_args" in obj else None,
+        type_key=name if name == "ffi.BigInt" else None,
+    )
+
+
+def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...]]:
+    if not isinstance(named_args, dict):
+        raise TypeError("named_args must be a map of names to type lists")
+    if not all(isinstance(group, (list, tuple)) for group in named_args.values()):
+        raise TypeError("named_args must map names to type lists")
+    return {
+        name: tuple(schema_from_json(arg, make) for arg in group)
+        for name, group in named_args.items()
+    }
+
+
+def schema_to_json(schema: Schema) -> dict[str, Any]:
+    """Return what `schema_from_json` reads."""
+    obj: dict[str, Any] = {"type": schema.type_key or schema.origin}
+    if schema.args or (schema.origin == "tuple" and schema.args is not None):
+        obj["args"] = [schema_to_json(arg) for arg in schema.args]
+    if schema.named_args is not None:
+        obj["named_args"] = {
+            name: [schema_to_json(arg) for arg in group]
+            for name, group in schema.named_args.items()
+        }
+    if schema.fallback is not None:
+        obj["fallback"] = schema_to_json(schema.fallback)
+    return obj
+
+
+# ---- Metadata ------------------------------------------------------------------------------------
+
+
+def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
+    """Return the type that the metadata of a field or function declare; None when they do not.
+
+    What cannot be read is no reason to refuse the field or function.  ``type_schema`` is JSON text
+    where native code has registered it, and a dict where Python has.
+    """
+    try:
+        schema = metadata["type_schema"]
+        return schema_from_json(json.loads(schema) if isinstance(schema, str) else schema, make)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def declared_function(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
+    """Return the type in a function's metadata, if it names at least the result."""
+    schema = declared_type(metadata, make)
+    if schema is None or schema.origin != "Callable" or schema.named_args is None:
+        return None
+    return schema

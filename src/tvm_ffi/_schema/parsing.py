@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types read from text: what `TypePrinter` writes, ``Map[str, Array[int]] | None``.
+
+    type  =  part { "|" part }
+    part  =  name [ "[" "()" | type { "," type } "]" ]
+          |  "Callable" "[" ( "..." | "[" [ type { "," type } ] "]" ) "," type "]"
+
+The text is gone through once, and nests only so deep; so the time is proportional to its length,
+whatever it contains.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Generic, TypeVar
+
+from .names import ORIGIN_OF_JSON_NAME
+from .schema import Schema
+
+__all__ = ["Tokens", "parse_type"]
+
+SchemaT = TypeVar("SchemaT", bound=Schema)
+
+_MAX_DEPTH = 100  # of brackets
+_MAX_SHOWN = 40  # characters of a text in a message
+_TOKEN = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*\*?|\.\.\.|\d+|[^\s\w]")
+_SPACE = re.compile(r"\s*")
+
+
+class Tokens:
+    """A text as words, numbers, ``...`` and single characters; the current one is `token`.
+
+    Attributes
+    ----------
+    token : str
+        Empty at the end of the text.
+    position : int
+        Where the token begins, counted from 0.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.token = ""
+        self.position = 0
+        self.advance()
+
+    def advance(self) -> str:
+        """Go on to the next token; return the one that was current."""
+        before = self.token
+        start = self.position + len(before)
+        space = _SPACE.match(self.text, start)
+        self.position = start if space is None else space.end()
+        found = _TOKEN.match(self.text, self.position)
+        self.token = "" if found is None else found[0]
+        return before
+
+    def accept(self, token: str) -> bool:
+        """Go on if the current token is this one; return whether it was."""
+        if self.token != token:
+            return False
+        self.advance()
+        return True
+
+    def expect(self, token: str) -> None:
+        """Go on, or raise ValueError if the current token is another one."""
+        if not self.accept(token):
+            raise self.error(repr(token))
+
+    def error(self, expected: str) -> ValueError:
+        """Return what to raise when something else stands at the current position."""
+        got = repr(self.token) if self.token else "the end"
+        text = self.text
+        if len(text) > _MAX_SHOWN:
+            start = max(0, min(self.position, len(text) - 1) - _MAX_SHOWN // 2)
+            text = f"...{text[start : start + _MAX_SHOWN]}..."
+        return ValueError(
+            f"character {self.position} of {text!r}: expected {expected}, got {got[:_MAX_SHOWN]}"
+        )
+
+
+def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
+    """Return the type that a text describes, as an instance of `make`.
+
+    Raises
+    ------
+    ValueError
+        If it describes none; the message says where.
+    """
+    tokens = Tokens(text)
+    schema = _Parser(tokens, make).type_()
+    if tokens.token:
+        raise tokens.error("'|' or the end")
+    return schema
+
+
+class _Parser(Generic[SchemaT]):
+    """Reads types from the current token on."""
+
+    def __init__(self, tokens: Tokens, make: type[SchemaT]) -> None:
+        self._tokens, self._make = tokens, make
+        self._depth = 0
+
+    def type_(self) -> SchemaT:
+        parts = [self._part()]
+        while self._tokens.accept("|"):
+            parts.append(self._part())
+        others = tuple(part for part in parts if part.origin != "None")
+        if len(parts) == 1 or not others:
+            return parts[0]
+        schema = self._make("Union", others) if len(others) > 1 else others[0]
+        return schema if len(others) == len(parts) else self._make("Optional", (schema,))
+
+    def _part(self) -> SchemaT:
+        tokens = self._tokens
+        position = tokens.position
+        if not tokens.token[:1].isidentifier():
+            raise tokens.error("the name of a type")
+        name = tokens.advance()
+        origin = ORIGIN_OF_JSON_NAME.get(name, name)
+        parts: dict[str, Any] = {"type_key": name if name == "ffi.BigInt" else None}
+        if tokens.token == "[":
+            self._enter()
+            if origin == "Callable":
+                parts["named_args"] = self._groups()
+            else:
+                parts["args"] = self._args()
+            self._leave()
+        try:
+            return self._make(origin, **parts)
+        except ValueError as error:
+            raise ValueError(f"character {position}: {error}") from None
+
+    def _args(self) -> tuple[SchemaT, ...]:
+        if self._tokens.accept("("):  # tuple[()]
+            self._tokens.expect(")")
+            return ()
+        return self._list()
+
+    def _groups(self) -> dict[str, tuple[SchemaT, ...]] | None:
+        tokens = self._tokens
+        params: tuple[SchemaT, ...] | None = None
+        if not tokens.accept("..."):
+            self._enter()
+            params = () if tokens.token == "]" else self._list()
+            self._leave()
+        tokens.expect(",")
+        result = (self.type_(),)
+        if params is None:
+            # `Callable[..., Any]` is what a function that declares nothing is written as.
+            return None if result[0].origin == "Any" else {"return": result}
+        return {"return": result, "params": params}
+
+    def _list(self) -> tuple[SchemaT, ...]:
+        found = [self.type_()]
+        while self._tokens.accept(","):
+            found.append(self.type_())
+        return tuple(found)
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._tokens.error(f"at most {_MAX_DEPTH} nested brackets")
+        self._tokens.expect("[")
+
+    def _leave(self) -> None:
+        self._tokens.expect("]")
+        self._depth -= 1

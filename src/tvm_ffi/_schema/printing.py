@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declared types as text: annotations, and the signatures of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Callable
+
+from .names import INDEX_OF_WORD
+from .schema import Schema
+
+__all__ = ["TypePrinter"]
+
+
+def _is_word(origin: str) -> bool:
+    return origin in INDEX_OF_WORD
+
+
+@dataclass(frozen=True)
+class TypePrinter:
+    """Writes types as annotations.
+
+    Parameters
+    ----------
+    is_known : callable
+        Whether an origin is a word, or a type that is registered; what is neither is printed as
+        the schema's fallback, if it has one.
+    name_of : callable
+        Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with ``|``
+        unless they get another name.
+    wider : callable, optional
+        Gives the schema of what is converted to an origin; None where nothing else is.
+    """
+
+    is_known: Callable[[str], bool] = _is_word
+    name_of: Callable[[str], str] = str
+    wider: Callable[[str], Schema | None] | None = None
+
+    def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
+        """Return a type as an annotation; `seen` are the origins that are being widened."""
+        if schema.fallback is not None and not self.is_known(schema.origin):
+            return self.text(schema.fallback, seen)
+        if self.wider is not None and schema.origin not in seen:
+            wider = self.wider(schema.origin)
+            if wider is not None:
+                return self.text(wider, seen | {schema.origin})
+        name = self.name_of(schema.origin)
+        if schema.origin == "Callable":
+            return name + self._groups(schema, seen)
+        args = [self.text(arg, seen) for arg in schema.args or ()]
+        if name == "Union":
+            return " | ".join(args)
+        if name == "Optional":
+            return f"{args[0]} | None"
+        if schema.args == () and schema.origin == "tuple":
+            return f"{name}[()]"
+        return f"{name}[{', '.join(args)}]" if args else name
+
+    def _groups(self, schema: Schema, seen: frozenset[str]) -> str:
+        if schema.named_args is None:
+            return "[..., Any]"
+        params, result = schema.named_args.get("params"), schema.named_args["return"][0]
+        listed = "..." if params is None else f"[{self._list(params, seen)}]"
+        return f"[{listed}, {self.text(result, seen)}]"
+
+    def signature(self, function: Schema) -> str:
+        """Return parameters and result of a function that names its result."""
+        assert function.named_args is not None
+        params, result = function.named_args.get("params"), function.named_args["return"][0]
+        listed = "..." if params is None else self._list(params, frozenset())
+        return f"({listed}) -> {self.text(result)}"
+
+    def _list(self, schemas: Iterable[Schema], seen: frozenset[str]) -> str:
+        return ", ".join(self.text(schema, seen) for schema in schemas)

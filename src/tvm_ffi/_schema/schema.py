@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A declared type as a value: an origin with arguments, whose number is checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .names import NO_TYPE, NUM_ARGS
+
+__all__ = ["Schema"]
+
+
+@dataclass(repr=False)
+class Schema:
+    """A declared type; `tvm_ffi.core.TypeSchema` documents the parts.
+
+    `origin_type_index` is for classes that know which types are registered, and -3 here.
+    """
+
+    origin: str
+    args: tuple[Schema, ...] | None = None
+    origin_type_index: int = NO_TYPE
+    fallback: Schema | None = None
+    named_args: dict[str, tuple[Schema, ...]] | None = None
+    type_key: str | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.origin, str) and self.origin):
+            raise ValueError("schema type must be a nonempty string")
+        if self.fallback is not None and not isinstance(self.fallback, Schema):
+            raise TypeError("schema fallback must be a TypeSchema instance")
+        if self.args is not None:
+            self.args = _schemas(self.args, "schema arguments must be TypeSchema instances")
+        if self.named_args is not None:
+            self.named_args = _groups(self.named_args)
+        if self.origin == "Callable":
+            self._name_the_groups()
+        else:
+            self._complete_args()
+
+    def _complete_args(self) -> None:
+        """Check the number of arguments; put Any where those of a container are missing."""
+        count = len(self.args or ())
+        if self.origin == "Optional" and count != 1:
+            raise ValueError("Optional must have exactly one argument")
+        if self.origin == "Union" and count < 2:
+            raise ValueError("Union must have at least two arguments")
+        wanted = NUM_ARGS.get(self.origin, count)
+        if count not in (0, wanted):
+            plural = "s" if wanted > 1 else ""
+            raise ValueError(f"{self.origin} must have 0 or {wanted} argument{plural}")
+        if count < wanted:
+            self.args = tuple(type(self)("Any") for _ in range(wanted))
+        elif self.args is None and self.origin != "tuple":
+            self.args = ()
+
+    def _name_the_groups(self) -> None:
+        """Bring both forms of a function into one."""
+        if self.args and self.named_args is None:
+            result, params = self.args[:1], self.args[1:]
+            self.named_args = {"return": result, "params": params} if params else {"return": result}
+        elif self.args or (self.named_args or {}).keys() - {"return", "params"}:
+            raise ValueError("Callable uses only named return and params groups")
+        elif self.named_args is not None and len(self.named_args.get("return", ())) != 1:
+            raise ValueError("Callable return group must contain exactly one type")
+        self.args = ()
+
+
+def _schemas(args: Any, complaint: str) -> tuple[Schema, ...]:
+    schemas = tuple(args) if isinstance(args, Iterable) else (args,)
+    if not all(isinstance(arg, Schema) for arg in schemas):
+        raise TypeError(complaint)
+    return schemas
+
+
+def _groups(named_args: Any) -> dict[str, tuple[Schema, ...]]:
+    if not (isinstance(named_args, dict) and all(isinstance(name, str) for name in named_args)):
+        raise TypeError("named_args must be a map of names to type lists")
+    complaint = "named_args values must be lists of type schemas"
+    if not all(isinstance(group, (list, tuple)) for group in named_args.values()):
+        raise TypeError(complaint)
+    return {name: _schemas(group, complaint) for name, group in named_args.items()}

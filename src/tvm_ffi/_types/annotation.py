@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python annotations read as declared types, and the native types that classes stand for."""
+
+from __future__ import annotations
+
+import collections.abc
+import types
+import typing
+from collections.abc import Iterable
+from typing import Any, Generic, TypeVar
+
+from .._binding.call.function import Function
+from .._binding.object.error import Error
+from .._binding.object.object import CObject, Object, type_key_to_index
+from .._binding.tensor.tensor import Tensor
+from .._binding.values.device import Device
+from .._binding.values.dtype import DataType
+from .._binding.values.native_value import Bytes, String
+from .._dtype import dtype
+from .._schema.names import NUM_ARGS, ORIGIN_OF_KEY
+from .._schema.schema import Schema
+from .package_classes import CLASS_OF_KEY
+
+SchemaT = TypeVar("SchemaT", bound=Schema)
+
+# Classes of the package that are not registered by their users.
+_KEY_OF_CLASS: dict[Any, str] = {
+    Error: "ffi.Error",
+    Function: "ffi.Function",
+    Object: "ffi.Object",
+    Tensor: "ffi.Tensor",
+    **{cls: key for key, cls in CLASS_OF_KEY.items()},
+}
+_ORIGIN_OF_ANNOTATION: dict[Any, str] = {
+    None: "None",
+    type(None): "None",
+    Any: "Any",
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "str",
+    String: "str",
+    bytes: "bytes",
+    Bytes: "bytes",
+    dtype: "dtype",
+    DataType: "dtype",
+    Device: "Device",
+    list: "List",
+    dict: "Dict",
+    collections.abc.Callable: "Callable",
+    **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in _KEY_OF_CLASS.items()},
+}
+# Unions that are written with "|", from Python 3.10 on.
+_UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
+
+
+def schema_of_annotation(annotation: Any, make: type[SchemaT]) -> SchemaT:
+    """Return the schema of an annotation as an instance of `make`, or raise TypeError."""
+    return _Reader(make).read(annotation)
+
+
+class _Reader(Generic[SchemaT]):
+    def __init__(self, make: type[SchemaT]) -> None:
+        self._make = make
+
+    def read(self, annotation: Any) -> SchemaT:
+        origin, members = typing.get_origin(annotation), typing.get_args(annotation)
+        if origin in _UNIONS:
+            return self._union(members)
+        if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (the old name is asked for)
+            return self._make("tuple")
+        if origin is tuple:
+            return self._tuple(members)
+        if origin is collections.abc.Callable:
+            return self._callable(members)
+        if origin is not None:
+            return self._generic(annotation, origin, members)
+        return self._make(_origin_of(annotation))
+
+    def _all(self, annotations: Iterable[Any]) -> tuple[SchemaT, ...]:
+        return tuple(map(self.read, annotations))
+
+    def _union(self, members: tuple[Any, ...]) -> SchemaT:
+        """Return Optional when None is among the members, which are flat and different."""
+        schemas = self._all(x for x in members if x is not type(None))
+        schema = self._make("Union", schemas) if len(schemas) > 1 else schemas[0]
+        return self._make("Optional", (schema,)) if type(None) in members else schema
+
+    def _tuple(self, members: tuple[Any, ...]) -> SchemaT:
+        if len(members) == 2 and members[1] is Ellipsis:
+            return self._make("Array", self._all(members[:1]))
+        if members == ((),):  # how early Pythons give the empty tuple
+            members = ()
+        return self._make("tuple", self._all(members))
+
+    def _callable(self, members: tuple[Any, ...]) -> SchemaT:
+        if not members:
+            return self._make("Callable")
+        params, result = members
+        groups: dict[str, tuple[Schema, ...]] = {"return": (self.read(result),)}
+        if isinstance(params, list):
+            groups["params"] = self._all(params)
+        elif params is not Ellipsis:
+            raise _refusal(params)
+        return self._make("Callable", named_args=groups)
+
+    def _generic(self, annotation: Any, origin: Any, members: tuple[Any, ...]) -> SchemaT:
+        if origin in (list, dict) or (isinstance(origin, type) and issubclass(origin, CObject)):
+            name = _origin_of(origin)
+            _check_number(origin, name, len(members))
+            return self._make(name, self._all(members))
+        raise _refusal(annotation)
+
+
+def _check_number(cls: Any, origin: str, count: int) -> None:
+    wanted = NUM_ARGS.get(origin, count)
+    if count in (0, wanted):
+        return
+    if cls is list:
+        raise TypeError(f"list takes at most 1 type argument, got {count}")
+    if cls is dict:
+        raise TypeError(f"dict requires 0 or 2 type arguments, got {count}")
+    plural = "s" if wanted > 1 else ""
+    raise TypeError(f"{cls.__name__} requires {wanted} type argument{plural}, got {count}")
+
+
+def _origin_of(annotation: Any) -> str:
+    """Return the origin of an annotation without parameters."""
+    if isinstance(annotation, typing.Hashable) and annotation in _ORIGIN_OF_ANNOTATION:
+        return _ORIGIN_OF_ANNOTATION[annotation]
+    if not isinstance(annotation, type):
+        raise _refusal(annotation)
+    if (annotation.__module__, annotation.__name__) == ("ctypes", "c_void_p"):
+        return "ctypes.c_void_p"  # by its name: the module takes long to import
+    if issubclass(annotation, CObject):
+        if "__tvm_ffi_type_info__" not in vars(annotation):
+            raise TypeError(
+                f"CObject subclass {annotation!r} is not registered; "
+                "use @register_object to register it"
+            )
+        key: str = annotation.__tvm_ffi_type_info__.type_key  # type: ignore[attr-defined]
+        return ORIGIN_OF_KEY.get(key, key)
+    if hasattr(annotation, "__dlpack__"):
+        return "Tensor"
+    raise _refusal(annotation)
+
+
+def _refusal(annotation: Any) -> TypeError:
+    return TypeError(f"Cannot convert {annotation!r} to TypeSchema")
+
+
+def index_of_class(cls: Any) -> int | None:
+    """Return the index of the native type that a class stands for, if any."""
+    if not isinstance(cls, type):
+        return None
+    if cls in _KEY_OF_CLASS:
+        return type_key_to_index(_KEY_OF_CLASS[cls])
+    registered = getattr(cls, "__tvm_ffi_type_info__", None)
+    index: int | None = getattr(registered, "type_index", None)
+    return index

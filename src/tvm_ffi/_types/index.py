@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which native types are registered now: the index of an origin, the key of an index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._binding.call.making import find_global_func
+from .._binding.object.object import type_key_to_index
+from .._schema.names import INDEX_OF_WORD, NO_TYPE, key_of_origin
+
+
+def index_of_origin(origin: str) -> int:
+    """Return the type index that an origin stands for now, or -1, -2, -3."""
+    if origin in INDEX_OF_WORD:
+        return INDEX_OF_WORD[origin]
+    index = type_key_to_index(key_of_origin(origin))
+    return NO_TYPE if index is None else index
+
+
+def is_known(origin: str) -> bool:
+    """Whether an origin is a word of the language of schemas, or a type that is registered."""
+    return origin in INDEX_OF_WORD or index_of_origin(origin) != NO_TYPE
+
+
+_key_by_index: dict[int, str] = {}
+
+
+def key_of_index(index: int) -> str | None:
+    """Return the key of a type, if it is registered; asking the C ABI would end the process."""
+    if index not in _key_by_index:
+        list_keys: Any = find_global_func("ffi.GetRegisteredTypeKeys")
+        for key in list_keys():
+            registered = type_key_to_index(key)
+            if registered is not None:
+                _key_by_index[registered] = key
+    return _key_by_index.get(index)

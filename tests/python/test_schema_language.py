@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One language for declared types: whoever shows or reads one says the same as all others."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import time
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import testing
+from tvm_ffi._schema.json_form import schema_from_json
+from tvm_ffi._schema.parsing import parse_type
+from tvm_ffi._schema.printing import TypePrinter
+from tvm_ffi._schema.schema import Schema
+from tvm_ffi.core import TypeSchema
+from tvm_ffi.inspection._signatures import signature_of
+from tvm_ffi.registry import get_global_func_metadata, list_global_func_names
+from tvm_ffi.stub.lib_state import collect_global_funcs
+from tvm_ffi.stub.python_generator.utils import render_func_signature
+
+
+def declared_functions():
+    """Return name and type of the functions that declare one: the runtime's and the tests' own."""
+    assert testing.echo is not None  # loads the functions
+    for name in list_global_func_names():
+        schema = get_global_func_metadata(name).get("type_schema")
+        if schema is not None and "named_args" in schema:
+            yield name, TypeSchema.from_json_str(schema)
+
+
+def words_of(schema):
+    params = [repr(part) for part in schema.named_args["params"]]
+    return params, repr(schema.named_args["return"][0])
+
+
+# ---- Readers agree -------------------------------------------------------------------------------
+
+
+def test_many_functions_declare_their_types():
+    assert len(dict(declared_functions())) > 150
+
+
+def test_inspect_signature_says_what_type_schema_says():
+    """The binding had names of its own: `Map` for `Map[Any, Any]`, `Module` for `ffi.Module`."""
+    for name, schema in declared_functions():
+        signature = inspect.signature(tvm_ffi.get_global_func(name))
+        params = [parameter.annotation for parameter in signature.parameters.values()]
+        assert (params, signature.return_annotation) == words_of(schema), name
+
+
+def test_the_inspection_of_files_says_what_type_schema_says():
+    for name, schema in declared_functions():
+        params, result = words_of(schema)
+        metadata = json.dumps(get_global_func_metadata(name))
+        assert signature_of({"metadata": metadata}) == f"({', '.join(params)}) -> {result}", name
+
+
+def test_stubs_say_what_type_schema_says_where_names_are_not_changed():
+    stubs = {func.schema.name: func for group in collect_global_funcs().values() for func in group}
+    for name, schema in declared_functions():
+        if name not in stubs:
+            continue
+        params, result = words_of(schema)
+        line = render_func_signature(stubs[name], str, 0)
+        shown, _, shown_result = line.removesuffix(": ...").partition("(")[2].rpartition(") -> ")
+        # Strict checkers want the length of a tuple said.
+        plain = shown.replace("tuple[Any, ...]", "tuple")
+        expected = ", ".join([f"_{i}: {param}" for i, param in enumerate(params)] + ["/"])
+        assert plain == (expected if params else ""), name
+        assert shown_result == result, name
+
+
+def test_function_that_declares_only_its_result(echo):
+    text = '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}]}}'
+    assert repr(TypeSchema.from_json_str(text)) == "Callable[..., int]"
+    assert signature_of({"metadata": json.dumps({"type_schema": text})}) == "(...) -> int"
+
+
+# ---- Text ----------------------------------------------------------------------------------------
+
+
+def test_what_is_printed_of_runtime_functions_is_read_again():
+    for name, schema in declared_functions():
+        for part in (*schema.named_args["params"], *schema.named_args["return"], schema):
+            assert parse_type(repr(part), TypeSchema) == part, name
+
+
+@pytest.mark.parametrize(
+    ("text", "json_form"),
+    [
+        ("int", {"type": "int"}),
+        ("  my.ns.Type ", {"type": "my.ns.Type"}),
+        ("Map", {"type": "Map", "args": [{"type": "Any"}, {"type": "Any"}]}),
+        ("tuple", {"type": "tuple"}),
+        ("tuple[()]", {"type": "tuple", "args": []}),
+        ("None|int", {"type": "Optional", "args": [{"type": "int"}]}),
+        ("int | str", {"type": "Union", "args": [{"type": "int"}, {"type": "str"}]}),
+        ("Callable", {"type": "Callable"}),
+        ("Callable[..., Any]", {"type": "Callable"}),
+        (
+            "Callable[[], None]",
+            {"type": "Callable", "named_args": {"return": [{"type": "None"}], "params": []}},
+        ),
+        ("std::array[int]", {"type": "std::array", "args": [{"type": "int"}]}),
+        ("ffi.String", {"type": "str"}),
+    ],
+)
+def test_text_is_read(text, json_form):
+    assert parse_type(text, Schema) == schema_from_json(json_form, Schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "character 0 of '': expected the name of a type, got the end"),
+        ("int |", "character 5 of 'int |': expected the name of a type, got the end"),
+        ("Array[int", "character 9 of 'Array[int': expected ']', got the end"),
+        ("Array[int]]", "character 10 of 'Array[int]]': expected '|' or the end, got ']'"),
+        ("Map[str, 3]", "character 9 of 'Map[str, 3]': expected the name of a type, got '3'"),
+        ("int | Map[str]", "character 6: Map must have 0 or 2 arguments"),
+        ("Callable[int]", "character 9 of 'Callable[int]': expected '[', got 'int'"),
+        ("Array[" * 101, "expected at most 100 nested brackets, got '['"),
+    ],
+)
+def test_text_that_is_no_type_is_refused_with_the_place(text, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse_type(text, Schema)
+
+
+LONG = 200_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Array[" * (LONG // 6),
+        "int | " * (LONG // 6) + "int",
+        "tuple[" + "int, " * (LONG // 5) + "int]",
+        "a" * LONG,
+        "a." * (LONG // 2),
+        " " * LONG,
+        "[" * LONG,
+        "tuple[" + "Array[int], " * (LONG // 12) + "]",
+    ],
+    ids=["nested", "union", "tuple", "name", "dots", "blank", "brackets", "containers"],
+)
+def test_long_texts_are_read_or_refused_at_once(text):
+    start = time.process_time()
+    try:
+        parse_type(text, Schema)
+    except ValueError as error:
+        assert len(str(error)) < 200  # noqa: PT017  (either answer will do)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[with FType = " * 700 + "]",
+        "f [with FType = void(int)" + "; a = " * 1500 + "]",
+        "f [with FType = " + "long " * 1900 + "()]",
+        "f [FType = " + "(" * 4500 + ")" * 4500 + "]",
+        "[FType = " + "; " + "a" * 9900,
+        "[FType = void()]" * 12_500,
+    ],
+    ids=["starts", "parameters", "words", "parentheses", "name", "long"],
+)
+def test_hostile_names_of_templates_take_no_time(text):
+    """One expression looked for beginning, type and other parameters: the cube of the length."""
+    start = time.process_time()
+    for _ in range(20):
+        signature_of({"signature": text})
+    assert time.process_time() - start < 1
+
+
+def test_nested_metadata_is_refused():
+    text = '{"type":"ffi.Array","args":[' * 20_000
+    start = time.process_time()
+    assert signature_of({"metadata": json.dumps({"type_schema": text})}) is None
+    assert time.process_time() - start < 1
+
+
+# ---- Printing ------------------------------------------------------------------------------------
+
+
+def test_fallback_stands_for_what_nobody_knows():
+    schema = Schema("my.Unknown", fallback=Schema("Object"))
+    assert TypePrinter().text(schema) == "Object"
+    assert TypePrinter(is_known=lambda origin: True).text(schema) == "my.Unknown"
