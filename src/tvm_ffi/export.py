@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ._elf_object import machine_of, write_object
-from ._library_binary import SYMBOL, encoded_parts
-from ._link import Command, LinkStep, StrPath, check_input, dynamic_symbols
-from ._module_tree import ModuleTree, plan_tree
+from ._library.embedded_modules import SYMBOL, encoded_parts
+from ._library.linking import Command, LinkStep, StrPath, check_input, dynamic_symbols
+from ._library.module_tree import ModuleTree, plan_tree
+from ._library.object_file import machine_of, write_object
 from .module import Module
 
 __all__ = ["export_library"]

@@ -89,7 +89,6 @@ ERAS = {"libtvm_compiler.so": ("0.1.11", "0.1.12"), "libtvm_runtime.so": (None, 
 
 @pytest.mark.parametrize("published", LIBRARIES, ids=library_id)
 def test_inspection_of_a_published_library(client, published):
-    pytest.importorskip("elftools", reason="pyelftools is not installed")
     requirements, path = published
     report = inspect_library(client(*requirements) / path)
     assert report.problems == ()

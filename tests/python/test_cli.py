@@ -16,7 +16,6 @@ import tvm_ffi
 
 from . import elf_files
 
-pytest.importorskip("elftools", reason="pyelftools is not installed")
 pytest.importorskip("rich", reason="rich is not installed")
 
 MODULE = (sys.executable, "-W", "error", "-m", "tvm_ffi")
@@ -138,7 +137,6 @@ def test_beside(folder):
 @pytest.mark.parametrize(
     ("hidden", "options", "status", "message"),
     [
-        ("elftools", [], 2, 'pip install "pytvmffi[inspect]"'),
         ("rich", [], 2, 'pip install "pytvmffi[inspect]"'),
         ("rich", ["--json"], 0, ""),
     ],

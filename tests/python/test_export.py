@@ -15,7 +15,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo
-from tvm_ffi._link import dynamic_symbols
+from tvm_ffi._library.linking import dynamic_symbols
 
 CC = shlex.split(os.environ.get("CC") or "cc")
 pytestmark = [

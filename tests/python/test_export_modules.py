@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tvm_ffi
-from tvm_ffi._library_binary import EmbeddedModule
-from tvm_ffi._module_tree import plan_tree
+from tvm_ffi._library.embedded_modules import EmbeddedModule
+from tvm_ffi._library.module_tree import plan_tree
 from tvm_ffi.module import CustomModule, ModulePropertyMask
 
 CC = shlex.split(os.environ.get("CC") or "cc")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tvm_ffi._library_binary import EmbeddedModule, decode, encode, encoded_parts
+from tvm_ffi._library.embedded_modules import EmbeddedModule, decode, encode, encoded_parts
 
 
 def u64(*numbers):

@@ -10,8 +10,8 @@ command `tvm-ffi inspect` prints what these functions return.
 ('libtvm_ffi.so', (), ())
 """
 
+from .._library.elf import LibraryFileError
 from ._compare import Change, LibraryDifference, compare_libraries
-from ._elf import LibraryFileError
 from ._read import inspect_library, version_key
 from ._report import (
     DeviceCodeReport,

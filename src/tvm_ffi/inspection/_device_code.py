@@ -18,7 +18,7 @@ import itertools
 import struct
 from collections.abc import Iterator
 
-from ._elf import Image, Section
+from .._library.elf import SHT_PROGBITS, Image, Section
 from ._report import DeviceCodeReport
 
 # Far more than any library has.
@@ -53,7 +53,7 @@ def _all_device_code(image: Image) -> Iterator[DeviceCodeReport]:
             yield from _fat_binaries(section.name, image.bytes_of(section))
         elif section.name == _HIP_SECTION:
             yield from _bundles(section.name, image.bytes_of(section))
-        elif section.kind == "SHT_PROGBITS":
+        elif section.kind == SHT_PROGBITS:
             yield from _cubins(section, image.bytes_of(section))
 
 

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterable
 
 from .. import libinfo
-from .._library_binary import LIBRARY_KIND, SYMBOL, decode
+from .._library.elf import Image, Symbol, open_image
+from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, decode
 from ._device_code import device_code
-from ._elf import Image, Symbol, open_image
 from ._eras import era_of, introduced_in, is_abi_symbol, readable_name
 from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
 from ._signatures import declared_level, exported_texts, parsed_metadata, signature_of
@@ -49,25 +49,12 @@ def inspect_library(
         If a file cannot be opened.
     LibraryFileError
         If a file is no shared library, or a malformed one; the message names the place.
-    ImportError
-        If pyelftools is not installed: ``pip install "pytvmffi[inspect]"``.
     """
-    require_pyelftools()
     provided: set[str] = set()
     for other in (libinfo.find_libtvm_ffi(), *beside):
         provided |= _defined_in(other)
     with open_image(path) as image:
         return _report(image, provided)
-
-
-def require_pyelftools() -> None:
-    """Raise ImportError, which says how to install it, unless pyelftools is there."""
-    try:
-        import elftools  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            'reading libraries needs pyelftools: pip install "pytvmffi[inspect]"'
-        ) from error
 
 
 def _report(image: Image, provided: set[str]) -> LibraryReport:

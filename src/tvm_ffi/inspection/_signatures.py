@@ -17,11 +17,11 @@ import json
 import re
 from typing import Any
 
+from .._library.elf import Image
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
 from .._types.index import is_known
-from ._elf import Image
 
 _SECTION = "tvm_ffi_exports"
 _PRINTER = TypePrinter(is_known)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled CUDA kernels inside of object files, where ``TVM_FFI_EMBED_CUBIN`` finds them.
 
-``ld`` makes an object of the bytes, ``objcopy`` gives it the names and sections that the macro
-expects, and ``ld`` puts it into the object that uses the macro.  The names become local at the end,
-so that several objects of one library may have kernels of the same name.
+The bytes become an object file, which ``ld`` puts into the object that uses the macro.  Then
+``objcopy`` makes the names local, so that several objects of one library may have kernels of the
+same name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .._library.object_file import machine_of, write_object
+
 __all__ = ["embed_cubin", "main"]
 
 _SYMBOL_PREFIX = "__tvm_ffi__cubin_"
-_BYTES_FILE = "cubin"  # the names that ld gives are made from it
+_ALIGNMENT = 64  # bytes; what the macro promises
 
 
 def embed_cubin(
@@ -62,24 +64,23 @@ def embed_cubin(
         raise ValueError(f"name must consist of letters, digits and underscores, got {name!r}")
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        shutil.copyfile(cubin, folder / _BYTES_FILE)
-        _make_object(folder, name, verbose)
+        _make_object(cubin, folder / "bytes.o", name, machine_of(input_obj))
         _merge(folder, input_obj.resolve(), name, verbose)
         shutil.copyfile(folder / "merged.o", output_obj_path)
 
 
-def _make_object(folder: Path, name: str, verbose: bool) -> None:
-    """Make bytes.o: read-only data between two symbols, and no wish for an executable stack."""
-    _run(["ld", "-r", "-b", "binary", "-o", "bytes.o", _BYTES_FILE], folder, verbose)
-    symbol, given = f"{_SYMBOL_PREFIX}{name}", f"_binary_{_BYTES_FILE}"
-    command = ["objcopy", "--set-section-alignment", ".data=64"]
-    command += ["--rename-section", ".data=.rodata,alloc,load,readonly,data,contents"]
-    command += ["--redefine-sym", f"{given}_start={symbol}"]
-    command += ["--redefine-sym", f"{given}_end={symbol}_end"]
-    command += ["--strip-symbol", f"{given}_size"]
-    command += ["--add-section", ".note.GNU-stack=/dev/null"]
-    command += ["--set-section-flags", ".note.GNU-stack=noload,readonly", "bytes.o"]
-    _run(command, folder, verbose)
+def _make_object(cubin: Path, target: Path, name: str, machine: str | None) -> None:
+    """Write an object file with the bytes between two symbols."""
+    symbol = f"{_SYMBOL_PREFIX}{name}"
+    with target.open("wb") as file:
+        write_object(
+            file,
+            symbol,
+            [cubin.read_bytes()],
+            machine,
+            end_symbol=f"{symbol}_end",
+            alignment=_ALIGNMENT,
+        )
 
 
 def _merge(folder: Path, input_obj: Path, name: str, verbose: bool) -> None:

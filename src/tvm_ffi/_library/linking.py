@@ -11,20 +11,19 @@ from __future__ import annotations
 import os
 import platform
 import shlex
-import struct
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Union
+from typing import Union
 
-from ._elf_object import IDENTITY, machine_of
+from .elf import ET_DYN, ET_REL, open_image, read_header
+from .object_file import machine_of
 
 StrPath = Union[str, "os.PathLike[str]"]
 Command = Union[str, Sequence[str], None]
 
 _ARCHIVES = (b"!<arch>\n", b"!<thin>\n")
-_ET_REL, _ET_DYN = 1, 3
 _C_LIBRARIES = ("libm.so.", "libpthread.so.", "libdl.so.", "libc.so.")
 # What C++ code refers to and no other code: its run-time library has them.
 _CXX_MARKS = (
@@ -157,49 +156,30 @@ def check_input(path: StrPath) -> str:
     ValueError
         If it is something else; the message says what to give instead.
     """
-    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
-        start = file.read(20)
-    if start[:8] in _ARCHIVES:
+    if _is_archive(path):
         return os.path.abspath(path)  # noqa: PTH100  (links in the path stay)
-    kind = int.from_bytes(start[16:18], "little") if start[:4] == IDENTITY[:4] else None
-    if kind == _ET_DYN:
+    header = read_header(path)
+    kind = None if header is None else header.kind
+    if kind == ET_DYN:
         raise ValueError(
             f"{os.fspath(path)!r} is a shared library, which cannot be put into another one: "
             "give the object files from which it was linked"
         )
-    if kind != _ET_REL:
+    if kind != ET_REL:
         raise ValueError(
             f"{os.fspath(path)!r} is neither an object file (.o) nor a static archive (.a)"
         )
     return os.path.abspath(path)  # noqa: PTH100
 
 
-def _is_archive(path: str) -> bool:
-    with open(path, "rb") as file:  # noqa: PTH123
+def _is_archive(path: StrPath) -> bool:
+    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
         return file.read(8) in _ARCHIVES
 
 
 def dynamic_symbols(path: StrPath) -> tuple[set[str], set[str]]:
-    """Return the names that a 64-bit little-endian library exports, and those that it needs."""
-    with open(path, "rb") as file:  # noqa: PTH123
-        header = _read(file, 0, 64)
-        table_at, entry_size, count = struct.unpack_from("<Q10xHH", header, 40)
-        sections = [
-            struct.unpack("<IIQQQQIIQQ", _read(file, table_at + i * entry_size, 64))
-            for i in range(count)
-        ]
-        table = next(section for section in sections if section[1] == 11)  # SHT_DYNSYM
-        strings = sections[table[6]]
-        names = _read(file, strings[4], strings[5])
-        symbols = struct.iter_unpack("<IBBHQQ", _read(file, table[4], table[5]))
-        exported: set[str] = set()
-        needed: set[str] = set()
-        for name_at, _, _, section, _, _ in symbols:
-            name = names[name_at : names.index(b"\0", name_at)].decode(errors="surrogateescape")
-            (exported if section else needed).add(name)
-    return exported, needed
-
-
-def _read(file: BinaryIO, offset: int, size: int) -> bytes:
-    file.seek(offset)
-    return file.read(size)
+    """Return the names that a library exports, and those that it needs."""
+    with open_image(path) as image:
+        symbols = image.symbols()
+    exported = {symbol.name for symbol in symbols if symbol.is_defined}
+    return exported, {symbol.name for symbol in symbols} - exported

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ._binding.object.note import note_of
-from ._library_binary import LIBRARY_KIND, EmbeddedModule, find_circle
-from .module import Module
+from .._binding.object.note import note_of
+from ..module import Module
+from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_circle
 
 _CODE = 0  # stands for the code where other nodes have the address of their module
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An ELF64 object file with bytes behind one symbol, for a linker to put into a library.
+"""An ELF64 object file with bytes behind a symbol, for a linker to put into a library.
 
     header | the bytes (.rodata) | .note.gnu.property | .symtab | .strtab | .shstrtab | sections
 
@@ -14,7 +14,9 @@ import platform
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, Union
+from typing import BinaryIO, NamedTuple, Union
+
+from .elf import ET_REL, read_header
 
 Content = Union[bytes, bytearray, memoryview]
 
@@ -30,27 +32,29 @@ _ALL_PROTECTION = 3
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
-_ALIGNMENT = 16  # of the bytes
 
-_ET_REL = 1
 _SHT_PROGBITS, _SHT_SYMTAB, _SHT_STRTAB, _SHT_NOTE = 1, 2, 3, 7
 _SHF_ALLOC = 2
-_STB_GLOBAL, _STT_OBJECT = 1, 1
-IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, version 1, System V
+_STB_GLOBAL, _STT_NOTYPE, _STT_OBJECT = 1, 0, 1
+_IDENTITY = b"\x7fELF\x02\x01\x01".ljust(16, b"\0")  # 64 bits, little-endian, version 1, System V
 
 
 def machine_of(path: str | os.PathLike[str]) -> str | None:
     """Return the machine that an ELF64 file is for; None for other files and machines."""
-    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
-        start = file.read(20)
-    if len(start) < 20 or start[:6] != IDENTITY[:6]:
+    header = read_header(path)
+    if header is None or header.bits != 64 or not header.is_little_endian:
         return None
-    number = int.from_bytes(start[18:20], "little")
-    return next((name for name, (known, _) in _MACHINES.items() if known == number), None)
+    return header.machine_name if header.machine_name in _MACHINES else None
 
 
 def write_object(
-    file: BinaryIO, symbol: str, parts: Sequence[Content], machine: str | None = None
+    file: BinaryIO,
+    symbol: str,
+    parts: Sequence[Content],
+    machine: str | None = None,
+    *,
+    end_symbol: str | None = None,
+    alignment: int = 16,
 ) -> None:
     """Write an object file; the parts follow each other, and are not copied.
 
@@ -64,6 +68,10 @@ def write_object(
         The bytes.
     machine : str, optional
         ``"x86_64"`` or ``"aarch64"``, by default the one that this runs on.
+    end_symbol : str, optional
+        Name of a symbol whose value is the address behind the last byte.
+    alignment : int
+        A power of two up to 64, which divides the address of the first byte.
 
     Raises
     ------
@@ -78,12 +86,22 @@ def write_object(
     size = sum(map(len, parts))
     content_end = _HEADER.size + size
     tail = _Tail(content_end)
-    sections = _sections(tail, symbol, size, protection)
+    symbols = [_Symbol(symbol, _STT_OBJECT, 0, size)]
+    if end_symbol is not None:
+        symbols.append(_Symbol(end_symbol, _STT_NOTYPE, size, 0))
+    sections = _sections(tail, symbols, size, alignment, protection)
     table_at = tail.append(b"".join(sections), 8)
     file.write(_header(number, table_at, len(sections)))
     for part in parts:
         file.write(part)
     file.write(tail.content)
+
+
+class _Symbol(NamedTuple):
+    name: str
+    kind: int
+    value: int
+    size: int
 
 
 @dataclass
@@ -102,19 +120,18 @@ class _Tail:
 
 def _header(machine: int, sections_at: int, count: int) -> bytes:
     """Return the ELF header; the names of the sections are in the last one."""
-    before = (IDENTITY, _ET_REL, machine, 1, 0, 0, sections_at, 0, _HEADER.size, 0, 0)
+    before = (_IDENTITY, ET_REL, machine, 1, 0, 0, sections_at, 0, _HEADER.size, 0, 0)
     return _HEADER.pack(*before, _SECTION.size, count, count - 1)
 
 
-def _sections(tail: _Tail, symbol: str, size: int, protection: int) -> list[bytes]:
+def _sections(
+    tail: _Tail, symbols: Sequence[_Symbol], size: int, alignment: int, protection: int
+) -> list[bytes]:
     """Return the section headers, and put the content of the small sections into the tail."""
     names = [".rodata", ".note.gnu.property", ".note.GNU-stack", ".symtab", ".strtab", ".shstrtab"]
     name_table = b"\0" + b"".join(name.encode() + b"\0" for name in names)
     at = {name: name_table.index(b"\0" + name.encode() + b"\0") + 1 for name in names}
-    strings = b"\0" + symbol.encode() + b"\0"
-    # Section 1 holds the bytes; the first symbol is the null symbol, as the first section is.
-    symbols = bytes(_SYMBOL.size)
-    symbols += _SYMBOL.pack(1, _STB_GLOBAL << 4 | _STT_OBJECT, 0, 1, 0, size)
+    symbol_table, strings = _tables(symbols)
     note = struct.pack("<III4sIIII", 4, 16, 5, b"GNU", protection, 4, _ALL_PROTECTION, 0)
 
     def small(
@@ -132,11 +149,24 @@ def _sections(tail: _Tail, symbol: str, size: int, protection: int) -> list[byte
     content_place = (_SHF_ALLOC, 0, _HEADER.size, size)
     return [
         bytes(_SECTION.size),
-        _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *content_place, 0, 0, _ALIGNMENT, 0),
+        _SECTION.pack(at[".rodata"], _SHT_PROGBITS, *content_place, 0, 0, alignment, 0),
         small(".note.gnu.property", _SHT_NOTE, note, 8, _SHF_ALLOC),
         small(".note.GNU-stack", _SHT_PROGBITS, b"", 1),
         # Its strings are in section 5; symbol 1 is the first global one.
-        small(".symtab", _SHT_SYMTAB, symbols, 8, entries=(5, 1, _SYMBOL.size)),
+        small(".symtab", _SHT_SYMTAB, symbol_table, 8, entries=(5, 1, _SYMBOL.size)),
         small(".strtab", _SHT_STRTAB, strings, 1),
         small(".shstrtab", _SHT_STRTAB, name_table, 1),
     ]
+
+
+def _tables(symbols: Sequence[_Symbol]) -> tuple[bytes, bytes]:
+    """Return the table of symbols and that of their names.
+
+    Section 1 holds the bytes; the first symbol is the null symbol, as the first section is.
+    """
+    table, names = bytes(_SYMBOL.size), b"\0"
+    for symbol in symbols:
+        binding = _STB_GLOBAL << 4 | symbol.kind
+        table += _SYMBOL.pack(len(names), binding, 0, 1, symbol.value, symbol.size)
+        names += symbol.name.encode() + b"\0"
+    return table, names

@@ -2,8 +2,8 @@
 """A shared library as its file shows it: sections, dynamic symbols, needed versions, addresses.
 
 The file may come from anywhere.  It is mapped and never run; whatever it contains, reading ends in
-an answer or in `LibraryFileError`, in time and memory that its size bounds.  pyelftools reads the
-headers; tables with many entries are read here, with one bounds check for each table.
+an answer or in `LibraryFileError`, in time and memory that its size bounds.  Source: System V ABI,
+chapters 4 and 5, and the supplements of the machines.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+MAGIC = b"\x7fELF"
 _MAX_TEXT = 1 << 20  # bytes of one documentation text
 _MAX_NAME = 1 << 16
 _MAX_SYMBOLS = 1_000_000
@@ -27,20 +28,90 @@ _MAX_VERSION_NEEDS = 10_000
 # an attempt to take time.
 _MAX_OVERLAP = 16
 
-_WITHOUT_BYTES = ("SHT_NULL", "SHT_NOBITS")
+# Sections share no bytes, but for a table or two that linkers let overlap; more than this many
+# times the file in all is an attempt to take time.
+_MAX_SHARED = 2
+
 _SHN_UNDEF = 0
 _SHN_LORESERVE = 0xFF00
 _STB_WEAK = 2
 _DT_NEEDED, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 14, 15, 29
 # Relocations that add the load address to a number, by machine.
 _RELATIVE = {
-    "EM_X86_64": 8,
-    "EM_AARCH64": 1027,
-    "EM_RISCV": 3,
-    "EM_PPC64": 22,
-    "EM_S390": 12,
-    "EM_LOONGARCH": 3,
+    "x86_64": 8,
+    "aarch64": 1027,
+    "riscv": 3,
+    "ppc64": 22,
+    "s390": 12,
+    "loongarch": 3,
 }
+
+
+ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
+_KINDS = {ET_REL: "an object file", ET_EXEC: "a program", ET_CORE: "a core dump"}
+SHT_NULL, SHT_PROGBITS, SHT_STRTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOBITS, SHT_DYNSYM = (
+    *(0, 1, 3, 4, 6, 8, 11),
+)
+SHT_GNU_VERNEED = 0x6FFFFFFE
+_WITHOUT_BYTES = (SHT_NULL, SHT_NOBITS)
+_HEADER_SIZES = {32: 52, 64: 64}
+# Names of machines by number; others go by their number.
+_MACHINES = {
+    3: "386",
+    8: "mips",
+    20: "ppc",
+    21: "ppc64",
+    22: "s390",
+    40: "arm",
+    62: "x86_64",
+    183: "aarch64",
+    243: "riscv",
+    258: "loongarch",
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """The beginning of an ELF file."""
+
+    bits: int
+    is_little_endian: bool
+    kind: int
+    """One of `ET_REL`, `ET_EXEC`, `ET_DYN`, `ET_CORE`."""
+    machine: int
+    sections_at: int
+    section_size: int
+    num_sections: int
+    names_section: int
+
+    @property
+    def machine_name(self) -> str:
+        """What the machine is called: ``x86_64``; its number when it is a rare one."""
+        return _MACHINES.get(self.machine, str(self.machine))
+
+
+def parse_header(start: bytes) -> Header | str:
+    """Return the header of an ELF file, given its first 64 bytes, or what is wrong with it."""
+    if len(start) < 6:
+        return f"it ends at byte {len(start)}"
+    bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])
+    if bits is None:
+        return f"class {start[4]}, expected 1 or 2"
+    if order is None:
+        return f"order of bytes {start[5]}, expected 1 or 2"
+    if len(start) < _HEADER_SIZES[bits]:
+        return f"its header ends at byte {len(start)}, expected {_HEADER_SIZES[bits]}"
+    layout = struct.Struct(order + ("HHIQQQIHHHHHH" if bits == 64 else "HHIIIIIHHHHHH"))
+    kind, machine, *_, sections_at, _, _, _, _, size, count, names = layout.unpack_from(start, 16)
+    return Header(bits, order == "<", kind, machine, sections_at, size, count, names)
+
+
+def read_header(path: str | os.PathLike[str]) -> Header | None:
+    """Return the header of a file; None when it is no ELF file."""
+    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
+        start = file.read(_HEADER_SIZES[64])
+    header = parse_header(start) if start[:4] == MAGIC else None
+    return header if isinstance(header, Header) else None
 
 
 class LibraryFileError(ValueError):
@@ -49,15 +120,21 @@ class LibraryFileError(ValueError):
 
 @dataclass(frozen=True)
 class Section:
-    """A section whose bytes are in the file."""
+    """A section."""
 
     name: str
-    kind: str
+    kind: int
+    """One of `SHT_PROGBITS` and its like."""
     address: int
     offset: int
     size: int
     link: int
     """Index of the section that it refers to."""
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether the file has its contents."""
+        return self.kind not in _WITHOUT_BYTES
 
 
 @dataclass(frozen=True)
@@ -81,8 +158,6 @@ def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
         If there is no such file, or it may not be read.
     LibraryFileError
         If it is no shared library.
-    ImportError
-        If pyelftools is not installed.
     """
     with Path(path).open("rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -100,7 +175,7 @@ class Image:
     Attributes
     ----------
     machine : str
-        ``x86_64``, ``aarch64``; the name of the ELF standard for rare ones.
+        ``x86_64``, ``aarch64``; the number of the ELF standard for rare ones.
     bits : int
         32 or 64, the width of addresses.
     is_little_endian : bool
@@ -112,22 +187,16 @@ class Image:
     def __init__(self, path: str, data: mmap.mmap) -> None:
         self.path = path
         self.data = data
-        if data[:4] != b"\x7fELF":
+        if data[:4] != MAGIC:
             raise self.error(0, f"not an ELF file: it begins with {data[:4]!r}")
-        header = self._parse(lambda file: dict(file.header) | {"ident": file.header.e_ident})
-        ident = header["ident"]
-        self.bits = 64 if ident["EI_CLASS"] == "ELFCLASS64" else 32
-        self.is_little_endian = ident["EI_DATA"] == "ELFDATA2LSB"
-        self._machine = str(header["e_machine"])
-        self.machine = self._machine.removeprefix("EM_").lower()
-        if header["e_type"] != "ET_DYN":
-            kind = str(header["e_type"])
-            what = {"ET_REL": "an object file", "ET_EXEC": "a program", "ET_CORE": "a core dump"}
-            raise self.error(16, f"{what.get(kind, kind)}, not a shared library")
-        self._order = "<" if self.is_little_endian else ">"
+        header = self._header()
+        if header.kind != ET_DYN:
+            what = _KINDS.get(header.kind, f"a file of type {header.kind}")
+            raise self.error(16, f"{what}, not a shared library")
+        self.machine = header.machine_name
         self._word = struct.Struct(self._order + "Q")
         self._all_sections = self._read_sections(header)
-        self.sections = [entry for entry in self._all_sections if entry.kind not in _WITHOUT_BYTES]
+        self.sections = [entry for entry in self._all_sections if entry.has_bytes]
         self._by_address = sorted(
             (section for section in self.sections if section.address),
             key=lambda section: section.address,
@@ -149,53 +218,47 @@ class Image:
 
     # ---- Sections -------------------------------------------------------------------------
 
-    def _parse(self, read: Any) -> Any:
-        """Let pyelftools read; what it raises about malformed files is one kind of error here."""
-        from elftools.elf.elffile import ELFFile
+    def _header(self) -> Header:
+        header = parse_header(self.data[: _HEADER_SIZES[64]])
+        if isinstance(header, str):
+            raise self.error(min(4, len(self.data)), f"malformed ELF: {header}")
+        self.bits, self.is_little_endian = header.bits, header.is_little_endian
+        self._order = "<" if header.is_little_endian else ">"
+        return header
 
-        stream: Any = self.data  # as good as a file to read
-        stream.seek(0)
-        try:
-            return read(ELFFile(stream))
-        except Exception as error:
-            place = min(self.data.tell(), len(self.data))
-            name = type(error).__name__
-            raise self.error(place, f"malformed ELF ({name}: {error})"[:300]) from error
-
-    def _read_sections(self, header: dict[str, Any]) -> list[Section]:
-        start, count, entry = header["e_shoff"], header["e_shnum"], header["e_shentsize"]
-        expected = 64 if self.bits == 64 else 40
+    def _read_sections(self, header: Header) -> list[Section]:
+        start, count, entry = header.sections_at, header.num_sections, header.section_size
+        layout = struct.Struct(self._order + ("IIQQQQIIQQ" if self.bits == 64 else "10I"))
         if start == 0 or count == 0:
             raise self.error(0, "no section headers: the file was stripped of them")
-        if entry != expected:
-            raise self.error(0, f"section headers of {entry} bytes, expected {expected}")
+        if entry != layout.size:
+            raise self.error(0, f"section headers of {entry} bytes, expected {layout.size}")
         if start > len(self.data) or count * entry > len(self.data) - start:
             raise self.error(
                 start, f"{count} section headers do not fit into a file of {len(self.data)} bytes"
             )
-        which = header["e_shstrndx"]
+        which = header.names_section
         if which >= count:
             raise self.error(0, f"section {which} with the names, but there are {count} sections")
-        headers = self._parse(lambda file: _section_headers(file, start, count, entry))
-        names = _Names(self, self._section(which, "", headers[which]))
-        return [
-            self._section(i, names.text(header["sh_name"]), header)
-            for i, header in enumerate(headers)
-        ]
+        rows = list(layout.iter_unpack(self.data[start : start + count * entry]))
+        self._check_overlap(start, rows)
+        names = _Names(self, self._section(which, "", rows[which]))
+        return [self._section(i, names.text(row[0]), row) for i, row in enumerate(rows)]
 
-    def _section(self, index: int, name: str, header: Any) -> Section:
-        section = Section(
-            name=name,
-            kind=str(header["sh_type"]),
-            address=header["sh_addr"],
-            offset=header["sh_offset"],
-            size=header["sh_size"],
-            link=header["sh_link"],
-        )
-        end = section.offset + section.size
-        if section.kind not in _WITHOUT_BYTES and end > len(self.data):
+    def _check_overlap(self, start: int, rows: list[tuple[int, ...]]) -> None:
+        total = sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES)
+        if total > _MAX_SHARED * len(self.data):
             raise self.error(
-                section.offset,
+                start, f"sections of {total} bytes overlap in a file of {len(self.data)}"
+            )
+
+    def _section(self, index: int, name: str, row: tuple[int, ...]) -> Section:
+        _, kind, _, address, offset, size, link, *_ = row
+        section = Section(name, kind, address, offset, size, link)
+        if section.has_bytes and offset + size > len(self.data):
+            end = offset + size
+            raise self.error(
+                offset,
                 f"section {index} ({name!r}) ends at byte {end} of a file of {len(self.data)}",
             )
         return section
@@ -204,7 +267,7 @@ class Image:
 
     def symbols(self) -> list[Symbol]:
         """Return the dynamic symbols."""
-        table = next((entry for entry in self.sections if entry.kind == "SHT_DYNSYM"), None)
+        table = next((entry for entry in self.sections if entry.kind == SHT_DYNSYM), None)
         if table is None:
             return []
         names = self._names_of(table)
@@ -227,7 +290,7 @@ class Image:
         """Return the string table that a section refers to."""
         if section.link < len(self._all_sections):
             linked = self._all_sections[section.link]
-            if linked.kind == "SHT_STRTAB":
+            if linked.kind == SHT_STRTAB:
                 return _Names(self, linked)
         raise self.error(section.offset, f"section {section.name!r} has no string table")
 
@@ -236,7 +299,7 @@ class Image:
     def dynamic_texts(self) -> dict[str, list[str]]:
         """Return the texts of the dynamic section: ``needed``, ``soname``, ``runpath``."""
         texts: dict[str, list[str]] = {"needed": [], "soname": [], "runpath": []}
-        table = next((entry for entry in self.sections if entry.kind == "SHT_DYNAMIC"), None)
+        table = next((entry for entry in self.sections if entry.kind == SHT_DYNAMIC), None)
         if table is None:
             return texts
         names = self._names_of(table)
@@ -256,7 +319,7 @@ class Image:
 
     def version_needs(self) -> list[str]:
         """Return the symbol versions that other libraries must have, such as ``GLIBC_2.34``."""
-        table = next((entry for entry in self.sections if entry.kind == "SHT_GNU_verneed"), None)
+        table = next((entry for entry in self.sections if entry.kind == SHT_GNU_VERNEED), None)
         if table is None:
             return []
         names = self._names_of(table)
@@ -341,9 +404,9 @@ class Image:
         """
         layout = struct.Struct(self._order + "QQq")
         for table in self.sections:
-            if table.kind == "SHT_RELA":
+            if table.kind == SHT_RELA:
                 for place, info, addend in _unpack_all(layout, self.bytes_of(table)):
-                    if info == _RELATIVE.get(self._machine):
+                    if info == _RELATIVE.get(self.machine):
                         yield place, addend
 
     # ---- Searching ------------------------------------------------------------------------
@@ -377,13 +440,6 @@ class _Names:
                 f"no name at {offset} of the {len(self._bytes)} bytes of {self._section.name!r}",
             )
         return self._bytes[offset:end].decode("utf-8", "backslashreplace")
-
-
-def _section_headers(file: Any, start: int, count: int, entry: int) -> list[Any]:
-    from elftools.common.utils import struct_parse
-
-    shape = file.structs.Elf_Shdr
-    return [struct_parse(shape, file.stream, start + i * entry) for i in range(count)]
 
 
 def _unpack_all(layout: struct.Struct, data: bytes) -> Iterator[tuple[Any, ...]]:

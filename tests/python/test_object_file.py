@@ -13,7 +13,7 @@ import tracemalloc
 
 import pytest
 
-from tvm_ffi._elf_object import machine_of, write_object
+from tvm_ffi._library.object_file import machine_of, write_object
 
 SYMBOL = "__tvm_ffi__library_bin"
 needs_ld = pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
