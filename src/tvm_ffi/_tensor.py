@@ -7,7 +7,7 @@ from ._binding.containers.shape import Shape
 from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device, DLDeviceType
-from ._types.package_classes import describe_late
+from ._types.late_info import describe_late
 
 __all__ = ["Shape", "device", "from_dlpack"]
 

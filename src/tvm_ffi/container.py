@@ -28,7 +28,7 @@ from ._binding.containers.mapping import DictBase, MapBase, MappingBase, Mapping
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
 from ._lazy import late_attributes
-from ._types.package_classes import describe_late
+from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
     from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)

@@ -1,117 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layers of the Python package, seen in its import statements.
 
-binding  ─>  python package  ─>  cli, config        "is used by"; nothing points back
+All of them count, those inside functions as well.
 """
 
 from __future__ import annotations
 
-import ast
-import re
 from graphlib import CycleError, TopologicalSorter
 
+import package_imports as tool
 import pytest
 
 PACKAGE = "tvm_ffi"
-# Importing one of these takes long or changes the process: only what needs it imports it.
-HEAVY = {"cupy", "jax", "ml_dtypes", "numba", "numpy", "paddle", "tensorflow", "torch"}
-# A module or subpackage, and all that it may import from the package when it is loaded.
-MAY_IMPORT = {
+
+# Modules and subpackages, the lowest first.  Each imports only what stands in rows above its own.
+LAYERS = (
+    {"_lazy", "_schema", "_version"},  # nothing of ours: Python alone
+    {"_binding"},
+    {"_dtype", "error"},  # values with rules of their own
+    {"_types"},  # what is known about native types
+    {"_tensor", "registry"},
+    {"_ffi_api", "core"},
+    {"container", "dataclasses", "serialization", "stream"},
+    {"_convert", "module"},
+    {"_library", "cuda", "libinfo"},
+    {"config", "export", "inspection", "stub", "utils"},
+    {"cpp", "testing"},
+    {"cli", PACKAGE},  # the package itself has names of what it loads late
+    {"__main__"},
+)
+# Imports of what stands above, by module, with the reason.
+UPWARD = {
+    # Its public place is there; a kind of modules written in Python derives from what is there.
+    ("tvm_ffi.module", "tvm_ffi.module._custom"),
+    # What functions say about themselves is loaded when somebody asks.
+    ("tvm_ffi._binding.call.function", "tvm_ffi._binding.call.description"),
+}
+# Loaded by programs that want nothing else: all that these may import when they are loaded.
+LIGHT = {
     "_version": set(),
     "libinfo": set(),
     "config": {"libinfo"},
 }
 # Nobody imports these: they are programs.
 PROGRAMS = {"__main__", "config", "stub.cli"}
-
-CYTHON_IMPORT = re.compile(
-    r"^(\s*)(?:from\s+([\w.]+)\s+)?c?import\s+\(?\s*([\w.]+(?:\s*,\s*\w+)*)?"
-)
-
-
-def python_imports(path, module):
-    """Return the absolute names that a module imports when it is loaded."""
-    return set(_imports_of(ast.parse(path.read_text(encoding="utf-8")).body, module, path))
-
-
-def _imports_of(body, module, path):
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from _names_of(node, module, path)
-        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            yield from _imports_of(node.orelse, module, path)
-        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from _imports_of(ast.iter_child_nodes(node), module, path)
-
-
-def _names_of(node, module, path):
-    """Return what `from X import a, b` loads: X, or X.a and X.b when those are modules."""
-    base = node.module or ""
-    if node.level:
-        package = module.split(".")[: None if path.stem == "__init__" else -1]
-        package = package[: len(package) - node.level + 1]
-        base = ".".join([*package, *filter(None, [node.module])])
-    return {f"{base}.{alias.name}" for alias in node.names} if base == PACKAGE else {base}
-
-
-def cython_imports(path, everywhere=False):
-    """Return the absolute names that a Cython file imports: when loaded, or also in functions."""
-    found = set()
-    for line in path.read_text(encoding="utf-8").splitlines():
-        match = CYTHON_IMPORT.match(line)
-        if match is None or (match[1] and not everywhere):
-            continue
-        base, names = match[2], re.split(r"\s*,\s*", match[3] or "")
-        # `from package cimport module` names modules, `from module cimport name` does not.
-        is_package = base is None or base in (PACKAGE, f"{PACKAGE}._binding")
-        prefix = f"{base}." if base else ""
-        found |= {prefix + name for name in names if name} if is_package else {base}
-    return found
+# Importing one of these takes long or changes the process: only what needs it imports it.
+HEAVY = {"cupy", "jax", "ml_dtypes", "numba", "numpy", "paddle", "tensorflow", "torch"}
 
 
 @pytest.fixture(scope="module")
-def graph(repository):
-    """Return for each module of the package what it imports when it is loaded."""
-    root = repository / "src"
-    imports = {}
-    for path in sorted((root / PACKAGE).rglob("*")):
-        if path.suffix not in {".py", ".pyx", ".pxd"}:
-            continue
-        module = ".".join(path.relative_to(root).with_suffix("").parts)
-        module = module[: -len(".__init__")] if module.endswith(".__init__") else module
-        names = python_imports(path, module) if path.suffix == ".py" else cython_imports(path)
-        imports.setdefault(module, set()).update(names - {module})
+def graph():
+    """Return for each module of the package all that it imports."""
+    imports = tool.imports_of_package()
     assert f"{PACKAGE}.libinfo" in imports
     return imports
 
 
-def test_loading_the_package_loads_no_array_library(graph):
+@pytest.fixture(scope="module")
+def loaded():
+    """Return for each module of the package what it imports when it is loaded."""
+    return tool.imports_of_package(everywhere=False)
+
+
+def test_each_layer_imports_only_lower_ones(graph):
+    row = {unit: number for number, units in enumerate(LAYERS) for unit in units}
+    units = tool.imports_of_units(graph)
+    assert row.keys() == units.keys()
+    upward = {
+        f"{unit} imports {other}"
+        for unit, others in units.items()
+        for other in others
+        if row[other] >= row[unit]
+    }
+    assert upward == set()
+
+
+def test_no_module_needs_itself(graph):
+    """Submodules that import the package itself meet it half initialized, so that counts, too."""
+    ours = {
+        module: {name for name in names if name in graph and (module, name) not in UPWARD}
+        for module, names in graph.items()
+    }
+    try:
+        TopologicalSorter(ours).prepare()
+    except CycleError as error:
+        pytest.fail("import cycle: " + " needs ".join(reversed(error.args[1])))
+
+
+def test_every_upward_import_is_there(graph):
+    assert {(module, name) for module, name in UPWARD if name in graph.get(module, ())} == UPWARD
+
+
+def test_loading_the_package_loads_no_array_library(loaded):
     """A `cimport numpy` counts: Cython imports NumPy for it."""
     found = {
         (module, name)
-        for module, names in graph.items()
+        for module, names in loaded.items()
         for name in names
         if name.split(".")[0] in HEAVY
     }
     assert found == set()
 
 
-def test_the_binding_knows_only_itself(repository):
-    """Not even inside functions."""
-    binding = repository / "src" / PACKAGE / "_binding"
-    for path in sorted(binding.rglob("*.p[yx]*")):
-        if path.suffix not in {".pyx", ".pxd"}:
-            continue
-        ours = {name for name in cython_imports(path, everywhere=True) if name.startswith(PACKAGE)}
-        assert all(name.startswith(f"{PACKAGE}._binding") for name in ours), path.name
+def test_the_language_of_types_is_python_alone(graph):
+    """Not even the package: it can be copied out and used for itself."""
+    ours = tool.imports_of_units(graph)
+    assert ours["_schema"] == set()
+    assert ours["_binding"] == {"_schema"}
 
 
-@pytest.mark.parametrize("name", sorted(MAY_IMPORT))
-def test_light_modules_stay_light(graph, name):
-    ours = {other for other in graph[f"{PACKAGE}.{name}"] if other.startswith(PACKAGE)}
-    assert ours <= {f"{PACKAGE}.{allowed}" for allowed in MAY_IMPORT[name]}
+@pytest.mark.parametrize("name", sorted(LIGHT))
+def test_light_modules_stay_light(loaded, name):
+    ours = {other for other in loaded[f"{PACKAGE}.{name}"] if other.startswith(PACKAGE)}
+    assert ours <= {f"{PACKAGE}.{allowed}" for allowed in LIGHT[name]}
 
 
 def test_programs_are_not_imported(graph):
@@ -127,10 +128,48 @@ def test_the_command_line_is_imported_by_its_program_alone(graph):
     assert importers == {f"{PACKAGE}.__main__"}
 
 
-def test_no_module_needs_itself(graph):
-    """Submodules that import the package itself meet it half initialized, so that counts, too."""
-    ours = {module: {name for name in names if name in graph} for module, names in graph.items()}
-    try:
-        TopologicalSorter(ours).prepare()
-    except CycleError as error:
-        pytest.fail("import cycle: " + " needs ".join(reversed(error.args[1])))
+def test_the_picture_of_imports_is_that_of_the_sources(graph):
+    """`python tools/package_imports.py` writes it anew."""
+    page = tool.PAGE.read_text(encoding="utf-8")
+    assert page == tool.page_with(tool.picture(graph), page)
+
+
+# ---- What counts as an import --------------------------------------------------------------------
+
+MODULE = """
+import json, os.path
+from . import near, _lazy
+from .sub import thing
+from .. import above
+if TYPE_CHECKING:
+    from .unseen import X
+else:
+    from .seen import Y
+__getattr__ = late_attributes(globals(), {"A": ".late:A", "B": lambda: 1, "C": "..other"})
+def f():
+    from ..far import Z
+    class K:
+        import inner
+"""
+
+
+def test_imports_are_found_wherever_they_stand(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(MODULE, encoding="utf-8")
+    when_loaded = {
+        *("json", "os.path", "p.q.near", "p.q._lazy", "p.q.sub.thing", "p.above", "p.q.seen.Y"),
+    }
+    assert tool.python_imports(path, "p.q.module", False) == when_loaded
+    everywhere = when_loaded | {"p.q.late", "p.other", "p.far.Z", "inner"}
+    assert tool.python_imports(path, "p.q.module", True) == everywhere
+
+
+def test_a_package_imports_from_itself(tmp_path):
+    path = tmp_path / "__init__.py"
+    path.write_text("from .a import b\nfrom . import c", encoding="utf-8")
+    assert tool.python_imports(path, "p.q", True) == {"p.q.a.b", "p.q.c"}
+
+
+def test_circles_are_refused():
+    with pytest.raises(ValueError, match="circle of imports: a -> b -> a"):
+        tool.levels({"a": {"b"}, "b": {"a"}})

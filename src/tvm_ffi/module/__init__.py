@@ -21,7 +21,7 @@ from .._binding.object.object import (
 from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
 from .._lazy import late_attributes
-from .._types.package_classes import describe_late
+from .._types.late_info import describe_late
 from ..container import Array
 from ..registry import get_global_func
 

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes of modules that are loaded when they are first asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import core, cpp, module, testing, utils
+from tvm_ffi._lazy import late_attributes
+
+
+@pytest.fixture
+def namespace():
+    return {"__name__": "tvm_ffi.example", "__package__": "tvm_ffi"}
+
+
+def test_module_and_what_is_in_one(namespace):
+    get = late_attributes(namespace, {"errors": ".error", "register": ".error:register_error"})
+    assert get("errors") is tvm_ffi.error
+    assert get("register") is tvm_ffi.register_error
+    assert namespace["errors"] is tvm_ffi.error  # an ordinary attribute from now on
+    assert namespace["register"] is tvm_ffi.register_error
+
+
+def test_what_a_callable_returns_is_not_kept(namespace):
+    values = iter([1, 2])
+    get = late_attributes(namespace, {"next": lambda: next(values)})
+    assert (get("next"), get("next")) == (1, 2)
+    assert "next" not in namespace
+
+
+@pytest.mark.parametrize("owner", [tvm_ffi, core, cpp, module, testing.testing, utils])
+def test_other_names_are_refused_as_usual(owner):
+    message = f"module '{owner.__name__}' has no attribute 'nowhere'"
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        owner.nowhere  # noqa: B018

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What imports what in the Python package, and the picture of it in docs/design/architecture.md.
+
+All imports count: those inside functions, and what `late_attributes` loads when it is asked for.
+Those for type checkers alone do not.
+
+    python tools/package_imports.py           rewrite the picture
+    python tools/package_imports.py --check   exit status 1 if it is not what would be written
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+PACKAGE = "tvm_ffi"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "design" / "architecture.md"
+BEGIN = "<!-- begin: tools/package_imports.py -->\n"
+END = "<!-- end: tools/package_imports.py -->\n"
+
+Graph = dict[str, set[str]]
+
+CYTHON_IMPORT = re.compile(
+    r"^(\s*)(?:from\s+([\w.]+)\s+)?c?import\s+\(?\s*([\w.]+(?:\s*,\s*\w+)*)?"
+)
+
+
+# ---- Reading -------------------------------------------------------------------------------------
+
+
+def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
+    """Return for each module of the package the absolute names that it imports.
+
+    With `everywhere` false, only what it imports when it is loaded.
+    """
+    graph: Graph = {}
+    folder = root / "src"
+    for path in sorted((folder / PACKAGE).rglob("*")):
+        if path.suffix not in {".py", ".pyx", ".pxd"}:
+            continue
+        module = ".".join(path.relative_to(folder).with_suffix("").parts)
+        module = module.removesuffix(".__init__")
+        read = python_imports if path.suffix == ".py" else cython_imports
+        graph.setdefault(module, set()).update(read(path, module, everywhere) - {module})
+    known = set(graph)
+    return {module: {_module_of(name, known) for name in names} for module, names in graph.items()}
+
+
+def _module_of(name: str, known: set[str]) -> str:
+    """Return the module where `from X import a` has to be looked up: X.a if that is one, or X."""
+    parent = name.rpartition(".")[0]
+    return name if name in known or parent not in known else parent
+
+
+def python_imports(path: Path, module: str, everywhere: bool) -> set[str]:
+    """Return the names that a Python file imports."""
+    return set(
+        _names_in(ast.parse(path.read_text(encoding="utf-8")).body, path, module, everywhere)
+    )
+
+
+def _names_in(body: Iterable[ast.AST], path: Path, module: str, everywhere: bool) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute("." * node.level + (node.module or ""), path, module)
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            yield from _names_in(node.orelse, path, module, everywhere)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("late_attributes"):
+            if everywhere:
+                yield from (_absolute(place, path, module) for place in _places(node))
+        elif everywhere or not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from _names_in(ast.iter_child_nodes(node), path, module, everywhere)
+
+
+def _places(call: ast.Call) -> Iterator[str]:
+    """Return the modules that a call of `late_attributes` names."""
+    places = call.args[1]
+    assert isinstance(places, ast.Dict), "late_attributes takes a literal"
+    for value in places.values:
+        if isinstance(value, ast.Constant):
+            yield str(value.value).partition(":")[0]
+
+
+def _absolute(name: str, path: Path, module: str) -> str:
+    rest = name.lstrip(".")
+    level = len(name) - len(rest)
+    if level == 0:
+        return name
+    parts = module.split(".")
+    parts = parts[: len(parts) - level + (path.stem == "__init__")]
+    return ".".join([*parts, *([rest] if rest else [])])
+
+
+def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
+    """Return the names that a Cython file imports; it imports by absolute names only."""
+    found: set[str] = set()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        match = CYTHON_IMPORT.match(line)
+        if match is None or (match[1] and not everywhere):
+            continue
+        names = {name for name in re.split(r"\s*,\s*", match[3] or "") if name}
+        found |= {f"{match[2]}.{name}" for name in names} | {match[2]} if match[2] else names
+    return found
+
+
+# ---- The picture ---------------------------------------------------------------------------------
+
+
+def unit_of(module: str) -> str:
+    """Return the module or subpackage directly below the package; the package for itself."""
+    return module.split(".")[1] if "." in module else module
+
+
+def imports_of_units(graph: Mapping[str, set[str]]) -> Graph:
+    """Return the same between the modules and subpackages directly below the package."""
+    units: Graph = {}
+    for module, names in graph.items():
+        ours = {unit_of(name) for name in names if name in graph}
+        units.setdefault(unit_of(module), set()).update(ours - {unit_of(module)})
+    return units
+
+
+def levels(units: Mapping[str, set[str]]) -> dict[str, int]:
+    """Return for each unit how many stand below it, one upon the other."""
+    found: dict[str, int] = {}
+
+    def level(unit: str, above: tuple[str, ...]) -> int:
+        if unit in above:
+            raise ValueError("circle of imports: " + " -> ".join([*above, unit]))
+        if unit not in found:
+            below = [level(other, (*above, unit)) for other in units[unit]]
+            found[unit] = 1 + max(below, default=-1)
+        return found[unit]
+
+    for unit in units:
+        level(unit, ())
+    return found
+
+
+def picture(graph: Mapping[str, set[str]]) -> str:
+    """Return a line for each unit, the highest first: what it imports and nothing else brings."""
+    units = imports_of_units(graph)
+    level = levels(units)
+    reached: Graph = {}
+    for unit in sorted(units, key=level.__getitem__):
+        reached[unit] = units[unit].union(*(reached[other] for other in units[unit]))
+    width = max(map(len, units))
+    lines, before = [], None
+    for unit in sorted(units, key=lambda unit: (-level[unit], unit)):
+        if before is not None and level[unit] != before:
+            lines.append("")
+        before = level[unit]
+        through = set().union(*(reached[other] for other in units[unit]))
+        direct = sorted(units[unit] - through, key=lambda other: (-level[other], other))
+        lines.append(f"{unit:{width}} ─> {' '.join(direct)}" if direct else unit)
+    return "\n".join(lines) + "\n"
+
+
+def page_with(text: str, page: str) -> str:
+    """Return the page with another picture between the marks."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"{PAGE}: expected the lines {BEGIN.strip()} and {END.strip()}")
+    return f"{before}{begin}\n```text\n{text}```\n\n{end}{after}"
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command line; return the exit status."""
+    page = PAGE.read_text(encoding="utf-8")
+    wanted = page_with(picture(imports_of_package()), page)
+    if arguments == ["--check"]:
+        return int(page != wanted)
+    PAGE.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
