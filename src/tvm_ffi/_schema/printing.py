@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Callable
 
 from .names import INDEX_OF_WORD
@@ -17,7 +16,6 @@ def _is_word(origin: str) -> bool:
     return origin in INDEX_OF_WORD
 
 
-@dataclass(frozen=True)
 class TypePrinter:
     """Writes types as annotations.
 
@@ -33,19 +31,25 @@ class TypePrinter:
         Gives the schema of what is converted to an origin; None where nothing else is.
     """
 
-    is_known: Callable[[str], bool] = _is_word
-    name_of: Callable[[str], str] = str
-    wider: Callable[[str], Schema | None] | None = None
+    __slots__ = ("_is_known", "_name_of", "_wider")
+
+    def __init__(
+        self,
+        is_known: Callable[[str], bool] = _is_word,
+        name_of: Callable[[str], str] = str,
+        wider: Callable[[str], Schema | None] | None = None,
+    ) -> None:
+        self._is_known, self._name_of, self._wider = is_known, name_of, wider
 
     def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
         """Return a type as an annotation; `seen` are the origins that are being widened."""
-        if schema.fallback is not None and not self.is_known(schema.origin):
+        if schema.fallback is not None and not self._is_known(schema.origin):
             return self.text(schema.fallback, seen)
-        if self.wider is not None and schema.origin not in seen:
-            wider = self.wider(schema.origin)
+        if self._wider is not None and schema.origin not in seen:
+            wider = self._wider(schema.origin)
             if wider is not None:
                 return self.text(wider, seen | {schema.origin})
-        name = self.name_of(schema.origin)
+        name = self._name_of(schema.origin)
         if schema.origin == "Callable":
             return name + self._groups(schema, seen)
         args = [self.text(arg, seen) for arg in schema.args or ()]

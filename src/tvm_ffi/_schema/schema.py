@@ -69,10 +69,12 @@ class Schema:
 
 
 def _schemas(args: Any, complaint: str) -> tuple[Schema, ...]:
-    schemas = tuple(args) if isinstance(args, Iterable) else (args,)
-    if not all(isinstance(arg, Schema) for arg in schemas):
-        raise TypeError(complaint)
-    return schemas
+    if type(args) is not tuple:
+        args = tuple(args) if isinstance(args, Iterable) else (args,)
+    for arg in args:
+        if not isinstance(arg, Schema):
+            raise TypeError(complaint)
+    return args  # type: ignore[no-any-return]
 
 
 def _groups(named_args: Any) -> dict[str, tuple[Schema, ...]]:

@@ -64,7 +64,8 @@ class _Reader(Generic[SchemaT]):
         self._make = make
 
     def read(self, annotation: Any) -> SchemaT:
-        origin, members = typing.get_origin(annotation), typing.get_args(annotation)
+        origin = typing.get_origin(annotation)
+        members = typing.get_args(annotation) if origin is not None else ()
         if origin in _UNIONS:
             return self._union(members)
         if annotation is tuple or annotation is typing.Tuple:  # noqa: UP006  (the old name is asked for)

@@ -169,7 +169,7 @@ expected int, got str
             Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with
             ``|`` unless they get another name.
         """
-        return TypePrinter(is_known, ty_map or str).text(self)
+        return (_PRINTER if ty_map is None else TypePrinter(is_known, ty_map)).text(self)
 
     def input_repr(self, ty_map: Callable[[str], str] | None = None) -> str:
         """Return the type as an annotation: what may be given, where types convert other values."""
@@ -205,6 +205,9 @@ expected int, got str
 
         target = index_of_class(target_cls)
         return target is not None and bool(_engine().is_subtype(self.origin_type_index, target))
+
+
+_PRINTER = TypePrinter(is_known)
 
 
 @functools.cache

@@ -53,16 +53,18 @@ def signature_of_metadata(metadata: Any) -> Signature | None:
 
 
 def _signature_of_groups(groups: dict[str, tuple[Schema, ...]]) -> Signature:
-    printer = TypePrinter(is_known=_is_known)
     if "params" in groups:
         parameters = [
-            Parameter(f"_{i}", Parameter.POSITIONAL_ONLY, annotation=printer.text(schema))
+            Parameter(f"_{i}", Parameter.POSITIONAL_ONLY, annotation=_PRINTER.text(schema))
             for i, schema in enumerate(groups["params"])
         ]
     else:
         parameters = [Parameter("args", Parameter.VAR_POSITIONAL, annotation="Any")]
-    return Signature(parameters, return_annotation=printer.text(groups["return"][0]))
+    return Signature(parameters, return_annotation=_PRINTER.text(groups["return"][0]))
 
 
 def _is_known(origin: str) -> bool:
     return origin in INDEX_OF_WORD or type_key_to_index(key_of_origin(origin)) is not None
+
+
+_PRINTER = TypePrinter(is_known=_is_known)
