@@ -190,4 +190,4 @@ def test_nested_metadata_is_refused():
 def test_fallback_stands_for_what_nobody_knows():
     schema = Schema("my.Unknown", fallback=Schema("Object"))
     assert TypePrinter().text(schema) == "Object"
-    assert TypePrinter(is_known=lambda origin: True).text(schema) == "my.Unknown"
+    assert TypePrinter(find_type=lambda key: 1).text(schema) == "my.Unknown"

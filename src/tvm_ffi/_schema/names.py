@@ -6,6 +6,8 @@ Types that Python has a word for go by that word, all others by their key.
 
 from __future__ import annotations
 
+from typing import Callable
+
 __all__ = [
     "ANY",
     "INDEX_OF_WORD",
@@ -14,6 +16,7 @@ __all__ = [
     "ORIGIN_OF_JSON_NAME",
     "ORIGIN_OF_KEY",
     "UNION_LIKE",
+    "is_known",
     "key_of_origin",
 ]
 
@@ -76,3 +79,16 @@ ORIGIN_OF_JSON_NAME = {
 def key_of_origin(origin: str) -> str:
     """Return the key of the native type that an origin names."""
     return _KEY_OF_ORIGIN.get(origin, origin)
+
+
+def is_known(origin: str, find_type: Callable[[str], object]) -> bool:
+    """Whether an origin is a word of the language, or the name of a type that is registered.
+
+    Parameters
+    ----------
+    origin : str
+        The name.
+    find_type : callable
+        Gives None for keys of types that are not registered.
+    """
+    return origin in INDEX_OF_WORD or find_type(key_of_origin(origin)) is not None

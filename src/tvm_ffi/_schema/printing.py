@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Callable
 
-from .names import INDEX_OF_WORD
+from .names import is_known
 from .schema import Schema
 
 __all__ = ["TypePrinter"]
 
 
-def _is_word(origin: str) -> bool:
-    return origin in INDEX_OF_WORD
+def _find_nothing(key: str) -> object:
+    return None
 
 
 class TypePrinter:
@@ -21,9 +21,9 @@ class TypePrinter:
 
     Parameters
     ----------
-    is_known : callable
-        Whether an origin is a word, or a type that is registered; what is neither is printed as
-        the schema's fallback, if it has one.
+    find_type : callable
+        Gives None for keys of types that are not registered; they are printed as the schema's
+        fallback, if it has one.
     name_of : callable
         Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with ``|``
         unless they get another name.
@@ -31,19 +31,19 @@ class TypePrinter:
         Gives the schema of what is converted to an origin; None where nothing else is.
     """
 
-    __slots__ = ("_is_known", "_name_of", "_wider")
+    __slots__ = ("_find_type", "_name_of", "_wider")
 
     def __init__(
         self,
-        is_known: Callable[[str], bool] = _is_word,
+        find_type: Callable[[str], object] = _find_nothing,
         name_of: Callable[[str], str] = str,
         wider: Callable[[str], Schema | None] | None = None,
     ) -> None:
-        self._is_known, self._name_of, self._wider = is_known, name_of, wider
+        self._find_type, self._name_of, self._wider = find_type, name_of, wider
 
     def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
         """Return a type as an annotation; `seen` are the origins that are being widened."""
-        if schema.fallback is not None and not self._is_known(schema.origin):
+        if schema.fallback is not None and not is_known(schema.origin, self._find_type):
             return self.text(schema.fallback, seen)
         if self._wider is not None and schema.origin not in seen:
             wider = self._wider(schema.origin)

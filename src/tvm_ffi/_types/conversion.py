@@ -11,12 +11,12 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
-from .._binding.object.object import CObject
+from .._binding.object.object import CObject, type_key_to_index
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.types.facts import type_facts
 from .._binding.values.any import CAny, to_py_class_value
-from .._schema.names import ORIGIN_OF_KEY
-from .index import index_of_origin, is_known
+from .._schema.names import ORIGIN_OF_KEY, is_known
+from .index import index_of_origin
 from .package_classes import CLASS_OF_KEY
 from .plain_conversion import (
     PLAIN_RULES,
@@ -41,7 +41,7 @@ _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict}
 
 def require_known_origins(schema: Schema) -> None:
     """Raise TypeError when a part of the schema names no type that is registered."""
-    if schema.origin not in _RULES and not is_known(schema.origin):
+    if schema.origin not in _RULES and not is_known(schema.origin, type_key_to_index):
         raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
     for arg in schema.args or ():
         require_known_origins(arg)

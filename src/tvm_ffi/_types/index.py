@@ -18,11 +18,6 @@ def index_of_origin(origin: str) -> int:
     return NO_TYPE if index is None else index
 
 
-def is_known(origin: str) -> bool:
-    """Whether an origin is a word of the language of schemas, or a type that is registered."""
-    return origin in INDEX_OF_WORD or index_of_origin(origin) != NO_TYPE
-
-
 _key_by_index: dict[int, str] = {}
 
 

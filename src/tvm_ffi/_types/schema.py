@@ -12,13 +12,14 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from .._binding.object.object import type_key_to_index
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.values.any import CAny
 from .._schema.json_form import schema_from_json, schema_to_json
 from .._schema.names import ANY, NO_TYPE, ORIGIN_OF_KEY
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
-from .index import index_of_origin, is_known, key_of_index
+from .index import index_of_origin, key_of_index
 
 __all__ = ["TypeSchema"]
 
@@ -169,11 +170,11 @@ expected int, got str
             Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with
             ``|`` unless they get another name.
         """
-        return (_PRINTER if ty_map is None else TypePrinter(is_known, ty_map)).text(self)
+        return (_PRINTER if ty_map is None else TypePrinter(type_key_to_index, ty_map)).text(self)
 
     def input_repr(self, ty_map: Callable[[str], str] | None = None) -> str:
         """Return the type as an annotation: what may be given, where types convert other values."""
-        return TypePrinter(is_known, ty_map or str, _input_schema).text(self)
+        return TypePrinter(type_key_to_index, ty_map or str, _input_schema).text(self)
 
     # ---- values ---------------------------------------------------------------------------
 
@@ -207,7 +208,7 @@ expected int, got str
         return target is not None and bool(_engine().is_subtype(self.origin_type_index, target))
 
 
-_PRINTER = TypePrinter(is_known)
+_PRINTER = TypePrinter(type_key_to_index)
 
 
 @functools.cache

@@ -17,14 +17,14 @@ import json
 import re
 from typing import Any
 
+from .._binding.object.object import type_key_to_index
 from .._library.elf import Image
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
-from .._types.index import is_known
 
 _SECTION = "tvm_ffi_exports"
-_PRINTER = TypePrinter(is_known)
+_PRINTER = TypePrinter(type_key_to_index)
 _MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
 _KINDS = ("signature", "metadata", "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")

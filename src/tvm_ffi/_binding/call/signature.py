@@ -14,11 +14,12 @@ from typing import Any, Callable
 
 from tvm_ffi._binding.object.object import type_key_to_index
 from tvm_ffi._schema.json_form import declared_function
-from tvm_ffi._schema.names import INDEX_OF_WORD, key_of_origin
 from tvm_ffi._schema.printing import TypePrinter
 from tvm_ffi._schema.schema import Schema
 
 __all__ = ["signature_of_callable", "signature_of_metadata", "signature_of_metadata_text"]
+
+_PRINTER = TypePrinter(type_key_to_index)
 
 
 def signature_of_callable(function: Callable[..., Any]) -> Signature | None:
@@ -61,10 +62,3 @@ def _signature_of_groups(groups: dict[str, tuple[Schema, ...]]) -> Signature:
     else:
         parameters = [Parameter("args", Parameter.VAR_POSITIONAL, annotation="Any")]
     return Signature(parameters, return_annotation=_PRINTER.text(groups["return"][0]))
-
-
-def _is_known(origin: str) -> bool:
-    return origin in INDEX_OF_WORD or type_key_to_index(key_of_origin(origin)) is not None
-
-
-_PRINTER = TypePrinter(is_known=_is_known)
