@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"\x7fELF"
+from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
+
 _MAX_TEXT = 1 << 20  # bytes of one documentation text
 _MAX_NAME = 1 << 16
 _MAX_SYMBOLS = 1_000_000
@@ -27,7 +28,6 @@ _MAX_VERSION_NEEDS = 10_000
 # Linkers let texts share their ends; texts that overlap more than this many times in the mean are
 # an attempt to take time.
 _MAX_OVERLAP = 16
-
 # Sections share no bytes, but for a table or two that linkers let overlap; more than this many
 # times the file in all is an attempt to take time.
 _MAX_SHARED = 2
@@ -46,72 +46,11 @@ _RELATIVE = {
     "loongarch": 3,
 }
 
-
-ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 _KINDS = {ET_REL: "an object file", ET_EXEC: "a program", ET_CORE: "a core dump"}
-SHT_NULL, SHT_PROGBITS, SHT_STRTAB, SHT_RELA, SHT_DYNAMIC, SHT_NOBITS, SHT_DYNSYM = (
-    *(0, 1, 3, 4, 6, 8, 11),
-)
+SHT_NULL, SHT_PROGBITS, SHT_STRTAB, SHT_RELA = 0, 1, 3, 4
+SHT_DYNAMIC, SHT_NOBITS, SHT_DYNSYM = 6, 8, 11
 SHT_GNU_VERNEED = 0x6FFFFFFE
 _WITHOUT_BYTES = (SHT_NULL, SHT_NOBITS)
-_HEADER_SIZES = {32: 52, 64: 64}
-# Names of machines by number; others go by their number.
-_MACHINES = {
-    3: "386",
-    8: "mips",
-    20: "ppc",
-    21: "ppc64",
-    22: "s390",
-    40: "arm",
-    62: "x86_64",
-    183: "aarch64",
-    243: "riscv",
-    258: "loongarch",
-}
-
-
-@dataclass(frozen=True)
-class Header:
-    """The beginning of an ELF file."""
-
-    bits: int
-    is_little_endian: bool
-    kind: int
-    """One of `ET_REL`, `ET_EXEC`, `ET_DYN`, `ET_CORE`."""
-    machine: int
-    sections_at: int
-    section_size: int
-    num_sections: int
-    names_section: int
-
-    @property
-    def machine_name(self) -> str:
-        """What the machine is called: ``x86_64``; its number when it is a rare one."""
-        return _MACHINES.get(self.machine, str(self.machine))
-
-
-def parse_header(start: bytes) -> Header | str:
-    """Return the header of an ELF file, given its first 64 bytes, or what is wrong with it."""
-    if len(start) < 6:
-        return f"it ends at byte {len(start)}"
-    bits, order = {1: 32, 2: 64}.get(start[4]), {1: "<", 2: ">"}.get(start[5])
-    if bits is None:
-        return f"class {start[4]}, expected 1 or 2"
-    if order is None:
-        return f"order of bytes {start[5]}, expected 1 or 2"
-    if len(start) < _HEADER_SIZES[bits]:
-        return f"its header ends at byte {len(start)}, expected {_HEADER_SIZES[bits]}"
-    layout = struct.Struct(order + ("HHIQQQIHHHHHH" if bits == 64 else "HHIIIIIHHHHHH"))
-    kind, machine, *_, sections_at, _, _, _, _, size, count, names = layout.unpack_from(start, 16)
-    return Header(bits, order == "<", kind, machine, sections_at, size, count, names)
-
-
-def read_header(path: str | os.PathLike[str]) -> Header | None:
-    """Return the header of a file; None when it is no ELF file."""
-    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
-        start = file.read(_HEADER_SIZES[64])
-    header = parse_header(start) if start[:4] == MAGIC else None
-    return header if isinstance(header, Header) else None
 
 
 class LibraryFileError(ValueError):
@@ -120,7 +59,7 @@ class LibraryFileError(ValueError):
 
 @dataclass(frozen=True)
 class Section:
-    """A section."""
+    """A row of the table of sections."""
 
     name: str
     kind: int
@@ -219,7 +158,7 @@ class Image:
     # ---- Sections -------------------------------------------------------------------------
 
     def _header(self) -> Header:
-        header = parse_header(self.data[: _HEADER_SIZES[64]])
+        header = parse_header(self.data[:HEADER_SIZE])
         if isinstance(header, str):
             raise self.error(min(4, len(self.data)), f"malformed ELF: {header}")
         self.bits, self.is_little_endian = header.bits, header.is_little_endian

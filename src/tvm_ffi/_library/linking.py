@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
 
-from .elf import ET_DYN, ET_REL, open_image, read_header
+from .elf import open_image
+from .elf_header import ET_DYN, ET_REL, read_header
 from .object_file import machine_of
 
 StrPath = Union[str, "os.PathLike[str]"]

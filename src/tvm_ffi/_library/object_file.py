@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import BinaryIO, NamedTuple, Union
 
-from .elf import ET_REL, read_header
+from .elf_header import ET_REL, read_header
 
 Content = Union[bytes, bytearray, memoryview]
 
