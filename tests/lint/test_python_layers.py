@@ -33,8 +33,6 @@ LAYERS = (
 UPWARD = {
     # Its public place is there; a kind of modules written in Python derives from what is there.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # What functions say about themselves is loaded when somebody asks.
-    ("tvm_ffi._binding.call.function", "tvm_ffi._binding.call.description"),
 }
 # Loaded by programs that want nothing else: all that these may import when they are loaded.
 LIGHT = {
