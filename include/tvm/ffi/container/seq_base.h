@@ -100,19 +100,26 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     }
     for (int64_t count = last - first; count > 0; --count) DropLast();
   }
-  void insert(int64_t i, Any value) { *OpenGap(i, 1) = std::move(value); }
+  void insert(int64_t i, Any value) {
+    CheckPosition(i);
+    AppendNone();
+    Any* items = MutableBegin();
+    for (int64_t from = TVMFFISeqCell::size - 1; from > i; --from) {
+      items[from] = std::move(items[from - 1]);
+    }
+    items[i] = std::move(value);
+  }
   template <typename Iter>
   void insert(int64_t i, Iter first, Iter last) {
-    int64_t count = 0;
-    for (Iter it = first; it != last; ++it) ++count;
-    for (Any* slot = OpenGap(i, count); first != last; ++first) *slot++ = Any(*first);
+    int64_t old_size = TVMFFISeqCell::size;
+    CheckPosition(i);
+    // At the end first, because the range may lie in this very sequence.
+    InitRange(old_size, first, last);
+    ReverseRange(i, old_size);
+    ReverseRange(old_size, TVMFFISeqCell::size);
+    ReverseRange(i, TVMFFISeqCell::size);
   }
-  void Reverse() {
-    if (empty()) return;
-    for (Any *low = MutableBegin(), *high = low + size() - 1; low < high; ++low, --high) {
-      low->swap(*high);
-    }
-  }
+  void Reverse() { ReverseRange(0, TVMFFISeqCell::size); }
   void resize(int64_t new_size) {
     if (new_size < 0) detail::ThrowSequenceError("ValueError", "Cannot resize to negative size");
     while (TVMFFISeqCell::size > new_size) DropLast();
@@ -144,18 +151,14 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
   }
-  // Makes room for `count` elements in front of position i.
-  Any* OpenGap(int64_t i, int64_t count) {
-    int64_t old_size = TVMFFISeqCell::size;
-    if (i < 0 || i > old_size) {
-      detail::ThrowInsertBounds(i, old_size);
+  // Of an element to be inserted.
+  void CheckPosition(int64_t i) const {
+    if (i < 0 || i > TVMFFISeqCell::size) detail::ThrowInsertBounds(i, TVMFFISeqCell::size);
+  }
+  void ReverseRange(int64_t first, int64_t last) {
+    for (Any* items = MutableBegin(); first < last - 1; ++first, --last) {
+      items[first].swap(items[last - 1]);
     }
-    for (int64_t k = 0; k < count; ++k) AppendNone();
-    Any* items = MutableBegin();
-    for (int64_t from = old_size; from > i; --from) {
-      items[from - 1 + count] = std::move(items[from - 1]);
-    }
-    return items + i;
   }
 };
 

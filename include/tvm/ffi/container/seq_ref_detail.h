@@ -49,7 +49,8 @@ class SeqRef : public ObjectRef {
   }
   void insert(iterator position, const T& item) {
     int64_t i = position - begin();
-    Write(1, "insert", [&](auto* s) { s->insert(i, Any(item)); });
+    Any value(item);  // made first, as above
+    Write(1, "insert", [&](auto* s) { s->insert(i, std::move(value)); });
   }
   template <typename Iter>
   void insert(iterator position, Iter first, Iter last) {
