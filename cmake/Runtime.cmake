@@ -29,8 +29,9 @@ add_library(tvm_ffi_shared SHARED $<TARGET_OBJECTS:tvm_ffi_objects>)
 set_target_properties(tvm_ffi_shared PROPERTIES OUTPUT_NAME tvm_ffi NO_SONAME OFF
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 # Template instances of the standard library stay inside, so that two libraries cannot mix them.
+# It stays mapped after dlclose: objects, threads and exit handlers reach its code later than that.
 target_link_options(tvm_ffi_shared PRIVATE
-  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined)
+  -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/exports.map -Wl,--no-undefined -Wl,-z,nodelete)
 set_property(TARGET tvm_ffi_shared PROPERTY LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.map)
 target_link_libraries(tvm_ffi_shared PUBLIC tvm_ffi_header
   PRIVATE Threads::Threads ${CMAKE_DL_LIBS})

@@ -3,6 +3,8 @@
 #ifndef TVM_FFI_RUNTIME_CORE_ATOMIC_REF_H_
 #define TVM_FFI_RUNTIME_CORE_ATOMIC_REF_H_
 
+#include <sched.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -10,8 +12,9 @@
 
 namespace tvm::ffi::runtime {
 
-// Bit 0 of the stored address is a spin lock, held only while a reader adds its own reference:
-// otherwise a writer could drop the last one between the reader's load and its increment.
+// Bit 0 of the stored address is a lock, held only while a reader adds its own reference: otherwise
+// a writer could drop the last one between the reader's load and its increment.  Who finds it taken
+// looks again a few times and then lets others run, among them who holds it.
 template <typename T>
 class AtomicRef {
  public:
@@ -33,12 +36,14 @@ class AtomicRef {
 
  private:
   static constexpr uintptr_t kLocked = 1;
+  static constexpr int kAttempts = 16;
 
   // Returns the address; the store that follows unlocks.
   uintptr_t Lock() const {
-    for (;;) {
+    for (int attempt = 0;; ++attempt) {
       uintptr_t bits = bits_.fetch_or(kLocked, std::memory_order_acquire);
       if ((bits & kLocked) == 0) return bits;
+      if (attempt >= kAttempts) sched_yield();
     }
   }
 

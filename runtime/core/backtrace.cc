@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stack walking with the compiler's unwinder.  A code address is described once per thread (file,
 // demangled name, whether it is shown, whether the walk ends there) and remembered: raising the
-// same error again costs the walk and one append per frame.
+// same error again costs the walk and one append per frame.  A thread remembers a few thousand.
 //
 // Names come from the dynamic symbol table, so static functions have none and are left out; line
 // numbers are known only for the frame that the caller of TVMFFIBacktrace passes in.
@@ -110,6 +110,9 @@ struct Walk {
 const Frame& FrameAt(ThreadBacktrace* local, uintptr_t address) {
   auto known = local->frames.find(address);
   if (known != local->frames.end()) return known->second;
+  // Code that comes and goes, as a JIT compiler's does, has ever new addresses.
+  constexpr size_t kMaxFrames = 4096;
+  if (local->frames.size() >= kMaxFrames) local->frames.clear();
   return local->frames.emplace(address, Describe(address)).first->second;
 }
 

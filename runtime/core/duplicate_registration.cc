@@ -6,9 +6,11 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -75,6 +77,18 @@ AddressRange FindLoaderRange() {
   return loader;
 }
 
+// Found once.  Not under the guard of a static variable: an initialiser might wait for it, while
+// who holds it waits for the loader.
+AddressRange LoaderRange() {
+  static std::atomic<const AddressRange*> known{nullptr};
+  const AddressRange* range = known.load(std::memory_order_acquire);
+  if (range != nullptr) return *range;
+  AddressRange loader = FindLoaderRange();
+  const auto* found = new (std::nothrow) AddressRange(loader);
+  if (!known.compare_exchange_strong(range, found, std::memory_order_acq_rel)) delete found;
+  return loader;
+}
+
 // Steps outwards to the loader; the frame before it is the initialiser.
 struct Walk {
   AddressRange loader;
@@ -108,9 +122,8 @@ bool IsNews(const std::string& library) {
 }  // namespace
 
 const void* LibraryBeingInitialised() noexcept {
-  static const AddressRange loader = FindLoaderRange();
   Walk walk;
-  walk.loader = loader;
+  walk.loader = LoaderRange();
   _Unwind_Backtrace(&VisitFrame, &walk);
   // A return address may lie behind the last byte of the function; the call itself does not.
   return walk.initialiser == 0

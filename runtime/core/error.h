@@ -4,6 +4,7 @@
 #ifndef TVM_FFI_RUNTIME_CORE_ERROR_H_
 #define TVM_FFI_RUNTIME_CORE_ERROR_H_
 
+#include <cxxabi.h>
 #include <tvm/ffi/c_api.h>
 
 #include <exception>
@@ -18,6 +19,7 @@ namespace tvm::ffi::runtime {
 
 // The cell's byte arrays point into the three strings, which the error owns.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
+  using NestsDeeply = void;  // causes of causes
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);
@@ -69,11 +71,15 @@ void SetPendingFromCurrentException() noexcept;
 // signature has no way to report failure.
 [[noreturn]] void ExitFromCurrentException(const char* function) noexcept;
 
+// No C++ exception leaves it.  What passes is the unwinding of a thread that is being cancelled or
+// calls pthread_exit: the C library insists on finishing that.
 template <typename Body>
-int GuardBoundary(Body&& body) noexcept {
+int GuardBoundary(Body&& body) {
   try {
     body();
     return 0;
+  } catch (const abi::__forced_unwind&) {
+    throw;
   } catch (...) {
     SetPendingFromCurrentException();
   }
@@ -81,9 +87,11 @@ int GuardBoundary(Body&& body) noexcept {
 }
 
 template <typename Body>
-auto GuardOrExit(const char* function, Body&& body) noexcept {
+auto GuardOrExit(const char* function, Body&& body) {
   try {
     return body();
+  } catch (const abi::__forced_unwind&) {
+    throw;
   } catch (...) {
     ExitFromCurrentException(function);
   }

@@ -7,7 +7,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct ClosureObject : FunctionObject {
-  ~ClosureObject() {
+  ~ClosureObject() noexcept(false) {
     if (deleter_of_self != nullptr) deleter_of_self(self);
   }
 

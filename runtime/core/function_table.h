@@ -2,7 +2,7 @@
 // The process-wide table of named functions.
 //
 // Entries are never removed and never move: removal empties an entry.  So a lookup walks a bucket
-// without a lock, and only takes the entry's own spin bit to add its reference.
+// without a lock, and takes the entry's own to add its reference, see atomic_ref.h.
 #ifndef TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 #define TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 

@@ -14,7 +14,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
-  ~OpaqueObject() {
+  ~OpaqueObject() noexcept(false) {
     if (deleter_of_handle != nullptr) deleter_of_handle(handle);
   }
   void (*deleter_of_handle)(void*) = nullptr;

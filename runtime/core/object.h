@@ -11,7 +11,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <type_traits>
 #include <utility>
+
+#include "nested_release.h"
 
 namespace tvm::ffi::runtime {
 
@@ -34,15 +37,20 @@ inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
 #endif
 }
 
-// Drops the weak count that the strong owners shared, after the destructor has run.
-inline void DecWeakRef(TVMFFIObject* object) noexcept {
+inline void IncWeakRef(TVMFFIObject* object) noexcept {
+  __atomic_fetch_add(&object->combined_ref_count, kWeakOne, __ATOMIC_RELAXED);
+}
+
+// Drops a weak count: that of the strong owners, after the destructor has run, or another.
+inline void DecWeakRef(TVMFFIObject* object) {
   if (__atomic_fetch_sub(&object->combined_ref_count, kWeakOne, __ATOMIC_RELEASE) == kWeakOne) {
     AcquireReleasedWrites(object);
     if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
   }
 }
 
-inline void DecRef(TVMFFIObject* object) noexcept {
+// Not noexcept, nor is the above: a thread that is being cancelled may end in a foreign deleter.
+inline void DecRef(TVMFFIObject* object) {
   uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, kStrongOne, __ATOMIC_RELEASE);
   if (before == kBothOne) {
     // No weak reference exists, and none can appear: destroy and free in one call.
@@ -107,8 +115,33 @@ namespace detail {
 template <typename T>
 void DeleteObject(void* header, int flags) {
   T* object = static_cast<T*>(static_cast<TVMFFIObject*>(header));
+  // Freed also when the thread ends inside the destructor.
+  struct Space {
+    void* address;
+    ~Space() { std::free(address); }
+  } space{(flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0 ? static_cast<void*>(object)
+                                                             : nullptr};
   if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) object->~T();
-  if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) std::free(static_cast<void*>(object));
+}
+
+template <typename T>
+void DeleteObjectInTurn(void* header, int flags) {
+  ReleaseInTurn(header, flags, &DeleteObject<T>);
+}
+
+// Whether a class says, by a member type of this name, that its objects may be nested deeply.
+template <typename T, typename = void>
+inline constexpr bool kNestsDeeply = false;
+template <typename T>
+inline constexpr bool kNestsDeeply<T, std::void_t<typename T::NestsDeeply>> = true;
+
+template <typename T>
+ObjectDeleter DeleterOf() {
+  if constexpr (kNestsDeeply<T>) {
+    return &DeleteObjectInTurn<T>;
+  } else {
+    return &DeleteObject<T>;
+  }
 }
 
 }  // namespace detail
@@ -116,6 +149,7 @@ void DeleteObject(void* header, int flags) {
 // Allocates a T followed by `trailing_bytes` that the object may use as it likes.
 template <typename T, typename... Args>
 Ref<T> NewObject(int32_t type_index, size_t trailing_bytes, Args&&... args) {
+  if (trailing_bytes > SIZE_MAX - sizeof(T)) throw std::bad_alloc();
   void* space = std::malloc(sizeof(T) + trailing_bytes);
   if (space == nullptr) throw std::bad_alloc();
   T* object;
@@ -129,7 +163,7 @@ Ref<T> NewObject(int32_t type_index, size_t trailing_bytes, Args&&... args) {
   header->combined_ref_count = kBothOne;
   header->type_index = type_index;
   header->__padding = 0;
-  header->deleter = &detail::DeleteObject<T>;
+  header->deleter = detail::DeleterOf<T>();
   return Ref<T>::Adopt(object);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strings and bytes: up to 7 bytes live inside the Any, longer ones in a heap object whose content
 // follows the header in the same block.
+#include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "error.h"
 #include "text.h"
@@ -22,6 +24,7 @@ Value NewText(int32_t small_index, int32_t heap_index, std::string_view text) {
     if (!text.empty()) std::memcpy(any.v_bytes, text.data(), text.size());
     return Value::Adopt(any);
   }
+  if (text.size() >= SIZE_MAX - sizeof(TextObject)) throw std::bad_alloc();
   Ref<TextObject> object = NewObject<TextObject>(heap_index, text.size() + 1);
   char* content = reinterpret_cast<char*>(object.get() + 1);
   std::memcpy(content, text.data(), text.size());

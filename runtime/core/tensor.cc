@@ -64,6 +64,7 @@ void CheckAlignment(const DLTensor& tensor, int32_t alignment) {
 // Managed is DLManagedTensor or its versioned successor.  Owns it.
 template <typename Managed>
 struct ManagedTensorObject : TensorObject {
+  using NestsDeeply = void;  // in the deleter of `managed` another tensor may die
   explicit ManagedTensorObject(Managed* source) : managed(source) {
     static_cast<DLTensor&>(*this) = source->dl_tensor;
   }
@@ -131,20 +132,20 @@ Managed* Export(TVMFFIObjectHandle tensor) {
 }
 
 struct ViewObject : TensorObject {
+  using NestsDeeply = void;  // views of views
   Ref<TVMFFIObject> source;
   // Copies of shape and strides follow.
 };
 
 uint64_t FlagsOf(const TensorObject* tensor) {
   using Versioned = ManagedTensorObject<DLManagedTensorVersioned>;
-  if (tensor->deleter == &detail::DeleteObject<Versioned>) {
-    return static_cast<const Versioned*>(tensor)->managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
-  }
-  if (tensor->deleter == &detail::DeleteObject<ViewObject>) {
+  while (tensor->deleter == detail::DeleterOf<ViewObject>()) {
     TVMFFIObject* source = static_cast<const ViewObject*>(tensor)->source.header();
-    if (source->type_index == kTVMFFITensor) return FlagsOf(static_cast<TensorObject*>(source));
+    if (source->type_index != kTVMFFITensor) return 0;
+    tensor = static_cast<const TensorObject*>(source);
   }
-  return 0;
+  if (tensor->deleter != detail::DeleterOf<Versioned>()) return 0;
+  return static_cast<const Versioned*>(tensor)->managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
 }
 
 Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) {

@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "duplicate_registration.h"
 #include "error.h"
+#include "nested_release.h"
+#include "store_order.h"
 #include "text.h"
 #include "type_names.h"
 #include "value.h"
@@ -17,15 +20,69 @@ namespace {
 
 constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, register nothing
 
-// Something registered twice, `what` and its name in words.  Call it without the lock, as both
-// outcomes wait for the loader, which may be waiting for an initialiser that registers something.
-void PassOverOrRaise(const void* registrant, const char* what, std::string_view name,
-                     const char* error_kind, std::string error_message) {
-  if (WarnIfLibraryIsLoading(what, name, registrant)) return;
-  RaiseMessage(error_kind, std::move(error_message));
+// Something registered twice, `what` and its name in words.
+struct Duplicate {
+  const void* registrant;  // of the first
+  const char* what;
+  std::string name;
+  const char* error_kind;
+  std::string error_message;
+};
+
+// Call it without the lock, as both outcomes wait for the loader, which may be waiting for an
+// initialiser that registers something.
+void PassOverOrRaise(Duplicate duplicate) {
+  if (WarnIfLibraryIsLoading(duplicate.what, duplicate.name, duplicate.registrant)) return;
+  RaiseMessage(duplicate.error_kind, std::move(duplicate.error_message));
+}
+
+std::string WarningsOfHiding(const TVMFFITypeInfo& type, std::string_view field) {
+  std::string warnings;
+  for (int32_t depth = 0; depth < type.type_depth; ++depth) {
+    const TVMFFITypeInfo* ancestor = type.type_ancestors[depth];
+    for (int32_t i = 0; i < ancestor->num_fields; ++i) {
+      if (View(ancestor->fields[i].name) != field) continue;
+      warnings += Concat("warning: field `", field, "` of type `", View(type.type_key),
+                         "` hides the one of its ancestor `", View(ancestor->type_key), "`\n");
+    }
+  }
+  return warnings;
+}
+
+// Makes the row as it is now visible to readers without the lock: the block before the count, for
+// a reader that sees the count must find the block that has as many.
+template <typename T>
+void PublishRow(const GrowingArray<T>& row, const T** data, int32_t* count) {
+  auto size = static_cast<int32_t>(row.size());
+  if (*data == row.data() && *count == size) return;
+  __atomic_store_n(data, row.data(), __ATOMIC_RELEASE);
+  SeparateStores();
+  __atomic_store_n(count, size, __ATOMIC_RELEASE);
+}
+
+// Why a change is refused.  Thrown with the lock, raised without it: the backtrace of an error asks
+// the loader for names, too.
+struct Refusal {
+  const char* kind;
+  std::string message;
+};
+
+template <typename... Parts>
+[[noreturn]] void Refuse(const char* kind, const Parts&... parts) {
+  throw Refusal{kind, Concat(parts...)};
 }
 
 }  // namespace
+
+template <typename Change>
+auto TypeTable::WithLock(Change&& change) {
+  try {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return change();
+  } catch (Refusal& refusal) {
+    RaiseMessage(refusal.kind, std::move(refusal.message));
+  }
+}
 
 TypeTable& TypeTable::Global() {
   static auto* table = new TypeTable();
@@ -40,6 +97,11 @@ TypeTable::TypeTable() {
     Add({type.key, type.index, has_parent ? 1 : 0, 0, is_root, has_parent ? kTVMFFIObject : -1});
   }
   for (std::string_view name : kTypeAttrNames) GetOrAddColumn(name);
+  // By this name the C++ headers find it, see release_detail.h.
+  TVMFFIAny release_in_turn = NoneAny();
+  release_in_turn.type_index = kTVMFFIOpaquePtr;
+  release_in_turn.v_ptr = reinterpret_cast<void*>(&ReleaseInTurn);
+  RegisterAttr(kTVMFFIObject, "__release_in_turn__", release_in_turn);
 }
 
 TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
@@ -53,7 +115,7 @@ TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
 TypeTable::Entry& TypeTable::RegisteredEntry(int32_t index, const char* what) {
   Entry* entry = FindEntry(index);
   if (entry == nullptr) {
-    Raise("InternalError", "cannot register ", what, ": no type has index ", index);
+    Refuse("InternalError", "cannot register ", what, ": no type has index ", index);
   }
   return *entry;
 }
@@ -80,38 +142,39 @@ int32_t TypeTable::FindIndex(std::string_view key) {
 }
 
 int32_t TypeTable::GetOrAllocIndex(const TypeRequest& request) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto found = index_by_key_.find(request.key);
-  if (found != index_by_key_.end()) return found->second;
-  if (request.parent_index == kQueryOnly) return kQueryOnly;
-  return Add(request);
+  return WithLock([&] {
+    auto found = index_by_key_.find(request.key);
+    if (found != index_by_key_.end()) return found->second;
+    if (request.parent_index == kQueryOnly) return kQueryOnly;
+    return Add(request);
+  });
 }
 
 int32_t TypeTable::Add(const TypeRequest& request) {
   Entry* parent = request.parent_index < 0 ? nullptr : FindEntry(request.parent_index);
   if (request.parent_index >= 0 && parent == nullptr) {
-    Raise("InternalError", "type `", request.key, "`: no type has the parent index ",
-          request.parent_index);
+    Refuse("InternalError", "type `", request.key, "`: no type has the parent index ",
+           request.parent_index);
   }
   int32_t parent_depth = parent == nullptr ? -1 : parent->info.type_depth;
   if (request.depth != parent_depth + 1) {
-    Raise("InternalError", "type `", request.key, "`: depth ", request.depth,
-          " does not follow the parent's depth ", parent_depth);
+    Refuse("InternalError", "type `", request.key, "`: depth ", request.depth,
+           " does not follow the parent's depth ", parent_depth);
   }
   if (request.child_slots < 0 || request.child_slots >= kMaxTypes) {
-    Raise("InternalError", "type `", request.key, "`: child_slots must be in 0..", kMaxTypes - 1,
-          ", got ", request.child_slots);
+    Refuse("InternalError", "type `", request.key, "`: child_slots must be in 0..", kMaxTypes - 1,
+           ", got ", request.child_slots);
   }
   int32_t index = request.static_index;
   if (index < 0) {
     index = AllocDynamicIndex(request, parent);
   } else if (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr) {
-    Raise("InternalError", "type `", request.key, "`: static index ", index,
-          " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
+    Refuse("InternalError", "type `", request.key, "`: static index ", index,
+           " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
   }
   if (parent != nullptr && index <= parent->info.type_index) {
-    Raise("InternalError", "type `", request.key, "`: index ", index,
-          " must be greater than the parent's ", parent->info.type_index);
+    Refuse("InternalError", "type `", request.key, "`: index ", index,
+           " must be greater than the parent's ", parent->info.type_index);
   }
 
   auto* entry = new Entry();
@@ -139,7 +202,7 @@ int32_t TypeTable::Add(const TypeRequest& request) {
 // A child takes its range from the parent's while that has room, else from the end of the table.
 int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) {
   if (parent == nullptr) {
-    Raise("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
+    Refuse("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
   }
   int32_t needed = request.child_slots + 1;
   if (parent->allocated_slots + needed <= parent->slots) {
@@ -148,11 +211,11 @@ int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) 
     return index;
   }
   if (!parent->children_may_overflow) {
-    Raise("InternalError", "type `", request.key, "`: parent `", View(parent->info.type_key),
-          "` has no slot left for ", needed, " more types");
+    Refuse("InternalError", "type `", request.key, "`: parent `", View(parent->info.type_key),
+           "` has no slot left for ", needed, " more types");
   }
   if (needed > kMaxTypes - next_dynamic_index_) {
-    Raise("InternalError", "type `", request.key, "`: the type table is full");
+    Refuse("InternalError", "type `", request.key, "`: the type table is full");
   }
   int32_t index = next_dynamic_index_;
   next_dynamic_index_ += needed;
@@ -178,26 +241,24 @@ bool TypeTable::IsPassedOver(int32_t index) const {
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
   if (IsPassedOver(index)) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  Entry& entry = RegisteredEntry(index, "a field");
-  std::string_view name = View(info.name), key = View(entry.info.type_key);
-  for (size_t i = 0; i < entry.fields.size(); ++i) {
-    if (View(entry.fields.data()[i].name) == name) {
-      const void* registrant = entry.registrant;
-      lock.unlock();
-      return PassOverOrRaise(registrant, "field", Concat(key, ".", name), "InternalError",
-                             Concat("type `", key, "` already has a field `", name, "`"));
+  std::string warnings;
+  std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
+    Entry& entry = RegisteredEntry(index, "a field");
+    std::string_view name = View(info.name), key = View(entry.info.type_key);
+    for (size_t i = 0; i < entry.fields.size(); ++i) {
+      if (View(entry.fields.data()[i].name) != name) continue;
+      return Duplicate{entry.registrant, "field", Concat(key, ".", name), "InternalError",
+                       Concat("type `", key, "` already has a field `", name, "`")};
     }
-  }
-  for (int32_t depth = 0; depth < entry.info.type_depth; ++depth) {
-    const TVMFFITypeInfo* ancestor = entry.info.type_ancestors[depth];
-    for (int32_t i = 0; i < ancestor->num_fields; ++i) {
-      if (View(ancestor->fields[i].name) != name) continue;
-      std::string key(View(entry.info.type_key)), base(View(ancestor->type_key));
-      std::fprintf(stderr, "warning: field `%s` of type `%s` hides the one of its ancestor `%s`\n",
-                   std::string(name).c_str(), key.c_str(), base.c_str());
-    }
-  }
+    warnings = WarningsOfHiding(entry.info, name);
+    AddField(&entry, info);
+    return std::nullopt;
+  });
+  if (!warnings.empty()) std::fputs(warnings.c_str(), stderr);
+  if (duplicate) PassOverOrRaise(*std::move(duplicate));
+}
+
+void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
   TVMFFIFieldInfo field = info;
   field.name = Intern(info.name);
   field.doc = Intern(info.doc);
@@ -211,48 +272,48 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
     default_value = Value::FromView(info.default_value_or_factory);
   }
   field.default_value_or_factory = default_value.raw();
-  entry.fields.Append(field);
+  entry->fields.Append(field);
   setter.release();  // the references are the table's, now that the field is in it
   default_value.Release();
-  entry.info.fields = entry.fields.data();
-  __atomic_store_n(&entry.info.num_fields, static_cast<int32_t>(entry.fields.size()),
-                   __ATOMIC_RELEASE);
+  PublishRow(entry->fields, &entry->info.fields, &entry->info.num_fields);
 }
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
   if (IsPassedOver(index)) return;
-  std::lock_guard<std::mutex> lock(mutex_);
-  Entry& entry = RegisteredEntry(index, "a method");
-  TVMFFIMethodInfo method = info;
-  method.name = Intern(info.name);
-  method.doc = Intern(info.doc);
-  method.metadata = Intern(info.metadata);
-  Value function = Value::FromView(info.method);
-  method.method = function.raw();
-  entry.methods.Append(method);
-  function.Release();  // the table's from here on
-  entry.info.methods = entry.methods.data();
-  __atomic_store_n(&entry.info.num_methods, static_cast<int32_t>(entry.methods.size()),
-                   __ATOMIC_RELEASE);
+  WithLock([&] {
+    Entry& entry = RegisteredEntry(index, "a method");
+    TVMFFIMethodInfo method = info;
+    method.name = Intern(info.name);
+    method.doc = Intern(info.doc);
+    method.metadata = Intern(info.metadata);
+    Value function = Value::FromView(info.method);
+    method.method = function.raw();
+    entry.methods.Append(method);
+    function.Release();  // the table's from here on
+    PublishRow(entry.methods, &entry.info.methods, &entry.info.num_methods);
+  });
 }
 
 void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata,
                                  const void* registrant) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  Entry& entry = RegisteredEntry(index, "metadata");
-  if (entry.info.metadata != nullptr) {
-    const void* first = entry.registrant;
-    lock.unlock();
-    std::string_view key = View(entry.info.type_key);
-    PassOverOrRaise(first, "type", key, "RuntimeError",
-                    Concat("type `", key, "` already has metadata"));
-    entry.passed_over.store(LibraryBeingInitialised(), std::memory_order_release);
-    return;
-  }
-  entry.registrant = registrant;
-  entry.metadata = metadata;
-  entry.metadata.doc = Intern(metadata.doc);
-  __atomic_store_n(&entry.info.metadata, &entry.metadata, __ATOMIC_RELEASE);
+  Entry* registered = nullptr;
+  std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
+    Entry& entry = RegisteredEntry(index, "metadata");
+    registered = &entry;
+    if (entry.info.metadata != nullptr) {
+      std::string_view key = View(entry.info.type_key);
+      return Duplicate{entry.registrant, "type", std::string(key), "RuntimeError",
+                       Concat("type `", key, "` already has metadata")};
+    }
+    entry.registrant = registrant;
+    entry.metadata = metadata;
+    entry.metadata.doc = Intern(metadata.doc);
+    __atomic_store_n(&entry.info.metadata, &entry.metadata, __ATOMIC_RELEASE);
+    return std::nullopt;
+  });
+  if (!duplicate) return;
+  PassOverOrRaise(*std::move(duplicate));
+  registered->passed_over.store(LibraryBeingInitialised(), std::memory_order_release);
 }
 
 TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
@@ -264,34 +325,50 @@ TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value) {
   if (index != kTVMFFINone && IsPassedOver(index)) return;
-  std::unique_lock<std::mutex> lock(mutex_);
-  Column& column = GetOrAddColumn(name);
-  if (index == kTVMFFINone) return;
-  if (index < 0 || index >= kMaxTypes) {
-    Raise("ValueError", "TypeAttr `", name, "`: type index ", index, " is out of range");
-  }
-  auto position = static_cast<size_t>(index);
-  if (position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone) {
-    const Entry* entry = FindEntry(index);
-    const void* registrant = entry == nullptr ? nullptr : entry->registrant;
-    lock.unlock();
-    return PassOverOrRaise(registrant, "type attribute", Concat(KeyOf(index), ".", name),
-                           "RuntimeError",
-                           Concat("TypeAttr `", name, "` is already registered for type index ",
-                                  index, " (`", KeyOf(index), "`)"));
-  }
+  std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
+    Column& column = GetOrAddColumn(name);
+    if (index == kTVMFFINone) return std::nullopt;
+    if (index < 0 || index >= kMaxTypes) {
+      Refuse("ValueError", "TypeAttr `", name, "`: type index ", index, " is out of range");
+    }
+    auto position = static_cast<size_t>(index);
+    bool is_taken =
+        position < column.values.size() && column.values.data()[position].type_index != kTVMFFINone;
+    if (is_taken) {
+      const Entry* entry = FindEntry(index);
+      return Duplicate{entry == nullptr ? nullptr : entry->registrant, "type attribute",
+                       Concat(KeyOf(index), ".", name), "RuntimeError",
+                       Concat("TypeAttr `", name, "` is already registered for type index ", index,
+                              " (`", KeyOf(index), "`)")};
+    }
+    AddAttr(&column, position, value);
+    return std::nullopt;
+  });
+  if (duplicate) PassOverOrRaise(*std::move(duplicate));
+}
+
+void TypeTable::AddAttr(Column* column, size_t position, const TVMFFIAny& value) {
   Value owned = Value::FromView(value);
-  column.values.ExtendTo(position + 1, NoneAny());
-  column.values.data()[position] = owned.Release();
-  // Data first: a reader that sees the new size must find the array that has it.
-  __atomic_store_n(&column.view.data, column.values.data(), __ATOMIC_RELEASE);
-  __atomic_store_n(&column.view.size, static_cast<int32_t>(column.values.size()), __ATOMIC_RELEASE);
+  column->values.ExtendTo(position + 1, NoneAny());
+  TVMFFIAny* slot = column->values.data() + position;
+  TVMFFIAny raw = owned.Release();
+  // Readers look at the index first and then at the payload.
+  __atomic_store_n(&slot->v_uint64, raw.v_uint64, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->zero_padding, raw.zero_padding, __ATOMIC_RELAXED);
+  SeparateStores();
+  __atomic_store_n(&slot->type_index, raw.type_index, __ATOMIC_RELEASE);
+  PublishRow(column->values, &column->view.data, &column->view.size);
 }
 
 const TVMFFITypeAttrColumn* TypeTable::FindColumn(std::string_view name) {
   std::lock_guard<std::mutex> lock(mutex_);
   auto found = column_by_name_.find(name);
   return found == column_by_name_.end() ? nullptr : &found->second->view;
+}
+
+bool IsRegisteredType(int64_t index) {
+  return index == static_cast<int32_t>(index) &&
+         TypeTable::Global().Find(static_cast<int32_t>(index)) != nullptr;
 }
 
 }  // namespace tvm::ffi::runtime

@@ -2,8 +2,9 @@
 // The process-wide table of types: index, key, ancestors, reflection, and attribute columns.
 //
 // Append-only and never destroyed: a TVMFFITypeInfo and a column never move, so readers hold raw
-// pointers without a lock.  Arrays that grow are replaced and the old ones left in place, because
-// a reader may still be in them; doubling bounds what that costs.
+// pointers without a lock; the look-up by key or name that gives them takes one.  Arrays that grow
+// are replaced and the old ones left in place, because a reader may still be in them; doubling
+// bounds what that costs.
 #ifndef TVM_FFI_RUNTIME_CORE_TYPE_TABLE_H_
 #define TVM_FFI_RUNTIME_CORE_TYPE_TABLE_H_
 
@@ -88,12 +89,17 @@ class TypeTable {
   using Chunk = std::array<std::atomic<Entry*>, kChunkSize>;
 
   TypeTable();
+  // Makes a change to the table.  Nothing may be raised, and no foreign code run, under the lock.
+  template <typename Change>
+  auto WithLock(Change&& change);
   Entry* FindEntry(int32_t index) const;
   bool IsPassedOver(int32_t index) const;
   Entry& RegisteredEntry(int32_t index, const char* what);
   int32_t Add(const TypeRequest& request);
   int32_t AllocDynamicIndex(const TypeRequest& request, Entry* parent);
   void Publish(int32_t index, Entry* entry);
+  void AddField(Entry* entry, const TVMFFIFieldInfo& info);
+  static void AddAttr(Column* column, size_t position, const TVMFFIAny& value);
   Column& GetOrAddColumn(std::string_view name);
   // A NUL-terminated copy that lives as long as the table.
   std::string_view Intern(std::string_view text) { return texts_.emplace_back(text); }
@@ -107,6 +113,9 @@ class TypeTable {
   int32_t next_dynamic_index_ = kTVMFFIDynObjectBegin;
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};
 };
+
+// For the extra layer, see runtime/extra/registered_type.h.
+bool IsRegisteredType(int64_t index);
 
 }  // namespace tvm::ffi::runtime
 

@@ -10,18 +10,40 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-// The type's entry in an attribute column, or nullptr.
+// The type's entry in an attribute column, or nullptr.  Other threads may register meanwhile: each
+// acquire load makes visible what was stored before it, the block before the size and the payload
+// before the type index.
 inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
   if (column == nullptr) return nullptr;
   int32_t offset = type_index - column->begin_index;
-  if (offset < 0 || offset >= column->size) return nullptr;
-  const TVMFFIAny* value = column->data + offset;
-  return value->type_index != kTVMFFINone ? value : nullptr;
+  if (offset < 0 || offset >= __atomic_load_n(&column->size, __ATOMIC_ACQUIRE)) return nullptr;
+  const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_RELAXED) + offset;
+  return __atomic_load_n(&value->type_index, __ATOMIC_ACQUIRE) != kTVMFFINone ? value : nullptr;
 }
 
 inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
   TVMFFIByteArray bytes{name.data(), name.size()};
   return TVMFFIGetTypeAttrColumn(&bytes);
+}
+
+// What is remembered of a column that does not exist.
+inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
+
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
+    const TVMFFITypeAttrColumn** cell, std::string_view name) {
+  const TVMFFITypeAttrColumn* column = FindAttrColumn(name);
+  if (column == nullptr) column = &kNoAttrColumn;
+  __atomic_store_n(cell, column, __ATOMIC_RELEASE);
+  return column;
+}
+
+// The type's entry in the column of this name, which *cell remembers.  A cell is a static variable
+// without a guard: a JIT compiler knows none.
+inline const TVMFFIAny* FindAttrIn(const TVMFFITypeAttrColumn** cell, std::string_view name,
+                                   int32_t type_index) {
+  const TVMFFITypeAttrColumn* column = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
+  if (TVM_FFI_PREDICT_FALSE(column == nullptr)) column = RememberAttrColumn(cell, name);
+  return FindAttr(column, type_index);
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowBadHook(const char* name) {
@@ -85,8 +107,8 @@ struct AnyHash {
         break;
     }
     if (index >= kTVMFFIStaticObjectBegin) {
-      static const TVMFFITypeAttrColumn* const column = detail::FindAttrColumn("__any_hash__");
-      if (const TVMFFIAny* hook = detail::FindAttr(column, index)) {
+      static const TVMFFITypeAttrColumn* column;
+      if (const TVMFFIAny* hook = detail::FindAttrIn(&column, "__any_hash__", index)) {
         return detail::StableHashCombine(Key(index), CallHook(hook, src));
       }
     }
@@ -118,8 +140,8 @@ struct AnyEqual {
       return TextKind(l->type_index) == TextKind(r->type_index) && detail::TextEqual(l, r);
     }
     if (l->type_index != r->type_index || l->type_index < kTVMFFIStaticObjectBegin) return false;
-    static const TVMFFITypeAttrColumn* const column = detail::FindAttrColumn("__any_equal__");
-    const TVMFFIAny* hook = detail::FindAttr(column, l->type_index);
+    static const TVMFFITypeAttrColumn* column;
+    const TVMFFIAny* hook = detail::FindAttrIn(&column, "__any_equal__", l->type_index);
     return hook != nullptr && CallHook(hook, lhs, rhs);
   }
 

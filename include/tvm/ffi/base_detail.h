@@ -51,6 +51,15 @@
 #define TVM_FFI_FUNC_SIG __PRETTY_FUNCTION__
 #endif
 
+// ThreadSanitizer knows no fences: where one would do, it is shown an atomic load.
+#ifdef __SANITIZE_THREAD__
+#define TVM_FFI_THREAD_SANITIZER_
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TVM_FFI_THREAD_SANITIZER_
+#endif
+#endif
+
 // A failure path: never inlined, placed away from hot code, private to the library.
 #define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 
@@ -60,16 +69,19 @@
 #define TVM_FFI_QUOTED__(text) #text
 #define TVM_FFI_QUOTED_(macro) TVM_FFI_QUOTED__(macro)
 
-// Heads a brace block that runs when the library is loaded, possibly before the file's dynamic
-// initializers.  Several may stand in one file.
+// Of a function that runs when the library is loaded, possibly before the file's dynamic
+// initializers.
+#define TVM_FFI_RUN_AT_LOAD_ __attribute__((constructor))
+
+// Heads a brace block that does.  Several may stand in one file.
 #ifdef _MSC_VER
 #define TVM_FFI_STATIC_INIT_BLOCK_(Name)                                          \
   static void Name();                                                             \
   [[maybe_unused]] static const int TVM_FFI_STR_CONCAT(Name, Done) = (Name(), 0); \
   static void Name()
 #else
-#define TVM_FFI_STATIC_INIT_BLOCK_(Name)           \
-  __attribute__((constructor)) static void Name(); \
+#define TVM_FFI_STATIC_INIT_BLOCK_(Name)   \
+  TVM_FFI_RUN_AT_LOAD_ static void Name(); \
   static void Name()
 #endif
 // TVM_FFI_STATIC_INIT_BLOCK() { ... } runs when the library is loaded, see above.

@@ -792,8 +792,9 @@ TVM_FFI_DLL int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* me
 /* Fill a global pointer slot exactly once, however many threads ask.
  *
  * handle_addr   the slot; NULL in it means "not initialized".
- * init_func     runs under a process-wide lock when the slot is empty; stores a pointer that is
- *               not NULL in *result and returns 0, or returns another code.
+ * init_func     runs when the slot is empty, while other threads that ask for the same slot wait;
+ *               stores a pointer that is not NULL in *result and returns 0, or returns another
+ *               code.  May fill other slots and load libraries.
  * Fails: RuntimeError when init_func succeeds with NULL; a non-zero code of init_func is returned
  *        unchanged and the slot stays empty.
  * Threads: any. */

@@ -105,8 +105,8 @@ namespace detail {
 
 // The type's state; nullptr when it has no instances yet.
 inline const EnumStateObj* FindEnumState(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kEnumState.name);
-  const TVMFFIAny* state = FindAttr(column, type_index);
+  static const TVMFFITypeAttrColumn* column;
+  const TVMFFIAny* state = FindAttrIn(&column, type_attr::kEnumState.name, type_index);
   if (state == nullptr || !HoldsInstance<EnumStateObj>(state)) return nullptr;
   return ObjectUnsafe::RawObjectPtrFromUnowned<EnumStateObj>(state->v_obj);
 }

@@ -190,6 +190,8 @@ TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
     throw;
   } catch (const Error& error) {
     SetSafeCallRaised(error);
+  } catch (const std::bad_alloc&) {
+    TVMFFIErrorSetRaisedFromCStr("MemoryError", "out of memory");
   } catch (const std::exception& error) {
     TVMFFIErrorSetRaisedFromCStr("InternalError", error.what());
 #ifdef __GLIBCXX__

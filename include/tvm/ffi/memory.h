@@ -118,7 +118,7 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
 
    private:
     static void DeleteInTurn(void* handle, int flags) {
-      PendingReleases::Release(handle, flags, Delete);
+      NestedRelease::Release(handle, flags, Delete);
     }
     static void Delete(void* handle, int flags) {
       T* object = ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(handle));

@@ -39,9 +39,18 @@ inline void IncRef(TVMFFIObject* object) {
   __atomic_fetch_add(&object->combined_ref_count, kCombinedRefCountStrongOne, __ATOMIC_RELAXED);
 }
 
+// Before a deleter runs: makes visible what the other owners wrote before they let go.
+inline void AcquireReleasedWrites([[maybe_unused]] TVMFFIObject* object) {
+#ifdef TVM_FFI_THREAD_SANITIZER_
+  static_cast<void>(__atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE));
+#else
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
 // The last strong reference is gone; `before` is the counter it left behind plus one.
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object, uint64_t before) {
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  AcquireReleasedWrites(object);
   if (object->deleter == nullptr) return;
   if (before == kCombinedRefCountBothOne) {
     object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
@@ -51,7 +60,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void DropLastStrong(TVMFFIObject* object
   before =
       __atomic_fetch_sub(&object->combined_ref_count, kCombinedRefCountWeakOne, __ATOMIC_RELEASE);
   if (before == kCombinedRefCountWeakOne) {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    AcquireReleasedWrites(object);
     object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
   }
 }
@@ -70,7 +79,7 @@ inline void DecWeakRef(TVMFFIObject* object) {
   uint64_t before =
       __atomic_fetch_sub(&object->combined_ref_count, kCombinedRefCountWeakOne, __ATOMIC_RELEASE);
   if (before == kCombinedRefCountWeakOne && object->deleter != nullptr) {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    AcquireReleasedWrites(object);
     object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
   }
 }
@@ -147,9 +156,12 @@ class Object {
   uint64_t GetTypeKeyHash() const { return TVMFFIGetTypeInfo(header_.type_index)->type_key_hash; }
   static std::string TypeIndex2Key(int32_t type_index) { return TypeIndexToTypeKey(type_index); }
 
-  // One strong reference and nobody watching: content may be changed in place.
-  bool unique() const { return LoadCounts() == detail::kCombinedRefCountBothOne; }
-  uint64_t use_count() const { return LoadCounts() & detail::kCombinedRefCountMaskUInt32; }
+  // One strong reference and nobody watching: content may be changed in place.  What other owners
+  // did before they let go comes before that change.
+  bool unique() const { return LoadCounts(__ATOMIC_ACQUIRE) == detail::kCombinedRefCountBothOne; }
+  uint64_t use_count() const {
+    return LoadCounts(__ATOMIC_RELAXED) & detail::kCombinedRefCountMaskUInt32;
+  }
 
   static constexpr const char* _type_key = StaticTypeKey::kTVMFFIObject;
   static constexpr bool _type_final = false;
@@ -167,8 +179,8 @@ class Object {
   TVMFFIObject header_;
 
  private:
-  uint64_t LoadCounts() const {
-    return __atomic_load_n(&header_.combined_ref_count, __ATOMIC_RELAXED);
+  uint64_t LoadCounts(int order) const {
+    return __atomic_load_n(&header_.combined_ref_count, order);
   }
   friend struct detail::ObjectUnsafe;
 };

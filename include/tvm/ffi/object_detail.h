@@ -362,31 +362,50 @@ int32_t RegisterObjectType(int32_t static_type_index) {
                                    ParentType::_GetOrAllocRuntimeTypeIndex());
 }
 
+// What the class's variable holds once the type is registered.  Not a static with a guard: a JIT
+// compiler knows none, and whoever comes first finds the same index.
+template <typename ObjectType, typename ParentType>
+int32_t RegisterObjectTypeOnce(int32_t* index, int32_t static_type_index) {
+  int32_t known = __atomic_load_n(index, __ATOMIC_ACQUIRE);
+  if (TVM_FFI_PREDICT_TRUE(known != 0)) return known;
+  known = RegisterObjectType<ObjectType, ParentType>(static_type_index);
+  __atomic_store_n(index, known, __ATOMIC_RELEASE);
+  return known;
+}
+
 }  // namespace detail
 }  // namespace ffi
 }  // namespace tvm
 
 // For the body of an object class whose index is a constant `_type_index` it declares itself.
-#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)                    \
-  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                        \
-  static constexpr const char* _type_key = TypeKey;                                          \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                             \
-    static int32_t tindex =                                                                  \
-        ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(TypeName::_type_index); \
-    return tindex;                                                                           \
-  }                                                                                          \
+#define TVM_FFI_DECLARE_OBJECT_INFO_STATIC(TypeKey, TypeName, ParentType)    \
+  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;        \
+  static constexpr const char* _type_key = TypeKey;                          \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                             \
+    static int32_t tindex;                                                   \
+    return ::tvm::ffi::detail::RegisterObjectTypeOnce<TypeName, ParentType>( \
+        &tindex, TypeName::_type_index);                                     \
+  }                                                                          \
   static int32_t RuntimeTypeIndex() { return TypeName::_type_index; }
 
 // The same for an index that is allocated when the library is loaded.  Load-time blocks may run
-// before _type_index is set; they call _GetOrAllocRuntimeTypeIndex.
-#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)                 \
-  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                         \
-  static int32_t _GetOrAllocRuntimeTypeIndex() {                                              \
-    static int32_t tindex = ::tvm::ffi::detail::RegisterObjectType<TypeName, ParentType>(-1); \
-    return tindex;                                                                            \
-  }                                                                                           \
-  static inline const int32_t _type_index = _GetOrAllocRuntimeTypeIndex();                    \
-  static int32_t RuntimeTypeIndex() { return _type_index; }
+// before _type_index is set; they call _GetOrAllocRuntimeTypeIndex.  Both variables are shared with
+// libraries built with other headers, which write the same value to them.  The mention of
+// _InitTypeIndex in RuntimeTypeIndex makes class templates have one.
+#define TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(TypeName, ParentType)             \
+  static constexpr int32_t _type_depth = ParentType::_type_depth + 1;                     \
+  static int32_t _GetOrAllocRuntimeTypeIndex() {                                          \
+    static int32_t tindex;                                                                \
+    return ::tvm::ffi::detail::RegisterObjectTypeOnce<TypeName, ParentType>(&tindex, -1); \
+  }                                                                                       \
+  static inline int32_t _type_index = 0;                                                  \
+  TVM_FFI_RUN_AT_LOAD_ static void _InitTypeIndex() {                                     \
+    if (_type_index == 0) _type_index = _GetOrAllocRuntimeTypeIndex();                    \
+  }                                                                                       \
+  static int32_t RuntimeTypeIndex() {                                                     \
+    static_cast<void>(&_InitTypeIndex);                                                   \
+    return _type_index;                                                                   \
+  }
 
 // The same with the type's key.
 #define TVM_FFI_DECLARE_OBJECT_INFO(TypeKey, TypeName, ParentType) \

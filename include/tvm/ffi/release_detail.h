@@ -2,80 +2,49 @@
 // Containers in containers are released one after the other, not one inside the other: otherwise a
 // few hundred thousand levels, which take a moment to build, would overflow the stack.
 //
-//   1. Up to kMaxDepth levels deep, a container releases its elements as any object does.
-//   2. Below that, a container whose last reference has gone is put into a list of the thread.
-//   3. The outermost container, once released, releases what is in the list, in the same way.
-//
-// Each library has a list of its own, so a nest made by several goes kMaxDepth deep in each.
+// How deep a thread is, and what waits, is known to the runtime: code that a JIT compiler loads has
+// no thread-local variables.  The function that counts is an attribute of ffi.Object, so that a
+// runtime without it is no failure; there, objects are released one inside the other.
+// docs/design/nested-release.md describes it.
 #ifndef TVM_FFI_RELEASE_DETAIL_H_
 #define TVM_FFI_RELEASE_DETAIL_H_
 
 #include <tvm/ffi/base_detail.h>
 
-#include <cstddef>
-#include <cstdlib>
-#include <type_traits>
-
 namespace tvm {
 namespace ffi {
 namespace detail {
 
-class TVM_FFI_HIDDEN PendingReleases {
+inline constexpr char kReleaseInTurnAttr[] = "__release_in_turn__";
+
+class TVM_FFI_HIDDEN NestedRelease {
  public:
   using Deleter = void (*)(void* object, int flags);
 
-  // Calls the deleter, now or when the containers around the object have gone.
-  static void Release(void* object, int flags, Deleter deleter) noexcept {
-    PendingReleases& pending = Current();
-    Item item{object, flags, deleter};
-    if (pending.depth_ >= kMaxDepth && pending.Add(item)) return;
-    pending.ReleaseNow(item);
-    if (pending.depth_ == 0 && pending.items_ != nullptr) pending.ReleaseAll();
+  // Calls the deleter, now or when the objects around this one have gone.
+  static void Release(void* object, int flags, Deleter deleter) {
+    __atomic_load_n(&release_, __ATOMIC_RELAXED)(object, flags, deleter);
   }
 
  private:
-  struct Item {
-    void* object;
-    int flags;
-    Deleter deleter;
-  };
-  static constexpr int kMaxDepth = 64;
+  using Function = void (*)(void* object, int flags, Deleter deleter);
 
-  static PendingReleases& Current() noexcept {
-    static thread_local PendingReleases pending;
-    return pending;
-  }
-  // False when there is no memory: the object is then released inside the others after all.
-  bool Add(const Item& item) noexcept {
-    if (size_ == capacity_) {
-      size_t capacity = capacity_ == 0 ? 16 : 2 * capacity_;
-      void* grown = std::realloc(static_cast<void*>(items_), capacity * sizeof(Item));
-      if (grown == nullptr) return false;
-      items_ = static_cast<Item*>(grown);
-      capacity_ = capacity;
+  static void ReleaseNow(void* object, int flags, Deleter deleter) { deleter(object, flags); }
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE static void FindAndRelease(void* object, int flags,
+                                                                 Deleter deleter) {
+    TVMFFIByteArray name{kReleaseInTurnAttr, sizeof(kReleaseInTurnAttr) - 1};
+    const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
+    Function found = ReleaseNow;
+    if (column != nullptr && __atomic_load_n(&column->size, __ATOMIC_ACQUIRE) > kTVMFFIObject) {
+      const TVMFFIAny* value = column->data + kTVMFFIObject;
+      if (value->type_index == kTVMFFIOpaquePtr) found = reinterpret_cast<Function>(value->v_ptr);
     }
-    items_[size_++] = item;
-    return true;
-  }
-  void ReleaseNow(const Item& item) noexcept {
-    ++depth_;
-    item.deleter(item.object, item.flags);
-    --depth_;
-  }
-  void ReleaseAll() noexcept {
-    while (size_ != 0) {
-      Item item = items_[--size_];  // a copy: the list may grow meanwhile
-      ReleaseNow(item);
-    }
-    std::free(static_cast<void*>(items_));
-    items_ = nullptr;
-    capacity_ = 0;
+    __atomic_store_n(&release_, found, __ATOMIC_RELAXED);
+    found(object, flags, deleter);
   }
 
-  int depth_ = 0;
-  Item* items_ = nullptr;
-  size_t size_ = 0;
-  size_t capacity_ = 0;
+  // Initialised before any code runs, and replaced the first time.
+  static inline Function release_ = FindAndRelease;
 };
 
 // Whether a class says, by a member type of this name, that its objects may be nested deeply.

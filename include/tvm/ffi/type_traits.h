@@ -323,16 +323,20 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
 
 // In the body of a class that stands for a type some other library registers: finds the index by
 // its key on first use.  Needs function.h.
-#define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth)         \
-  static constexpr const char* _type_key = RegisteredKey;                    \
-  static constexpr int32_t _type_depth = TypeDepth;                          \
-  static constexpr bool _type_mutable = true;                                \
-  static constexpr bool _type_final = false;                                 \
-  static constexpr uint32_t _type_child_slots = 0;                           \
-  static constexpr bool _type_child_slots_can_overflow = true;               \
-  static int32_t RuntimeTypeIndex() {                                        \
-    static const int32_t type_index = ::tvm::ffi::TypeKeyToIndex(_type_key); \
-    return type_index;                                                       \
+#define TVM_FFI_DECLARE_OBJECT_INFO_LOOKUP(RegisteredKey, TypeDepth) \
+  static constexpr const char* _type_key = RegisteredKey;            \
+  static constexpr int32_t _type_depth = TypeDepth;                  \
+  static constexpr bool _type_mutable = true;                        \
+  static constexpr bool _type_final = false;                         \
+  static constexpr uint32_t _type_child_slots = 0;                   \
+  static constexpr bool _type_child_slots_can_overflow = true;       \
+  static int32_t RuntimeTypeIndex() {                                \
+    static int32_t type_index;                                       \
+    int32_t known = __atomic_load_n(&type_index, __ATOMIC_ACQUIRE);  \
+    if (TVM_FFI_PREDICT_TRUE(known != 0)) return known;              \
+    known = ::tvm::ffi::TypeKeyToIndex(_type_key);                   \
+    __atomic_store_n(&type_index, known, __ATOMIC_RELEASE);          \
+    return known;                                                    \
   }
 
 #endif  // TVM_FFI_TYPE_TRAITS_H_

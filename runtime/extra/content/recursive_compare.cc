@@ -43,7 +43,7 @@ bool IsOpaque(int32_t type_index) {
   if (type_index == kTVMFFIObject || type_index == kTVMFFIModule) return true;
   static const reflection::TypeAttrColumn copies(type_attr::kShallowCopy);
   const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
-  return type->metadata == nullptr && copies[type_index] == nullptr &&
+  return reflection::detail::MetadataOf(type) == nullptr && copies[type_index] == nullptr &&
          FieldCursor(type).Next() == nullptr;
 }
 

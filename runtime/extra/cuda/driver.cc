@@ -5,7 +5,6 @@
 #include <tvm/ffi/error.h>
 
 #include <atomic>
-#include <mutex>
 
 namespace tvm::ffi::extra::cuda {
 namespace {
@@ -55,15 +54,12 @@ const Driver* OpenDriver() {
 
 const Driver& Driver::Get() {
   static std::atomic<const Driver*> driver{nullptr};
-  static auto* mutex = new std::mutex();
   const Driver* known = driver.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  std::lock_guard<std::mutex> lock(*mutex);
-  known = driver.load(std::memory_order_relaxed);
-  if (known == nullptr) {
-    known = OpenDriver();
-    driver.store(known, std::memory_order_release);
-  }
+  // Without a lock, which an initialiser might want that runs while this waits for the loader.
+  const Driver* opened = OpenDriver();
+  if (driver.compare_exchange_strong(known, opened, std::memory_order_acq_rel)) return *opened;
+  delete opened;
   return *known;
 }
 

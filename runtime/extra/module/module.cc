@@ -122,9 +122,27 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
   return *found;
 }
 
+namespace {
+
+// Another thread may import meanwhile, which replaces the array or extends it in place.
+int GetImports(void* field, TVMFFIAny* result) {
+  TVM_FFI_SAFE_CALL_BEGIN();
+  std::lock_guard<std::mutex> lock(ImportsMutex());
+  Any imports = *static_cast<const Array<Any>*>(field);
+  *result = detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(imports));
+  TVM_FFI_SAFE_CALL_END();
+}
+
+struct ReadWithLock : reflection::InfoTrait {
+  void Apply(reflection::FieldInfoBuilder* info) const { info->getter = &GetImports; }
+};
+
+}  // namespace
+
 void ModuleObj::InternalUnsafe::RegisterType() {
   namespace refl = reflection;
-  refl::ObjectDef<ModuleObj>(refl::init(false)).def_ro("imports_", &ModuleObj::imports_);
+  refl::ObjectDef<ModuleObj>(refl::init(false))
+      .def_ro("imports_", &ModuleObj::imports_, ReadWithLock());
 }
 
 void ModuleObj::ImportModule(const Module& other) {

@@ -6,7 +6,8 @@ namespace tvm::ffi::extra {
 // The texts are contract, for equality as well.
 void ThrowNoStructuralKind(const TypeInfo* type) {
   std::string key(type->type_key.data, type->type_key.size);
-  const char* what = type->metadata == nullptr ? "Type metadata" : "_type_s_eq_hash_kind";
+  const char* what =
+      reflection::detail::MetadataOf(type) == nullptr ? "Type metadata" : "_type_s_eq_hash_kind";
   TVM_FFI_THROW(TypeError) << what << " is not set for type `" << key
                            << "`, so StructuralHash is not supported for this type";
   TVM_FFI_UNREACHABLE();

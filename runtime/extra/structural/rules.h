@@ -33,10 +33,11 @@ inline constexpr size_t kMaxPathLength = 10000;
 
 // TypeError for a type that has no structural kind.
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
-  bool is_supported = type->metadata != nullptr &&
-                      type->metadata->structural_eq_hash_kind != kTVMFFISEqHashKindUnsupported;
+  const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
+  bool is_supported =
+      metadata != nullptr && metadata->structural_eq_hash_kind != kTVMFFISEqHashKindUnsupported;
   if (TVM_FFI_PREDICT_FALSE(!is_supported)) ThrowNoStructuralKind(type);
-  return type->metadata->structural_eq_hash_kind;
+  return metadata->structural_eq_hash_kind;
 }
 
 // Those that count.

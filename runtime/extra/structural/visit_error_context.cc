@@ -122,7 +122,7 @@ class PathSearch {
   // Whether it is an object of its own and not a container or some other plain value.
   static bool HasFields(const Node& node) {
     if (node.object.type_index() >= kTVMFFIDynObjectBegin) return true;
-    return TVMFFIGetTypeInfo(node.object.type_index())->num_fields > 0;
+    return reflection::detail::FieldsOf(TVMFFIGetTypeInfo(node.object.type_index())).count > 0;
   }
 
   static void AddChild(Node* node, AccessKind kind, Any key, const Any& value) {

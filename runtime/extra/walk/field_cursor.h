@@ -4,7 +4,7 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_FIELD_CURSOR_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_FIELD_CURSOR_H_
 
-#include <tvm/ffi/object.h>
+#include <tvm/ffi/reflection/accessor.h>
 
 namespace tvm::ffi::extra {
 
@@ -20,16 +20,18 @@ class FieldCursor {
   const TVMFFIFieldInfo* Next() {
     ++index_;
     for (; depth_ <= type_->type_depth; ++depth_, index_ = 0) {
-      const TypeInfo* owner = Owner();
-      for (; index_ < owner->num_fields; ++index_) {
-        const TVMFFIFieldInfo* field = owner->fields + index_;
+      const auto fields = reflection::detail::FieldsOf(Owner());
+      for (; index_ < fields.count; ++index_) {
+        const TVMFFIFieldInfo* field = fields.begin + index_;
         if ((field->flags & skipped_flags_) == 0) return field;
       }
     }
     return nullptr;
   }
   // The field that Next returned last.  Looked up each time: registering more fields moves them.
-  const TVMFFIFieldInfo* Current() const { return Owner()->fields + index_; }
+  const TVMFFIFieldInfo* Current() const {
+    return reflection::detail::FieldsOf(Owner()).begin + index_;
+  }
 
  private:
   const TypeInfo* Owner() const {

@@ -61,7 +61,8 @@ class TVM_FFI_EXTRA_CXX_API ModuleObj : public Object {
   Optional<String> GetFunctionDoc(const String& name, bool query_imports);
   Optional<String> GetFunctionMetadata(const String& name, bool query_imports);
 
-  // Modules, in the order of their import.
+  // Modules, in the order of their import.  Threads: not while another one imports; the field
+  // "imports_" may be read at any time.
   const Array<Any>& imports() const { return imports_; }
 
   // What libtvm_ffi itself does with modules.

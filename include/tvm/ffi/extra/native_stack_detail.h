@@ -17,17 +17,24 @@ inline constexpr const char* kNativeStackIsLowAttr = "__native_stack_is_low__";
 
 using FNativeStackIsLow = bool (*)() noexcept;
 
-// Null when the runtime does not measure.
+// Where the runtime does not measure.
+inline bool NativeStackIsNeverLow() noexcept { return false; }
+
 TVM_FFI_FAILURE_ inline FNativeStackIsLow FindNativeStackIsLow() {
   const TVMFFIAny* function = FindAttr(FindAttrColumn(kNativeStackIsLowAttr), kTVMFFIObject);
-  if (function == nullptr || function->type_index != kTVMFFIOpaquePtr) return nullptr;
+  if (function == nullptr || function->type_index != kTVMFFIOpaquePtr) return NativeStackIsNeverLow;
   return reinterpret_cast<FNativeStackIsLow>(function->v_ptr);
 }
 
 // Whether there is no room for another level of recursion and the error that it may end in.
 TVM_FFI_HIDDEN inline bool NativeStackIsLow() {
-  static const FNativeStackIsLow is_low = FindNativeStackIsLow();
-  return is_low != nullptr && is_low();
+  static FNativeStackIsLow cell;
+  FNativeStackIsLow is_low = __atomic_load_n(&cell, __ATOMIC_RELAXED);
+  if (TVM_FFI_PREDICT_FALSE(is_low == nullptr)) {
+    is_low = FindNativeStackIsLow();
+    __atomic_store_n(&cell, is_low, __ATOMIC_RELAXED);
+  }
+  return is_low();
 }
 
 }  // namespace detail

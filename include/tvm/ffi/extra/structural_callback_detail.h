@@ -19,8 +19,8 @@ namespace detail {
 // ---- Descent ----------------------------------------------------------------------------------
 
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
-  return type->metadata != nullptr ? type->metadata->structural_eq_hash_kind
-                                   : kTVMFFISEqHashKindUnsupported;
+  const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
+  return metadata != nullptr ? metadata->structural_eq_hash_kind : kTVMFFISEqHashKindUnsupported;
 }
 
 TVM_FFI_FAILURE_ inline Error StructuralTypeError(std::string_view message) {

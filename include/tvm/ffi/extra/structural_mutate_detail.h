@@ -113,14 +113,12 @@ MutateOutcome ToMutateOutcome(R result) {
 
 // The hook of a type, or nullptr.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindMutateHook(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column =
-      FindAttrColumn(type_attr::kStructuralMutate.name);
-  return FindAttr(column, type_index);
+  static const TVMFFITypeAttrColumn* column;
+  return FindAttrIn(&column, type_attr::kStructuralMutate.name, type_index);
 }
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindInplaceHook(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column =
-      FindAttrColumn(type_attr::kStructuralMaybeInplaceMutate.name);
-  return FindAttr(column, type_index);
+  static const TVMFFITypeAttrColumn* column;
+  return FindAttrIn(&column, type_attr::kStructuralMaybeInplaceMutate.name, type_index);
 }
 
 inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
@@ -140,8 +138,8 @@ inline MutateOutcome CallMutateHook(const TVMFFIAny* hook, const char* name,
 // A new object with the same fields.  What the hook returns is written to at the offsets of the
 // original's fields, so that it must be of the same type.
 inline ObjectRef CopyShallowly(AnyView value) {
-  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kShallowCopy.name);
-  const TVMFFIAny* copy = FindAttr(column, value.type_index());
+  static const TVMFFITypeAttrColumn* column;
+  const TVMFFIAny* copy = FindAttrIn(&column, type_attr::kShallowCopy.name, value.type_index());
   if (copy == nullptr || copy->type_index != kTVMFFIFunction) {
     throw StructuralTypeError("__ffi_shallow_copy__ must be an ffi.Function");
   }

@@ -125,9 +125,8 @@ inline VisitOutcome TakeVisitOutcome(TVMFFIAny raw) {
 
 // The "__s_visit__" hook of a type, or nullptr.
 TVM_FFI_HIDDEN inline const TVMFFIAny* FindVisitHook(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column =
-      FindAttrColumn(type_attr::kStructuralVisit.name);
-  return FindAttr(column, type_index);
+  static const TVMFFITypeAttrColumn* column;
+  return FindAttrIn(&column, type_attr::kStructuralVisit.name, type_index);
 }
 
 inline VisitOutcome CallVisitHook(const TVMFFIAny* hook, StructuralVisitorObj* visitor,

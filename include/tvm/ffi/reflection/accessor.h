@@ -63,13 +63,35 @@ inline std::string_view TextOf(const TVMFFIByteArray& bytes) {
   ThrowError("RuntimeError", text);
 }
 
-// The entry of this name in the type's own table, or nullptr.
+// What a type has registered so far of one kind.  Other threads may register meanwhile: the count
+// is read first, since the block that it counts was stored before it.
 template <typename Info>
-const Info* FindMember(const Info* infos, int32_t count, std::string_view name) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (TextOf(infos[i].name) == name) return infos + i;
+struct Members {
+  const Info* begin;
+  int32_t count;
+
+  Members(const Info* const* infos, const int32_t* num_infos)
+      : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
+    begin = __atomic_load_n(infos, __ATOMIC_RELAXED);
   }
-  return nullptr;
+  // The entry of this name, or nullptr.
+  const Info* Find(std::string_view name) const {
+    for (int32_t i = 0; i < count; ++i) {
+      if (TextOf(begin[i].name) == name) return begin + i;
+    }
+    return nullptr;
+  }
+};
+
+inline Members<TVMFFIFieldInfo> FieldsOf(const TypeInfo* type) {
+  return {&type->fields, &type->num_fields};
+}
+inline Members<TVMFFIMethodInfo> MethodsOf(const TypeInfo* type) {
+  return {&type->methods, &type->num_methods};
+}
+// Null when none is registered yet.
+inline const TVMFFITypeMetadata* MetadataOf(const TypeInfo* type) {
+  return __atomic_load_n(&type->metadata, __ATOMIC_ACQUIRE);
 }
 
 inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
@@ -81,7 +103,7 @@ inline void* FieldAddress(const Object* object, const TVMFFIFieldInfo* info) {
 // A field of the type itself; those of ancestors are not searched.
 inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char* field_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
-  const TVMFFIFieldInfo* field = detail::FindMember(type->fields, type->num_fields, field_name);
+  const TVMFFIFieldInfo* field = detail::FieldsOf(type).Find(field_name);
   if (field == nullptr) {
     detail::ThrowNoMember("Cannot find field  `" + std::string(field_name) + "` in " +
                           std::string(type_key));
@@ -92,8 +114,7 @@ inline const TVMFFIFieldInfo* GetFieldInfo(std::string_view type_key, const char
 // A method of the type itself; those of ancestors are not searched.
 inline const TVMFFIMethodInfo* GetMethodInfo(std::string_view type_key, const char* method_name) {
   const TypeInfo* type = TVMFFIGetTypeInfo(TypeKeyToIndex(type_key));
-  const TVMFFIMethodInfo* method =
-      detail::FindMember(type->methods, type->num_methods, method_name);
+  const TVMFFIMethodInfo* method = detail::MethodsOf(type).Find(method_name);
   if (method == nullptr) {
     detail::ThrowNoMember("Cannot find method " + std::string(method_name) + " in " +
                           std::string(type_key));
@@ -209,8 +230,9 @@ bool ForEachFieldInfoWithEarlyStop(const TypeInfo* type, Callback&& callback) {
   // ffi.Object, at depth 0, has no fields.
   for (int32_t depth = 1; depth <= type->type_depth; ++depth) {
     const TypeInfo* owner = depth < type->type_depth ? type->type_ancestors[depth] : type;
-    for (int32_t i = 0; i < owner->num_fields; ++i) {
-      if (callback(owner->fields + i)) return true;
+    const detail::Members<TVMFFIFieldInfo> fields = detail::FieldsOf(owner);
+    for (int32_t i = 0; i < fields.count; ++i) {
+      if (callback(fields.begin + i)) return true;
     }
   }
   return false;

@@ -14,8 +14,8 @@ namespace detail {
 
 // The type's "__ffi_new__" function, or nullptr.
 inline const TVMFFIAny* FindNew(int32_t type_index) {
-  static const TVMFFITypeAttrColumn* const column = FindAttrColumn(type_attr::kNew.name);
-  return FindAttr(column, type_index);
+  static const TVMFFITypeAttrColumn* column;
+  return FindAttrIn(&column, type_attr::kNew.name, type_index);
 }
 
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowForType(const char* kind, const TypeInfo* type,
@@ -31,16 +31,18 @@ inline const TVMFFIAny* FindNew(int32_t type_index) {
 
 // Whether objects of the type can be made without arguments.
 inline bool HasCreator(const TypeInfo* type) {
-  if (type->metadata != nullptr && type->metadata->creator != nullptr) return true;
+  const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
+  if (metadata != nullptr && metadata->creator != nullptr) return true;
   return reflection::detail::FindNew(type->type_index) != nullptr;
 }
 
 // A new object with its fields as the default constructor leaves them; RuntimeError when the type
 // has no such constructor.
 inline ObjectPtr<Object> CreateEmptyObject(const TypeInfo* type) {
-  if (type->metadata != nullptr && type->metadata->creator != nullptr) {
+  const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
+  if (metadata != nullptr && metadata->creator != nullptr) {
     TVMFFIObjectHandle handle;
-    detail::CheckSafeCall(type->metadata->creator(&handle));
+    detail::CheckSafeCall(metadata->creator(&handle));
     return detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(static_cast<TVMFFIObject*>(handle));
   }
   if (const TVMFFIAny* create = reflection::detail::FindNew(type->type_index)) {

@@ -162,15 +162,24 @@ inline void CubinKernel::AllowDynamicSharedMemoryEverywhere(int64_t bytes, const
 #define TVM_FFI_EMBED_CUBIN_FROM_BYTES(name, bytes) \
   TVM_FFI_EMBED_CUBIN_MODULE_(EmbedCubinModule_##name, bytes)
 
-#define TVM_FFI_EMBED_CUBIN_MODULE_(ClassName, image)   \
-  namespace {                                           \
-  struct ClassName {                                    \
-    ::tvm::ffi::CubinModule mod{image};                 \
-    static ClassName* Global() {                        \
-      static ClassName* const instance = new ClassName; \
-      return instance;                                  \
-    }                                                   \
-  };                                                    \
+#define TVM_FFI_EMBED_CUBIN_MODULE_(ClassName, image)                           \
+  namespace {                                                                   \
+  struct ClassName {                                                            \
+    ::tvm::ffi::CubinModule mod{image};                                         \
+    static ClassName* Global() {                                                \
+      static void* instance;                                                    \
+      ::tvm::ffi::detail::CheckSafeCall(TVMFFIHandleInitOnce(&instance, Make)); \
+      return static_cast<ClassName*>(instance);                                 \
+    }                                                                           \
+    static int Make(void** instance) {                                          \
+      try {                                                                     \
+        *instance = new ClassName;                                              \
+        return 0;                                                               \
+      } catch (...) {                                                           \
+        return ::tvm::ffi::detail::RaiseCurrentException();                     \
+      }                                                                         \
+    }                                                                           \
+  };                                                                            \
   }
 
 // A CubinKernel; keep it in a static variable, finding it is not free.

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the headers put into a library: no state of threads, no guards, nothing to destroy at exit.
+
+Code that a JIT compiler loads has none of it: reading a thread-local variable crashed there, in the
+release of containers, and what registers a destructor needs a library to belong to.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+CLIENT = ROOT / "tests" / "cpp" / "client_state.cc"
+
+# By mangled name: guards of static variables, and the functions that they and destructors need.
+FORBIDDEN = re.compile(
+    r"_ZGV|__cxa_guard_|__cxa_atexit|__cxa_thread_atexit|__dso_handle|__tls_get_addr|_ZTW|_ZTH"
+)
+# Sections and symbols of thread-local variables, as readelf shows them.
+THREAD_LOCAL = re.compile(r"\.t(bss|data)\b|\bTLS +(LOCAL|GLOBAL|WEAK|UNIQUE)\b")
+
+
+def readelf(*arguments):
+    program = shutil.which("readelf")
+    if program is None:
+        pytest.skip("readelf is not installed")
+    return subprocess.run(
+        [program, "--wide", *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+
+def violations(text):
+    return [
+        line for line in text.splitlines() if FORBIDDEN.search(line) or THREAD_LOCAL.search(line)
+    ]
+
+
+@pytest.fixture(scope="module")
+def client(baseline_compiler, tmp_path_factory):
+    """Return the symbols and sections of a library's object file, compiled without optimization."""
+    target = tmp_path_factory.mktemp("client") / "client.o"
+    said = baseline_compiler.run("-O0", "-fPIC", "-c", str(CLIENT), "-o", str(target))
+    assert said.accepted, said.text
+    return readelf("--symbols", "--sections", str(target))
+
+
+@pytest.fixture(scope="module")
+def every_header(baseline_compiler, tmp_path_factory):
+    """Return the same of a file that includes every header."""
+    folder = tmp_path_factory.mktemp("every")
+    names = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
+    source = folder / "every.cc"
+    source.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
+    target = folder / "every.o"
+    said = baseline_compiler.run("-O0", "-fPIC", "-c", str(source), "-o", str(target))
+    assert said.accepted, said.text
+    return readelf("--symbols", "--sections", str(target))
+
+
+def test_a_library_has_no_state_that_a_jit_compiler_lacks(client):
+    """Cause: `release_detail.h` had a list per thread, and each type index a guarded static."""
+    assert "_ZN6client7NodeObj11_type_indexE" in client  # the file has what is to be looked at
+    assert violations(client) == []
+
+
+def test_headers_alone_have_no_such_state(every_header):
+    assert "_ZN3tvm3ffi7EnumObj11_type_indexE" in every_header
+    assert violations(every_header) == []

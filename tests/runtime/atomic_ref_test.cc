@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that find a reference locked let the one run that holds it.
+#include "../../runtime/core/atomic_ref.h"
+
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <tvm/ffi/c_api.h>
+
+#include <atomic>
+#include <thread>
+
+namespace {
+std::atomic<int> num_yields{0};
+}
+
+// In front of the C library's.
+extern "C" int sched_yield() {
+  ++num_yields;
+  using Function = int (*)();
+  static const auto real = reinterpret_cast<Function>(dlsym(RTLD_NEXT, "sched_yield"));
+  return real();
+}
+
+namespace {
+
+using tvm::ffi::runtime::AtomicRef;
+using tvm::ffi::runtime::Ref;
+
+constexpr size_t kPageSize = 4096;
+TVMFFIObject* object = nullptr;
+std::atomic<bool> is_held{false};
+
+void WaitForAYield() {
+  while (num_yields.load() == 0) {
+  }
+}
+
+// The holder of the lock comes here: its first access to the object, the increment, faults.
+void OnFault(int, siginfo_t*, void*) {
+  is_held = true;
+  WaitForAYield();
+  mprotect(static_cast<void*>(object), kPageSize, PROT_READ | PROT_WRITE);
+}
+
+}  // namespace
+
+// Cause: a thread that found the lock taken looked again and again until its time slice was over,
+// which kept the holder from running when there were more threads than processors.
+TEST_CASE("who finds the reference locked yields") {
+  void* page = mmap(nullptr, kPageSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  object = static_cast<TVMFFIObject*>(page);
+  object->combined_ref_count = TVM_FFI_REF_COUNT_INITIAL;
+  AtomicRef<TVMFFIObject> ref;
+  ref.Exchange(Ref<TVMFFIObject>::Share(object));
+  struct sigaction action = {};
+  action.sa_sigaction = &OnFault;
+  action.sa_flags = SA_SIGINFO;
+  struct sigaction before = {};
+  CHECK_EQ(sigaction(SIGSEGV, &action, &before), 0);
+  mprotect(page, kPageSize, PROT_READ);
+
+  std::thread holder([&ref] { ref.Load(); });
+  while (!is_held.load()) {
+  }
+  ref.Load();
+  holder.join();
+
+  sigaction(SIGSEGV, &before, nullptr);
+  CHECK(num_yields.load() > 0);
+  CHECK_EQ(object->combined_ref_count, TVM_FFI_REF_COUNT_INITIAL + TVM_FFI_REF_COUNT_STRONG_ONE);
+  ref.Exchange(nullptr);
+  munmap(page, kPageSize);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What runs while a library is being loaded may register types and fill slots, whatever other
+// threads do.  The loader holds its lock for as long as initialisers run; so nobody may wait for
+// the loader while holding a lock that an initialiser may want.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "values.h"
+
+namespace {
+
+std::atomic<bool> is_loading{false};
+std::atomic<bool> other_has_begun{false};
+void (*during_loading)() = nullptr;
+
+void WaitFor(const std::atomic<bool>& flag) {
+  while (!flag.load()) std::this_thread::yield();
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) void LoadingLibraryInitialiser() {
+  is_loading = true;
+  WaitFor(other_has_begun);
+  // Time for the other thread to reach the loader.  Too little of it lets the test pass.
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  during_loading();
+}
+
+namespace {
+
+// Runs `other` on a thread while the library's initialiser runs and, a little later, `during` in
+// it.
+void WhileLoading(const char* library, void (*during)(), void (*other)()) {
+  is_loading = other_has_begun = false;
+  during_loading = during;
+  alarm(30);  // a deadlock ends the program
+  std::thread thread([other] {
+    WaitFor(is_loading);
+    other_has_begun = true;
+    other();
+  });
+  void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  CHECK(handle != nullptr);
+  thread.join();
+  alarm(0);
+  dlclose(handle);
+}
+
+// Not -1 and a pending error left behind.
+void CheckRaised(int code) {
+  CHECK_EQ(code, -1);
+  TVMFFIObjectHandle error = nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  CHECK(error != nullptr);
+  TVMFFIObjectDecRef(error);
+}
+
+void RegisterType() {
+  static std::atomic<int> count{0};
+  std::string text = "test.lock_order." + std::to_string(count++);
+  TVMFFIByteArray key = Bytes(text);
+  CHECK(TVMFFITypeGetOrAllocIndex(&key, -1, 1, 0, 1, kTVMFFIObject) >= kTVMFFIDynObjectBegin);
+}
+
+constexpr int32_t kNoType = 3000000;
+
+void FailToRegisterField() {
+  TVMFFIFieldInfo info = {};
+  info.name = Bytes("field");
+  CheckRaised(TVMFFITypeRegisterField(kNoType, &info));
+}
+void FailToRegisterMethod() {
+  TVMFFIMethodInfo info = {};
+  info.name = Bytes("method");
+  CheckRaised(TVMFFITypeRegisterMethod(kNoType, &info));
+}
+void FailToRegisterMetadata() {
+  TVMFFITypeMetadata metadata = {};
+  CheckRaised(TVMFFITypeRegisterMetadata(kNoType, &metadata));
+}
+void FailToRegisterAttr() {
+  TVMFFIByteArray name = Bytes("__test_lock_order__");
+  TVMFFIAny value = Int(1);
+  CheckRaised(TVMFFITypeRegisterAttr(-7, &name, &value));
+}
+
+}  // namespace
+
+// First in this file: it is about what is done once in a process.  Cause: where the loader lies was
+// found under the guard of a static variable, for which the initialiser waited as well.
+TEST_CASE("names are taken twice while others take them twice") {
+  static TVMFFIObjectHandle function = nullptr;
+  auto call = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; };
+  CHECK_EQ(TVMFFIFunctionCreate(nullptr, call, nullptr, &function), 0);
+  static TVMFFIByteArray name = Bytes("test.lock_order.taken");
+  CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0);
+  auto take_again = [] { CheckRaised(TVMFFIFunctionSetGlobal(&name, function, 0)); };
+  // In an initialiser that is no error, but a warning.
+  auto pass_over = [] { CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0); };
+  WhileLoading(LOADING_LIBRARY, pass_over, take_again);
+  TVMFFIObjectDecRef(function);
+}
+
+// Cause: the error was made under the type table's lock, and its backtrace asks the loader for
+// names.  Each thread asks anew, as what is known of code addresses is known per thread.
+TEST_CASE("types are registered while other registrations fail") {
+  WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterField);
+  WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterMethod);
+  WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterMetadata);
+  WhileLoading(LOADING_LIBRARY, &RegisterType, &FailToRegisterAttr);
+}
+
+// Cause: one lock for all slots; an init function that loads a library held it.
+TEST_CASE("slots are filled while another init function loads") {
+  static int target;
+  static void* slot = nullptr;
+  static void* other_slot = nullptr;
+  WhileLoading(
+      LOADING_LIBRARY,
+      [] {
+        auto init = [](void** result) {
+          *result = &target;
+          return 0;
+        };
+        CHECK_EQ(TVMFFIHandleInitOnce(&slot, init), 0);
+      },
+      [] {
+        auto init = [](void** result) {
+          *result = dlopen("libm.so.6", RTLD_NOW);
+          return 0;
+        };
+        CHECK_EQ(TVMFFIHandleInitOnce(&other_slot, init), 0);
+      });
+  CHECK_EQ(slot, static_cast<void*>(&target));
+  CHECK(other_slot != nullptr);
+}
