@@ -16,6 +16,11 @@ std::vector<std::string> GlobalFunctionNames() { return FunctionTable::Global().
 
 std::vector<std::string_view> RegisteredTypeKeys() { return TypeTable::Global().Keys(); }
 
+bool IsRegisteredType(int64_t type_index) {
+  return type_index == static_cast<int32_t>(type_index) &&
+         TypeTable::Global().Find(static_cast<int32_t>(type_index)) != nullptr;
+}
+
 std::string_view TypeKeyOrPlaceholder(int32_t type_index) {
   return TypeTable::Global().KeyOf(type_index);
 }

@@ -25,6 +25,7 @@ bool FindGlobalFunctionMetadata(std::string_view name, std::string* metadata);
 std::vector<std::string> GlobalFunctionNames();
 // In order of registration; the texts stay for ever.
 std::vector<std::string_view> RegisteredTypeKeys();
+bool IsRegisteredType(int64_t type_index);
 // For messages: the key, or a placeholder for an index that nobody registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 

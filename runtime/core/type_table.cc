@@ -366,11 +366,6 @@ const TVMFFITypeAttrColumn* TypeTable::FindColumn(std::string_view name) {
   return found == column_by_name_.end() ? nullptr : &found->second->view;
 }
 
-bool IsRegisteredType(int64_t index) {
-  return index == static_cast<int32_t>(index) &&
-         TypeTable::Global().Find(static_cast<int32_t>(index)) != nullptr;
-}
-
 }  // namespace tvm::ffi::runtime
 
 using namespace tvm::ffi::runtime;

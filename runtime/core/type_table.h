@@ -114,9 +114,6 @@ class TypeTable {
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};
 };
 
-// For the extra layer, see runtime/extra/registered_type.h.
-bool IsRegisteredType(int64_t index);
-
 }  // namespace tvm::ffi::runtime
 
 #endif  // TVM_FFI_RUNTIME_CORE_TYPE_TABLE_H_

@@ -45,10 +45,11 @@ TVMFFIByteArray ViewOf(const std::string& text) { return {text.data(), text.size
 TEST_CASE("columns grow") {
   std::vector<int32_t> types;
   for (int i = 0; i < kCount; ++i) types.push_back(NewType("test.column." + std::to_string(i)));
-  TVMFFIByteArray name = ViewOf("__test_concurrent__");
+  const std::string text = "__test_concurrent__";
+  TVMFFIByteArray name = ViewOf(text);
   TVMFFIAny none = {};
   CHECK_EQ(TVMFFITypeRegisterAttr(kTVMFFINone, &name, &none), 0);
-  refl::TypeAttrColumn column("__test_concurrent__");
+  refl::TypeAttrColumn column(text);
   std::atomic<int> wrong{0};
   WhileAdding(
       [&](int i) {

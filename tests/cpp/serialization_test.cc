@@ -338,8 +338,10 @@ TEST_CASE("missing fields get their defaults") {
   const DefaultsObj* object = made.as<DefaultsObj>();
   CHECK((object->required == 5 && object->number == 42 && object->text == "nothing said"));
   CHECK_EQ(object->made.size(), 1u);
-  CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Defaults","data":{"number":1}})")),
-           "TypeError: Required field `required` not set in type `test.graph.Defaults`");
+  CHECK_EQ(
+      ReadError(Graph(1, R"({"type":"test.graph.Defaults","data":{"number":1}})")),
+      "ValueError: Invalid JSON Object Graph, node 0: Required field `required` not set in type "
+      "`test.graph.Defaults`");
 }
 
 TEST_CASE("hooks replace the fields") {
@@ -371,9 +373,11 @@ TEST_CASE("enums keep their identity") {
   Array<Any> back = Read(graph).as_or_throw<Array<Any>>();
   CHECK((back[0].same_as(size) && back[1].same_as(shade)));
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Size","data":41})")),
-           "ValueError: Enum `test.graph.Size` has no instance with index 41");
+           "ValueError: Invalid JSON Object Graph, node 0: Enum `test.graph.Size` has no instance "
+           "with index 41");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Shade","data":"LIGHT"})")),
-           "ValueError: Enum `test.graph.Shade` has no instance with index LIGHT");
+           "ValueError: Invalid JSON Object Graph, node 0: Enum `test.graph.Shade` has no instance "
+           "with index LIGHT");
   CHECK_EQ(ReadError(Graph(1, R"({"type":"test.graph.Shade","data":0})")),
            "ValueError: Invalid JSON Object Graph, node 0: expected `data` to be a string, got "
            "`int`");

@@ -33,14 +33,14 @@ Any Sample() {
   return List<Any>{Counted(dict), Table{{"k", Let(Counted(3))}}, Func(Var("x", 4), 5)};
 }
 
-// Callbacks and visits report a lack of memory as the C++ headers do: by the exception's text.
+// Callbacks and visits report a lack of memory as an error of its kind.
 template <typename Call>
 void CheckEveryRequest(const char* what, Call call) {
   CheckEveryRequest(what, &CountedObj::alive, [&] {
     try {
       return call();
     } catch (const Error& error) {
-      if (error.message() == "std::bad_alloc") throw std::bad_alloc();
+      if (error.kind() == "MemoryError") throw std::bad_alloc();
       throw;
     }
   });

@@ -379,7 +379,7 @@ TEST_CASE("errors of every kind") {
                        }),
            "KeyError: returned; Type(1) | Let(Type(1))");
   CHECK_EQ(WalkFailure(root, [](const TypeObj*) -> WalkResult { throw std::bad_alloc(); }),
-           "InternalError: std::bad_alloc; Type(1) | Let(Type(1))");
+           "MemoryError: out of memory; no context");
   CHECK_EQ(WalkFailure(root, [](const TypeObj*) -> WalkResult { throw 1; }),
            "InternalError: C++ exception of unknown type; Type(1) | Let(Type(1))");
   // A value that is no object has no place of its own.

@@ -89,8 +89,8 @@ def test_list_in_itself_is_a_value_error():
         ('{"root_index":5,"nodes":[]}', ValueError, "invalid node index 5"),
         (
             '{"root_index":0,"nodes":[{"type":"no.such"}]}',
-            RuntimeError,
-            "Cannot find type `no.such`",
+            ValueError,
+            "node 0: Cannot find type `no.such`",
         ),
     ],
     ids=["no-json", "no-graph", "no-node", "no-type"],

@@ -27,6 +27,16 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
+// What is wrong with a node; the reader says with which.
+struct BadNode {
+  std::string reason;
+};
+
+// What a type's own hook threw, which passes as it is.
+struct ErrorOfHook {
+  Error error;
+};
+
 bool IsBase64(const String& text) {
   std::string_view digits(text.data(), text.size());
   if (digits.size() % 4 != 0) return false;
@@ -41,7 +51,7 @@ bool IsBase64(const String& text) {
 // One entry of "nodes".
 class Node {
  public:
-  Node(int64_t index, const Any& description) : index_(index) {
+  explicit Node(const Any& description) {
     auto members = description.try_cast<json::Object>();
     if (!members.has_value()) Reject("expected an object", description);
     auto type_key = members->Get("type");
@@ -51,7 +61,6 @@ class Node {
     data_ = members->Get("data");
   }
 
-  int64_t index() const { return index_; }
   const TypeInfo* type() const { return type_; }
   int32_t type_index() const { return type_->type_index; }
 
@@ -76,15 +85,12 @@ class Node {
     return *index.as<int64_t>();
   }
 
-  [[noreturn]] void Reject(const std::string& reason) const {
-    extra::Reject(", node " + std::to_string(index_) + ": " + reason);
-  }
-  [[noreturn]] void Reject(const std::string& reason, const Any& got) const {
+  [[noreturn]] static void Reject(const std::string& reason) { throw BadNode{reason}; }
+  [[noreturn]] static void Reject(const std::string& reason, const Any& got) {
     Reject(reason + ", got `" + got.GetTypeKey() + "`");
   }
 
  private:
-  int64_t index_;
   const TypeInfo* type_{nullptr};
   std::optional<Any> data_;
 };
@@ -186,6 +192,7 @@ class GraphReader {
   enum class State : char { kUntouched, kOpen, kMade };
   // A node whose children are being made.
   struct Open {
+    int64_t index;
     Node node;
     std::vector<int64_t> children;
     size_t next;
@@ -198,19 +205,50 @@ class GraphReader {
     }
     State state = states_[static_cast<size_t>(index)];
     if (state == State::kMade) return;
-    Node node(index, descriptions_[index]);
-    if (state == State::kOpen) node.Reject("contains itself");
-    std::vector<int64_t> children = ChildrenOf(node);
-    if (children.empty()) return Keep(index, Make(node, children));
-    kJsonLimits.CheckDepth(open_.size());
+    if (state == State::kOpen) RejectNode(index, "contains itself");
+    bool has_children = WithNode(index, [&] {
+      Node node(descriptions_[index]);
+      std::vector<int64_t> children = ChildrenOf(node);
+      if (children.empty()) {
+        Keep(index, Make(node, children));
+        return false;
+      }
+      open_.push_back({index, std::move(node), std::move(children), 0});
+      return true;
+    });
+    if (!has_children) return;
+    kJsonLimits.CheckDepth(open_.size() - 1);
     states_[static_cast<size_t>(index)] = State::kOpen;
-    open_.push_back({std::move(node), std::move(children), 0});
   }
 
   void Finish() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    Keep(done.node.index(), Make(done.node, done.children));
+    WithNode(done.index, [&] { Keep(done.index, Make(done.node, done.children)); });
+  }
+
+  [[noreturn]] static void RejectNode(int64_t index, const std::string& reason) {
+    Reject(", node " + std::to_string(index) + ": " + reason);
+  }
+
+  // Whatever fails while a node is read, in constructors and setters as well, becomes a ValueError
+  // that names the node.
+  template <typename Body>
+  static auto WithNode(int64_t index, Body&& body) -> decltype(body()) {
+    try {
+      return body();
+    } catch (const BadNode& bad) {
+      RejectNode(index, bad.reason);
+    } catch (const ErrorOfHook& thrown) {
+      throw thrown.error;
+    } catch (const Error& error) {
+      // Neither a matter of the node.
+      if (error.kind() == "EnvErrorAlreadySet" || error.kind() == "MemoryError") throw;
+      throw Error(
+          "ValueError",
+          "Invalid JSON Object Graph, node " + std::to_string(index) + ": " + error.message(),
+          error.backtrace(), std::optional<Error>(error), std::optional<ObjectRef>());
+    }
   }
 
   void Keep(int64_t index, Any value) {
@@ -300,7 +338,7 @@ class GraphReader {
 
   Any MakeObject(const Node& node) const {
     AnyView hook = FromJsonHook(node.type_index());
-    if (hook != nullptr) return hook.cast<Function>()(node.Data());
+    if (hook != nullptr) return CallHook(node, hook.cast<Function>());
     if (detail::IsObjectInstance<EnumObj>(node.type_index())) return LeafReader::ReadEnum(node);
     ObjectPtr<Object> object = CreateEmptyObject(node.type());
     // Plain values have no fields: without a creator the call above has failed.
@@ -308,6 +346,17 @@ class GraphReader {
     reflection::ForEachFieldInfo(
         node.type(), [&](const TVMFFIFieldInfo* field) { SetField(node, fields, field, object); });
     return ObjectRef(std::move(object));
+  }
+
+  static Any CallHook(const Node& node, const Function& hook) {
+    const Any& data = node.Data();
+    try {
+      return hook(data);
+    } catch (const Error& error) {
+      // Hooks of built-in types are part of the reader.
+      if (node.type_index() < kTVMFFIDynObjectBegin) throw;
+      throw ErrorOfHook{error};
+    }
   }
 
   void SetField(const Node& node, const json::Object& fields, const TVMFFIFieldInfo* field,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reflection/registered_type.h"
 #include "registration.h"
 
 namespace tvm::ffi {
@@ -143,10 +144,10 @@ class AutoInit {
 };
 
 // Types whose objects cannot be made empty get no constructor.
-void RegisterInit(int32_t type_index) {
-  const TypeInfo* type = TVMFFIGetTypeInfo(type_index);
+void RegisterInit(int64_t type_index) {
+  const TypeInfo* type = extra::RegisteredType(type_index);
   if (!HasCreator(type)) return;
-  reflection::detail::RegisterTypeAttr(type_index, type_attr::kInit.name,
+  reflection::detail::RegisterTypeAttr(type->type_index, type_attr::kInit.name,
                                        Function::FromPacked(AutoInit(type)));
 }
 

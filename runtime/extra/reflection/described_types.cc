@@ -8,6 +8,7 @@
 
 #include <cstring>
 
+#include "reflection/registered_type.h"
 #include "registration.h"
 
 namespace tvm::ffi {
@@ -77,7 +78,8 @@ ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) 
 }
 
 // Called when the type's fields are registered.
-void RegisterDescribedType(int32_t type_index, int64_t total_size) {
+void RegisterDescribedType(int64_t index, int64_t total_size) {
+  int32_t type_index = extra::RegisteredType(index)->type_index;
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject)) || total_size > INT32_MAX) {
     TVM_FFI_THROW(ValueError) << "an object of type `" << TypeIndexToTypeKey(type_index)
                               << "` cannot have a size of " << total_size << " bytes";

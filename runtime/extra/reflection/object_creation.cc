@@ -3,13 +3,14 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include "reflection/registered_type.h"
 #include "registration.h"
 
 namespace tvm::ffi {
 namespace {
 
 const TypeInfo* TypeOf(AnyView type) {
-  if (auto index = type.as<int32_t>()) return TVMFFIGetTypeInfo(*index);
+  if (auto index = type.as<int64_t>()) return extra::RegisteredType(*index);
   return TVMFFIGetTypeInfo(TypeKeyToIndex(std::string(type.cast<String>())));
 }
 
