@@ -72,9 +72,10 @@ void SetPendingFromCurrentException() noexcept;
 [[noreturn]] void ExitFromCurrentException(const char* function) noexcept;
 
 // No C++ exception leaves it.  What passes is the unwinding of a thread that is being cancelled or
-// calls pthread_exit: the C library insists on finishing that.
+// calls pthread_exit: the C library insists on finishing that.  It has no C++ object that the
+// handler's reference could be bound to, which UndefinedBehaviorSanitizer would report.
 template <typename Body>
-int GuardBoundary(Body&& body) {
+__attribute__((no_sanitize("null"))) int GuardBoundary(Body&& body) {
   try {
     body();
     return 0;
@@ -87,7 +88,7 @@ int GuardBoundary(Body&& body) {
 }
 
 template <typename Body>
-auto GuardOrExit(const char* function, Body&& body) {
+__attribute__((no_sanitize("null"))) auto GuardOrExit(const char* function, Body&& body) {
   try {
     return body();
   } catch (const abi::__forced_unwind&) {

@@ -60,6 +60,13 @@
 #endif
 #endif
 
+// A function whose null references UndefinedBehaviorSanitizer leaves alone.
+#ifdef _MSC_VER
+#define TVM_FFI_NO_NULL_CHECK_
+#else
+#define TVM_FFI_NO_NULL_CHECK_ __attribute__((no_sanitize("null")))
+#endif
+
 // A failure path: never inlined, placed away from hot code, private to the library.
 #define TVM_FFI_FAILURE_ TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE
 

@@ -184,8 +184,9 @@ inline void CheckSafeCall(int code) {
   if (TVM_FFI_PREDICT_FALSE(code != 0)) ThrowRaised();
 }
 
-// Called inside a handler: makes whatever was thrown the thread's pending error.
-TVM_FFI_FAILURE_ inline int RaiseCurrentException() {
+// Called inside a handler: makes whatever was thrown the thread's pending error.  Unwinding has no
+// C++ object for the handler's reference.
+TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
   try {
     throw;
   } catch (const Error& error) {
