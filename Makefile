@@ -155,6 +155,7 @@ wheel: $(STAMPS)/build $(STAMPS)/wheel
 # Always as a whole (-E): Sphinx overlooks changes of the installed package, where docstrings are.
 # What pages show is run by tests/docs.
 docs: $(STAMPS)/package $(STAMPS)/docs
+	rm -rf $(BUILD)/docs
 	$(BIN)/python -m sphinx -q -E -W --keep-going -b html docs $(BUILD)/docs
 
 # ---- Benchmarks, formatters, linters -------------------------------------------------------------

@@ -138,7 +138,7 @@ def parts_of(comment: str, parameters: tuple[str, ...] = ()) -> Described:
     is_phrase = re.compile(rf"((?:{phrase})(?:, (?:{phrase}))*): +(.*)")
     target: list[str] | None = None
     rows: list[tuple[str, str, list[str]]] = []
-    for line in re.sub(r" +(Threads: )", r"\n\1", comment).splitlines():
+    for line in re.sub(r"(?<!,) +(Threads: )", r"\n\1", comment).splitlines():
         if parameter := is_parameter.fullmatch(line):
             target = [parameter[2]]
             rows.append(("parameter", parameter[1], target))

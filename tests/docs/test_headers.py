@@ -107,7 +107,8 @@ def test_a_prototype_ends_before_the_body(text, expected):
 
 
 def test_conditions_stand_beside_a_prototype():
-    text = "template <typename T, typename = std::enable_if_t<detail::ok_v<T> && sizeof(T) <= 8>> A(T a)"
+    condition = "std::enable_if_t<detail::ok_v<T> && sizeof(T) <= 8>"
+    text = f"template <typename T, typename = {condition}> A(T a)"
     assert cpp_reference.without_conditions(text) == (
         "template<typename T> A(T a)",
         ["ok_v<T> && sizeof(T) <= 8"],

@@ -79,10 +79,11 @@ def test_search_finds(site, words, page):
 
 
 def inventory(site: Path) -> list[tuple[str, str]]:
-    """Return the names that pages describe, with their domain."""
+    """Return the names that pages show, with their domain; those with priority -1 are not shown."""
     data = (site / "objects.inv").read_bytes()
     text = zlib.decompress(data.split(b"\n", 4)[4]).decode()
-    return [(line.split()[1].partition(":")[0], line.split()[0]) for line in text.splitlines()]
+    rows = re.findall(r"^(.+?) +(\w+):\S+ +(-?\d+) ", text, re.MULTILINE)
+    return [(domain, name) for name, domain, priority in rows if priority != "-1"]
 
 
 def test_python_is_shown_by_public_names(site):

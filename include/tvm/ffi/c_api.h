@@ -449,8 +449,8 @@ TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStr(const char* kind, const char* mess
 
 /* The same with a message in parts, so that generated code can share its constant pieces.
  *
- * kind            NUL-terminated, copied; not NULL.
- * message_parts   num_parts NUL-terminated texts, joined without separator; NULL ones skipped.
+ * kind                       NUL-terminated, copied; not NULL.
+ * message_parts, num_parts   NUL-terminated texts, joined without separator; NULL ones skipped.
  * Fails: a NULL kind ends the process.     Threads: any; sees only its own slot. */
 TVM_FFI_DLL void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char** message_parts,
                                                    int32_t num_parts);

@@ -384,7 +384,7 @@ cdef class Error(CObject):
     message : str
         What went wrong.
     backtrace : str
-        One line ``  File "f", line N, in func`` per frame, most recent call first.
+        One line per frame, most recent call first: two spaces and ``File "f", line N, in func``.
 
     Notes
     -----
