@@ -33,7 +33,7 @@ def escaped(text: str) -> str:
 
 def sentence(text: str) -> str:
     """Return text that begins like a sentence, unless its first word is a name."""
-    return text[0].upper() + text[1:] if re.match(r"[a-z]+(?![\w.])", text) else text
+    return text[0].upper() + text[1:] if re.match(r"[a-z]+(?!\w|\.\w)", text) else text
 
 
 def _linked(text: str) -> str:
