@@ -6,6 +6,7 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include "registration.h"
+#include "walk/crowded_keys.h"
 
 namespace tvm::ffi {
 namespace {
@@ -13,6 +14,10 @@ namespace {
 template <typename Table>
 void MakeTable(PackedArgs args, Any* rv) {
   TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
+  auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
+  if (extra::AreKeysCrowded(static_cast<size_t>(args.size() / 2), key_at)) {
+    TVM_FFI_THROW(ValueError) << extra::kCrowdedMessage;
+  }
   Table table;
   for (int i = 0; i < args.size(); i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
   *rv = std::move(table);

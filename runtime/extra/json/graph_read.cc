@@ -18,6 +18,7 @@
 
 #include "json/graph_format.h"
 #include "json/limits.h"
+#include "walk/crowded_keys.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -329,6 +330,8 @@ class GraphReader {
       node.Reject("Map/Dict data must contain an even number of [key, value] entries, got " +
                   std::to_string(children.size()));
     }
+    auto key_at = [&](size_t i) -> const Any& { return ValueAt(children[2 * i]); };
+    if (AreKeysCrowded(children.size() / 2, key_at)) node.Reject(kCrowdedMessage);
     Table table;
     for (size_t i = 0; i < children.size(); i += 2) {
       table.Set(ValueAt(children[i]), ValueAt(children[i + 1]));

@@ -17,6 +17,7 @@
 
 #include "json/graph_format.h"
 #include "json/limits.h"
+#include "json/secret_hash.h"
 #include "walk/object_table.h"
 #include "walk/value_access.h"
 
@@ -214,7 +215,7 @@ class GraphWriter {
   }
 
   json::Array nodes_;
-  std::unordered_map<Any, int64_t, AnyHash, AnyEqual> index_of_;
+  std::unordered_map<Any, int64_t, SecretHash, AnyEqual> index_of_;
   std::vector<Open> open_;
   ObjectSet open_objects_;
   int64_t last_index_{0};

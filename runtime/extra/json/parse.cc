@@ -11,6 +11,7 @@
 
 #include "json/limits.h"
 #include "json/number.h"
+#include "walk/crowded_keys.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -61,6 +62,7 @@ class Parser {
   struct Open {
     bool is_object;
     size_t begin;
+    size_t position;  // of its bracket
   };
 
   // Reads a value, or only its start when it has parts.  True: the value is complete.
@@ -100,7 +102,7 @@ class Parser {
   // False: the container is empty, and complete.
   bool Enter(bool is_object) {
     if (open_.size() >= kJsonLimits.max_depth) Fail(kJsonLimits.TooDeepMessage(), position_);
-    open_.push_back({is_object, values_.size()});
+    open_.push_back({is_object, values_.size(), position_});
     ++position_;
     SkipSpace();
     if (Take(is_object ? '}' : ']')) {
@@ -117,6 +119,10 @@ class Parser {
     open_.pop_back();
     Any* parts = values_.data() + container.begin;
     size_t count = values_.size() - container.begin;
+    auto key_at = [&](size_t i) -> const Any& { return parts[2 * i]; };
+    if (container.is_object && AreKeysCrowded(count / 2, key_at)) {
+      Fail(kCrowdedMessage, container.position);
+    }
     Any value = container.is_object ? MakeMap(parts, count) : MakeArray(parts, count);
     values_.resize(container.begin);
     values_.push_back(std::move(value));
