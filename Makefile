@@ -29,7 +29,7 @@ help:
 	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
-	@echo "make fuzz         hostile bytes for a minute per reader; needs clang"
+	@echo "make fuzz         hostile input for a minute per reader; needs clang; FUZZ_SECONDS FUZZ_TARGETS"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tried in a fresh environment"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
 	@echo "make bench        compare with the peer and the floor; BENCH_ARGS=--quick for a glance"
@@ -49,7 +49,8 @@ $(STAMPS)/created:
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per group of requirements in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/lint: \
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/fuzz \
+		$(STAMPS)/lint: \
 		$(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
@@ -120,20 +121,19 @@ test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
 	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
 		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
 
-# Reads what nobody would write, for a minute per program.  What was found to be interesting stays in
-# $(BUILD)/fuzz/corpus, so that the next run begins there.
+# Reads what nobody would write, FUZZ_SECONDS per target, and prints a table.  What was found to be
+# interesting stays in $(BUILD)/fuzz/corpus, so that the next run begins there.
 FUZZ := $(BUILD)/fuzz
 FUZZ_SECONDS ?= 60
+# All, unless some are named: FUZZ_TARGETS="json json_graph".
+FUZZ_TARGETS ?=
 
-fuzz: $(STAMPS)/build
+fuzz: $(STAMPS)/package $(STAMPS)/fuzz
 	cmake -S . -B $(FUZZ) -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++ \
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DTVM_FFI_BUILD_FUZZERS=ON \
-		-DTVM_FFI_SANITIZERS=address$(COMMA)fuzzer-no-link
-	cmake --build $(FUZZ) --target library_binary_fuzz
-	mkdir -p $(FUZZ)/corpus/library_binary
-	cd $(FUZZ) && tests/fuzz/library_binary_fuzz -max_total_time=$(FUZZ_SECONDS) \
-		-max_len=4096 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1 \
-		corpus/library_binary $(CURDIR)/tests/fuzz/seeds/library_binary
+		-DTVM_FFI_SANITIZERS=address$(COMMA)undefined$(COMMA)fuzzer-no-link
+	cmake --build $(FUZZ) --target fuzzers
+	$(BIN)/python tests/fuzz/run.py --build $(FUZZ) --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
 # ---- Wheel ---------------------------------------------------------------------------------------
 

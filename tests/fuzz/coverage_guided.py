@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the targets in Python are run: `check(data)` is called with bytes that reach new code.
+
+A target states what every answer must be with `assert`, and lets through the exceptions that its
+reader documents and no others.  The tests call the same `check` with the seeds.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Callable
+
+
+def instrumented(name: str) -> AbstractContextManager[Any]:
+    """Return a block whose imports are watched, when the module `name` is run as a program."""
+    if name != "__main__":
+        return nullcontext()
+    import atheris
+
+    return atheris.instrument_imports(include=["tvm_ffi", "elftools", "json"])
+
+
+def watched(name: str) -> Callable[[Any], Any]:
+    """Return a decorator for functions of a target itself whose branches are worth reaching."""
+    if name != "__main__":
+        return lambda function: function
+    import atheris
+
+    return atheris.instrument_func  # type: ignore[no-any-return]
+
+
+def run(check: Callable[[bytes], None]) -> None:
+    """Run a target with the arguments of libFuzzer."""
+    import atheris
+
+    atheris.Setup(sys.argv, check)
+    atheris.Fuzz()

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any bytes as a library that `tvm-ffi inspect` reads: a report, or `LibraryFileError`."""
+
+from __future__ import annotations
+
+import json
+import mmap
+
+import coverage_guided
+
+with coverage_guided.instrumented(__name__):
+    from tvm_ffi.inspection import LibraryFileError, compare_libraries
+    from tvm_ffi.inspection._elf import Image
+    from tvm_ffi.inspection._read import _report
+
+
+def check(data: bytes) -> None:
+    """Read the bytes, which no file holds."""
+    if not data:
+        return
+    with mmap.mmap(-1, len(data)) as memory:
+        memory[:] = data
+        try:
+            report = _report(Image("library.so", memory), {"TVMFFIGetVersion"})
+        except LibraryFileError as error:
+            assert str(error).startswith("library.so: byte ")  # noqa: PT017
+            return
+    assert report.size_bytes == len(data)
+    assert report.is_served == (not report.problems)
+    json.dumps(report.to_json())
+    assert not compare_libraries(report, report)
+
+
+if __name__ == "__main__":
+    coverage_guided.run(check)

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any bytes as the file of a library, read before the loader sees it.  The file lies in memory.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../runtime/extra/module/library/needed_symbols.h"
+#include "fuzz.h"
+
+using tvm::ffi::extra::IsAbiSymbol;
+using tvm::ffi::extra::LibraryFile;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const int file = memfd_create("library", MFD_CLOEXEC);
+  static const std::string path = "/proc/self/fd/" + std::to_string(file);
+  FUZZ_REQUIRE(ftruncate(file, static_cast<off_t>(size)) == 0);
+  FUZZ_REQUIRE(pwrite(file, data, size, 0) == static_cast<ssize_t>(size));
+  LibraryFile read = tvm::ffi::extra::ReadLibraryFile(path);
+  FUZZ_REQUIRE(read.unserved.size() <= 16);
+  for (const std::string& name : read.unserved) {
+    FUZZ_REQUIRE(IsAbiSymbol(name) && name.find('\0') == std::string::npos);
+  }
+  FUZZ_REQUIRE(read.defect.empty() || read.defect.find("the file is incomplete") == 0);
+  return 0;
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run fuzz targets one after the other, each for a time, and print what they did.
+
+What a target finds to be interesting stays in a corpus, so that the next run begins there.  Input
+that breaks a promise is written to ``found`` beside the corpus, and the exit status is 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+# Largest input of each target, in bytes.
+NATIVE = {
+    "c_api": 512,
+    "cuda_image": 1024,
+    "cuda_module": 1024,
+    "dtype": 64,
+    "json": 1024,
+    "json_graph": 1024,
+    "library_binary": 4096,
+    "needed_symbols": 8192,
+}
+PYTHON = {
+    "inspect": 8192,
+    "json_dialect": 256,
+    "manifest": 1024,
+    "state": 1024,
+    "type_schema": 1024,
+}
+OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]
+ENVIRONMENT = {
+    # Backtraces are most of what a failure costs; memory that is used again soon is in a cache.
+    "TVM_TRACEBACK_LIMIT": "1",
+    # Too large a request is answered, as a system without so much memory would.
+    "ASAN_OPTIONS": "allocator_may_return_null=1:max_allocation_size_mb=64:quarantine_size_mb=16",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+
+
+class Outcome(NamedTuple):
+    """What a target did."""
+
+    target: str
+    executions: int
+    cpu_seconds: float
+    corpus_files: int
+    exit_status: int
+
+    @property
+    def verdict(self) -> str:
+        """One word for the table."""
+        return "ok" if self.exit_status == 0 else f"FAILED ({self.exit_status})"
+
+
+def main() -> int:
+    """Run what the arguments name."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, required=True, help="folder of the native build")
+    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("target", nargs="*", metavar="TARGET", help="all, unless some are named")
+    options = parser.parse_args()
+    known = {**NATIVE, **PYTHON}
+    unknown = set(options.target) - set(known)
+    if unknown:
+        parser.error(f"no target {sorted(unknown)[0]!r}; there are {', '.join(known)}")
+    outcomes = [run(target, options.build, options.seconds) for target in options.target or known]
+    print_table(outcomes)
+    return int(any(outcome.exit_status != 0 for outcome in outcomes))
+
+
+def run(target: str, build: Path, seconds: int) -> Outcome:
+    """Run a target; its messages are printed when it fails."""
+    corpus, found = build / "corpus" / target, build / "found"
+    for folder in (corpus, found):
+        folder.mkdir(parents=True, exist_ok=True)
+    folders = [corpus, HERE / "seeds" / target]
+    command = [
+        *program(target, build),
+        *OPTIONS,
+        f"-max_len={ {**NATIVE, **PYTHON}[target] }",
+        f"-max_total_time={seconds}",
+        f"-artifact_prefix={found}/{target}-",
+        *(str(folder) for folder in folders if folder.is_dir()),
+    ]
+    if target == "c_api":  # it limits allocations by itself
+        command.append("-malloc_limit_mb=0")
+    print(f"{target} ...", flush=True)
+    before = cpu_seconds()
+    process = subprocess.run(
+        command,
+        env={**os.environ, **ENVIRONMENT},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    log = process.stdout.decode(errors="replace")
+    if process.returncode != 0:
+        print(log[-8000:])
+    done = re.findall(r"stat::number_of_executed_units:\s*(\d+)|^#(\d+)\t", log, re.MULTILINE)
+    executions = int(next(filter(None, done[-1]))) if done else 0
+    files = sum(1 for _ in corpus.iterdir())
+    return Outcome(target, executions, cpu_seconds() - before, files, process.returncode)
+
+
+def program(target: str, build: Path) -> list[str]:
+    """Return the command without its arguments."""
+    if target in NATIVE:
+        return [str(build / "tests" / "fuzz" / f"{target}_fuzz")]
+    return [sys.executable, str(HERE / f"{target}_fuzz.py")]
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of all programs that were run."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def print_table(outcomes: list[Outcome]) -> None:
+    """Print a line for each target."""
+    print(f"\n{'target':<16}{'executions':>12}{'CPU s':>8}{'per CPU s':>12}{'corpus':>8}  result")
+    for outcome in outcomes:
+        rate = outcome.executions / max(outcome.cpu_seconds, 0.01)
+        print(
+            f"{outcome.target:<16}{outcome.executions:>12,}{outcome.cpu_seconds:>8.0f}"
+            f"{rate:>12,.0f}{outcome.corpus_files:>8}  {outcome.verdict}"
+        )
+    print(f"{'in all':<16}{sum(outcome.executions for outcome in outcomes):>12,}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
