@@ -51,7 +51,8 @@ class Manifest(NamedTuple):
             if content.pop("format") != _FORMAT:
                 return None
             dependencies = Dependencies(**content.pop("dependencies"))
-            return Manifest(**content, dependencies=dependencies)
+            manifest = Manifest(**content, dependencies=dependencies)
+            return manifest if _is_understood(manifest) else None
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return None
 
@@ -61,6 +62,34 @@ class Manifest(NamedTuple):
             return (folder / self.product).stat().st_size == self.size_bytes
         except OSError:
             return False
+
+
+def _is_understood(manifest: Manifest) -> bool:
+    """Whether everything has its type: JSON that is well formed may say anything."""
+    found = manifest.dependencies
+    return (
+        all(map(_is_text, (manifest.name, manifest.product, manifest.base)))
+        and all(map(_is_number, (manifest.size_bytes, manifest.created, manifest.build_seconds)))
+        and all(map(_are_texts, (manifest.reasons, found.folders, found.shadows)))
+        and all(
+            isinstance(table, dict) and all(map(_is_text, table.values()))
+            for table in (found.own, found.installed)
+        )
+        and isinstance(manifest.parts, dict)
+        and all(_is_text(part) or _are_texts(part) for part in manifest.parts.values())
+    )
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
 
 
 # ---- Why two artifacts differ --------------------------------------------------------------------

@@ -6,6 +6,7 @@ Most builds here use a stand-in that counts compilations, or C that compiles in 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -231,6 +232,32 @@ def test_a_damaged_artifact_is_built_again(build, damage):
     assert path.read_bytes() == content
     if damage in ("truncated", "removed"):
         assert reasons() == ["what was built before is gone or damaged"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size_bytes": "12"},
+        {"name": 5},
+        {"parts": ["flags"]},
+        {"parts": {"flags": 3}},
+        {"reasons": "first build"},
+        {"reasons": [None]},
+        {"created": None},
+        {"dependencies": {"own": [], "installed": {}, "folders": [], "shadows": []}},
+        {"dependencies": {"own": {}, "installed": {"/a": 1}, "folders": [], "shadows": []}},
+        {"dependencies": {"own": {}, "installed": {}, "folders": "x", "shadows": []}},
+    ],
+    ids=str,
+)
+def test_a_manifest_with_values_of_other_types_is_none(build, change):
+    """It was taken as it is, and every later build of the plan failed in the middle."""
+    path = Path(build())
+    manifest = path.parent / "manifest.json"
+    good = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps({**good, **change}))
+    assert build() == str(path)
+    assert json.loads(manifest.read_text())["name"] == good["name"]
 
 
 def test_a_header_that_is_saved_during_the_build(wrapped_cc, build, tmp_path):
