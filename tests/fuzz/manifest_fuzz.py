@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def _damaged_seed(data: bytes) -> bytes:
             continue
         key = sorted(inside)[place % len(inside)]
         if choice % 16 < len(_VALUES):
-            inside[key] = _VALUES[choice % 16]
+            inside[key] = copy.deepcopy(_VALUES[choice % 16])
         else:
             del inside[key]
     return json.dumps(content).encode()
