@@ -79,6 +79,7 @@ def main() -> None:
         b"blockDim.x\n" + b"v" * 64 + b"\n",
         "dtype/device": b"cuda:1",
         "dtype/sized": b"int8xvscalex4",
+        "dtype/one_scalable_lane": b"int8xvscalex1",
         "dtype/exact": b"float4_e2m1fn_x2",
         "dtype/custom": b"custom[name]16x2",
         "inspect/library": library,
