@@ -7,6 +7,10 @@ VENV ?= .venv
 BUILD ?= build
 # Ours is clean with the compilers we test with; WERROR=OFF builds the tests with others.
 WERROR ?= ON
+# How many tests run at once.
+JOBS ?= $(shell nproc)
+# Tests that build with CMake do it with the options of this build, so that a compiler cache has it.
+export WERROR
 
 BIN := $(abspath $(VENV))/bin
 STAMPS := $(VENV)/.stamps
@@ -21,12 +25,15 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
-.PHONY: help venv quickstart test test-c test-asan test-tsan test-odr test-python \
-	test-flashinfer fuzz wheel docs bench format lint clean
+.PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
+	test-odr test-flashinfer fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
-	@echo "make test         all tests and checks: test-c test-asan test-tsan test-python lint docs"
+	@echo "make test         all tests and checks: test-c test-python lint docs; 15 minutes on 2 cores"
+	@echo "make test-c       the C and C++ tests; needs doctest (Debian: doctest-dev)"
+	@echo "make test-python  the Python tests; PYTEST_ARGS='tests/python -k tensor' for some of them"
+	@echo "make test-sanitizers   the C and C++ tests with ASan and UBSan, and with TSan"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make fuzz         hostile input for a minute per reader; needs clang; FUZZ_SECONDS FUZZ_TARGETS"
@@ -36,7 +43,9 @@ help:
 	@echo "make venv         only $(VENV) with the package in it"
 	@echo "make format       let the formatters rewrite the sources"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
-	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) CC CXX"
+	@echo "make lint         what the formatters and linters have to say"
+	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
+	@echo "           COVERAGE=1 prints which lines test-python and test-asan reach"
 
 # ---- Environment ---------------------------------------------------------------------------------
 
@@ -49,15 +58,15 @@ $(STAMPS)/created:
 	mkdir -p $(STAMPS) && touch $@
 
 # One stamp per group of requirements in pyproject.toml.
-$(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench $(STAMPS)/fuzz \
-		$(STAMPS)/lint: \
-		$(STAMPS)/%: pyproject.toml | $(STAMPS)/created
+$(STAMPS)/build $(STAMPS)/test $(STAMPS)/coverage $(STAMPS)/wheel $(STAMPS)/docs $(STAMPS)/bench \
+		$(STAMPS)/fuzz $(STAMPS)/lint: $(STAMPS)/%: pyproject.toml | $(STAMPS)/created
 	$(PIP) install --quiet --group $*
 	touch $@
 
 # Not isolated: the build folder stays valid, so only what changed is compiled again.
 $(STAMPS)/package: $(STAMPS)/build $(SOURCES)
-	$(PIP) install --no-build-isolation --no-deps .
+	$(PIP) install --no-build-isolation --no-deps \
+		--config-settings=cmake.define.TVM_FFI_WARNINGS_AS_ERRORS=$(WERROR) .
 	touch $@
 
 # ---- Quickstart ----------------------------------------------------------------------------------
@@ -75,23 +84,32 @@ quickstart: $(STAMPS)/package
 
 # ---- Tests ---------------------------------------------------------------------------------------
 
-test: test-c test-asan test-tsan test-python lint docs
+# docs/design/tests.md says what runs where, and what it costs.
+test: test-c test-python lint docs
+	@$(MAKE) --no-print-directory slowest
 
 COMMA := ,
+RESULTS = $(abspath $(BUILD))/results-$(1).xml
 
-# $(call run_ctest,FOLDER,BUILD TYPE,OPTION OF CMAKE): build and run the C and C++ tests.
+# $(call run_ctest,FOLDER,BUILD TYPE,OPTIONS OF CMAKE): build and run the C and C++ tests.
 define run_ctest
 cmake -S . -B $(BUILD)/$(1) -G Ninja -DCMAKE_BUILD_TYPE=$(2) -DTVM_FFI_BUILD_TESTS=ON $(3)
 cmake --build $(BUILD)/$(1)
-ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error --parallel $$(nproc)
+ctest --test-dir $(BUILD)/$(1) --output-on-failure --no-tests=error --parallel $(JOBS) \
+	--output-junit $(call RESULTS,$(1))
 endef
 
 test-c: $(STAMPS)/build
 	$(call run_ctest,test,Release,-DTVM_FFI_WARNINGS_AS_ERRORS=$(WERROR))
 
+test-sanitizers: test-asan test-tsan
+
 # Compilers see ghosts in instrumented code, so warnings are no errors there.
-test-asan: $(STAMPS)/build
-	$(call run_ctest,asan,Debug,-DTVM_FFI_SANITIZERS=address$(COMMA)undefined)
+test-asan: $(STAMPS)/build $(if $(COVERAGE),$(STAMPS)/coverage)
+	$(call run_ctest,asan,Debug,-DTVM_FFI_SANITIZERS=address$(COMMA)undefined \
+		-DTVM_FFI_COVERAGE=$(if $(COVERAGE),ON,OFF))
+	$(if $(COVERAGE),gcovr --root . --filter runtime/ --filter include/ --gcov-ignore-errors all \
+		--exclude-throw-branches $(BUILD)/asan)
 
 test-tsan: $(STAMPS)/build
 	$(call run_ctest,tsan,Debug,-DTVM_FFI_SANITIZERS=thread)
@@ -105,8 +123,14 @@ test-odr: $(STAMPS)/build
 		-DCMAKE_CXX_FLAGS=-flto=auto -DCMAKE_SHARED_LINKER_FLAGS="$(ODR_FLAGS)"
 	cmake --build $(BUILD)/odr --target tvm_ffi_shared
 
-test-python: $(STAMPS)/package $(STAMPS)/test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+# The tests of a file stay together: they share what the file has compiled.
+test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverage)
+	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile \
+		--junit-xml $(call RESULTS,python) \
+		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
+
+slowest:
+	@$(BIN)/python tools/slowest_tests.py $(call RESULTS,test) $(call RESULTS,python)
 
 # Kernels that others wrote for the same headers.  The package is unpacked, not installed: it needs
 # no device, and none of what it depends on beyond one header library of CUDA.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The peer's environment and the libraries that were built with its headers and with ours.
 
-What is made lies in ``build/compat`` and is used again.  Without a package index the tests are
-skipped, as long as it is not there.
+What is made lies in ``build/compat`` and is used again; one worker at a time makes it.  Without a
+package index the tests are skipped, as long as it is not there.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from scratch_environment import (
     PEER_REQUIREMENT,
     SetupError,
@@ -34,11 +36,19 @@ FOLDER = Path(__file__).resolve().parent
 BUILD = FOLDER.parents[1] / "build" / "compat"
 
 
+@contextmanager
+def _one_worker() -> Iterator[None]:
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with FileLock(BUILD / "lock"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def peer_python() -> Path:
     """Return the interpreter of an environment that has the peer and nothing else."""
     try:
-        return make_environment(BUILD / "peer-venv", [PEER_REQUIREMENT])
+        with _one_worker():
+            return make_environment(BUILD / "peer-venv", [PEER_REQUIREMENT])
     except SetupError as error:
         pytest.skip(f"no environment with {PEER_REQUIREMENT}: {error}")
 
@@ -67,7 +77,8 @@ def peer(peer_python: Path) -> Implementation:
 @pytest.fixture(scope="session")
 def exchange_libraries(ours: Implementation, peer: Implementation) -> dict[str, tuple[Path, Path]]:
     """Return two copies of the library of each implementation."""
-    return build_libraries(BUILD / "exchange", ours, peer)
+    with _one_worker():
+        return build_libraries(BUILD / "exchange", ours, peer)
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +106,8 @@ def client() -> Callable[..., Path]:
     @functools.cache
     def unpack(*requirements: str) -> Path | SetupError:
         try:
-            return unpack_wheels(BUILD / "clients" / requirements[0], requirements)
+            with _one_worker():
+                return unpack_wheels(BUILD / "clients" / requirements[0], requirements)
         except SetupError as error:
             return error
 
@@ -112,7 +124,8 @@ def client() -> Callable[..., Path]:
 def pydantic() -> Path:
     """Return a folder with a package that clients need, and that knows nothing of this one."""
     try:
-        return unpack_with_dependencies(BUILD / "clients" / "pydantic", ["pydantic"])
+        with _one_worker():
+            return unpack_with_dependencies(BUILD / "clients" / "pydantic", ["pydantic"])
     except SetupError as error:
         pytest.skip(f"no pydantic: {error}")
 
@@ -125,7 +138,8 @@ def use_client(ours: Implementation) -> Callable[..., str | None]:
     """
 
     def use(source: str, published: Path, steps: Row) -> str | None:
-        program = build_client(BUILD / "programs", FOLDER / "clients" / source, ours)
+        with _one_worker():
+            program = build_client(BUILD / "programs", FOLDER / "clients" / source, ours)
         pair = published, program
         outcomes = run_rows(Path(sys.executable), dict(os.environ), pair, [steps])
         return outcomes.errors[steps.name]

@@ -21,7 +21,7 @@ SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", 
 
 
 @pytest.fixture(scope="session")
-def environment(tmp_path_factory) -> dict[str, str]:
+def environment(tmp_path_factory, build_once) -> dict[str, str]:
     """Return variables with which `cc` is the chosen compiler and `python` this interpreter."""
     folder = tmp_path_factory.mktemp("bin")
     for name, command in {"cc": CC, "python": [sys.executable]}.items():
@@ -31,7 +31,7 @@ def environment(tmp_path_factory) -> dict[str, str]:
         script.write_text(f'#!/bin/sh\nexec {line} "$@"\n', encoding="utf-8")
         script.chmod(0o755)
     search = os.pathsep.join([str(folder), SEARCH])
-    cache = str(folder.parent / "cache")  # not the user's
+    cache = str(build_once("cache", lambda folder: None))  # not the user's
     return {**os.environ, "PATH": search, "LC_ALL": "C", "TVM_FFI_CACHE_DIR": cache}
 
 

@@ -42,18 +42,20 @@ def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:
 
 
 @pytest.fixture(scope="session")
-def kernel_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kernel_library(build_once: Callable[..., Path]) -> Path:
     """Return the path of the compiled kernels."""
-    folder = tmp_path_factory.mktemp("kernels")
+    return build_once("kernels", _compile_all) / "kernels.so"
+
+
+def _compile_all(folder: Path) -> None:
     jobs = [_compile(folder, source) for source in C_SOURCES + CXX_SOURCES]
     for target, job in jobs:
         messages = job.communicate()[1]
         assert job.returncode == 0, f"cannot compile {target.stem}:\n{messages}"
-    library = folder / "kernels.so"
     linker = shlex.split(os.environ.get("CXX", "c++"))
     objects = [str(target) for target, _ in jobs]
-    subprocess.run([*linker, "-shared", "-pthread", *objects, "-o", str(library)], check=True)
-    return library
+    command = [*linker, "-shared", "-pthread", *objects, "-o", str(folder / "kernels.so")]
+    subprocess.run(command, check=True)
 
 
 @pytest.fixture(scope="session")

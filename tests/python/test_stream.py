@@ -79,7 +79,9 @@ def test_streams_are_ints_and_pointers(stream, expected):
         assert current() == expected
 
 
-@pytest.mark.parametrize("stream", [None, "0", 1.0, object(), ctypes.c_int(3)], ids=repr)
+@pytest.mark.parametrize(
+    "stream", [None, "0", 1.0, object(), ctypes.c_int(3)], ids=lambda stream: type(stream).__name__
+)
 def test_other_streams_are_value_errors(stream):
     with pytest.raises(ValueError, match=r"stream must be an int or a ctypes\.c_void_p"):
         tvm_ffi.use_raw_stream(CUDA_5, stream)

@@ -394,7 +394,7 @@ def test_unions_with_a_bar():
         type,
         ctypes.c_int,
         np.int32,
-        Exporting(),
+        pytest.param(Exporting(), id="object that exports"),
         typing.Sequence[int],
         collections.abc.Mapping,
         typing.Iterable[int],

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests build is built once, also when several workers run them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Callable
+
+import pytest
+from filelock import FileLock
+
+BuildOnce = Callable[[str, Callable[[Path], None]], Path]
+
+
+@pytest.fixture(scope="session")
+def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
+    """Return a function that has a folder of this run filled, by whoever asks for it first."""
+    base = tmp_path_factory.getbasetemp()
+    # A worker's folder lies in that of the run.
+    root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def build(name: str, fill: Callable[[Path], None]) -> Path:
+        folder, complete = root / name, root / f"{name}.complete"
+        with FileLock(root / f"{name}.lock"):
+            if not complete.exists():
+                folder.mkdir()
+                fill(folder)
+                complete.touch()
+        return folder
+
+    return build
