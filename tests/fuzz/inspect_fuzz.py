@@ -9,8 +9,8 @@ import mmap
 import coverage_guided
 
 with coverage_guided.instrumented(__name__):
+    from tvm_ffi._library.elf import Image
     from tvm_ffi.inspection import LibraryFileError, compare_libraries
-    from tvm_ffi.inspection._elf import Image
     from tvm_ffi.inspection._read import _report
 
 
