@@ -27,8 +27,11 @@ __all__ = ["Plan", "Request", "Step", "make_plan"]
 # What a part of the key may be: as JSON has it.
 Part = Union[str, "list[str]"]
 
-# A program by itself; run as a file, it need not import the package.
-_EMBED_CUBIN = Path(libinfo.__file__).parent / "utils" / "embed_cubin.py"
+# This package, and no other of its name that stands where a build is run.
+_EMBED_CUBIN = (
+    f"import sys; sys.path.append({str(Path(libinfo.__file__).parents[1])!r}); "
+    "from tvm_ffi.utils.embed_cubin import main; sys.exit(main())"
+)
 
 C_FLAGS = ("-fPIC", "-O2")
 CPP_FLAGS = ("-std=c++17", "-fPIC", "-O2")
@@ -180,7 +183,7 @@ def _compile_step(
 def _embed_steps(objects: Sequence[str], cubins: Mapping[str, bytes]) -> Iterator[Step]:
     """Merge the objects, then put one cubin after the other into the result."""
     yield Step(("ld", "-r", "-o", "merged.o", *objects), tuple(objects), "merged.o", level=1)
-    program = (sys.executable, "-I", str(_EMBED_CUBIN))
+    program = (sys.executable, "-I", "-c", _EMBED_CUBIN)
     before = "merged.o"
     for index, name in enumerate(cubins):
         cubin, output = f"{name}.cubin", f"cubin_{index}.o"
