@@ -42,23 +42,23 @@ def violations(text):
 
 
 @pytest.fixture(scope="module")
-def client(baseline_compiler, tmp_path_factory):
+def client(compiler, tmp_path_factory):
     """Return the symbols and sections of a library's object file, compiled without optimization."""
     target = tmp_path_factory.mktemp("client") / "client.o"
-    said = baseline_compiler.run("-O0", "-fPIC", "-c", str(CLIENT), "-o", str(target))
+    said = compiler.run("-O0", "-fPIC", "-c", str(CLIENT), "-o", str(target))
     assert said.accepted, said.text
     return readelf("--symbols", "--sections", str(target))
 
 
 @pytest.fixture(scope="module")
-def every_header(baseline_compiler, tmp_path_factory):
+def every_header(compiler, tmp_path_factory):
     """Return the same of a file that includes every header."""
     folder = tmp_path_factory.mktemp("every")
     names = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
     source = folder / "every.cc"
     source.write_text("".join(f"#include <{name}>\n" for name in names), encoding="utf-8")
     target = folder / "every.o"
-    said = baseline_compiler.run("-O0", "-fPIC", "-c", str(source), "-o", str(target))
+    said = compiler.run("-O0", "-fPIC", "-c", str(source), "-o", str(target))
     assert said.accepted, said.text
     return readelf("--symbols", "--sections", str(target))
 

@@ -27,7 +27,7 @@ inline const TVMFFITypeAttrColumn* FindAttrColumn(std::string_view name) {
 }
 
 // What is remembered of a column that does not exist.
-inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
+TVM_FFI_HIDDEN inline constexpr TVMFFITypeAttrColumn kNoAttrColumn{nullptr, 0, 0};
 
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline const TVMFFITypeAttrColumn* RememberAttrColumn(
     const TVMFFITypeAttrColumn** cell, std::string_view name) {

@@ -15,7 +15,7 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
-inline constexpr char kReleaseInTurnAttr[] = "__release_in_turn__";
+TVM_FFI_HIDDEN inline constexpr char kReleaseInTurnAttr[] = "__release_in_turn__";
 
 class TVM_FFI_HIDDEN NestedRelease {
  public:
