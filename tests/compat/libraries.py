@@ -21,7 +21,7 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 SOURCES = sorted((FOLDER / "exchange").glob("*.cc"))
 INCLUDED = sorted((FOLDER / "exchange").glob("*.h"))
-FLAGS = ("-std=c++17", "-O2", "-fPIC")
+FLAGS = ("-std=c++17", "-O1", "-fPIC")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def build_client(folder: Path, source: Path, ours: Implementation) -> Path:
 
 def _compile(folder: Path, source: Path, implementation: Implementation) -> Path:
     includes = [flag for path in implementation.include_folders for flag in ("-isystem", path)]
-    command = [*compiler(), *FLAGS, *includes, "-c", str(source)]
+    cache = [path] if (path := shutil.which("ccache")) else []
+    command = [*cache, *compiler(), *FLAGS, *includes, "-c", str(source)]
     texts = [path.read_bytes() for path in (source, *INCLUDED)]
     key = digest_of([*command, implementation.version, _compiler_version(), *texts])
     stem = f"{implementation.name}-{source.stem}"

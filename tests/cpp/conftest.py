@@ -16,6 +16,7 @@ INCLUDE = Path(__file__).resolve().parents[2] / "include"
 # Stands in for a CUDA toolkit, which a machine need not have.
 FAKE_CUDA = Path(__file__).resolve().parent / "fake_cuda"
 STANDARDS = {"g++": ("c++17", "c++20"), "clang++": ("c++17", "c++20")}
+BASELINE = {"g++": ("c++17",), "clang++": ("c++17",)}
 # What the build of the test programs does not show: that is C++17, most often of GCC.
 OTHER = {"g++": ("c++20",), "clang++": ("c++17",)}
 C_STANDARDS = {"gcc": ("c11",), "clang": ("c11",)}
@@ -82,6 +83,12 @@ def _available(compiler: Compiler) -> Compiler:
 @pytest.fixture(scope="session", params=_parameters(STANDARDS))
 def compiler(request) -> Compiler:
     """Return a C++ compiler."""
+    return _available(request.param)
+
+
+@pytest.fixture(scope="session", params=_parameters(BASELINE))
+def baseline_compiler(request) -> Compiler:
+    """Return a C++ compiler at the level that the headers are written for."""
     return _available(request.param)
 
 

@@ -84,11 +84,26 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
             env={**os.environ, **environment},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=300,  # longer than two imports of torch on a busy machine
             check=False,
         )
 
     return run
+
+
+def _remembers(x: object) -> bool:
+    return issubclass(type(x), tvm_ffi.Module) or type(x) is TypeInfo
+
+
+# Those that were there before the first test.
+_first_to_remember: list[object] = []
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what thousands of tests and imported packages consist of."""
+    gc.collect()
+    _first_to_remember[:] = filter(_remembers, gc.get_objects())
+    gc.freeze()
 
 
 def _count_live_objects() -> int:
@@ -97,12 +112,12 @@ def _count_live_objects() -> int:
     Modules remember functions, and classes of native types their methods and constructor.
     """
     gc.collect()
-    modules = [x for x in gc.get_objects() if issubclass(type(x), tvm_ffi.Module)]
-    remembered = sum(len(vars(module)) for module in modules)
-    classes = [info for info in gc.get_objects() if type(info) is TypeInfo]
-    remembered += sum(
-        len(info.methods) + hasattr(info.type_cls, "__ffi_init__") for info in classes
-    )
+    remembered = 0
+    for x in [*_first_to_remember, *filter(_remembers, gc.get_objects())]:
+        if type(x) is TypeInfo:
+            remembered += len(x.methods) + hasattr(x.type_cls, "__ffi_init__")
+        else:
+            remembered += len(vars(x))
     return live_object_count() - remembered
 
 
