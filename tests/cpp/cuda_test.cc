@@ -128,10 +128,10 @@ TEST_CASE(API "texts exist for every code") {
   const char* text = nullptr;
   cuda_api::GetErrorString(static_cast<cuda_api::ResultType>(500), &name, &text);
   CHECK_EQ(name, Api("CUDA_ERROR_NOT_FOUND", "cudaErrorSymbolNotFound"));
-  CHECK_EQ(text, "named symbol not found");
+  CHECK_EQ(std::string(text), "named symbol not found");
   cuda_api::GetErrorString(static_cast<cuda_api::ResultType>(12345), &name, &text);
-  CHECK_EQ(name, "unrecognized error code");
-  CHECK_EQ(text, "unrecognized error code");
+  CHECK_EQ(std::string(name), "unrecognized error code");
+  CHECK_EQ(std::string(text), "unrecognized error code");
 }
 
 // ---- CUDADeviceGuard --------------------------------------------------------------------------

@@ -95,7 +95,7 @@ TEST_CASE("subclass is a module with data of its own") {
     auto table = make_object<TableModule>(std::map<std::string, int64_t>{{"f", 40}});
     table->offset = 2;
     Module module(table);
-    CHECK_EQ(module->kind(), "table");
+    CHECK_EQ(std::string(module->kind()), "table");
     CHECK_EQ(module.type_index(), 73);
     CHECK_EQ(module.GetTypeKey(), "ffi.Module");
     CHECK_EQ(CallNumber(module, "f"), 42);
@@ -349,10 +349,10 @@ TEST_CASE("constants have their values") {
   CHECK_EQ(static_cast<int>(Module::kBinarySerializable), 1);
   CHECK_EQ(static_cast<int>(Module::kRunnable), 2);
   CHECK_EQ(static_cast<int>(Module::kCompilationExportable), 4);
-  CHECK_EQ(symbol::tvm_ffi_symbol_prefix, "__tvm_ffi_");
-  CHECK_EQ(symbol::tvm_ffi_main, "__tvm_ffi_main");
-  CHECK_EQ(symbol::tvm_ffi_library_ctx, "__tvm_ffi__library_ctx");
-  CHECK_EQ(symbol::tvm_ffi_library_bin, "__tvm_ffi__library_bin");
-  CHECK_EQ(symbol::tvm_ffi_metadata_prefix, "__tvm_ffi__metadata_");
-  CHECK_EQ(symbol::tvm_ffi_doc_prefix, "__tvm_ffi__doc_");
+  CHECK_EQ(std::string(symbol::tvm_ffi_symbol_prefix), "__tvm_ffi_");
+  CHECK_EQ(std::string(symbol::tvm_ffi_main), "__tvm_ffi_main");
+  CHECK_EQ(std::string(symbol::tvm_ffi_library_ctx), "__tvm_ffi__library_ctx");
+  CHECK_EQ(std::string(symbol::tvm_ffi_library_bin), "__tvm_ffi__library_bin");
+  CHECK_EQ(std::string(symbol::tvm_ffi_metadata_prefix), "__tvm_ffi__metadata_");
+  CHECK_EQ(std::string(symbol::tvm_ffi_doc_prefix), "__tvm_ffi__doc_");
 }
