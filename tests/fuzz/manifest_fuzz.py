@@ -38,7 +38,8 @@ def check(data: bytes) -> None:
     manifest = Manifest.read(Folder(data))
     if manifest is None:
         return
-    for text in (manifest.name, manifest.product, manifest.base):
+    assert "/" not in manifest.product
+    for text in (manifest.name, manifest.product, manifest.content, manifest.base):
         assert isinstance(text, str)
     for number in (manifest.size_bytes, manifest.created, manifest.build_seconds):
         assert isinstance(number, (int, float))

@@ -16,13 +16,14 @@ from pathlib import Path
 
 from ._command import LOG, failure, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
-from ._files import identity_of, write_if_changed
+from ._files import content_of, identity_of, write_if_changed
 from ._manifest import Manifest, differences
 from ._ninja import FILE as NINJA_FILE
 from ._ninja import find_ninja, ninja_text, run_ninja
 from ._plan import Plan, our_include_paths
 from ._progress import shown_when_long
 from ._store import Store
+from ._trust import deny_others_writing, users_folder
 
 __all__ = ["build_in_cache", "build_in_folder"]
 
@@ -33,13 +34,16 @@ def build_in_folder(plan: Plan, folder: Path) -> Path:
     """Bring a folder up to date and return the product in it; one process at a time."""
     from ..utils import FileLock
 
-    folder.mkdir(parents=True, exist_ok=True)
+    users_folder(folder)
     with log_as_wished(), FileLock(folder / "lock"):
-        for name, content in plan.files.items():
-            write_if_changed(folder / name, content)
-        write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
-        with shown_when_long(f"building {plan.name}"):
-            run_ninja(folder)
+        try:
+            for name, content in plan.files.items():
+                write_if_changed(folder / name, content)
+            write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
+            with shown_when_long(f"building {plan.name}"):
+                run_ninja(folder)
+        finally:
+            deny_others_writing(folder)
     return folder / plan.product
 
 
@@ -61,6 +65,7 @@ def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
             name=plan.name,
             product=plan.product,
             size_bytes=(folder / plan.product).stat().st_size,
+            content=content_of(folder / plan.product),
             base=base,
             parts=dict(plan.parts),
             dependencies=dependencies,

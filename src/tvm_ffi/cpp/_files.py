@@ -7,6 +7,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from ._trust import private_folder
+
 __all__ = ["content_of", "identity_of", "text_digest", "write_atomically", "write_if_changed"]
 
 _MISSING = "missing"
@@ -39,11 +41,11 @@ def identity_of(path: str | os.PathLike[str]) -> str:
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a file under another name and give it this one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not `tempfile`: its files cannot be read by others, who may share the cache.
+    """Write a file of the cache under another name and give it this one."""
+    private_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
+        temporary.touch(mode=0o600, exist_ok=False)
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except BaseException:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ._dependencies import Dependencies
+from ._files import content_of
 from ._plan import Part
 
 __all__ = ["FILE", "Manifest", "differences"]
 
 FILE = "manifest.json"
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Manifest(NamedTuple):
@@ -27,6 +28,8 @@ class Manifest(NamedTuple):
     product: str
     """File name."""
     size_bytes: int
+    content: str
+    """Digest of the product."""
     base: str
     """Key of the plan."""
     parts: dict[str, Part]
@@ -57,9 +60,10 @@ class Manifest(NamedTuple):
             return None
 
     def is_whole(self, folder: Path) -> bool:
-        """Whether the product is there, with all its bytes."""
+        """Whether the product is there, and is what was built."""
+        product = folder / self.product
         try:
-            return (folder / self.product).stat().st_size == self.size_bytes
+            return product.stat().st_size == self.size_bytes and content_of(product) == self.content
         except OSError:
             return False
 
@@ -68,7 +72,8 @@ def _is_understood(manifest: Manifest) -> bool:
     """Whether everything has its type: JSON that is well formed may say anything."""
     found = manifest.dependencies
     return (
-        all(map(_is_text, (manifest.name, manifest.product, manifest.base)))
+        all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
+        and "/" not in manifest.product
         and all(map(_is_number, (manifest.size_bytes, manifest.created, manifest.build_seconds)))
         and all(map(_are_texts, (manifest.reasons, found.folders, found.shadows)))
         and all(

@@ -9,6 +9,7 @@
 
 An artifact appears by one rename, whole, and never changes.  Readers take no lock.  A folder in
 `.staging` belongs to the holder of the lock: whoever gets the lock may remove what others left.
+All of it is the caller's alone: folders have mode 0700 and files 0600, whatever the umask is.
 docs/design/build-cache.md has the reasons.
 """
 
@@ -25,9 +26,11 @@ from typing import Any
 from ._dependencies import changed_files, identity_of_all, shadows
 from ._manifest import FILE as MANIFEST_FILE
 from ._manifest import Manifest
+from ._trust import check_cache, check_entry, private_folder
 
-__all__ = ["Store", "cache_root"]
+__all__ = ["Store", "cache_root", "checked_root"]
 
+_FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
 # A file that was changed this recently could change again without a new time of change.
 _SETTLED_SECONDS = 2.0
@@ -42,6 +45,13 @@ def cache_root() -> Path:
     return Path(value).absolute() if value else Path.home() / ".cache" / "tvm-ffi"
 
 
+def checked_root() -> Path:
+    """Return the root of the cache; refuse one that others own or may write to."""
+    root = cache_root()
+    Store(root).check()
+    return root
+
+
 class Store:
     """The artifacts below one root."""
 
@@ -49,15 +59,21 @@ class Store:
         self.root = root
         self.staging_root = root / ".staging"
 
+    def check(self) -> None:
+        """Refuse a cache that others own or may write to, with PermissionError."""
+        check_cache(self.root)
+        for name in _FOLDERS:
+            check_entry(self.root / name)
+
     # ---- Finding -----------------------------------------------------------------------------
 
     def find(self, name: str, base: str) -> Path | None:
         """Return the product that a plan makes of the files of today; None if it is not here."""
         index = self._index(name, base)
-        marks = _by_age(index)
+        marks = _by_age(index) if check_entry(index) else []
         for digest in dict.fromkeys(mark[:16] for mark in marks):
             folder = self.root / f"{name}_{digest}"
-            manifest = Manifest.read(folder)
+            manifest = _trusted_manifest(folder)
             if manifest is None or manifest.base != base or not manifest.is_whole(folder):
                 continue
             if self._is_current(manifest, digest, index, marks):
@@ -87,8 +103,8 @@ class Store:
         installed = manifest.dependencies.installed
         identity = identity_of_all(installed) if _are_settled(installed) else _UNSETTLED
         with contextlib.suppress(OSError):  # a cache that cannot be written can be read
-            index.mkdir(parents=True, exist_ok=True)
-            (index / f"{digest}-{identity}").touch()
+            private_folder(index)
+            (index / f"{digest}-{identity}").touch(mode=0o600)
             for mark in _by_age(index)[_MOST_MARKS:]:
                 (index / mark).unlink()
 
@@ -105,12 +121,12 @@ class Store:
         It is gone afterwards, and so are those of builders that died.
         """
         stem = f"{name}_{base[:16]}."
-        self.staging_root.mkdir(parents=True, exist_ok=True)
+        private_folder(self.staging_root)
         for left in self.staging_root.iterdir():
             if left.name.startswith(stem):
                 shutil.rmtree(left, ignore_errors=True)
         folder = self.staging_root / f"{stem}{os.getpid()}.{os.urandom(4).hex()}"
-        folder.mkdir()
+        private_folder(folder)
         try:
             yield folder
         finally:
@@ -121,6 +137,8 @@ class Store:
         digest = manifest.dependencies.digest(manifest.base)[:16]
         target = self.root / f"{manifest.name}_{digest}"
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
+        for path in staging.iterdir():
+            path.chmod(0o600)  # libraries are mapped, not executed: they need no more
         for name in (manifest.product, MANIFEST_FILE):
             _flush(staging / name)
         self._rename(staging, target, manifest)
@@ -134,9 +152,11 @@ class Store:
         except OSError:
             if not target.exists():
                 raise
-        there = Manifest.read(target)
+        there = _trusted_manifest(target)
         if there is not None and there.base == manifest.base and there.is_whole(target):
             return  # as good as ours, and perhaps loaded
+        if there is not None and there.base == manifest.base:
+            _warn_of_damage(target / there.product)
         self.remove_folder(target)
         staging.rename(target)
 
@@ -144,7 +164,7 @@ class Store:
 
     def remove_folder(self, folder: Path) -> None:
         """Remove a folder so that nobody sees half of it."""
-        self.staging_root.mkdir(parents=True, exist_ok=True)
+        private_folder(self.staging_root)
         trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
         with contextlib.suppress(FileNotFoundError):
             folder.rename(trash)
@@ -171,6 +191,23 @@ class Store:
                         lock.release()
 
 
+def _trusted_manifest(folder: Path) -> Manifest | None:
+    """Return the manifest of an artifact; refuse one that others own or may write to."""
+    if not (check_entry(folder) and check_entry(folder / MANIFEST_FILE)):
+        return None
+    manifest = Manifest.read(folder)
+    if manifest is not None:
+        check_entry(folder / manifest.product)
+    return manifest
+
+
+def _warn_of_damage(product: Path) -> None:
+    import logging
+
+    text = "%s was built again: its content was not what had been built"
+    logging.getLogger("tvm_ffi.cpp").warning(text, product)
+
+
 def _by_age(folder: Path) -> list[str]:
     """Return the names in a folder, the newest first: the most likely ones."""
     entries = []
@@ -184,8 +221,8 @@ def _file_lock(path: Path) -> Any:
         from filelock import FileLock
     except ImportError as error:
         raise ImportError('builds need filelock; pip install "pytvmffi[cpp]" brings it') from error
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return FileLock(path)
+    private_folder(path.parent)
+    return FileLock(path, mode=0o600)
 
 
 def _is_free(lock: Any) -> bool:

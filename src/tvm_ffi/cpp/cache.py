@@ -127,6 +127,7 @@ def prune(
     is safe while other processes build: they build again what they miss.
     """
     store = Store(_root(root))
+    store.check()
     considered = [
         found for found in _artifacts(store.root) if names is None or found[0].name in names
     ]

@@ -17,7 +17,7 @@ from ._build import product_in_cache, product_in_folder
 from ._gpu import BACKENDS
 from ._plan import Plan, Request, make_plan
 from ._source import Unit, inline_units
-from ._store import cache_root
+from ._store import cache_root, checked_root
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -230,7 +230,7 @@ def build(
         backend=_checked_backend(backend),
         output=_checked_name(output or f"{name}.so"),
     )
-    return _carry_out(make_plan(request, cache_root()), build_directory)
+    return _carry_out(make_plan(request, checked_root()), build_directory)
 
 
 def load(
@@ -357,7 +357,7 @@ def _inline_plan(name: str, sources: Mapping[str, Sequence[str] | str | None], *
     given = {kind: text for kind, text in texts.items() if text}
     assert given, "sources must be provided."
     units, files = inline_units(_checked_name(name), given, rest["functions"])
-    return make_plan(Request(name=name, units=units, files=files, **rest), cache_root())
+    return make_plan(Request(name=name, units=units, files=files, **rest), checked_root())
 
 
 def _carry_out(plan: Plan, build_directory: str | None) -> str:

@@ -238,6 +238,8 @@ def test_a_damaged_artifact_is_built_again(build, damage):
     "change",
     [
         {"size_bytes": "12"},
+        {"content": None},
+        {"product": "../kernel.so"},
         {"name": 5},
         {"parts": ["flags"]},
         {"parts": {"flags": 3}},

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nobody but the caller and root decides what is loaded: owners, modes, contents of the cache."""
+
+from __future__ import annotations
+
+import grp
+import logging
+import os
+import pwd
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cpp import _trust
+from tvm_ffi.cpp import cache as build_cache
+from tvm_ffi.cpp._ninja import find_ninja
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+needs_ninja = pytest.mark.skipif(find_ninja() is None, reason="no ninja")
+
+STRANGER = 12345
+TEXT = """
+int __tvm_ffi_one(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = 1;
+  return 0;
+}"""
+
+
+def build(text: str = TEXT, **options: object) -> Path:
+    return Path(cpp.build_inline("kernel", c_sources=text, **options))
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def writable(path: Path) -> list[str]:
+    """Return what others may write below a folder."""
+    return [str(entry) for entry in path.rglob("*") if mode_of(entry) & 0o022]
+
+
+@pytest.fixture
+def no_umask():
+    before = os.umask(0)
+    yield
+    os.umask(before)
+
+
+# ---- What is made --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("umask", [0, 0o022, 0o077], ids=oct)
+def test_what_is_made_is_the_callers_alone(cache, umask):
+    """It was made with what the umask leaves: with 0, all users could exchange the library."""
+    before = os.umask(umask)
+    try:
+        module = cpp.load_inline("kernel", c_sources=TEXT)
+    finally:
+        os.umask(before)
+    assert module.one() == 1
+    assert mode_of(cache) == 0o700
+    entries = list(cache.rglob("*"))
+    assert {mode_of(path) for path in entries if path.is_dir()} == {0o700}
+    assert {mode_of(path) for path in entries if path.is_file()} == {0o600}
+    assert {".locks", ".index", ".staging", ".compilers"} < {path.name for path in entries}
+
+
+def test_a_umask_that_takes_the_owners_rights(tmp_path):
+    before = os.umask(0o777)
+    try:
+        _trust.private_folder(tmp_path / "one" / "two")
+    finally:
+        os.umask(before)
+    assert mode_of(tmp_path / "one") == mode_of(tmp_path / "one" / "two") == 0o700
+
+
+def test_folders_above_the_cache_are_private_too(tmp_path, monkeypatch, no_umask):
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "one" / "two"))
+    build()
+    assert mode_of(tmp_path / "one") == 0o700
+
+
+@needs_ninja
+def test_a_folder_of_the_callers_is_not_for_everybody_to_write(tmp_path, no_umask):
+    path = build(build_directory=str(tmp_path / "one" / "two"))
+    assert mode_of(path.parent) == mode_of(path.parent.parent) == 0o755
+    assert writable(tmp_path / "one") == []
+
+
+# ---- What is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777], ids=oct)
+def test_a_cache_that_others_may_write_to(cache, mode):
+    """It was used, and a library that somebody else had put there was run."""
+    build()
+    cache.chmod(mode)
+    who = "all users" if mode & 0o002 else f"group {cache.stat().st_gid}"
+    message = rf"{who} may write to it \(mode {mode:04o}\).*`chmod go-w '.*a cäche \$HOME'`"
+    for use in (build, lambda: build_cache.prune(unused_days=0)):
+        with pytest.raises(PermissionError, match=message):
+            use()
+    cache.chmod(0o755)
+    build()
+
+
+@needs_root
+@pytest.mark.parametrize("place", ["", ".compilers", ".locks", ".staging", ".index"])
+def test_a_cache_that_somebody_else_owns(cache, place):
+    """Root used to run what other users had built."""
+    build()
+    os.chown(cache / place, STRANGER, -1)
+    with pytest.raises(PermissionError, match=rf"belongs to user {STRANGER}, not to you \(0\)"):
+        build()
+
+
+@needs_root
+@pytest.mark.parametrize("name", [".", "kernel.so", "manifest.json"])
+def test_an_artifact_that_somebody_else_owns(name):
+    path = build()
+    os.chown(path.parent / name, STRANGER, -1)
+    with pytest.raises(
+        PermissionError, match=rf"belongs to user {STRANGER}.*`rm -rf .*built again"
+    ):
+        build()
+    shutil.rmtree(path.parent)
+    assert build() == path
+
+
+@pytest.mark.parametrize("name", [".", "kernel.so", "manifest.json"])
+def test_an_artifact_that_others_may_write_to(name):
+    path = build()
+    (path.parent / name).chmod(0o777)
+    with pytest.raises(PermissionError, match=r"all users may write to it \(mode 0777\).*`rm -rf "):
+        build()
+
+
+def test_a_library_that_is_a_link(tmp_path):
+    """What it points to lies where nobody looked at owners and modes."""
+    path = build()
+    elsewhere = tmp_path / "elsewhere.so"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+        build()
+
+
+def test_a_folder_above_that_others_may_write_to(tmp_path, monkeypatch):
+    """Who may rename the cache may put another one in its place."""
+    above = tmp_path / "above"
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "between" / "cache"))
+    build()
+    above.chmod(0o777)
+    with pytest.raises(
+        PermissionError, match=rf"{above} is not safe.*`chmod go-w {above}`, or set"
+    ):
+        build()
+
+
+def test_a_cache_that_is_missing_below_a_folder_that_others_may_write_to(tmp_path, monkeypatch):
+    tmp_path.joinpath("above").mkdir()
+    tmp_path.joinpath("above").chmod(0o777)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "above" / "cache"))
+    with pytest.raises(PermissionError, match="not safe to load libraries from"):
+        build()
+    assert list(tmp_path.joinpath("above").iterdir()) == []
+
+
+def test_a_sticky_folder_above_is_no_danger(tmp_path, monkeypatch):
+    """As ``/tmp``: others can make entries there, and rename only their own."""
+    above = tmp_path / "above"
+    above.mkdir()
+    above.chmod(0o1777)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
+    assert build() == build()
+
+
+@needs_root
+def test_an_entry_that_somebody_else_made_first_in_a_sticky_folder(tmp_path, monkeypatch):
+    above = tmp_path / "above"
+    (above / "cache").mkdir(parents=True)
+    above.chmod(0o1777)
+    os.chown(above / "cache", STRANGER, -1)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
+    with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
+        build()
+
+
+@needs_root
+def test_a_folder_above_that_somebody_else_owns(tmp_path, monkeypatch):
+    above = tmp_path / "above"
+    above.mkdir()
+    os.chown(above, STRANGER, -1)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(above / "cache"))
+    with pytest.raises(PermissionError, match=rf"{above} is not safe.*belongs to user {STRANGER}"):
+        build()
+
+
+def test_a_link_of_the_callers(tmp_path, monkeypatch, cache):
+    build()
+    (tmp_path / "link").symlink_to(cache)
+    (tmp_path / "relative").symlink_to("no/../link")
+    (tmp_path / "no").mkdir()
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "relative"))
+    assert build().samefile(next(cache.glob("kernel_*/kernel.so")))
+    cache.chmod(0o777)
+    with pytest.raises(PermissionError, match="all users may write"):
+        build()
+
+
+@needs_root
+def test_a_link_of_somebody_else(tmp_path, monkeypatch, cache):
+    build()
+    (tmp_path / "link").symlink_to(cache)
+    os.lchown(tmp_path / "link", STRANGER, -1)
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))
+    with pytest.raises(PermissionError, match=f"{tmp_path}/link is not safe"):
+        build()
+
+
+def test_links_in_a_circle(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(tmp_path / "link")
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        build()
+
+
+@needs_root
+def test_what_root_made_may_be_used_by_all(tmp_path, monkeypatch):
+    """An administrator can fill a cache for everybody; root decides anyway."""
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: STRANGER)
+    _trust.check_cache(folder)
+
+
+@needs_ninja
+@pytest.mark.parametrize("mode", [0o757, 0o1777], ids=oct)
+def test_a_build_folder_that_others_may_write_to(tmp_path, mode):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    folder.chmod(mode)
+    with pytest.raises(PermissionError, match=r"`chmod go-w .*`, or name another build_directory"):
+        build(build_directory=str(folder))
+
+
+@needs_root
+def test_a_build_folder_that_somebody_else_owns(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    os.chown(folder, STRANGER, -1)
+    with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
+        build(build_directory=str(folder))
+
+
+# ---- Groups and namespaces -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "members", "is_safe"),
+    [("me", [], True), ("me", ["me"], True), ("me", ["you"], False), ("staff", [], False)],
+)
+def test_the_group_that_has_only_the_caller(tmp_path, monkeypatch, name, members, is_safe):
+    """Systems with the umask 002 let it write to all folders of the user's."""
+    above = tmp_path / "above"
+    (above / "cache").mkdir(parents=True, mode=0o700)
+    above.chmod(0o775)
+    group = grp.struct_group((name, "x", above.stat().st_gid, members))
+    user = pwd.struct_passwd(("me", "x", os.geteuid(), above.stat().st_gid, "", "/", "/bin/sh"))
+    monkeypatch.setattr(grp, "getgrgid", lambda _: group)
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: user)
+    if is_safe:
+        _trust.check_cache(above / "cache")
+    else:
+        with pytest.raises(PermissionError, match="group"):
+            _trust.check_cache(above / "cache")
+
+
+@needs_root
+@pytest.mark.parametrize("is_namespace", [True, False])
+def test_folders_above_of_owners_that_a_namespace_does_not_know(
+    tmp_path, monkeypatch, is_namespace
+):
+    """Root outside of a container without root looks like nobody."""
+    above = tmp_path / "above"
+    (above / "cache").mkdir(parents=True, mode=0o700)
+    os.chown(above, 65534, -1)
+    monkeypatch.setattr(_trust, "_is_in_user_namespace", lambda: is_namespace)
+    if is_namespace:
+        _trust.check_cache(above / "cache")
+        os.chown(above / "cache", 65534, -1)
+    with pytest.raises(PermissionError, match="belongs to user 65534"):
+        _trust.check_cache(above / "cache")
+
+
+# ---- Contents ------------------------------------------------------------------------------------
+
+
+def test_a_library_with_other_content_of_the_same_size_is_built_again(caplog):
+    """Only the size was compared."""
+    path = build()
+    content = path.read_bytes()
+    changed = bytearray(content)
+    changed[len(changed) // 2] ^= 1
+    path.write_bytes(changed)
+    with caplog.at_level(logging.WARNING, "tvm_ffi.cpp"):
+        assert build() == path
+    assert path.read_bytes() == content
+    (message,) = caplog.messages
+    assert message == f"{path} was built again: its content was not what had been built"
+    assert build_cache.explain("kernel") == ["what was built before is gone or damaged"]
