@@ -126,6 +126,41 @@ def test_numpy_of_another_device_is_an_error(echo):
         echo(Source(device=(2, 0))).numpy()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "name"),
+    [
+        pytest.param((0, 4, 1), "int4", id="int4"),
+        pytest.param((1, 2, 1), "uint2", id="uint2"),
+        pytest.param((6, 1, 1), "bool1", id="bool1"),
+        pytest.param((17, 4, 1), "float4_e2m1fn", id="float4"),
+        pytest.param((15, 6, 1), "float6_e2m3fn", id="float6"),
+        pytest.param((2, 32, 4), "float32x4", id="lanes"),
+        pytest.param((17, 4, 2), "float4_e2m1fnx2", id="lanes-of-one-byte"),
+    ],
+)
+@pytest.mark.parametrize("shape", [(3,), (0,)], ids=["elements", "empty"])
+def test_numpy_of_elements_that_numpy_lacks_is_a_type_error(echo, dtype, name, shape):
+    """NumPy spends a byte on each small element: the array reached beyond the memory."""
+    from .forged import Source
+
+    source = Source(shape, (1,), dtype=dtype)
+    tensor = echo(source)
+    with pytest.raises(TypeError, match=f"NumPy has no elements like {name}:"):
+        tensor.numpy()
+    del tensor  # before what it shows
+
+
+def test_numpy_of_a_type_without_a_name_in_numpy_is_a_type_error(echo):
+    """Handles are addresses; the look-up in ml_dtypes raised AttributeError."""
+    from .forged import Source
+
+    source = Source((3,), (1,), dtype=(3, 64, 1))
+    tensor = echo(source)
+    with pytest.raises(TypeError, match="handle"):
+        tensor.numpy()
+    del tensor  # before what it shows
+
+
 @pytest.mark.parametrize("use", [len, lambda t: t[0], lambda t: t + t], ids=["len", "[]", "+"])
 def test_tensors_are_no_arrays(tensor, use):
     with pytest.raises(TypeError):

@@ -130,14 +130,20 @@ cdef class Tensor(CObject):
         """Return a NumPy array over the same memory (CPU tensors only).
 
         Types that NumPy itself lacks, such as bfloat16, need the package ml_dtypes.
+
+        Raises
+        ------
+        TypeError
+            If NumPy has no such elements: several share a byte, or each has several lanes.
         """
         import numpy
 
         _exportable(self)
+        dtype = _array_dtype(self.dtype)
         if self.numel() == 0:
-            return numpy.empty(self.shape, _array_dtype(self.dtype))
+            return numpy.empty(self.shape, dtype)
         array = numpy.asarray(_ArrayInterface(self))
-        return array.view(_array_dtype(self.dtype)) if array.dtype.kind == "V" else array
+        return array.view(dtype) if array.dtype.kind == "V" else array
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
@@ -228,7 +234,7 @@ class _ArrayInterface:
         dtype = tensor.dtype
         if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
             raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
-        kind = _ARRAY_KINDS.get(dtype.type_code, "V") if dtype.lanes == 1 else "V"
+        kind = _ARRAY_KINDS.get(dtype.type_code, "V")
         self.tensor = tensor
         self.__array_interface__ = {
             "version": 3,
@@ -240,14 +246,23 @@ class _ArrayInterface:
 
 
 def _array_dtype(dtype):
-    """The NumPy dtype of one of ours."""
+    """The NumPy dtype whose elements lie in memory as those of ours do, or a TypeError."""
     import numpy
 
-    if dtype.type_code in _ARRAY_KINDS and dtype.lanes == 1:
-        return numpy.dtype(str(dtype))
-    import ml_dtypes
+    name, found = str(dtype), None
+    if dtype.lanes != 1 or dtype.bits % 8 != 0:
+        raise TypeError(
+            f"NumPy has no elements like {name}: it wants one lane, of whole bytes; read the "
+            "memory at data_ptr() as another type")
+    if dtype.type_code in _ARRAY_KINDS:
+        found = numpy.dtype(name)
+    else:
+        import ml_dtypes
 
-    return numpy.dtype(getattr(ml_dtypes, str(dtype)))
+        found = numpy.dtype(getattr(ml_dtypes, name, None) or name)
+    if 8 * found.itemsize != dtype.bits:
+        raise TypeError(f"NumPy's {found} has {8 * found.itemsize} bits, not {dtype.bits}")
+    return found
 
 
 _tensor_class = Tensor
