@@ -79,3 +79,15 @@ def test_value_that_cannot_be_passed_is_an_error():
         CAny(tvm_ffi.Function())
     with pytest.raises(TypeError):
         core._to_py_class_value(5)
+
+
+def test_borrowed_values_are_copied_or_refused(kernels):
+    """Values were packed like arguments: what they referred to could die before them."""
+    held = CAny(core.ByteArrayArg(b"bytes of a dead object"))
+    assert core._to_py_class_value(held) == b"bytes of a dead object"
+    array = tvm_ffi.Array([1, 2])
+    with pytest.raises(TypeError, match="ObjectRValueRef is for arguments"):
+        CAny(array._move())
+    assert array == [1, 2]
+    with pytest.raises(BufferError, match="lent for this call"):
+        kernels.call_with_lent(CAny, np.zeros(3, np.float32))

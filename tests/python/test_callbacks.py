@@ -146,6 +146,21 @@ def test_result_that_cannot_be_passed_is_an_error(kernels):
     assert kernels.call(lambda: "fine") == "fine"
 
 
+def test_bytes_that_a_callback_lends_are_copied(kernels):
+    """Results were packed like arguments: the caller got the address of a dead object."""
+    lend = tvm_ffi.convert_func(lambda: core.ByteArrayArg(b"bytes of a dead object"))
+    assert lend() == b"bytes of a dead object"
+
+
+def test_callback_cannot_return_a_moved_object(kernels):
+    """Results were packed like arguments: the caller got the address of a dead wrapper's field."""
+    array = tvm_ffi.Array([1, 2])
+    move = tvm_ffi.convert_func(array._move)
+    with pytest.raises(TypeError, match="ObjectRValueRef is for arguments"):
+        move()
+    assert array == [1, 2]
+
+
 # ---- lent tensors ------------------------------------------------------------------------------
 
 

@@ -75,7 +75,8 @@ cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
 cdef int add_rule(Precedence precedence, PackRule rule) except -1
 # The packer of a value's type, chosen now if it has not been; NULL with an exception set.
 cdef const Packer* packer_of(PyObject* value) noexcept
-# Packs an owned any; 0, or -1 with an exception set.
+# Packs an owned any; 0, or -1 with an exception set.  Nothing in it is borrowed but the description
+# of a tensor that is lent for a call (kTVMFFIDLTensorPtr), which the caller has to refuse.
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
 
 

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
@@ -197,6 +197,20 @@ cdef const Packer* packer_of(PyObject* value) noexcept:
     return packer if packer != NULL else choose_packer(value)
 
 
+cdef int _own_borrowed(abi.TVMFFIAny* view) noexcept:
+    """Copy the bytes that an argument lends; nothing but a call can take an object."""
+    cdef abi.TVMFFIAny lent = view[0]
+    try:
+        if lent.type_index == abi.kTVMFFIObjectRValueRef:
+            raise TypeError(
+                "an ObjectRValueRef is for arguments, whose receiver may take the object; pass "
+                "the object itself here")
+        return check(abi.TVMFFIAnyViewToOwnedAny(&lent, view))
+    except BaseException as error:
+        set_exception(error)
+        return -1
+
+
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     cdef const Packer* packer = packer_of(value)
     cdef abi.TVMFFIObject* temporaries[2]
@@ -208,9 +222,10 @@ cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     begin_call(&state, temporaries)
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
-        # Python lends no text, so taking a reference is all it needs to own the value.
         if view.type_index >= abi.kTVMFFIStaticObjectBegin:
             abi.TVMFFIObjectIncRef(view.v_obj)
+        elif abi.kTVMFFIRawStr <= view.type_index <= abi.kTVMFFIObjectRValueRef:
+            code = _own_borrowed(&view)
         out[0] = view
     release_temporaries(&state, loan_pool())
     return code
