@@ -401,18 +401,3 @@ for _key, _class in {
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
     describe_late(_key, _class)
-
-# Elements are read in place by threads that hold the GIL, so whoever changes them keeps it as well.
-for _name in (
-    *(
-        "ListSetItem",
-        "ListAppend",
-        "ListInsert",
-        "ListPop",
-        "ListErase",
-        "ListClear",
-        "ListReverse",
-    ),
-    *("ListReplaceSlice", "DictSetItem", "DictErase", "DictClear"),
-):
-    getattr(_ffi_api, _name).release_gil = False

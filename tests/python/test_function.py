@@ -292,6 +292,25 @@ def test_default_comes_from_the_environment(run_python, value, expected):
     assert (result.returncode, result.stdout) == (0, expected + "\n"), result.stderr
 
 
+def test_functions_of_the_runtime_keep_the_gil_unless_they_wait():
+    assert tvm_ffi.get_global_func("ffi.ReprPrint").release_gil is False
+    assert tvm_ffi.get_global_func("ffi.json.Stringify").release_gil is False
+    assert tvm_ffi.get_global_func("ffi.ModuleLoadFromFile").release_gil is True
+    assert tvm_ffi.get_global_func("ffi.Module.load_from_file.so").release_gil is True
+    assert tvm_ffi.get_global_func("ffi.SystemLib").release_gil is True
+
+
+def test_function_of_the_runtime_keeps_the_gil_under_another_name():
+    tvm_ffi.register_global_func("test.repr", tvm_ffi.get_global_func("ffi.ReprPrint"))
+    try:
+        alias = tvm_ffi.get_global_func("test.repr")
+        assert alias.release_gil is False
+        alias.release_gil = True
+        assert alias.release_gil is True
+    finally:
+        tvm_ffi.registry.remove_global_func("test.repr")
+
+
 # ---- the base class of all wrappers --------------------------------------------------------------
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 import sysconfig
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -296,3 +298,43 @@ def test_modules_do_without_the_gil():
     if not hasattr(sys, "_is_gil_enabled") or not sysconfig.get_config_var("Py_GIL_DISABLED"):
         pytest.skip("this Python has no mode without the GIL")
     assert not sys._is_gil_enabled()
+
+
+def _call(name, *more):
+    return lambda values: tvm_ffi.get_global_func(name)(values, *more)
+
+
+WALKS = {
+    "repr": repr,
+    "deepcopy": copy.deepcopy,
+    "hash": _call("ffi.RecursiveHash"),
+    "structural-hash": _call("ffi.StructuralHash", False, False),
+    "json": _call("ffi.json.Stringify", None),
+    "json-graph": _call("ffi.ToJSONGraphString", None),
+}
+
+
+@pytest.mark.skipif(
+    not getattr(sys, "_is_gil_enabled", lambda: True)(),
+    reason="without the GIL, containers that change need a lock of the program's",
+)
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+def test_list_may_be_changed_while_the_runtime_walks_it(walk):
+    """Walks ran without the GIL, and read elements that another thread had removed."""
+    values = tvm_ffi.List([[i] for i in range(1000)])
+    end = time.monotonic() + 0.2
+
+    def read():
+        while time.monotonic() < end:
+            walk(values)
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while time.monotonic() < end:
+        for i in range(200):
+            values.insert(0, [i])
+        values[:200] = []
+    for thread in threads:
+        thread.join()
+    assert [value[0] for value in values] == list(range(1000))

@@ -53,7 +53,25 @@ def find_global_func(name: str):
         return None
     cdef Function function = wrap_object(handle)
     function.origin = name
+    if _keeps_gil(name):
+        function.releases_gil = False
     return function
+
+
+# Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
+_WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
+# Other names that the rest were registered under.
+cdef set _aliases = set()
+
+
+cdef bint _keeps_gil(str name) except -1:
+    """Whether this names a function of the runtime that works on what it is given and returns.
+
+    Such functions walk Lists and Dicts, which are changed by threads that hold the GIL.
+    """
+    if name.startswith("ffi."):
+        return not name.startswith(_WAITING_FUNCTIONS)
+    return len(_aliases) != 0 and name in _aliases
 
 
 def named_function(str name not None) -> Function:
@@ -72,8 +90,11 @@ def set_global_func(name: str, Function function not None, bint override) -> Non
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+    _aliases.discard(name)
     if function.origin is None:
         function.origin = name
+    elif isinstance(function.origin, str) and _keeps_gil(function.origin):
+        _aliases.add(name)
 
 
 def plain_function(Function function not None) -> Function:
@@ -82,6 +103,7 @@ def plain_function(Function function not None) -> Function:
     plain.chandle = handle_of(function)
     abi.TVMFFIObjectIncRef(plain.chandle)
     plain.origin = function.origin
+    plain.releases_gil = function.releases_gil
     return plain
 
 
@@ -90,6 +112,7 @@ def function_of_class(cls, Function function not None, dict attributes) -> Funct
     cdef Function made = cls.__new__(cls)
     made.__move_handle_from__(plain_function(function))
     made.origin = function.origin
+    made.releases_gil = function.releases_gil
     vars(made).update(attributes)
     return made
 
