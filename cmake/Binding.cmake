@@ -18,10 +18,11 @@ function(tvm_ffi_add_binding_module source)
   set(generated ${PROJECT_BINARY_DIR}/binding/${folder}/${name}.c)
   # Cython's own dependency file misses `from package cimport module`, so every module depends on
   # every declaration; copy_if_different then spares the C compiler when the code is the same.
+  # No pickles of Cython's making: what they set the fields to is for the writer to choose.
   add_custom_command(OUTPUT ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${new} ${PROJECT_BINARY_DIR}/binding/${folder}
     COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
-      --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
+      -X auto_pickle=False --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
       -o ${new}/${name}.c tvm_ffi/_binding/${source}
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${new}/${name}.c ${generated}
     WORKING_DIRECTORY ${TVM_FFI_PYTHON_ROOT}

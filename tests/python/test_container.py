@@ -8,6 +8,7 @@ import collections.abc
 import copy
 import gc
 import pickle
+import sys
 import threading
 import typing
 
@@ -611,3 +612,21 @@ def test_reading_from_many_threads():
     for thread in threads:
         thread.join()
     assert failures == []
+
+
+@pytest.mark.parametrize("make", [lambda: tvm_ffi.List([1, 2]), lambda: tvm_ffi.Map({1: 2})])
+def test_iterators_cannot_be_made_from_a_state(make):
+    """Pickles of Cython's making set any field: a negative position read in front of the memory."""
+    iterator = iter(make())
+    assert not hasattr(iterator, "__setstate_cython__")
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        with pytest.raises(TypeError, match="cannot pickle"):
+            pickle.dumps(iterator, protocol)
+
+
+def test_no_class_of_the_binding_takes_a_state_of_cythons_making():
+    """States hold offsets and addresses as numbers, which a pickle could choose."""
+    modules = [m for name, m in sys.modules.items() if name.startswith("tvm_ffi._binding.")]
+    classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
+    assert len(classes) > 40
+    assert [c for c in classes if hasattr(c, "__setstate_cython__")] == []

@@ -345,6 +345,30 @@ def test_attribute_that_is_no_table_is_refused(kernels, attribute):
         kernels.count(cls())
 
 
+def test_table_that_cannot_read_tensors_is_refused(kernels):
+    """Its NULL was called."""
+    framework = Framework(owning=True)
+    framework.table.from_python = type(framework.table.from_python)(0)
+    with pytest.raises(ValueError, match="has no function that reads a tensor"):
+        kernels.count(framework.tensor_class())
+
+
+def test_results_of_a_table_that_cannot_make_tensors_are_ours(kernels):
+    """Its NULL was called."""
+    framework = Framework()
+    framework.table.to_python = type(framework.table.to_python)(0)
+    tensor = framework.tensor_class()
+    assert type(kernels.last(tensor, tvm_ffi.from_dlpack(np.zeros(3)))) is tvm_ffi.Tensor
+
+
+def test_table_that_exports_nothing_is_a_buffer_error(kernels):
+    """It said that all was well and gave NULL, which was read."""
+    framework = Framework(owning=True)
+    framework.table.from_python = type(framework.table.from_python)(lambda value, out: 0)
+    with pytest.raises(BufferError, match="exported as NULL"):
+        kernels.count(framework.tensor_class())
+
+
 def test_table_may_be_given_by_address(kernels):
     framework = Framework()
     cls = type("ByAddress", (Source,), {"__dlpack_c_exchange_api__": framework.address})

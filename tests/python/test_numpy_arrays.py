@@ -196,6 +196,12 @@ def test_small_dtype_of_ml_dtypes_is_refused(echo, name):
         echo(array)
 
 
+def test_class_that_is_called_numpy_ndarray_but_is_none(echo):
+    """The name alone decided, and other memory was read as an array."""
+    cls = type("ndarray", (), {"__module__": "numpy"})
+    assert type(echo(cls())) is cls
+
+
 UNSUPPORTED = {
     "structured": np.zeros(2, [("a", "i4"), ("b", "f4")]),
     "object": np.array([None, "x"], object),

@@ -77,6 +77,13 @@ cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
         raise ValueError(
             f"{cls.__name__}.__dlpack_c_exchange_api__ is not a DLPack "
             f"{abi.DLPACK_MAJOR_VERSION}.x table")
+    if (
+        api.dltensor_from_py_object_no_sync == NULL
+        and api.managed_tensor_from_py_object_no_sync == NULL
+    ):
+        raise ValueError(
+            f"{cls.__name__}.__dlpack_c_exchange_api__ has no function that reads a tensor: both "
+            "dltensor_from_py_object_no_sync and managed_tensor_from_py_object_no_sync are NULL")
     return api
 
 
@@ -246,6 +253,8 @@ cdef int _pack_managed(
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{type(<object>value).__name__} could not be exported")
         return -1
+    if managed == NULL:
+        raise BufferError(f"{type(<object>value).__name__} was exported as NULL")
     return _adopt_versioned(managed, out, state, known.api)
 
 
@@ -443,13 +452,17 @@ cdef object _make_tensor(abi.TVMFFIAny* owned, CallState* state):
 
 
 cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchangeAPI* api):
-    """The tensor as the framework's own class; None when the framework refuses."""
+    """The tensor as the framework's own class; None when the framework refuses or cannot."""
     cdef abi.DLManagedTensorVersioned* managed = NULL
     cdef void* result = NULL
+    if api.managed_tensor_to_py_object_no_sync == NULL:
+        return None
     check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
     if api.managed_tensor_to_py_object_no_sync(managed, &result) != 0:
         PyErr_Clear()
         managed.deleter(managed)
+        return None
+    if result == NULL:
         return None
     converted = <object>result
     Py_XDECREF(<PyObject*>result)  # the table gave us a reference of our own

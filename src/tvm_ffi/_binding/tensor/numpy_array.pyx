@@ -5,6 +5,8 @@ NumPy is never imported from here: the C API is bound when the first array arriv
 somebody has imported it.
 """
 
+import sys
+
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -34,6 +36,7 @@ cdef extern from "numpy/arrayobject.h":
     npy_intp* PyArray_STRIDES(PyArrayObject* array) noexcept
     int PyArray_FLAGS(PyArrayObject* array) noexcept
     PyArray_Descr* PyArray_DESCR(PyArrayObject* array) noexcept
+    bint PyArray_Check(object value) noexcept
     bint PyArray_ISNBO(char byteorder) noexcept
     enum:
         NPY_ARRAY_WRITEABLE
@@ -199,10 +202,12 @@ cdef int _pack_array(
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
     """Arrays and their subclasses, except those that export themselves in their own way."""
     for base in cls.__mro__:
-        if base.__module__ == "numpy" and base.__name__ == "ndarray":
+        # Names first: a program without arrays does not have NumPy.
+        if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in sys.modules:
             bind_numpy()
-            packer.pack = _pack_array
-            return True
+            if PyArray_Check(value):
+                packer.pack = _pack_array
+                return True
         if "__dlpack__" in vars(base):
             return False
     return False
