@@ -110,8 +110,8 @@ test-sanitizers: test-asan test-tsan
 test-asan: $(STAMPS)/build $(if $(COVERAGE),$(STAMPS)/coverage)
 	$(call run_ctest,asan,Debug,-DTVM_FFI_SANITIZERS=address$(COMMA)undefined \
 		-DTVM_FFI_COVERAGE=$(if $(COVERAGE),ON,OFF))
-	$(if $(COVERAGE),gcovr --root . --filter runtime/ --filter include/ --gcov-ignore-errors all \
-		--exclude-throw-branches $(BUILD)/asan)
+	$(if $(COVERAGE),gcovr --root . --filter runtime/ --filter include/ --merge-lines \
+		--gcov-object-directory $(BUILD)/asan $(BUILD)/asan)
 
 test-tsan: $(STAMPS)/build
 	$(call run_ctest,tsan,Debug,-DTVM_FFI_SANITIZERS=thread)
@@ -202,4 +202,4 @@ lint: $(STAMPS)/lint
 	cython-lint $(CYTHON_SOURCES)
 
 clean:
-	rm -rf $(BUILD) dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(BUILD) dist .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
