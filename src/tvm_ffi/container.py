@@ -211,7 +211,9 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
 
     def __delitem__(self, index: Any) -> None:
         if isinstance(index, slice):
-            self._set_slice(index, ())
+            elements = list(self)
+            del elements[index]
+            _ffi_api.ListReplaceSlice(self, 0, len(self), List(elements))
         else:
             _ffi_api.ListErase(self, normalize_index(len(self), index))
 
@@ -245,15 +247,14 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
         _ffi_api.ListReverse(self)
 
     def _set_slice(self, index: slice, values: Iterable[Any]) -> None:
-        start, stop, step = index.indices(len(self))
-        if step == 1:
-            _ffi_api.ListReplaceSlice(self, start, max(start, stop), List(values))
+        if index.step is None or index.step == 1:
+            new = List(values)  # before the length is read, which reading the values may change
+            start, stop, _ = index.indices(len(self))
+            _ffi_api.ListReplaceSlice(self, start, max(start, stop), new)
             return
+        new_elements = list(values)
         elements = list(self)
-        if values == ():
-            del elements[index]
-        else:
-            elements[index] = list(values)  # ValueError when the lengths differ
+        elements[index] = new_elements  # ValueError when the lengths differ
         _ffi_api.ListReplaceSlice(self, 0, len(self), List(elements))
 
     def __reduce__(self) -> Any:

@@ -630,3 +630,52 @@ def test_no_class_of_the_binding_takes_a_state_of_cythons_making():
     classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
     assert len(classes) > 40
     assert [c for c in classes if hasattr(c, "__setstate_cython__")] == []
+
+
+def test_pairs_of_a_dict_subclass_are_pairs():
+    """Key and value were taken by turns from what the items were made of."""
+
+    class Triples(dict):
+        def items(self):
+            return [(1, 2, 3), (4, 5, 6)]
+
+    with pytest.raises(ValueError, match="too many values to unpack"):
+        tvm_ffi.Map(Triples({1: 2}))
+
+
+EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2), slice(1, 5, 3)]
+
+
+@pytest.mark.parametrize("index", EXTENDED_SLICES, ids=str)
+@pytest.mark.parametrize("values", [(), [], (7, 8), [7, 8, 9], range(6)], ids=repr)
+def test_extended_slices_are_assigned_as_pythons_lists_do(index, values):
+    """An empty tuple stood for deletion."""
+    outcomes = []
+    for made in (tvm_ffi.List(range(6)), list(range(6))):
+        try:
+            made[index] = values
+        except ValueError as error:
+            outcomes.append((str(error), list(made)))
+        else:
+            outcomes.append(list(made))
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("index", [*EXTENDED_SLICES, slice(2, 4), slice(5, 1)], ids=str)
+def test_slices_are_deleted_as_pythons_lists_do(index):
+    made, expected = tvm_ffi.List(range(6)), list(range(6))
+    del made[index], expected[index]
+    assert made == expected
+
+
+def test_slice_is_assigned_from_values_that_shorten_the_list():
+    """The end was read before the values, and lay outside the list afterwards."""
+    made, expected = tvm_ffi.List(range(6)), list(range(6))
+
+    def values(sequence):
+        sequence.clear()
+        yield 7
+
+    made[3:5] = values(made)
+    expected[3:5] = values(expected)
+    assert made == expected

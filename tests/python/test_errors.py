@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import pickle
 import signal
@@ -530,3 +531,44 @@ def test_hooks_for_tracebacks():
     assert [entry.name for entry in traceback.extract_tb(error.__traceback__)] == ["Outer", "Inner"]
     assert core._TRACEBACK_TO_BACKTRACE_STR(error.__traceback__) == text
     assert core._TRACEBACK_TO_BACKTRACE_STR(None) == ""
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenError(Exception):
+    """An exception whose attributes cannot be set."""
+
+    code: int
+
+
+def raise_frozen(*_):
+    raise FrozenError(3)
+
+
+def test_frozen_exceptions_cross_the_boundary(kernels):
+    """Their traceback was set by assignment, which they refuse."""
+    with pytest.raises(FrozenError) as info:
+        tvm_ffi.convert_func(raise_frozen)()
+    assert info.value.code == 3
+
+
+def test_frozen_exceptions_are_raised_while_packing(kernels):
+    """They were marked by assignment, which they refuse."""
+    value = type("Value", (), {"__tvm_ffi_value__": raise_frozen})()
+    with pytest.raises(FrozenError):
+        kernels.count(value)
+
+
+def test_cause_and_notes_of_a_packing_error_are_kept(kernels):
+    """The exception is made anew with a longer text; what was attached to it got lost."""
+    cause = KeyError("cause")
+
+    def fail(_):
+        error = ValueError("inner")
+        error.__notes__ = ["a note"]
+        raise error from cause
+
+    value = type("Value", (), {"__tvm_ffi_value__": fail})()
+    with pytest.raises(ValueError, match="argument #0 when calling `count`: inner") as info:
+        kernels.count(value)
+    assert info.value.__cause__ is cause
+    assert info.value.__notes__ == ["a note"]

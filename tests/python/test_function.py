@@ -283,13 +283,23 @@ def test_callbacks_work_with_the_gil_kept(kernels):
         call(lambda: {}["x"])
 
 
-@pytest.mark.parametrize(("value", "expected"), [("0", "False"), ("1", "True"), ("2", "True")])
+@pytest.mark.parametrize(
+    ("value", "expected"), [("0", "False"), ("1", "True"), ("2", "True"), ("", "True")]
+)
 def test_default_comes_from_the_environment(run_python, value, expected):
     result = run_python(
         "import tvm_ffi; print(tvm_ffi.convert_func(len).release_gil)",
         TVM_FFI_RELEASE_GIL_BY_DEFAULT=value,
     )
     assert (result.returncode, result.stdout) == (0, expected + "\n"), result.stderr
+
+
+@pytest.mark.parametrize("value", ["yes", "1.0"])
+def test_wrong_default_is_an_error_that_names_the_variable(run_python, value):
+    """The number was read without a word about where it came from."""
+    result = run_python("import tvm_ffi", TVM_FFI_RELEASE_GIL_BY_DEFAULT=value)
+    message = f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {value!r}"
+    assert message in result.stderr
 
 
 def test_functions_of_the_runtime_keep_the_gil_unless_they_wait():

@@ -166,14 +166,16 @@ def with_method(name, answer):
     return type("Foreign", (), {name: lambda self: answer})()
 
 
-@pytest.mark.parametrize(("answer", "payload"), [(0, 0), (0x77, 0x77), (-1, -1)])
+@pytest.mark.parametrize(
+    ("answer", "payload"), [(0, 0), (0x77, 0x77), (-1, -1), (2**63, -(2**63)), (2**64 - 1, -1)]
+)
 def test_opaque_pointer_protocol(kernels, answer, payload):
     value = with_method("__tvm_ffi_opaque_ptr__", answer)
     assert (kernels.type_index(value), kernels.payload(value)) == (POINTER, payload)
 
 
 @pytest.mark.parametrize(
-    ("answer", "error"), [(2**63, OverflowError), (ctypes.c_void_p(1), TypeError), ("x", TypeError)]
+    ("answer", "error"), [(2**64, OverflowError), (ctypes.c_void_p(1), TypeError), ("x", TypeError)]
 )
 def test_opaque_pointer_protocol_with_a_wrong_answer(kernels, answer, error):
     with pytest.raises(error, match="argument #0 when calling `count`"):

@@ -57,6 +57,7 @@ cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
     void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
     void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
+    int PyException_SetTraceback(object error, object traceback) except -1
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
 
@@ -70,8 +71,18 @@ cdef PackerTable** _packers = packer_table()
 # loaded when somebody asks.
 cdef object _load_description = None
 
+
+cdef bint _read_gil_default() except -1:
+    cdef str text = os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT") or "1"
+    try:
+        return int(text) != 0
+    except ValueError:
+        raise ValueError(
+            f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text!r}") from None
+
+
 # Initial Function.release_gil.
-cdef bint _releases_gil_by_default = int(os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT", "1")) != 0
+cdef bint _releases_gil_by_default = _read_gil_default()
 
 
 # ---- Python calls native -------------------------------------------------------------------
@@ -379,14 +390,26 @@ cdef int _explain_argument(
         traceback = without_binding_frames(error.__traceback__)
         if type(error) in _PLAIN_ERRORS:
             explained = type(error)(f"Cannot pass {where}: {error}")
+            explained.__cause__ = error.__cause__
+            if hasattr(error, "__notes__"):
+                explained.__notes__ = error.__notes__
         else:
             explained = error
-            if hasattr(error, "add_note"):
-                error.add_note(f"While passing {where}")
-        explained.__suppress_context__ = True
-        explained.__traceback__ = traceback
+            _add_note(error, f"While passing {where}")
+        # Not by assignment: frozen dataclasses refuse it.
+        BaseException.__setattr__(explained, "__suppress_context__", True)
+        PyException_SetTraceback(explained, traceback)
         set_exception(explained)
     return -1
+
+
+cdef int _add_note(object error, str note) except -1:
+    """A note is a convenience: Python before 3.11 has none, and the class may refuse it."""
+    try:
+        error.add_note(note)
+    except Exception:
+        pass
+    return 0
 
 
 cdef str _display_name(Function function):

@@ -208,8 +208,8 @@ cdef list _row_of(object mapping):
     cdef PyObject* value = NULL
     cdef Py_ssize_t position = 0
     if GIL_IS_OPTIONAL or not PyDict_CheckExact(mapping):
-        for pair in list(mapping.items()):
-            row += pair
+        for first, second in list(mapping.items()):  # what is no pair is an error
+            row += (first, second)
         return row
     while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
         row.append(<object>key)

@@ -29,6 +29,7 @@ cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
     void PyErr_SetObject(PyObject* type, PyObject* value) noexcept
     void PyErr_SetString(PyObject* type, const char* message) noexcept
+    int PyException_SetTraceback(object error, object traceback) except -1
     PyObject* PyExc_RuntimeError
 
 cdef extern from *:
@@ -157,7 +158,8 @@ cdef str _backtrace_of(object traceback):
 
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
-    exception.__traceback__ = without_binding_frames(exception.__traceback__)
+    # Not by assignment: frozen dataclasses refuse it.
+    PyException_SetTraceback(exception, without_binding_frames(exception.__traceback__))
     cdef bytes kind = _kind_of(exception).encode("utf-8", "backslashreplace")
     cdef bytes message = _message_of(exception)
     cdef bytes python_backtrace = _backtrace_of(exception.__traceback__).encode(

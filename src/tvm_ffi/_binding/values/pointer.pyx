@@ -49,7 +49,7 @@ cdef int _pack_c_void_p(
 cdef int _pack_opaque_ptr(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    return _set(out, (<object>value).__tvm_ffi_opaque_ptr__())
+    return _set_pointer(out, (<object>value).__tvm_ffi_opaque_ptr__())
 
 
 cdef int _pack_cuda_stream(
