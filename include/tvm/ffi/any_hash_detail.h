@@ -11,13 +11,13 @@ namespace ffi {
 namespace detail {
 
 // The type's entry in an attribute column, or nullptr.  Other threads may register meanwhile: each
-// acquire load makes visible what was stored before it, the block before the size and the payload
-// before the type index.
+// acquire load makes visible what was stored before it, the block before the size, the entries
+// before a block that is later than the size, and the payload before the type index.
 inline const TVMFFIAny* FindAttr(const TVMFFITypeAttrColumn* column, int32_t type_index) {
   if (column == nullptr) return nullptr;
   int32_t offset = type_index - column->begin_index;
   if (offset < 0 || offset >= __atomic_load_n(&column->size, __ATOMIC_ACQUIRE)) return nullptr;
-  const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_RELAXED) + offset;
+  const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_ACQUIRE) + offset;
   return __atomic_load_n(&value->type_index, __ATOMIC_ACQUIRE) != kTVMFFINone ? value : nullptr;
 }
 

@@ -36,7 +36,7 @@ class TVM_FFI_HIDDEN NestedRelease {
     const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
     Function found = ReleaseNow;
     if (column != nullptr && __atomic_load_n(&column->size, __ATOMIC_ACQUIRE) > kTVMFFIObject) {
-      const TVMFFIAny* value = column->data + kTVMFFIObject;
+      const TVMFFIAny* value = __atomic_load_n(&column->data, __ATOMIC_ACQUIRE) + kTVMFFIObject;
       if (value->type_index == kTVMFFIOpaquePtr) found = reinterpret_cast<Function>(value->v_ptr);
     }
     __atomic_store_n(&release_, found, __ATOMIC_RELAXED);

@@ -72,7 +72,7 @@ struct Members {
 
   Members(const Info* const* infos, const int32_t* num_infos)
       : count(__atomic_load_n(num_infos, __ATOMIC_ACQUIRE)) {
-    begin = __atomic_load_n(infos, __ATOMIC_RELAXED);
+    begin = __atomic_load_n(infos, __ATOMIC_ACQUIRE);  // may be a later block than the one counted
   }
   // The entry of this name, or nullptr.
   const Info* Find(std::string_view name) const {
