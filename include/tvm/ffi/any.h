@@ -85,6 +85,30 @@ template <typename T>
   ThrowCannotTreat(TypeTraits<T>::GetMismatchTypeInfo(value), Type2Str<T>::v());
 }
 
+// The casts of Any and AnyView, where T is neither.  They read the value where it lies: a failure
+// takes its address, for which a copy would have to be in memory before every cast.
+template <typename T>
+std::optional<T> ValueAs(const TVMFFIAny* value) {
+  if (!TypeTraits<T>::CheckAnyStrict(value)) return std::nullopt;
+  return TypeTraits<T>::CopyFromAnyViewAfterCheck(value);
+}
+template <typename T>
+const T* ValueAsObject(const TVMFFIAny* value) {
+  if (!HoldsInstance<T>(value)) return nullptr;
+  return ObjectUnsafe::RawObjectPtrFromUnowned<T>(value->v_obj);
+}
+template <typename T>
+T ValueAsOrThrow(const TVMFFIAny* value) {
+  if (!TypeTraits<T>::CheckAnyStrict(value)) ThrowTreatFailure<T>(value);
+  return TypeTraits<T>::CopyFromAnyViewAfterCheck(value);
+}
+template <typename T>
+T CastValue(const TVMFFIAny* value) {
+  std::optional<T> result = TypeTraits<T>::TryCastFromAnyView(value);
+  if (TVM_FFI_PREDICT_FALSE(!result.has_value())) ThrowCastFailure<T>(value);
+  return *std::move(result);
+}
+
 }  // namespace detail
 
 // A borrowed value.
@@ -121,36 +145,16 @@ class AnyView {
   std::optional<T> as() const;
   template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
   const T* as() const {
-    if (!detail::HoldsInstance<T>(&data_)) return nullptr;
-    return detail::ObjectUnsafe::RawObjectPtrFromUnowned<T>(data_.v_obj);
+    return detail::ValueAsObject<T>(&data_);
   }
   // The same, or a TypeError.
   template <typename T>
-  T as_or_throw() const {
-    if constexpr (std::is_same_v<T, Any>) {
-      return T(*this);
-    } else {
-      if (!TypeTraits<T>::CheckAnyStrict(&data_)) detail::ThrowTreatFailure<T>(&data_);
-      return TypeTraits<T>::CopyFromAnyViewAfterCheck(&data_);
-    }
-  }
+  T as_or_throw() const;
   // The value converted to T, or a TypeError.
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
-  T cast() const {
-    std::optional<T> result = try_cast<T>();
-    if (TVM_FFI_PREDICT_FALSE(!result.has_value())) {
-      if constexpr (!std::is_same_v<T, Any>) detail::ThrowCastFailure<T>(&data_);
-    }
-    return *std::move(result);
-  }
+  T cast() const;
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
-  std::optional<T> try_cast() const {
-    if constexpr (std::is_same_v<T, Any>) {
-      return T(*this);
-    } else {
-      return TypeTraits<T>::TryCastFromAnyView(&data_);
-    }
-  }
+  std::optional<T> try_cast() const;
 
   TVMFFIAny CopyToTVMFFIAny() const { return data_; }
   static AnyView CopyFromTVMFFIAny(TVMFFIAny data) {
@@ -237,7 +241,11 @@ class Any {
   // As in AnyView; on an rvalue the value is moved out when it already is a T.
   template <typename T, std::enable_if_t<detail::castable_v<T>, int> = 0>
   std::optional<T> as() const& {
-    return View().as<T>();
+    if constexpr (std::is_same_v<T, Any>) {
+      return *this;
+    } else {
+      return detail::ValueAs<T>(&data_);
+    }
   }
   template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
   std::optional<T> as() && {
@@ -246,11 +254,15 @@ class Any {
   }
   template <typename T, std::enable_if_t<is_object_subclass_v<T>, int> = 0>
   const T* as() const& {
-    return View().as<T>();
+    return detail::ValueAsObject<T>(&data_);
   }
   template <typename T>
   T as_or_throw() const& {
-    return View().as_or_throw<T>();
+    if constexpr (std::is_same_v<T, Any>) {
+      return *this;
+    } else {
+      return detail::ValueAsOrThrow<T>(&data_);
+    }
   }
   template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
   T as_or_throw() && {
@@ -259,21 +271,28 @@ class Any {
   }
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   T cast() const& {
-    return View().cast<T>();
+    if constexpr (std::is_same_v<T, Any>) {
+      return *this;
+    } else {
+      return detail::CastValue<T>(&data_);
+    }
   }
   template <typename T, std::enable_if_t<TypeTraits<T>::storage_enabled, int> = 0>
   T cast() && {
     if (IsStrictly<T>()) return MoveOut<T>();
-    return View().cast<T>();
+    return detail::CastValue<T>(&data_);
   }
   template <typename T, typename = std::enable_if_t<detail::castable_v<T>>>
   std::optional<T> try_cast() const {
-    return View().try_cast<T>();
+    if constexpr (std::is_same_v<T, Any>) {
+      return *this;
+    } else {
+      return TypeTraits<T>::TryCastFromAnyView(&data_);
+    }
   }
 
  private:
   bool HoldsObject() const { return data_.type_index >= kTVMFFIStaticObjectBegin; }
-  AnyView View() const { return AnyView::CopyFromTVMFFIAny(data_); }
   template <typename T>
   bool IsStrictly() const {
     return TypeTraits<T>::CheckAnyStrict(&data_);
@@ -292,8 +311,31 @@ std::optional<T> AnyView::as() const {
   if constexpr (std::is_same_v<T, Any>) {
     return T(*this);
   } else {
-    if (!TypeTraits<T>::CheckAnyStrict(&data_)) return std::nullopt;
-    return TypeTraits<T>::CopyFromAnyViewAfterCheck(&data_);
+    return detail::ValueAs<T>(&data_);
+  }
+}
+template <typename T>
+T AnyView::as_or_throw() const {
+  if constexpr (std::is_same_v<T, Any>) {
+    return T(*this);
+  } else {
+    return detail::ValueAsOrThrow<T>(&data_);
+  }
+}
+template <typename T, typename>
+T AnyView::cast() const {
+  if constexpr (std::is_same_v<T, Any>) {
+    return T(*this);
+  } else {
+    return detail::CastValue<T>(&data_);
+  }
+}
+template <typename T, typename>
+std::optional<T> AnyView::try_cast() const {
+  if constexpr (std::is_same_v<T, Any>) {
+    return T(*this);
+  } else {
+    return TypeTraits<T>::TryCastFromAnyView(&data_);
   }
 }
 

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What GCC makes of small functions: instructions that a clock on a busy machine would not show."""
+
+from __future__ import annotations
+
+import platform
+import re
+
+import pytest
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 assembly")
+
+HEADERS = """
+#include <tvm/ffi/any.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/shape.h>
+using namespace tvm::ffi;
+"""
+
+
+def instructions(compiler, function):
+    """Return the instructions of a C++ function named ``f``, without its unlikely part."""
+    if compiler.program != "g++":
+        pytest.skip("another compiler, other instructions")
+    source = f'{HEADERS}extern "C" __attribute__((flatten)) {function}'
+    options = ("-O2", "-fPIC", "-x", "c++", "-S", "-o", "-", "-")
+    said = compiler.run(*options, source=source)
+    assert said.accepted, said.text
+    body = re.search(r"^f:\n(.*?)^\s+\.(?:section|size)\s", said.text, re.DOTALL | re.MULTILINE)
+    assert body is not None, said.text
+    lines = [line.strip() for line in body[1].splitlines()]
+    return [line for line in lines if line and line[0] != "." and line[-1] != ":"]
+
+
+def matching(lines, pattern):
+    return [line for line in lines if re.match(pattern, line)]
+
+
+def test_a_cast_reads_the_value_in_place(baseline_compiler):
+    """A view was copied to the stack for every cast, because the failing one took its address."""
+    body = instructions(baseline_compiler, "int64_t f(const Any& a) { return a.cast<int64_t>(); }")
+    assert matching(body, r"mov\w*\s+8\(%rdi\), %rax")  # the payload
+    assert matching(body, r".*%rsp") == []
