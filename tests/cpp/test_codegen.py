@@ -42,3 +42,10 @@ def test_a_cast_reads_the_value_in_place(baseline_compiler):
     body = instructions(baseline_compiler, "int64_t f(const Any& a) { return a.cast<int64_t>(); }")
     assert matching(body, r"mov\w*\s+8\(%rdi\), %rax")  # the payload
     assert matching(body, r".*%rsp") == []
+
+
+def test_the_exact_class_is_found_by_one_comparison(baseline_compiler):
+    """A comparison with the smallest index stood in front of it."""
+    function = "const ShapeObj* f(const ObjectRef& r) { return r.as<ShapeObj>(); }"
+    compared = matching(instructions(baseline_compiler, function), r"cmpl\s")
+    assert [line.split() for line in compared] == [["cmpl", "$69,", "%edi"]]  # kTVMFFIShape

@@ -112,10 +112,11 @@ bool IsObjectInstance(int32_t type_index) {
   } else {
     int32_t target = ObjectType::RuntimeTypeIndex();
     if constexpr (ObjectType::_type_final) return type_index == target;
-    if (type_index < target) return false;
-    if (type_index <= target + static_cast<int32_t>(ObjectType::_type_child_slots)) return true;
+    // The class itself and the children in its slots, in one comparison.
+    uint32_t distance = static_cast<uint32_t>(type_index) - static_cast<uint32_t>(target);
+    if (TVM_FFI_PREDICT_TRUE(distance <= ObjectType::_type_child_slots)) return true;
     if constexpr (!ObjectType::_type_child_slots_can_overflow) return false;
-    return HasAncestor(type_index, target, ObjectType::_type_depth);
+    return type_index > target && HasAncestor(type_index, target, ObjectType::_type_depth);
   }
 }
 
