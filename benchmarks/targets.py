@@ -46,6 +46,7 @@ CPP_CYCLE_ROWS = (
     "cpp_array_index",
     "cpp_list_iterate",
     "cpp_string_copy_short",
+    "cpp_string_compare_short",
     "cpp_any_copy_int",
     "cpp_any_cast_int",
     "cpp_ref_as",

@@ -53,6 +53,7 @@ CPP_ROWS: tuple[CppRow, ...] = (
     CppRow("cpp_string_make_long", "String of 40 bytes, make"),
     CppRow("cpp_string_copy_short", "String of 5 bytes, copy"),
     CppRow("cpp_string_copy_long", "String of 41 bytes, copy"),
+    CppRow("cpp_string_compare_short", "String of 5 bytes, =="),
     CppRow("cpp_string_compare", "String of 41 bytes, =="),
     CppRow("cpp_any_copy_int", "Any with int, copy"),
     CppRow("cpp_any_copy_object", "Any with object, copy"),

@@ -54,9 +54,9 @@ inline int64_t CopyIntAny(int64_t repeats) { return CopyValue(Any(1), repeats); 
 inline int64_t CopyObjectAny(int64_t repeats) { return CopyValue(Any(Shape({1})), repeats); }
 inline int64_t CopyReference(int64_t repeats) { return CopyValue(ObjectRef(Shape({1})), repeats); }
 
-inline int64_t CompareStrings(int64_t repeats) {
-  String lhs(kLongText);
-  String rhs(kLongText);
+inline int64_t CompareStrings(const char* text, int64_t repeats) {
+  String lhs(text);
+  String rhs(text);
   int64_t sum = 0;
   for (; repeats > 0; --repeats) {
     Touch(lhs);
@@ -64,6 +64,8 @@ inline int64_t CompareStrings(int64_t repeats) {
   }
   return sum;
 }
+inline int64_t CompareShortStrings(int64_t repeats) { return CompareStrings(kShortText, repeats); }
+inline int64_t CompareLongStrings(int64_t repeats) { return CompareStrings(kLongText, repeats); }
 
 inline int64_t CastAnyToInt(int64_t repeats) {
   Any any(7);

@@ -35,6 +35,27 @@ TEST_CASE("adopted text is on the heap and still equal") {
   CHECK_EQ(std::hash<String>()(adopted), std::hash<String>()(String("abc")));
 }
 
+// Around the sizes at which the way of comparing changes, with each byte in turn another one.
+TEST_CASE("texts are equal when every byte is") {
+  for (size_t size = 0; size <= 140; ++size) {
+    std::string content(size, 'x');
+    String text(content);
+    CHECK(text == String(content));
+    CHECK(text == String(std::string(content)));  // adopted
+    CHECK(text == content);
+    CHECK(text != String(content + 'x'));
+    for (char& byte : content) {
+      byte = '\0';
+      CHECK(text != String(content));
+      CHECK(text != String(std::string(content)));
+      CHECK(String(std::string(content)) != text);
+      CHECK_FALSE(AnyEqual()(Any(text), Any(String(content))));
+      byte = 'x';
+    }
+  }
+  CHECK(String("a\0", 2) != String("a"));
+}
+
 TEST_CASE("comparisons mix text types") {
   String text = "hello";
   CHECK((text == "hello" && "hello" == text && text == std::string("hello")));

@@ -49,3 +49,11 @@ def test_the_exact_class_is_found_by_one_comparison(baseline_compiler):
     function = "const ShapeObj* f(const ObjectRef& r) { return r.as<ShapeObj>(); }"
     compared = matching(instructions(baseline_compiler, function), r"cmpl\s")
     assert [line.split() for line in compared] == [["cmpl", "$69,", "%edi"]]  # kTVMFFIShape
+
+
+def test_short_strings_are_compared_as_values(baseline_compiler):
+    """All were compared by memcmp."""
+    function = "bool f(const String& a, const String& b) { return a == b; }"
+    body = instructions(baseline_compiler, function)
+    assert len(matching(body, r"xorq\s+(8)?\(%rsi\)")) == 2  # the 16 bytes
+    assert matching(body, r".*memcmp") == []

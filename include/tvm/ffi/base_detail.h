@@ -123,6 +123,9 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
+// 16 bytes, in one register where the machine has such.
+typedef uint64_t Block16 __attribute__((vector_size(16)));
+
 // Calls f(0, first), f(1, second), ... in order.
 template <typename F, typename... Args>
 void for_each(const F& f, Args&&... args) {

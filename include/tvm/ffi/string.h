@@ -26,6 +26,7 @@ class String;
 namespace detail {
 
 inline std::string_view ViewOf(const String& text);
+inline bool SameText(const String& lhs, const String& rhs);
 
 class BytesObjBase : public Object, public TVMFFIByteArray {};
 
@@ -97,6 +98,33 @@ inline void MakeText(int32_t small_index, int32_t heap_index, const char* data, 
   if (size > 0) std::memcpy(out->v_bytes, data, size);
 }
 
+// Adds bits where the 16 bytes at two places are not the same.
+inline void AddDifference(Block16* difference, const char* lhs, const char* rhs) {
+  Block16 l;
+  Block16 r;
+  std::memcpy(&l, lhs, sizeof(l));
+  std::memcpy(&r, rhs, sizeof(r));
+  *difference |= l ^ r;
+}
+
+// Whether two blocks are equal.  Most texts are short: comparing them, in pieces that overlap,
+// takes less than the way to memcmp, which lies in another library.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline bool SameBytes(const void* lhs, const void* rhs,
+                                                       size_t size) {
+  if (size < 16 || size > 64) return size == 0 || std::memcmp(lhs, rhs, size) == 0;
+  const char* l = static_cast<const char*>(lhs);
+  const char* r = static_cast<const char*>(rhs);
+  size_t last = size - 16;
+  Block16 difference{};
+  AddDifference(&difference, l, r);
+  AddDifference(&difference, l + last, r + last);
+  if (size > 32) {
+    AddDifference(&difference, l + 16, r + 16);
+    AddDifference(&difference, l + last - 16, r + last - 16);
+  }
+  return (difference[0] | difference[1]) == 0;
+}
+
 // A std::string that may be taken.  The functions for it are templates, so that only files that
 // use them pay for what they instantiate.
 template <typename S>
@@ -133,6 +161,17 @@ class BytesBaseCell {
     return IsHeap() ? *TVMFFIBytesGetByteArrayPtr(data_.v_obj)
                     : TVMFFISmallBytesGetContentByteArray(&data_);
   }
+  // Whether the content is that of another cell of the same kind.
+  bool Equals(const BytesBaseCell& other) const {
+    if (IsHeap() && other.IsHeap()) {
+      const TVMFFIByteArray* lhs = TVMFFIBytesGetByteArrayPtr(data_.v_obj);
+      const TVMFFIByteArray* rhs = TVMFFIBytesGetByteArrayPtr(other.data_.v_obj);
+      return lhs->size == rhs->size && SameBytes(lhs->data, rhs->data, lhs->size);
+    }
+    // What short text does not use of its cell is zero.
+    if (IsHeap() == other.IsHeap()) return std::memcmp(&data_, &other.data_, sizeof(data_)) == 0;
+    return EqualsAdopted(other);
+  }
   void swap(BytesBaseCell& other) noexcept {
     TVMFFIAny data;
     CopyPayload(&data, data_);
@@ -154,6 +193,13 @@ class BytesBaseCell {
   TVMFFIAny* data() { return &data_; }
 
  private:
+  // One of them is short text that an object has adopted.
+  TVM_FFI_HIDDEN TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE bool EqualsAdopted(
+      const BytesBaseCell& other) const {
+    TVMFFIByteArray lhs = Content();
+    TVMFFIByteArray rhs = other.Content();
+    return lhs.size == rhs.size && SameBytes(lhs.data, rhs.data, lhs.size);
+  }
   void Clear() {
     bool bytes = data_.type_index == kTVMFFIBytes || data_.type_index == kTVMFFISmallBytes;
     SetIntPayload(&data_, bytes ? kTVMFFISmallBytes : kTVMFFISmallStr, 0);
@@ -200,7 +246,7 @@ class Bytes {
     return lhs_count < rhs_count ? -1 : (lhs_count > rhs_count ? 1 : 0);
   }
   static bool memequal(const void* lhs, const void* rhs, size_t lhs_count, size_t rhs_count) {
-    return lhs_count == rhs_count && (lhs_count == 0 || std::memcmp(lhs, rhs, lhs_count) == 0);
+    return lhs_count == rhs_count && detail::SameBytes(lhs, rhs, lhs_count);
   }
 
  private:
@@ -306,6 +352,7 @@ class String {
   template <typename, typename>
   friend struct TypeTraits;
   friend std::string_view detail::ViewOf(const String& text);
+  friend bool detail::SameText(const String& lhs, const String& rhs);
 };
 
 namespace detail {
@@ -331,6 +378,7 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline String Concatenate(std::string_view lhs,
 inline bool SameText(std::string_view lhs, std::string_view rhs) {
   return Bytes::memequal(lhs.data(), rhs.data(), lhs.size(), rhs.size());
 }
+inline bool SameText(const String& lhs, const String& rhs) { return lhs.data_.Equals(rhs.data_); }
 inline int CompareText(std::string_view lhs, std::string_view rhs) {
   return Bytes::memncmp(lhs.data(), rhs.data(), lhs.size(), rhs.size());
 }
@@ -341,20 +389,24 @@ inline int CompareText(std::string_view lhs, std::string_view rhs) {
   inline Result operator op(Lhs lhs, Rhs rhs) {                  \
     return expression(detail::ViewOf(lhs), detail::ViewOf(rhs)); \
   }
-#define TVM_FFI_STRING_BINARY_MIXES_(Result, op, expression)                        \
-  TVM_FFI_STRING_BINARY_(Result, op, const String&, const String&, expression)      \
+#define TVM_FFI_STRING_BINARY_MIXED_(Result, op, expression)                        \
   TVM_FFI_STRING_BINARY_(Result, op, const String&, const std::string&, expression) \
   TVM_FFI_STRING_BINARY_(Result, op, const std::string&, const String&, expression) \
   TVM_FFI_STRING_BINARY_(Result, op, const String&, const char*, expression)        \
   TVM_FFI_STRING_BINARY_(Result, op, const char*, const String&, expression)
+#define TVM_FFI_STRING_BINARY_MIXES_(Result, op, expression)                   \
+  TVM_FFI_STRING_BINARY_(Result, op, const String&, const String&, expression) \
+  TVM_FFI_STRING_BINARY_MIXED_(Result, op, expression)
 #define TVM_FFI_STRING_NO_NULL_(op)                         \
   bool operator op(const String&, std::nullptr_t) = delete; \
   bool operator op(std::nullptr_t, const String&) = delete;
 
 // Between Strings, std::strings and C strings; null pointers are refused when compiling.
+inline bool operator==(const String& lhs, const String& rhs) { return detail::SameText(lhs, rhs); }
+inline bool operator!=(const String& lhs, const String& rhs) { return !detail::SameText(lhs, rhs); }
+TVM_FFI_STRING_BINARY_MIXED_(bool, ==, detail::SameText)
+TVM_FFI_STRING_BINARY_MIXED_(bool, !=, !detail::SameText)
 TVM_FFI_STRING_BINARY_MIXES_(String, +, detail::Concatenate)
-TVM_FFI_STRING_BINARY_MIXES_(bool, ==, detail::SameText)
-TVM_FFI_STRING_BINARY_MIXES_(bool, !=, !detail::SameText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, <, 0> detail::CompareText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, >, 0 < detail::CompareText)
 TVM_FFI_STRING_BINARY_MIXES_(bool, <=, 0 >= detail::CompareText)
@@ -366,6 +418,7 @@ TVM_FFI_STRING_NO_NULL_(>)
 TVM_FFI_STRING_NO_NULL_(<=)
 TVM_FFI_STRING_NO_NULL_(>=)
 #undef TVM_FFI_STRING_BINARY_
+#undef TVM_FFI_STRING_BINARY_MIXED_
 #undef TVM_FFI_STRING_BINARY_MIXES_
 #undef TVM_FFI_STRING_NO_NULL_
 
