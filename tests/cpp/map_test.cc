@@ -3,6 +3,7 @@
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/function.h>
 
 #include <map>
@@ -205,6 +206,26 @@ TEST_CASE("keys of many types") {
   CHECK_EQ(map.count(Array<int64_t>{1, 2}), size_t{0});
   CHECK_EQ(map[String(std::string("1"))].cast<std::string>(), "str");
   CHECK_EQ(map[Bytes("1", 1)].cast<std::string>(), "bytes");
+}
+
+TEST_CASE("a key that is looked up belongs to the caller") {
+  Shape key({1, 2});
+  String text("a text that needs an object");
+  Map<Shape, int64_t> shapes{{key, 1}};
+  Dict<Any, int64_t> any{{key, 2}, {text, 3}, {nullptr, 4}};
+  int owners = key.use_count();
+  for (int i = 0; i < 3; ++i) {
+    CHECK_EQ(shapes.at(key), 1);
+    CHECK_EQ(shapes.count(Shape({1, 2})), size_t{0});
+    CHECK_EQ(any.Get(Any(key)).value(), 2);
+    CHECK_EQ((*any.find(text)).second, 3);
+    CHECK_EQ(any.at(Any()), 4);
+  }
+  CHECK_EQ(key.use_count(), owners);
+  shapes.erase(key);
+  CHECK_EQ(key.use_count(), owners - 1);
+  Map<ObjectRef, int64_t> nothing{{ObjectRef(), 5}};
+  CHECK_EQ(nothing.at(ObjectRef()), 5);
 }
 
 TEST_CASE("copy on write") {

@@ -57,3 +57,11 @@ def test_short_strings_are_compared_as_values(baseline_compiler):
     body = instructions(baseline_compiler, function)
     assert len(matching(body, r"xorq\s+(8)?\(%rsi\)")) == 2  # the 16 bytes
     assert matching(body, r".*memcmp") == []
+
+
+def test_a_key_is_looked_up_without_being_counted(baseline_compiler):
+    """It was copied into an Any: two atomic instructions."""
+    function = "size_t f(const Map<String, int64_t>& m, const String& k) { return m.count(k); }"
+    body = instructions(baseline_compiler, function)
+    assert len(matching(body, r"call.*Find")) == 2  # in small tables and in dense ones
+    assert matching(body, r"lock\b") == []

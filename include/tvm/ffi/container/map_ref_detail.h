@@ -15,6 +15,43 @@ namespace detail {
   TVM_FFI_THROW(RuntimeError) << "cannot change a null map";
 }
 
+// A key as tables look it up, an Any.  Text and references are lent: their count stays as it is.
+template <typename K>
+class LookupKey {
+ public:
+  explicit LookupKey(const K& key) {
+    if constexpr (kIsLent) {
+      new (&any_) Any();
+      TypeTraits<K>::CopyToAnyView(key, AnyUnsafe::TVMFFIAnyPtrFromAny(any_));
+    } else {
+      new (&any_) Any(key);
+    }
+  }
+  ~LookupKey() {
+    if constexpr (!kIsLent) any_.~Any();
+  }
+  LookupKey(const LookupKey&) = delete;
+  LookupKey& operator=(const LookupKey&) = delete;
+  operator const Any&() const { return any_; }  // NOLINT(*)
+
+ private:
+  // Traits that somebody else wrote may lend what no table has, such as a C string.
+  static constexpr bool kIsLent = std::is_same_v<K, String> || std::is_same_v<K, Bytes> ||
+                                  (std::is_base_of_v<ObjectRef, K> && use_default_type_traits_v<K>);
+  union {
+    Any any_;
+  };
+};
+template <>
+class LookupKey<Any> {
+ public:
+  explicit LookupKey(const Any& key) : key_(key) {}
+  operator const Any&() const { return key_; }  // NOLINT(*)
+
+ private:
+  const Any& key_;
+};
+
 // Self supplies, privately for MapRef:
 //   kTypeIndex            the type index of its objects
 //   Writable()            the object, ready to be changed
@@ -63,29 +100,31 @@ class MapRef : public ObjectRef {
 
   size_t size() const { return table() != nullptr ? table()->size() : 0; }
   bool empty() const { return size() == 0; }
-  size_t count(const K& key) const { return table() != nullptr ? table()->count(Any(key)) : 0; }
+  size_t count(const K& key) const {
+    return table() != nullptr ? table()->count(LookupKey<K>(key)) : 0;
+  }
   iterator begin() const { return table() != nullptr ? iterator(table()->begin()) : iterator(); }
   iterator end() const { return table() != nullptr ? iterator(table()->end()) : iterator(); }
   iterator find(const K& key) const {
-    return table() != nullptr ? iterator(table()->find(Any(key))) : iterator();
+    return table() != nullptr ? iterator(table()->find(LookupKey<K>(key))) : iterator();
   }
   // A KeyError when there is no such key.
   V at(const K& key) const {
     const MapBaseObj* map = table();
     if (map == nullptr) ThrowKeyMissing();
-    return AnyUnsafe::CopyFromAnyViewAfterCheck<V>(map->at(Any(key)));
+    return AnyUnsafe::CopyFromAnyViewAfterCheck<V>(map->at(LookupKey<K>(key)));
   }
   V operator[](const K& key) const { return at(key); }
   std::optional<V> Get(const K& key) const {
     if (table() == nullptr) return std::nullopt;
-    MapBaseObj::iterator found = table()->find(Any(key));
+    MapBaseObj::iterator found = table()->find(LookupKey<K>(key));
     if (found == table()->end()) return std::nullopt;
     return AnyUnsafe::CopyFromAnyViewAfterCheck<V>(found->second);
   }
   void Set(const K& key, const V& value) { self().Put(MapBaseObj::KVType(Any(key), Any(value))); }
   void erase(const K& key) {
     if (table() == nullptr) return;
-    MapBaseObj::iterator found = table()->find(Any(key));
+    MapBaseObj::iterator found = table()->find(LookupKey<K>(key));
     // A shared Map is copied only when there is something to erase; the copy has it in the same
     // place.
     if (found != table()->end()) self().Writable()->erase(found);
