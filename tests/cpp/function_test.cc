@@ -125,6 +125,21 @@ TEST_CASE("result replaces what the slot held") {
   CHECK_EQ(slot.cast<String>(), "a text on the heap!");
 }
 
+// Otherwise each result is moved, by GCC before 14.
+TEST_CASE("a result is made where the caller wants it") {
+  static uintptr_t place;
+  Function note =
+      Function::FromPacked([](PackedArgs, Any* rv) { place = reinterpret_cast<uintptr_t>(rv); });
+  Any called = note(1);
+  CHECK_EQ(place, reinterpret_cast<uintptr_t>(&called));
+  TVMFFISafeCallType symbol = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
+    place = reinterpret_cast<uintptr_t>(result);
+    return 0;
+  };
+  Any invoked = Function::InvokeExternC(nullptr, symbol, 1);
+  CHECK_EQ(place, reinterpret_cast<uintptr_t>(&invoked));
+}
+
 TEST_CASE("unpack call is usable directly") {
   AnyView args[] = {1, 2, 3};
   Any result;

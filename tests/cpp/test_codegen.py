@@ -59,6 +59,13 @@ def test_short_strings_are_compared_as_values(baseline_compiler):
     assert matching(body, r".*memcmp") == []
 
 
+def test_an_index_is_compared_once(baseline_compiler):
+    """It was compared with zero, too."""
+    function = "int64_t f(const Array<int64_t>& a, int64_t i) { return a[i]; }"
+    body = instructions(baseline_compiler, function)
+    assert len(matching(body, r"j(?!mp)\w+\s")) == 2  # a null array, and the index
+
+
 def test_a_key_is_looked_up_without_being_counted(baseline_compiler):
     """It was copied into an Any: two atomic instructions."""
     function = "size_t f(const Map<String, int64_t>& m, const String& k) { return m.count(k); }"

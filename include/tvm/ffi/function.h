@@ -269,12 +269,7 @@ class Function : public ObjectRef {
     if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
       return InvokeExternC(handle, safe_call, detail::OwnArgument(std::forward<Args>(args))...);
     } else {
-      AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
-      Any result;
-      detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
-                                      static_cast<int32_t>(sizeof...(Args)),
-                                      detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
-      return result;
+      return InvokeWithViews(handle, safe_call, std::forward<Args>(args)...);
     }
   }
 
@@ -283,10 +278,7 @@ class Function : public ObjectRef {
     if constexpr ((detail::view_is_new_object_v<Args> || ...)) {
       return (*this)(detail::OwnArgument(std::forward<Args>(args))...);
     } else {
-      AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
-      Any result;
-      CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
-      return result;
+      return CallWithViews(std::forward<Args>(args)...);
     }
   }
   void CallPacked(const AnyView* args, int32_t num_args, Any* result) const {
@@ -305,6 +297,24 @@ class Function : public ObjectRef {
   using ObjectRef::operator!=;
 
  private:
+  // Functions of their own, because GCC before 14 makes a result in the caller's memory only when
+  // it is declared in the outermost block.
+  template <typename... Args>
+  Any CallWithViews(Args&&... args) const {
+    AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
+    Any result;
+    CallPacked(packed, static_cast<int32_t>(sizeof...(Args)), &result);
+    return result;
+  }
+  template <typename... Args>
+  static Any InvokeWithViews(void* handle, TVMFFISafeCallType safe_call, Args&&... args) {
+    AnyView packed[detail::ArraySize(sizeof...(Args))] = {AnyView(std::forward<Args>(args))...};
+    Any result;
+    detail::CheckSafeCall(safe_call(handle, reinterpret_cast<const TVMFFIAny*>(packed),
+                                    static_cast<int32_t>(sizeof...(Args)),
+                                    detail::AnyUnsafe::TVMFFIAnyPtrFromAny(result)));
+    return result;
+  }
   // Null when there is none.
   static Function FindGlobal(std::string_view name) {
     TVMFFIByteArray bytes{name.data(), name.size()};

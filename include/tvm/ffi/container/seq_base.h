@@ -130,7 +130,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   Any* MutableBegin() const { return static_cast<Any*>(data); }
   Any* MutableEnd() const { return MutableBegin() + TVMFFISeqCell::size; }
   void CheckIndex(int64_t i) const {
-    if (TVM_FFI_PREDICT_FALSE(i < 0 || i >= TVMFFISeqCell::size)) {
+    // A negative index is a large one without its sign.
+    if (TVM_FFI_PREDICT_FALSE(static_cast<uint64_t>(i) >= size())) {
       detail::ThrowIndexBounds(i, TVMFFISeqCell::size);
     }
   }
