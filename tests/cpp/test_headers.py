@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 HEADERS = sorted(path.relative_to(INCLUDE).as_posix() for path in INCLUDE.rglob("*.h"))
@@ -52,6 +54,19 @@ def test_headers_compile_together(compiler):
     """What a header includes is the same in each language level; what it means is not."""
     sources = {"all": "".join(f"#include <{name}>\n" for name in HEADERS)}
     assert rejected(compiler.diagnose_all(sources, *WARNINGS)) == {}
+
+
+def test_headers_need_no_particular_standard_library(baseline_compiler):
+    """Names were used that only libstdc++ declares in the headers that are included here."""
+    libcxx = ("-stdlib=libc++",)
+    if baseline_compiler.program != "clang++":
+        pytest.skip("GCC has one standard library")
+    if not baseline_compiler.diagnose("#include <__config>\n", *libcxx).accepted:
+        pytest.skip("libc++ is not installed")
+    sources = {"all": "".join(f"#include <{name}>\n" for name in HEADERS)}
+    sources["error_test.cc"] = f'#include "{ROOT / "tests/cpp/error_test.cc"}"\n'  # prints values
+    options = (*libcxx, *WARNINGS, *DOCTEST, "-Wno-unused-parameter")
+    assert rejected(baseline_compiler.diagnose_all(sources, *options)) == {}
 
 
 def test_c_headers_compile_alone(c_compiler):

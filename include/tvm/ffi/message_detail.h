@@ -214,7 +214,9 @@ struct MessageStream::OstreamOverText : MessageOstream {
       if (c != Streambuf::traits_type::eof()) message->Append(&text, 1);
       return Streambuf::traits_type::not_eof(c);
     }
-    std::streamsize xsputn(const char* data, std::streamsize size) override {
+    // std::streamsize; <iosfwd> need not declare it.
+    using Size = decltype(std::declval<Ostream&>().width());
+    Size xsputn(const char* data, Size size) override {
       message->Append(data, static_cast<size_t>(size));
       return size;
     }

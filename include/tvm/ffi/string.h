@@ -426,7 +426,7 @@ TVM_FFI_STRING_NO_NULL_(>=)
 template <typename Traits>
 std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
                                              const String& text) {
-  out.write(text.data(), static_cast<std::streamsize>(text.size()));
+  out.write(text.data(), static_cast<decltype(out.width())>(text.size()));
   return out;
 }
 
