@@ -3,7 +3,8 @@
 
 A fresh process for each sample builds and calls a kernel that is new to its cache, and asks for it
 again, which then is found.  Building is given twice: as time that passes, and as CPU time of the
-process and its compilers, which other load on the machine changes less.
+process and its compilers, which other load on the machine changes less.  A C++ kernel is built
+without precompiled headers, as the first one is, and with those that an earlier kernel left.
 """
 
 from __future__ import annotations
@@ -12,14 +13,27 @@ import json
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from environment import BENCHMARKS, Interpreter
 from results import Row, Samples, Unavailable
 from scratch_environment import SetupError, run_program
 
 KERNELS = BENCHMARKS / "inline_build"
-_LANGUAGES = {"c": "kernel.c", "cpp": "kernel.cc"}
-_LABELS = {"c": "C kernel", "cpp": "C++ kernel"}
+
+
+class _Kernel(NamedTuple):
+    file: str
+    label: str
+    precompile: str = ""
+    """Value of the variable that says when headers are precompiled; means nothing to the peer."""
+
+
+_KERNELS = {
+    "c": _Kernel("kernel.c", "C kernel"),
+    "cpp": _Kernel("kernel.cc", "C++ kernel", precompile="0"),
+    "next": _Kernel("kernel.cc", "further C++ kernel", precompile="1"),
+}
 
 # The peer has no inline C: both build the C kernel from a file.
 _MEASURE = """
@@ -53,7 +67,7 @@ _QUANTITIES = {
     "found": "find and call this {}",
 }
 
-BUILD_ROWS = tuple(f"{quantity}_{language}" for language in _LANGUAGES for quantity in _QUANTITIES)
+BUILD_ROWS = tuple(f"{quantity}_{kernel}" for kernel in _KERNELS for quantity in _QUANTITIES)
 
 
 def measure_build(
@@ -65,52 +79,53 @@ def measure_build(
         for number in range(rounds + 1):  # round 0 fills the system's caches and is not counted
             progress(f"builds: round {number} of {rounds}")
             for interpreter in interpreters:
-                for language in _LANGUAGES:
-                    source = _new_kernel(language, number, Path(folder))
-                    _measure_once(rows, interpreter, language, source, counted=number > 0)
+                for kernel in _KERNELS:
+                    source = _new_kernel(kernel, number, Path(folder))
+                    _measure_once(rows, interpreter, kernel, source, counted=number > 0)
     return list(rows.values())
 
 
 def _row(name: str) -> Row:
-    quantity, _, language = name.rpartition("_")
-    return Row(name, _QUANTITIES[quantity].format(_LABELS[language]), "ms")
+    quantity, _, kernel = name.rpartition("_")
+    return Row(name, _QUANTITIES[quantity].format(_KERNELS[kernel].label), "ms")
 
 
-def _new_kernel(language: str, number: int, folder: Path) -> Path:
+def _new_kernel(kernel: str, number: int, folder: Path) -> Path:
     """Return a file with the kernel and a number, which no cache knows."""
-    source = KERNELS / _LANGUAGES[language]
-    path = folder / f"{number}{source.suffix}"
-    path.write_text(f"{source.read_text(encoding='utf-8')}// {number}\n", encoding="utf-8")
+    source = KERNELS / _KERNELS[kernel].file
+    path = folder / f"{kernel}_{number}{source.suffix}"
+    path.write_text(f"{source.read_text(encoding='utf-8')}// {path.stem}\n", encoding="utf-8")
     return path
 
 
 def _measure_once(
-    rows: dict[str, Row], interpreter: Interpreter, language: str, source: Path, *, counted: bool
+    rows: dict[str, Row], interpreter: Interpreter, kernel: str, source: Path, *, counted: bool
 ) -> None:
     cells = {
-        quantity: rows[f"{quantity}_{language}"].cells.setdefault(interpreter.name, Samples([]))
+        quantity: rows[f"{quantity}_{kernel}"].cells.setdefault(interpreter.name, Samples([]))
         for quantity in _QUANTITIES
     }
     if isinstance(cells["build"], Unavailable):
         return
     try:
-        measured = _build(interpreter, source)
+        measured = _build(interpreter, source, _KERNELS[kernel].precompile)
     except SetupError as error:
         for quantity in cells:
-            rows[f"{quantity}_{language}"].cells[interpreter.name] = Unavailable(str(error))
+            rows[f"{quantity}_{kernel}"].cells[interpreter.name] = Unavailable(str(error))
         return
     for quantity, cell in cells.items():
         if counted and isinstance(cell, Samples):
             cell.values.append(measured[quantity])
 
 
-def _build(interpreter: Interpreter, source: Path) -> dict[str, float]:
+def _build(interpreter: Interpreter, source: Path, precompile: str) -> dict[str, float]:
     """Return what a fresh process measured."""
-    cache = str(source.parent / interpreter.name)
-    output = run_program(
-        [interpreter.executable, "-c", _MEASURE, source],
-        {**interpreter.environment(), "TVM_FFI_CACHE_DIR": cache},
-        BENCHMARKS,
-    )
+    variables = {
+        **interpreter.environment(),
+        "TVM_FFI_CACHE_DIR": str(source.parent / interpreter.name),
+        "TVM_FFI_CPP_EXTENSION_PRECOMPILE": precompile,
+    }
+    command = [interpreter.executable, "-c", _MEASURE, source]
+    output = run_program(command, variables, BENCHMARKS)
     measured: dict[str, float] = json.loads(output)
     return measured

@@ -84,6 +84,7 @@ TARGETS: tuple[Target, ...] = (
     Target("cpp_call_3", ABSOLUTE, 10.0),
     Target("build_c", ABSOLUTE, 300.0),
     Target("build_cpu_cpp", PEER, 0.40),
+    Target("build_cpu_next", PEER, 0.25),
     Target("found_c", ABSOLUTE, 5.0),
     Target("found_cpp", ABSOLUTE, 5.0),
     *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name not in WITHOUT_FLOOR),

@@ -6,11 +6,9 @@ What makes products is loaded when there is something to make, so that finding s
 
 from __future__ import annotations
 
-import hashlib
-import json
 from pathlib import Path
 
-from ._plan import Plan
+from ._plan import Plan, key_of
 from ._store import Store
 
 __all__ = ["product_in_cache", "product_in_folder"]
@@ -26,16 +24,10 @@ def product_in_folder(plan: Plan, folder: Path) -> Path:
 def product_in_cache(plan: Plan, root: Path) -> Path:
     """Return the product of a plan, built at the first time and whenever something has changed."""
     store = Store(root)
-    base = _key(plan)
+    base = key_of(plan)
     found = store.find(plan.name, base)
     if found is not None:
         return found
     from ._carry_out import build_in_cache
 
     return build_in_cache(plan, base, store)
-
-
-def _key(plan: Plan) -> str:
-    """Return the name of all that is known about a plan."""
-    text = json.dumps([plan.name, plan.parts], sort_keys=True)
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -8,6 +8,7 @@ the caller names always has a file for ninja, which decides there what is out of
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import shlex
@@ -21,6 +22,7 @@ from ._manifest import Manifest, differences
 from ._ninja import FILE as NINJA_FILE
 from ._ninja import find_ninja, ninja_text, run_ninja
 from ._plan import Plan, our_include_paths
+from ._precompiled import find_headers, give_up, with_headers
 from ._progress import shown_when_long
 from ._store import Store
 from ._trust import deny_others_writing, users_folder
@@ -49,7 +51,12 @@ def build_in_folder(plan: Plan, folder: Path) -> Path:
 
 def build_in_cache(plan: Plan, base: str, store: Store) -> Path:
     """Build and publish the product of a plan, unless another process is doing that."""
-    with log_as_wished(), shown_when_long(f"building {plan.name}"), store.lock(plan.name, base):
+    with log_as_wished(), shown_when_long(f"building {plan.name}"):
+        return _build_alone(plan, base, store)
+
+
+def _build_alone(plan: Plan, base: str, store: Store) -> Path:
+    with store.lock(plan.name, base):
         found = store.find(plan.name, base)
         return found or _build_and_publish(plan, base, store)
 
@@ -59,7 +66,7 @@ def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
     with store.staging(plan.name, base) as folder:
         for name, content in plan.files.items():
             write_if_changed(folder / name, content)
-        dependencies = _build_consistently(plan, folder)
+        dependencies = _build_consistently(plan, folder, store)
         _remove_intermediates(plan, folder)
         manifest = Manifest(
             name=plan.name,
@@ -78,7 +85,7 @@ def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
         return store.publish(folder, manifest)
 
 
-def _build_consistently(plan: Plan, folder: Path) -> Dependencies:
+def _build_consistently(plan: Plan, folder: Path, store: Store) -> Dependencies:
     """Build until no file was changed meanwhile; return the files that were read.
 
     What the compiler has read is hashed after the build.  A header that somebody saves during the
@@ -86,20 +93,27 @@ def _build_consistently(plan: Plan, folder: Path) -> Dependencies:
     after the first attempt; for this one their time of change has to do.
     """
     start = _file_system_time()
-    dependencies = _build_once(plan, folder)
+    dependencies = _build_once(plan, folder, store)
     changed = [path for path in dependencies.own if _is_changed_since(path, start)]
     for _ in range(_MOST_ATTEMPTS):
         if not changed:
             return dependencies
         LOG.info("building %s again: %s changed meanwhile", plan.name, ", ".join(changed))
         before = {path: identity_of(path) for path in dependencies.own}
-        dependencies = _build_once(plan, folder)
+        dependencies = _build_once(plan, folder, store)
         changed = [path for path in dependencies.own if identity_of(path) != before.get(path)]
     raise RuntimeError(f"{plan.name} cannot be built: {changed[0]} changes all the time")
 
 
-def _build_once(plan: Plan, folder: Path) -> Dependencies:
+def _build_once(plan: Plan, folder: Path, store: Store) -> Dependencies:
+    headers = find_headers(plan, store, _build_alone)
+    if headers is not None:
+        with contextlib.suppress(RuntimeError):  # what is wrong is said without them
+            _run_steps(with_headers(plan, folder, headers), folder)
+            return collect(plan, folder, our_include_paths(), headers.dependencies)
     _run_steps(plan, folder)
+    if headers is not None:
+        give_up(headers, store)
     return collect(plan, folder, our_include_paths())
 
 

@@ -57,7 +57,9 @@ class Dependencies(NamedTuple):
         return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def collect(plan: Plan, folder: Path, installed: Sequence[str]) -> Dependencies:
+def collect(
+    plan: Plan, folder: Path, installed: Sequence[str], precompiled: Dependencies | None = None
+) -> Dependencies:
     """Return what the commands of a build have read.
 
     Parameters
@@ -68,11 +70,16 @@ def collect(plan: Plan, folder: Path, installed: Sequence[str]) -> Dependencies:
         The build folder; what is in there is known already.
     installed : sequence of str
         Folders with headers that are unlikely to change, besides the system's.
+    precompiled : Dependencies, optional
+        Of headers that were read before: with the content that they had then.
     """
-    own: dict[str, str] = {}
-    others: dict[str, str] = {}
-    headers = _headers(plan, folder)
-    for path in (*headers, *plan.linked):
+    own: dict[str, str] = {} if precompiled is None else {**precompiled.own}
+    others: dict[str, str] = {} if precompiled is None else {**precompiled.installed}
+    known_before = {*own, *others}
+    headers = [*known_before, *_headers(plan, folder)]
+    for path in dict.fromkeys((*headers, *plan.linked)):
+        if path in known_before:
+            continue
         is_installed = _is_below(path, (*_INSTALLED, *installed)) or _is_large(path)
         known = others if is_installed and not _is_below(path, plan.own_folders) else own
         known[path] = content_of(path)
@@ -89,7 +96,7 @@ def _headers(plan: Plan, folder: Path) -> list[str]:
         if step.depfile:
             for name in parse_depfile(os.fsdecode((folder / step.depfile).read_bytes())):
                 path = os.path.join(folder, name)  # noqa: PTH118  (".." must stay, for links)
-                if not path.startswith(inside) or "/../" in path:
+                if path != os.devnull and (not path.startswith(inside) or "/../" in path):
                     found[path] = None
     return list(found)
 

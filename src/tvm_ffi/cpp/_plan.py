@@ -8,6 +8,8 @@ name what is in there without a folder, so that a plan serves every build folder
 from __future__ import annotations
 
 import functools
+import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +24,7 @@ from ._files import content_of, text_digest
 from ._gpu import Toolkit, find_toolkit
 from ._source import Unit
 
-__all__ = ["Plan", "Request", "Step", "make_plan"]
+__all__ = ["Plan", "Request", "Step", "key_of", "make_plan"]
 
 # What a part of the key may be: as JSON has it.
 Part = Union[str, "list[str]"]
@@ -217,6 +219,12 @@ def _library_folder() -> str:
 
 
 # ---- What decides the product --------------------------------------------------------------------
+
+
+def key_of(plan: Plan) -> str:
+    """Return the name of all that is known about a plan."""
+    text = json.dumps([plan.name, plan.parts], sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _parts(

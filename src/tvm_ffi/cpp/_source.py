@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-__all__ = ["Unit", "inline_units"]
+__all__ = ["CPP_HEAD", "CPP_HEADERS", "CPP_MAIN", "Unit", "inline_units"]
 
-_CPP_HEADERS = (
+CPP_HEADERS = (
     "tvm/ffi/container/tensor.h",
     "tvm/ffi/dtype.h",
     "tvm/ffi/error.h",
@@ -21,8 +21,17 @@ _CPP_HEADERS = (
 )
 _C_HEADERS = ("tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h")
 
+
+def _includes(headers: Sequence[str]) -> str:
+    return "".join(f"#include <{header}>\n" for header in headers)
+
+
+# What C++ text has in front.
+CPP_HEAD = _includes(CPP_HEADERS)
+
 # Generated file by kind; the names are part of the contract of build folders.
-_FILES = {"c": "main.c", "cpp": "main.cpp", "cuda": "cuda.cu"}
+CPP_MAIN = "main.cpp"
+_FILES = {"c": "main.c", "cpp": CPP_MAIN, "cuda": "cuda.cu"}
 _SUFFIXES = {"c": ".c", "cpp": ".cpp", "cuda": ".cu"}
 
 
@@ -83,10 +92,6 @@ def _framed(main: str, head: str, shown: Mapping[str, str], tail: str) -> str:
     return text
 
 
-def _includes(headers: Sequence[str]) -> str:
-    return "".join(f"#include <{header}>\n" for header in headers)
-
-
 def _cpp_frame(functions: Mapping[str, str]) -> tuple[str, str]:
     """Return what stands before and behind C++ and CUDA text."""
     tail = ""
@@ -94,7 +99,7 @@ def _cpp_frame(functions: Mapping[str, str]) -> tuple[str, str]:
         tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function});\n"
         if doc:
             tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {_c_literal(doc)});\n"
-    return _includes(_CPP_HEADERS), tail
+    return CPP_HEAD, tail
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"

@@ -2,7 +2,8 @@
 """The folder that keeps what was built, for many processes on many machines.
 
     ROOT/NAME_<16 hex>/            an artifact: the product, its sources, manifest.json
-    ROOT/.index/NAME_<16 hex>/     by the key of a plan: one mark for each artifact made from it
+    ROOT/.index/NAME_<16 hex>/     by the key of a plan: one mark for each artifact made from it,
+                                   and words that were noted about it
     ROOT/.staging/NAME_<16 hex>.*  private folders of builds that are under way
     ROOT/.locks/NAME_<16 hex>.lock held by the one process that builds from this plan
     ROOT/.compilers/               versions of compilers
@@ -16,6 +17,7 @@ docs/design/build-cache.md has the reasons.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import time
@@ -107,6 +109,21 @@ class Store:
             (index / f"{digest}-{identity}").touch(mode=0o600)
             for mark in _by_age(index)[_MOST_MARKS:]:
                 (index / mark).unlink()
+
+    def note(self, name: str, base: str, word: str) -> None:
+        """Note a word about a plan."""
+        index = self._index(name, base)
+        with contextlib.suppress(OSError):  # as above
+            private_folder(index)
+            (index / word).touch(mode=0o600)
+
+    def has_note(self, name: str, base: str, word: str, newest_s: float = math.inf) -> bool:
+        """Whether a word was noted about a plan, not longer than `newest_s` seconds ago."""
+        try:
+            noted = (self._index(name, base) / word).stat().st_mtime
+        except OSError:
+            return False
+        return time.time() - noted <= newest_s
 
     # ---- Building ----------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ VARIABLES = (
     *("CC", "CXX", "MAX_JOBS", "CPATH", "LIBRARY_PATH"),
     *("CUDA_HOME", "CUDA_PATH", "ROCM_HOME", "ROCM_PATH", "TVM_FFI_GPU_BACKEND"),
     *("TVM_FFI_CUDA_ARCH_LIST", "TVM_FFI_ROCM_ARCH_LIST", "TVM_FFI_CPP_EXTENSION_LOG_BUILD"),
+    "TVM_FFI_CPP_EXTENSION_PRECOMPILE",
 )
 
 # Writes its arguments as a line of JSON, says a version, and makes what -o, or cp, names.

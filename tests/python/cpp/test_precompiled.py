@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Headers are read once for each compiler and its options, and nothing else is different then."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shlex
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import cpp
+from tvm_ffi.cpp import _precompiled
+from tvm_ffi.cpp import cache as build_cache
+from tvm_ffi.cpp._manifest import Manifest
+
+VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
+USE = "-include headers.hpp"
+
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+
+
+@pytest.fixture
+def log(caplog):
+    caplog.set_level(logging.INFO, logger="tvm_ffi.cpp")
+    return caplog
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Let the first text have them."""
+    monkeypatch.setenv(VARIABLE, "1")
+
+
+def build(number: int, text: str = "", **options: object) -> Path:
+    """Return the library of a text that was not built before."""
+    text = f"{text}\nint64_t number() {{ return {number}; }}"
+    return Path(cpp.build_inline("kernel", cpp_sources=text, functions="number", **options))
+
+
+def made() -> list[Path]:
+    return [artifact.path for artifact in build_cache.find(_precompiled.NAME)]
+
+
+def compiled_with(log) -> list[bool]:
+    """Return, for each compilation of C++ text since the last call, whether it had the headers."""
+    lines = [record.getMessage().partition("\n")[0] for record in log.records]
+    log.clear()
+    return [USE in line for line in lines if " -c main.cpp " in line]
+
+
+# ---- When they are made, and used ----------------------------------------------------------------
+
+
+@needs_cxx
+@pytest.mark.parametrize("compiler", ["c++", "clang++"])
+def test_the_second_text_has_them_made_and_later_ones_use_them(compiler, monkeypatch, log):
+    if shutil.which(compiler) is None:
+        pytest.skip(f"no {compiler}")
+    monkeypatch.setenv("CXX", compiler)
+    build(1)
+    assert made() == []
+    build(2)
+    headers = made()
+    assert [path.name for path in headers] == ["headers.hpp.gch"]
+    build(3)
+    assert compiled_with(log) == [False, True, True]
+    assert made() == headers
+    module = cpp.load_inline(
+        "kernel", cpp_sources="int answer() { return 42; }", functions="answer"
+    )
+    assert module.answer() == 42
+    assert compiled_with(log) == [True]
+
+
+@needs_cxx
+def test_other_options_have_others(at_once, log):
+    build(1)
+    build(1, extra_cflags=["-O1"])
+    build(2, extra_cflags=["-O1"])
+    assert compiled_with(log) == [True, True, True]
+    assert len(made()) == 2
+
+
+@needs_cxx
+def test_a_variable_turns_them_off(monkeypatch, log):
+    monkeypatch.setenv(VARIABLE, "0")
+    build(1)
+    build(2)
+    assert compiled_with(log) == [False, False]
+    assert made() == []
+
+
+@needs_cxx
+@pytest.mark.parametrize("option", ["-include", "-imacros"])
+def test_options_that_read_something_in_front_do_without(option, at_once, log, tmp_path):
+    (tmp_path / "first.h").write_text("#define TEN 10\n")
+    build(1, "static_assert(TEN == 10);", extra_cflags=[option, str(tmp_path / "first.h")])
+    assert not any(compiled_with(log))
+    assert made() == []
+
+
+def test_compilers_that_are_not_known_and_device_code_do_without(at_once, stand_ins, monkeypatch):
+    nvcc = stand_ins.add("nvcc")
+    monkeypatch.setenv("CXX", str(stand_ins.add("c++")))
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    cpp.build_inline("kernel", cpp_sources="// C++")
+    cpp.build_inline("kernel", cuda_sources="// CUDA")
+    cpp.build_inline("kernel", cpp_sources="// C++", cuda_sources="// CUDA")
+    assert [command[0] for command in stand_ins.commands()].count("nvcc") == 2
+    assert not any("headers.hpp" in word for line in stand_ins.commands() for word in line)
+
+
+@needs_cxx
+def test_those_that_were_not_used_for_the_longest_time_go(at_once, monkeypatch):
+    build(1)
+    first = made()
+    os.utime(first[0].with_name("manifest.json"), (1, 1))
+    monkeypatch.setattr(_precompiled, "_MOST_BYTES", first[0].stat().st_size * 3 // 2)
+    build(1, extra_cflags=["-O1"])
+    assert len(made()) == 1
+    assert made() != first
+
+
+# ---- Nothing else is different -------------------------------------------------------------------
+
+TEXT = """
+#include <map>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/error.h>
+#define string text
+static int string = __COUNTER__ * 0;
+template <typename T> T twice(T x) { return x + x; }
+int64_t sum(tvm::ffi::Array<int64_t> values) {
+  std::map<int64_t, int64_t> seen;
+  for (int64_t value : values) seen[value] = twice(value);
+  return seen.size() + string;
+}
+"""
+
+
+@needs_cxx
+def test_the_library_is_the_same_and_known_by_the_same_files(tmp_path, monkeypatch, log):
+    """What it was made from has to contain the headers, or a change of them would not be seen."""
+    products = []
+    for wish in ("0", "1"):
+        monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / wish))
+        monkeypatch.setenv(VARIABLE, wish)
+        products.append(build(1, TEXT))
+    assert compiled_with(log) == [False, True]
+    plain, quick = (Manifest.read(path.parent) for path in products)
+    assert plain.content == quick.content
+    assert plain.dependencies == quick.dependencies
+    assert any(path.endswith("/tvm/ffi/any.h") for path in quick.dependencies.installed)
+    assert sorted(path.name for path in products[1].parent.iterdir()) == [
+        "kernel.cpp", "kernel.so", "main.cpp", "manifest.json",
+    ]  # fmt: skip
+
+
+@needs_cxx
+def test_errors_are_those_of_a_compilation_without_them(monkeypatch, log):
+    said = []
+    for wish in ("0", "1"):
+        monkeypatch.setenv(VARIABLE, wish)
+        with pytest.raises(RuntimeError) as caught:
+            build(1, "int wrong = ;")
+        said.append(str(caught.value))
+    assert compiled_with(log) == [False, True, False]
+    assert said[0] == said[1]
+    build(1)  # they are as good as before
+    assert compiled_with(log) == [True]
+
+
+@needs_cxx
+def test_a_header_that_appears_in_front_of_one_of_them_is_seen(at_once, tmp_path, log):
+    folder = tmp_path / "include"
+    folder.mkdir()
+    text = "#ifndef SEEN\n#define SEEN 0\n#endif\nint64_t seen() { return SEEN; }"
+
+    def seen() -> int:
+        module = cpp.load_inline(
+            "seen", cpp_sources=text, functions="seen", extra_include_paths=[str(folder)]
+        )
+        return module.seen()
+
+    assert seen() == 0
+    for value in (1, 2):
+        header = f"#pragma once\n#define SEEN {value}\n#include_next <string>\n"
+        (folder / "string").write_text(header)
+        assert seen() == value
+    assert all(compiled_with(log))
+
+
+# ---- What goes wrong -----------------------------------------------------------------------------
+
+
+@needs_cxx
+def test_damaged_ones_are_made_again(at_once, log):
+    build(1)
+    (headers,) = made()
+    headers.write_bytes(headers.read_bytes()[:-1] + b"?")
+    log.clear()
+    build(2)
+    assert any("was built again" in record.getMessage() for record in log.records)
+    assert made() == [headers]
+    assert Manifest.read(headers.parent).is_whole(headers.parent)
+    assert compiled_with(log) == [True]
+
+
+@needs_cxx
+def test_the_cache_must_be_safe(at_once):
+    build(1)
+    made()[0].chmod(0o666)
+    with pytest.raises(PermissionError, match="all users may write to it"):
+        build(2)
+
+
+@pytest.fixture
+def wrapped_cxx(tmp_path, monkeypatch):
+    """Return a function that lets the C++ compiler fail when its arguments match a pattern."""
+
+    def wrap(pattern: str) -> None:
+        compiler = shlex.quote(shutil.which("c++"))
+        script = tmp_path / "wrapped-cxx"
+        script.write_text(
+            f'#!/bin/sh\ncase "$*" in {pattern}) exit 1;; esac\nexec {compiler} "$@"\n',
+            encoding="utf-8",
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("CXX", str(script))
+
+    return wrap
+
+
+@needs_cxx
+@pytest.mark.parametrize("pattern", ["*-include?headers.hpp*", "*c++-header*"], ids=["use", "make"])
+def test_a_compiler_that_cannot_is_not_asked_again_for_a_day(
+    pattern, wrapped_cxx, at_once, log, monkeypatch
+):
+    wrapped_cxx(pattern)
+    build(1)
+    tried = len(compiled_with(log))
+    build(2)
+    assert compiled_with(log) == [False]
+    tomorrow = time.time() + 90000
+    monkeypatch.setattr("tvm_ffi.cpp._store.time.time", lambda: tomorrow)
+    build(3)
+    assert len(compiled_with(log)) == tried
