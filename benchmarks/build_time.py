@@ -32,7 +32,7 @@ class _Kernel(NamedTuple):
 _KERNELS = {
     "c": _Kernel("kernel.c", "C kernel"),
     "cpp": _Kernel("kernel.cc", "C++ kernel", precompile="0"),
-    "next": _Kernel("kernel.cc", "further C++ kernel", precompile="1"),
+    "next": _Kernel("kernel.cc", "2nd C++ kernel", precompile="1"),
 }
 
 # The peer has no inline C: both build the C kernel from a file.
@@ -125,7 +125,7 @@ def _build(interpreter: Interpreter, source: Path, precompile: str) -> dict[str,
         "TVM_FFI_CACHE_DIR": str(source.parent / interpreter.name),
         "TVM_FFI_CPP_EXTENSION_PRECOMPILE": precompile,
     }
-    command = [interpreter.executable, "-c", _MEASURE, source]
+    command = (interpreter.executable, "-c", _MEASURE, source)
     output = run_program(command, variables, BENCHMARKS)
     measured: dict[str, float] = json.loads(output)
     return measured
