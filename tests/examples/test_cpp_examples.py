@@ -18,7 +18,7 @@ NAMES = (
 )
 
 # What an example imports besides tvm_ffi.
-PACKAGES = {"inline_module": ("filelock", "numpy"), "inspect": ("rich",)}
+PACKAGES = {"inline_module": ("numpy",), "inspect": ("rich",)}
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 TORCH_LINE = "PyTorch  made a torch.Tensor of [2, 3]\n"
 NO_TORCH_LINE = "PyTorch  not installed, skipped\n"

@@ -23,12 +23,15 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ._dependencies import changed_files, identity_of_all, shadows
 from ._manifest import FILE as MANIFEST_FILE
 from ._manifest import Manifest
 from ._trust import check_cache, check_entry, private_folder
+
+if TYPE_CHECKING:
+    from ..utils import FileLock
 
 __all__ = ["Store", "cache_root", "checked_root"]
 
@@ -127,7 +130,7 @@ class Store:
 
     # ---- Building ----------------------------------------------------------------------------
 
-    def lock(self, name: str, base: str) -> Any:
+    def lock(self, name: str, base: str) -> FileLock:
         """Return the lock, a context manager, under which a plan is carried out."""
         return _file_lock(self.root / ".locks" / f"{name}_{base[:16]}.lock")
 
@@ -201,7 +204,7 @@ class Store:
         with contextlib.suppress(FileNotFoundError):
             for folder in sorted(self.staging_root.iterdir()):
                 lock = _file_lock(self.root / ".locks" / f"{folder.name.rsplit('.', 2)[0]}.lock")
-                if _is_free(lock):
+                if lock.acquire():
                     try:
                         yield folder
                     finally:
@@ -233,24 +236,12 @@ def _by_age(folder: Path) -> list[str]:
     return [name for _, name in sorted(entries)]
 
 
-def _file_lock(path: Path) -> Any:
-    try:
-        from filelock import FileLock
-    except ImportError as error:
-        raise ImportError('builds need filelock; pip install "pytvmffi[cpp]" brings it') from error
+def _file_lock(path: Path) -> FileLock:
+    from ..utils import FileLock
+
     private_folder(path.parent)
-    return FileLock(path, mode=0o600)
-
-
-def _is_free(lock: Any) -> bool:
-    """Take a lock if nobody has it."""
-    from filelock import Timeout
-
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    return True
+    path.touch(mode=0o600)
+    return FileLock(path)
 
 
 def _flush(path: Path) -> None:

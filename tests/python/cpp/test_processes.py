@@ -148,7 +148,7 @@ def test_a_cache_that_cannot_be_written_can_be_read(cache):
             folder.chmod(0o755)
 
 
-def test_without_filelock_one_sentence_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "filelock", None)
-    with pytest.raises(ImportError, match=r'builds need filelock; pip install "pytvmffi\[cpp\]"'):
-        cpp.build_inline("kernel", c_sources=TEXT)
+def test_one_source_is_built_without_other_packages(monkeypatch):
+    for package in ("filelock", "ninja", "rich"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert Path(cpp.build_inline("kernel", c_sources=TEXT)).is_file()
