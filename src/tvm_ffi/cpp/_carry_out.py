@@ -15,7 +15,7 @@ import shlex
 import time
 from pathlib import Path
 
-from ._command import LOG, failure, log_as_wished, run_command
+from ._command import failure, log, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
 from ._files import content_of, identity_of, write_if_changed
 from ._manifest import Manifest, differences
@@ -81,7 +81,7 @@ def _build_and_publish(plan: Plan, base: str, store: Store) -> Path:
             reasons=[],
         )
         manifest.reasons.extend(_reasons(manifest, store))
-        LOG.info("built %s: %s", plan.name, "; ".join(manifest.reasons))
+        log("built %s: %s", plan.name, "; ".join(manifest.reasons))
         return store.publish(folder, manifest)
 
 
@@ -98,7 +98,7 @@ def _build_consistently(plan: Plan, folder: Path, store: Store) -> Dependencies:
     for _ in range(_MOST_ATTEMPTS):
         if not changed:
             return dependencies
-        LOG.info("building %s again: %s changed meanwhile", plan.name, ", ".join(changed))
+        log("building %s again: %s changed meanwhile", plan.name, ", ".join(changed))
         before = {path: identity_of(path) for path in dependencies.own}
         dependencies = _build_once(plan, folder, store)
         changed = [path for path in dependencies.own if identity_of(path) != before.get(path)]
@@ -138,7 +138,7 @@ def _run_steps(plan: Plan, folder: Path) -> None:
     for step in plan.steps:
         line = shlex.join(step.command)
         done = run_command(step.command, folder)
-        LOG.info("%s\n%s", line, done.stdout + done.stderr)
+        log("%s\n%s", line, done.stdout + done.stderr)
         if done.returncode != 0:
             raise failure(
                 done.returncode, f"FAILED: {step.output}\n{line}", done.stderr + done.stdout

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import signal
 import subprocess
@@ -12,9 +11,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["LOG", "failure", "log_as_wished", "run_command"]
+__all__ = ["failure", "log", "log_as_wished", "run_command"]
 
-LOG = logging.getLogger("tvm_ffi.cpp")
+_LOG = "tvm_ffi.cpp"
 
 _SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
 
@@ -77,12 +76,22 @@ def log_as_wished() -> Iterator[None]:
     if stream is None:
         yield
         return
+    import logging
+
+    logger = logging.getLogger(_LOG)
     handler = logging.StreamHandler(stream)
-    level = LOG.level
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
-        LOG.setLevel(level)
-        LOG.removeHandler(handler)
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+def log(text: str, *values: object) -> None:
+    """Log what was done, where `logging` is loaded: elsewhere nobody can listen."""
+    logging = sys.modules.get("logging")
+    if logging is not None:
+        logging.getLogger(_LOG).info(text, *values)

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._command import LOG, failure, run_command
+from ._command import failure, log, run_command
 from ._plan import Step
 
 __all__ = ["find_ninja", "ninja_text", "run_ninja"]
@@ -71,6 +71,6 @@ def run_ninja(folder: Path) -> None:
     if os.environ.get("MAX_JOBS"):
         command += ["-j", os.environ["MAX_JOBS"]]
     done = run_command(command, folder)
-    LOG.info("%s", done.stdout.rstrip())
+    log("%s", done.stdout.rstrip())
     if done.returncode != 0:
         raise failure(done.returncode, done.stdout, done.stderr)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from ._command import LOG
+from ._command import log
 from ._dependencies import Dependencies
 from ._manifest import Manifest
 from ._plan import Plan, Step, key_of
@@ -101,7 +101,7 @@ def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
 
 def give_up(headers: PrecompiledHeaders, store: Store) -> None:
     """Remove headers with which a text that is right did not compile, and make none for a day."""
-    LOG.info("headers are not precompiled for a day: text did not compile with them")
+    log("headers are not precompiled for a day: text did not compile with them")
     store.note(NAME, headers.base, _UNUSABLE)
     store.remove_folder(headers.product.parent)
 
@@ -159,7 +159,7 @@ def _made(
     except PermissionError:
         raise  # the cache is not safe
     except (RuntimeError, OSError) as error:
-        LOG.info("headers are not precompiled for a day: %s", error)
+        log("headers are not precompiled for a day: %s", error)
         store.note(NAME, base, _UNUSABLE)
         return None
     with contextlib.suppress(OSError):

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -152,3 +153,13 @@ def test_one_source_is_built_without_other_packages(monkeypatch):
     for package in ("filelock", "ninja", "rich"):
         monkeypatch.setitem(sys.modules, package, None)
     assert Path(cpp.build_inline("kernel", c_sources=TEXT)).is_file()
+
+
+def test_building_loads_no_log_that_nobody_reads():
+    code = """
+        import sys
+        from tvm_ffi import cpp
+        cpp.build_inline("kernel", c_sources="int one;")
+        assert not {"logging", "inspect", "filelock"} & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
