@@ -13,6 +13,7 @@ import functools
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -21,12 +22,16 @@ from ._files import content_of, identity_of, write_atomically
 
 __all__ = ["compiler_command", "describe_compiler"]
 
+# What a shell would not take as it is.
+_SEVERAL_WORDS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
 def compiler_command(variable: str, default: str) -> tuple[str, ...]:
     """Return the words of a compiler's command: those of an environment variable or the default."""
     value = os.environ.get(variable, "").strip() or default
+    if not _SEVERAL_WORDS.search(value):
+        return (value,)
     # A path with spaces that exists is one word.
     return (value,) if shutil.which(value) else tuple(shlex.split(value))
 
@@ -46,12 +51,12 @@ def describe_compiler(command: tuple[str, ...], folder: Path) -> str:
     RuntimeError
         If there is no such program.
     """
-    programs = [found for word in command if (found := shutil.which(word))]
-    if shutil.which(command[0]) is None:
+    programs = [shutil.which(word) for word in command]
+    if programs[0] is None:
         raise RuntimeError(
             f"{command[0]} is not found; install a compiler, or name one in $CC, $CXX"
         )
-    real = [Path(program).resolve() for program in programs]
+    real = [Path(program).resolve() for program in programs if program is not None]
     identity = "\n".join(f"{path} {identity_of(path)}" for path in real)
     if any(_may_start_another(path) for path in real):
         return _ask(command, identity)

@@ -11,6 +11,7 @@ also knows which such files exist.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -135,20 +136,17 @@ def shadows(paths: Iterable[str], folders: Sequence[str]) -> list[str]:
     A header ``/a/b/c.h`` may have been included as ``c.h`` or ``b/c.h``; each such name is looked
     up in each folder of the user's, where all of these but few do not even have the first folder.
     """
-    tails: dict[str, set[str]] = {}
-    for path in paths:
+    places: dict[str, list[str]] = {}
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            for entry in os.listdir(folder):  # noqa: PTH208
+                places.setdefault(entry, []).append(folder)
+    found = set()
+    for path in paths if places else ():
         parts = path.split("/")
         for index in range(1, len(parts)):
-            tails.setdefault(parts[index], set()).add("/".join(parts[index:]))
-    found = set()
-    for folder in folders:
-        try:
-            entries = os.listdir(folder)  # noqa: PTH208
-        except OSError:
-            continue
-        for entry in entries:
-            for tail in tails.get(entry, ()):
-                candidate = f"{folder}/{tail}"
+            for folder in places.get(parts[index], ()):
+                candidate = "/".join([folder, *parts[index:]])
                 if os.path.isfile(candidate):  # noqa: PTH113
                     found.add(candidate)
     return sorted(found)

@@ -54,6 +54,16 @@ def reasons() -> list[str]:
 # ---- Found ---------------------------------------------------------------------------------------
 
 
+def test_a_compiler_is_looked_for_once(build, monkeypatch):
+    """Each time, all folders of PATH are searched."""
+    build()
+    searched = []
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: searched.append(name) or which(name))
+    build()
+    assert searched == ["cc"]
+
+
 def test_what_is_there_is_found_without_a_process_or_a_lock(build, monkeypatch):
     first = build()
     monkeypatch.setattr(subprocess, "Popen", None)
