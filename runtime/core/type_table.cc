@@ -9,11 +9,11 @@
 
 #include "duplicate_registration.h"
 #include "error.h"
+#include "key_hooks.h"
 #include "nested_release.h"
 #include "store_order.h"
 #include "text.h"
 #include "type_names.h"
-#include "value.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -341,14 +341,13 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
                        Concat("TypeAttr `", name, "` is already registered for type index ", index,
                               " (`", KeyOf(index), "`)")};
     }
-    AddAttr(&column, position, value);
+    AddAttr(&column, position, StoredAttr(name, value));
     return std::nullopt;
   });
   if (duplicate) PassOverOrRaise(*std::move(duplicate));
 }
 
-void TypeTable::AddAttr(Column* column, size_t position, const TVMFFIAny& value) {
-  Value owned = Value::FromView(value);
+void TypeTable::AddAttr(Column* column, size_t position, Value owned) {
   column->values.ExtendTo(position + 1, NoneAny());
   TVMFFIAny* slot = column->values.data() + position;
   TVMFFIAny raw = owned.Release();

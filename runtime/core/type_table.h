@@ -23,6 +23,7 @@
 
 #include "growing_array.h"
 #include "text.h"
+#include "value.h"
 
 namespace tvm::ffi::runtime {
 
@@ -99,7 +100,7 @@ class TypeTable {
   int32_t AllocDynamicIndex(const TypeRequest& request, Entry* parent);
   void Publish(int32_t index, Entry* entry);
   void AddField(Entry* entry, const TVMFFIFieldInfo& info);
-  static void AddAttr(Column* column, size_t position, const TVMFFIAny& value);
+  static void AddAttr(Column* column, size_t position, Value owned);
   Column& GetOrAddColumn(std::string_view name);
   // A NUL-terminated copy that lives as long as the table.
   std::string_view Intern(std::string_view text) { return texts_.emplace_back(text); }

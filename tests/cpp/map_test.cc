@@ -384,7 +384,8 @@ TVMFFIAny HashOf(const Any& key) noexcept {
   return IntResult(key.as<HashedObj>()->id % 7);
 }
 TVMFFIAny AreEqual(const Any& a, const Any& b) noexcept {
-  return IntResult(a.as<HashedObj>()->id == b.as<HashedObj>()->id ? 1 : 0);
+  bool is_equal = a.as<HashedObj>()->id == b.as<HashedObj>()->id;
+  return detail::AnyUnsafe::MoveAnyToTVMFFIAny(Any(is_equal));
 }
 
 void SetAttr(const char* name, void* hook) {
