@@ -40,6 +40,21 @@ TEST_CASE("array copies on write") {
   CHECK(no_list_items.rbegin() == no_list_items.rend());
 }
 
+TEST_CASE("ranges of bool") {
+  const bool flags[] = {true, false, true};
+  std::vector<bool> packed(flags, flags + 3);
+  for (const Array<bool>& array :
+       {Array<bool>(flags, flags + 3), Array<bool>(packed.begin(), packed.end()),
+        Array<bool>(packed), Array<bool>{true, false, true}}) {
+    CHECK_EQ(Text(array), "1 0 1 ");
+  }
+  List<bool> list(flags, flags + 3);
+  list.insert(list.begin(), packed.begin(), packed.end());
+  CHECK_EQ(Text(list), "1 0 1 1 0 1 ");
+  list.Assign(packed.begin(), packed.end());
+  CHECK_EQ(Text(list), "1 0 1 ");
+}
+
 TEST_CASE("map keeps the object when nothing changes") {
   Array<int> a = {1, 2};
   CHECK(a.Map([](int x) { return x; }).same_as(a));

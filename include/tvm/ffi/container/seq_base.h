@@ -81,8 +81,12 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   // Appends [first, last) at position `start`, which is the end.
   template <typename Iter>
   void InitRange(int64_t start, Iter first, Iter last) {
+    using Traits = std::iterator_traits<Iter>;
+    // std::vector<bool> gives out stand-ins for its items.
+    using Item = std::conditional_t<std::is_constructible_v<Any, typename Traits::reference>,
+                                    typename Traits::reference, typename Traits::value_type>;
     for (Any* slot = MutableBegin() + start; first != last; ++first) {
-      new (slot++) Any(*first);
+      new (slot++) Any(static_cast<Item>(*first));
       ++TVMFFISeqCell::size;
     }
   }

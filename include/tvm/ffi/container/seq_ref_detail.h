@@ -55,8 +55,7 @@ class SeqRef : public ObjectRef {
   template <typename Iter>
   void insert(iterator position, Iter first, Iter last) {
     int64_t i = position - begin();
-    // Taken first, because the range may lie in this very sequence.
-    std::vector<Item> items(first, last);
+    std::vector<Item> items = Taken(first, last);
     Write(static_cast<int64_t>(items.size()), "insert",
           [&](auto* s) { s->insert(i, items.begin(), items.end()); });
   }
@@ -94,8 +93,7 @@ class SeqRef : public ObjectRef {
   }
   template <typename Iter>
   void Assign(Iter first, Iter last) {
-    // Taken first, because the range may lie in this very sequence.
-    std::vector<Item> items(first, last);
+    std::vector<Item> items = Taken(first, last);
     self().Replace(static_cast<int64_t>(items.size()))->InitRange(0, items.begin(), items.end());
   }
 
@@ -112,6 +110,21 @@ class SeqRef : public ObjectRef {
   // An Any that depends on T, so that only files that use it pay for its instantiation.
   using Item = std::conditional_t<(sizeof(T) > 0), Any, T>;
   Self& self() { return static_cast<Self&>(*this); }
+  // The items of a range, which may lie in this very sequence.  Stand-ins for items, as
+  // std::vector<bool> gives them out, become items.
+  template <typename Iter>
+  static std::vector<Item> Taken(Iter first, Iter last) {
+    using Traits = std::iterator_traits<Iter>;
+    if constexpr (std::is_constructible_v<Item, typename Traits::reference>) {
+      return std::vector<Item>(first, last);
+    } else {
+      std::vector<Item> items;
+      for (; first != last; ++first) {
+        items.push_back(Item(static_cast<typename Traits::value_type>(*first)));
+      }
+      return items;
+    }
+  }
   const Any* First() const { return seq() != nullptr ? seq()->begin() : nullptr; }
   // As an address: there is no element before the first, nor any array in an empty sequence.
   static const Any* Before(const Any* item) {
