@@ -6,7 +6,7 @@ from __future__ import annotations
 from ._binding.containers.shape import Shape
 from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
-from ._binding.values.device import Device, DLDeviceType
+from ._binding.values.device import Device, DLDeviceType, device_class
 from ._types.late_info import describe_late
 
 __all__ = ["Shape", "device", "from_dlpack"]
@@ -16,9 +16,10 @@ describe_late("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
-    """Return a device, as ``Device(device_type, index)`` does.
+    """Return a device, as ``Device(device_type, index)`` does, of the class in which native ones arrive.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)
     """
-    return Device(device_type, index)
+    made: Device = device_class()(device_type, index)
+    return made

@@ -153,6 +153,7 @@ def test_class_of_devices_can_be_set(echo):
     core._set_class_device(Own)
     try:
         assert type(echo(Device("cuda:1"))) is Own
+        assert type(tvm_ffi.device("cuda", 1)) is Own
     finally:
         core._set_class_device(Device)
     with pytest.raises(TypeError, match="must derive from Device"):
