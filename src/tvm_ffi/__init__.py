@@ -13,6 +13,7 @@ signal handler.
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from . import core, serialization
+from ._binding.object.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (
     bfloat16,
@@ -85,6 +86,7 @@ __all__ = [
     "Tensor",
     "__version__",
     "__version_tuple__",
+    "access_path",
     "convert",
     "convert_func",
     "core",
@@ -110,10 +112,22 @@ __all__ = [
 if _TYPE_CHECKING:
     from ctypes import CDLL
 
-    from . import cpp, dataclasses, utils
+    from . import (
+        access_path,
+        cpp,
+        dataclasses,
+        utils,
+    )
     from .export import export_library
 
     LIB: CDLL
+
+_register_late_classes(
+    {
+        "ffi.reflection.AccessPath": "tvm_ffi.access_path",
+        "ffi.reflection.AccessStep": "tvm_ffi.access_path",
+    }
+)
 
 
 def _runtime_for_ctypes() -> object:
@@ -127,6 +141,7 @@ __getattr__ = _late_attributes(
     globals(),
     {
         "LIB": _runtime_for_ctypes,
+        "access_path": ".access_path",
         "cpp": ".cpp",
         "dataclasses": ".dataclasses",
         "export_library": ".export:export_library",

@@ -121,9 +121,9 @@ def get_global_func_metadata(name: str) -> dict[str, Any]:
     return metadata
 
 
-def get_registered_type_keys() -> Array:
+def get_registered_type_keys() -> Array[str]:
     """Return the keys of all native types that are registered, in order of their indices."""
-    keys: Array = _call("ffi.GetRegisteredTypeKeys")
+    keys: Array[str] = _call("ffi.GetRegisteredTypeKeys")
     return keys
 
 
@@ -182,12 +182,11 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
 
     Examples
     --------
-    >>> @tvm_ffi.register_object("ffi.reflection.AccessStep")
-    ... class Step(tvm_ffi.Object):
+    >>> import tvm_ffi.testing  # which registers the type
+    >>> @tvm_ffi.register_object("testing.TestIntPair")
+    ... class Pair(tvm_ffi.Object):
     ...     pass
-    >>> step = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")(
-    ...     "ffi.reflection.AccessStep", "kind", 1, "key", 7)
-    >>> step.key
+    >>> Pair(7, 8).a
     7
     """
 

@@ -11,7 +11,7 @@ from typing import Any, Callable
 from .._binding.call.function import Function
 from .._binding.call.making import find_global_func
 from .._binding.call.signature import signature_of_metadata
-from .._binding.object.object import CObject, Object, register_class
+from .._binding.object.object import CObject, Object, load_late_class, register_class
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.types.constructor import Constructor
 from .._binding.types.facts import type_facts
@@ -172,47 +172,53 @@ def type_info_of(index: int) -> TypeInfo:
     return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
 
 
+def registered_info(index: int) -> TypeInfo | None:
+    """Return what was found when a class was registered for a type, if one has been."""
+    return _info_by_index.get(index)
+
+
 # ---- Classes ---------------------------------------------------------------------------------
 
 
-def register_object_by_index(index: int, cls: type) -> TypeInfo:
+def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     """Let a class stand for a native type: give it fields and methods, and make it known.
 
     Parameters
     ----------
-    index : int
+    type_index : int
         Type index.
-    cls : type
+    type_cls : type
         A class that derives from `CObject`; names in its body are left alone.  Or one that derives
         from `PyNativeObject`, whose ``__from_tvm_ffi_object__`` makes results.
 
     Raises
     ------
     TypeError
-        If `cls` does not derive from `CObject`.
+        If `type_cls` does not derive from `CObject`.
     ValueError
         If a class with a smaller native layout stands for the type already.
     """
-    if not (isinstance(cls, type) and issubclass(cls, (CObject, PyNativeObject))):
-        raise TypeError(f"{cls!r} must be a class that derives from Object")
-    previous = _info_by_index.pop(index, None)
-    info = type_info_of(index)
-    info.type_cls = cls
-    register_class(index, cls)
-    _info_by_index[index] = info
-    cls.__tvm_ffi_type_info__ = info  # type: ignore[union-attr]
+    if not (isinstance(type_cls, type) and issubclass(type_cls, (CObject, PyNativeObject))):
+        raise TypeError(f"{type_cls!r} must be a class that derives from Object")
+    load_late_class(type_index)  # or its class would take the place of this one later
+    previous = _info_by_index.pop(type_index, None)
+    info = type_info_of(type_index)
+    info.type_cls = type_cls
+    register_class(type_index, type_cls)
+    _info_by_index[type_index] = info
+    type_cls.__tvm_ffi_type_info__ = info  # type: ignore[union-attr]
     if previous is not None:
         info.parent_type_info = previous.parent_type_info
-    if not issubclass(cls, CObject):
+    if not issubclass(type_cls, CObject):
         return info  # values are no objects, so they have no fields
     for entry in info.fields:
-        if entry.name not in vars(cls):
-            setattr(cls, entry.name, entry.as_property(cls))
+        if entry.name not in vars(type_cls):
+            setattr(type_cls, entry.name, entry.as_property(type_cls))
     for method in info.methods:
-        if not hasattr(cls, method.name):
-            setattr(cls, method.name, method.as_callable(cls))
-    if info.doc and cls.__doc__ is None:
-        cls.__doc__ = info.doc
+        if not hasattr(type_cls, method.name):
+            setattr(type_cls, method.name, method.as_callable(type_cls))
+    if info.doc and type_cls.__doc__ is None:
+        type_cls.__doc__ = info.doc
     return info
 
 

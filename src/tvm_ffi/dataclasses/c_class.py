@@ -86,13 +86,12 @@ def c_class(
     Examples
     --------
     >>> from tvm_ffi.dataclasses import Object, c_class
-    >>> @c_class("ffi.reflection.AccessStep", eq=True, init=False)
-    ... class Step(Object):
-    ...     kind: int
-    ...     key: object
-    >>> make = tvm_ffi.get_global_func("ffi.MakeObjectFromPackedArgs")
-    >>> step = make("ffi.reflection.AccessStep", "kind", 1, "key", 7)
-    >>> step == make("ffi.reflection.AccessStep", "kind", 1, "key", 7)
+    >>> import tvm_ffi.testing  # which registers the type
+    >>> @c_class("testing.TestIntPair", eq=True)
+    ... class Pair(Object):
+    ...     a: int
+    ...     b: int
+    >>> Pair(1, 2) == Pair(1, 2)
     True
     """
     if not isinstance(type_key, str):

@@ -21,6 +21,9 @@ cdef list _class_by_index = []
 cdef set _inheriting = set()
 # Classes of indices whose objects become Python values: `cls.__from_tvm_ffi_object__` makes them.
 cdef dict _value_classes = {}
+# Names of modules that register the class of an index when they are loaded, which is when the first
+# object arrives; those that have been are taken out.
+cdef dict _late_modules = {}
 
 # Functions of the runtime that the classes below need; the module of functions sets them.
 cdef object _print_object = None      # text of an object
@@ -257,6 +260,29 @@ def register_class(int32_t index, cls):
         _set_class(index, cls)
 
 
+def register_late_classes(modules: dict) -> None:
+    """Let the classes of types be registered by modules that few programs need.
+
+    Parameters
+    ----------
+    modules : dict from str to str
+        Names of modules, by the keys of the types.
+    """
+    for key, module in modules.items():
+        _late_modules[type_key_to_index(key)] = module
+
+
+def load_late_class(int32_t index) -> None:
+    """Have the class of a type registered that `register_late_classes` has put off."""
+    cdef object module = _late_modules.get(index)
+    if module is not None:
+        from importlib import import_module
+
+        # Not taken out before: another thread that looks meanwhile has to wait for the module.
+        import_module(module)
+        _late_modules.pop(index, None)
+
+
 cdef int _set_class(int32_t index, object cls) except -1:
     while len(_class_by_index) <= index:
         _class_by_index.append(None)
@@ -284,7 +310,14 @@ cdef object _class_of(int32_t index):
     cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor
     cdef object cls
+    if _late_modules:
+        for depth in range(info.type_depth):
+            load_late_class(info.type_ancestors[depth].type_index)
+        load_late_class(index)
     with cython.critical_section(_class_by_index):
+        cls = _class_by_index[index] if index < len(_class_by_index) else None
+        if cls is not None:
+            return cls
         for depth in range(info.type_depth - 1, -1, -1):
             ancestor = info.type_ancestors[depth].type_index
             cls = _class_by_index[ancestor] if ancestor < len(_class_by_index) else None

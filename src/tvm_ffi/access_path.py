@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a part of a value lies, seen from a root: ``<root>.args[3]["name"]``."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from .core import Object
+from .registry import register_object
+
+if TYPE_CHECKING:
+    from .container import Array
+
+__all__ = ["AccessKind", "AccessPath", "AccessStep"]
+
+
+class AccessKind(IntEnum):
+    """What a step does; the missing forms name what one of two compared values lacks."""
+
+    ATTR = 0
+    ARRAY_ITEM = 1
+    MAP_ITEM = 2
+    ATTR_MISSING = 3
+    ARRAY_ITEM_MISSING = 4
+    MAP_ITEM_MISSING = 5
+
+
+@register_object("ffi.reflection.AccessStep")
+class AccessStep(Object):
+    """One step of a path, made by `AccessPath`.
+
+    Attributes
+    ----------
+    kind : int
+        A number of `AccessKind`.
+    key : object
+        Name of the attribute, index of the element, or key of the value.
+    """
+
+    kind: int
+    key: Any
+
+
+@register_object("ffi.reflection.AccessPath")
+class AccessPath(Object):
+    """A way from a root to a part of it; begins with `root` and grows step by step.
+
+    Paths are never changed, and longer ones share their beginnings with shorter ones.  They are
+    equal when their steps are.
+
+    Attributes
+    ----------
+    parent : AccessPath or None
+        The path without its last step; None at the root.
+    step : AccessStep or None
+        The last step; None at the root.
+    depth : int
+        Number of steps.
+
+    Examples
+    --------
+    >>> from tvm_ffi.access_path import AccessPath
+    >>> path = AccessPath.root().attr("args").array_item(3).map_item("name")
+    >>> path
+    <root>.args[3]["name"]
+    >>> path.parent == AccessPath.root().attr("args").array_item(3), path.depth
+    (True, 3)
+    """
+
+    parent: AccessPath | None
+    step: AccessStep | None
+    depth: int
+
+    if TYPE_CHECKING:  # methods of the native type
+
+        @staticmethod
+        def _root() -> AccessPath: ...
+        def _attr(self, name: str) -> AccessPath: ...
+        def _attr_missing(self, name: str) -> AccessPath: ...
+        def _array_item(self, index: int) -> AccessPath: ...
+        def _array_item_missing(self, index: int) -> AccessPath: ...
+        def _map_item(self, key: Any) -> AccessPath: ...
+        def _map_item_missing(self, key: Any) -> AccessPath: ...
+        def _path_equal(self, other: AccessPath) -> bool: ...
+        def _is_prefix_of(self, other: AccessPath) -> bool: ...
+        def _to_steps(self) -> Array[AccessStep]: ...
+
+    def __init__(self) -> None:
+        """Refuse: paths are made from other paths.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError("AccessPath cannot be constructed; begin with AccessPath.root()")
+
+    @staticmethod
+    def root() -> AccessPath:
+        """Return the path without steps."""
+        return AccessPath._root()
+
+    def attr(self, attr_key: str) -> AccessPath:
+        """Return the path to an attribute of what this path leads to."""
+        return self._attr(attr_key)
+
+    def attr_missing(self, attr_key: str) -> AccessPath:
+        """Return the path to an attribute that is not there."""
+        return self._attr_missing(attr_key)
+
+    def array_item(self, index: int) -> AccessPath:
+        """Return the path to an element of a sequence."""
+        return self._array_item(index)
+
+    def array_item_missing(self, index: int) -> AccessPath:
+        """Return the path to an element beyond the end of a sequence."""
+        return self._array_item_missing(index)
+
+    def map_item(self, key: Any) -> AccessPath:
+        """Return the path to a value of a mapping."""
+        return self._map_item(key)
+
+    def map_item_missing(self, key: Any) -> AccessPath:
+        """Return the path to a value that a mapping does not have."""
+        return self._map_item_missing(key)
+
+    def is_prefix_of(self, other: AccessPath) -> bool:
+        """Whether the other path begins with the steps of this one; a path is one of itself."""
+        return self._is_prefix_of(other)
+
+    def to_steps(self) -> Array[AccessStep]:
+        """Return the steps from the root on, as an array of `AccessStep`."""
+        return self._to_steps()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, AccessPath):
+            return NotImplemented
+        return self._path_equal(other)
+
+    def __hash__(self) -> int:
+        # Keys of other types are left out: what is equal to them natively need not be so here.
+        steps = ((step.kind, step.key) for step in self._to_steps())
+        return hash(tuple((k, key if isinstance(key, (str, int)) else None) for k, key in steps))
