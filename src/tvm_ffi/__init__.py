@@ -131,8 +131,14 @@ if _TYPE_CHECKING:
     from . import (
         access_path,
         cpp,
+        cuda,
         dataclasses,
+        export,
+        inspection,
+        libinfo,
         structural,
+        stub,
+        testing,
         utils,
     )
     from .export import export_library
@@ -182,8 +188,12 @@ __getattr__ = _late_attributes(
         "LIB": _runtime_for_ctypes,
         "access_path": ".access_path",
         "cpp": ".cpp",
+        "cuda": ".cuda",
         "dataclasses": ".dataclasses",
+        "export": ".export",
         "export_library": ".export:export_library",
+        "inspection": ".inspection",
+        "libinfo": ".libinfo",
         "structural": ".structural",
         "DefRegionKind": ".structural:DefRegionKind",
         "InplaceMode": ".structural:InplaceMode",
@@ -200,6 +210,8 @@ __getattr__ = _late_attributes(
         "structural_mutate": ".structural:structural_mutate",
         "structural_visit": ".structural:structural_visit",
         "structural_walk": ".structural:structural_walk",
+        "stub": ".stub",
+        "testing": ".testing",
         "utils": ".utils",
     },
 )

@@ -12,3 +12,6 @@ __version__ = "0.1.15.post100"
 __version_tuple__: tuple[int | str, ...] = tuple(
     int(part) if part.isdigit() else part for part in __version__.split(".")
 )
+
+# Other names of them, which packages also read.
+version, version_tuple = __version__, __version_tuple__

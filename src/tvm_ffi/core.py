@@ -111,5 +111,7 @@ __getattr__ = late_attributes(
         "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
         "_register_object_by_index": "._types.info:register_object_by_index",
         "_register_type_attr": "._binding.types.attribute:register_type_attr",
+        "_type_cls_to_type_info": "._types.lookup:info_of_class",
+        "_type_index_to_type_info": "._types.lookup:info_of_index",
     },
 )

@@ -24,10 +24,12 @@ from .package_classes import CLASS_OF_KEY
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
 # Classes of the package that are not registered by their users.
-_KEY_OF_CLASS: dict[Any, str] = {
+KEY_OF_CLASS: dict[Any, str] = {
+    Bytes: "ffi.Bytes",
     Error: "ffi.Error",
     Function: "ffi.Function",
     Object: "ffi.Object",
+    String: "ffi.String",
     Tensor: "ffi.Tensor",
     **{cls: key for key, cls in CLASS_OF_KEY.items()},
 }
@@ -39,16 +41,14 @@ _ORIGIN_OF_ANNOTATION: dict[Any, str] = {
     int: "int",
     float: "float",
     str: "str",
-    String: "str",
     bytes: "bytes",
-    Bytes: "bytes",
     dtype: "dtype",
     DataType: "dtype",
     Device: "Device",
     list: "List",
     dict: "Dict",
     collections.abc.Callable: "Callable",
-    **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in _KEY_OF_CLASS.items()},
+    **{cls: ORIGIN_OF_KEY.get(key, key) for cls, key in KEY_OF_CLASS.items()},
 }
 # Unions that are written with "|", from Python 3.10 on.
 _UNIONS: tuple[Any, ...] = (typing.Union, getattr(types, "UnionType", typing.Union))
@@ -154,8 +154,8 @@ def index_of_class(cls: Any) -> int | None:
     """Return the index of the native type that a class stands for, if any."""
     if not isinstance(cls, type):
         return None
-    if cls in _KEY_OF_CLASS:
-        return type_key_to_index(_KEY_OF_CLASS[cls])
+    if cls in KEY_OF_CLASS:
+        return type_key_to_index(KEY_OF_CLASS[cls])
     registered = getattr(cls, "__tvm_ffi_type_info__", None)
     index: int | None = getattr(registered, "type_index", None)
     return index

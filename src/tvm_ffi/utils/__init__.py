@@ -10,11 +10,16 @@ from . import lockfile
 from .lockfile import FileLock
 
 if TYPE_CHECKING:
-    from . import kwargs_wrapper, unpack_dataclass
+    from . import embed_cubin, kwargs_wrapper, unpack_dataclass
 
-__all__ = ["FileLock", "kwargs_wrapper", "lockfile", "unpack_dataclass"]
+__all__ = ["FileLock", "embed_cubin", "kwargs_wrapper", "lockfile", "unpack_dataclass"]
 
 # Not every program needs these modules.
 __getattr__ = late_attributes(
-    globals(), {"kwargs_wrapper": ".kwargs_wrapper", "unpack_dataclass": ".unpack_dataclass"}
+    globals(),
+    {
+        "embed_cubin": ".embed_cubin",
+        "kwargs_wrapper": ".kwargs_wrapper",
+        "unpack_dataclass": ".unpack_dataclass",
+    },
 )

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known about the native type that a class stands for, or that has an index."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from .._binding.object.object import load_late_class, type_key_to_index
+from .annotation import KEY_OF_CLASS
+from .index import key_of_index
+from .info import TypeInfo, registered_info, type_info_of
+
+
+def info_of_class(type_cls: Any) -> TypeInfo | None:
+    """Return the info of the type that a class itself stands for; None when it only derives."""
+    if not isinstance(type_cls, type):
+        return None
+    if "__tvm_ffi_type_info__" in vars(type_cls):
+        info: TypeInfo = type_cls.__tvm_ffi_type_info__  # type: ignore[attr-defined]
+        return info
+    index = type_key_to_index(KEY_OF_CLASS.get(type_cls, ""))
+    return None if index is None else replace(type_info_of(index), type_cls=type_cls)
+
+
+def info_of_index(type_index: int) -> TypeInfo | None:
+    """Return the info of a type; None when there is no such type, or no class stands for it."""
+    key = key_of_index(type_index)
+    if key is None:
+        return None
+    load_late_class(type_index)
+    classes = (cls for cls, its_key in KEY_OF_CLASS.items() if its_key == key)
+    return registered_info(type_index) or info_of_class(next(classes, None))
