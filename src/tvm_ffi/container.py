@@ -21,7 +21,7 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from typing import TYPE_CHECKING, Any, Callable, SupportsIndex
+from typing import TYPE_CHECKING, Any, Callable, SupportsIndex, TypeVar, overload
 
 from . import _ffi_api
 from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 
+
+_T = TypeVar("_T")
+_T_co = TypeVar("_T_co", covariant=True)
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_V_co = TypeVar("_V_co", covariant=True)
 
 __getattr__ = late_attributes(globals(), {"MISSING": "._types.info:MISSING"})
 
@@ -159,7 +165,7 @@ def _is_same(a: Any, b: Any) -> bool:
 _NUMBERS = (bool, int, float)
 
 
-class Array(ArrayBase, _SequenceMethods, Sequence[Any]):
+class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
     """An immutable sequence.
 
     Parameters
@@ -176,6 +182,16 @@ class Array(ArrayBase, _SequenceMethods, Sequence[Any]):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, input_list: Iterable[_T_co]) -> None: ...
+        def __iter__(self) -> Iterator[_T_co]: ...
+        @overload
+        def __getitem__(self, index: SupportsIndex, /) -> _T_co: ...
+        @overload
+        def __getitem__(self, index: slice, /) -> list[_T_co]: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
+
     def __hash__(self) -> int:
         return hash(tuple(self))  # an equal tuple hashes the same
 
@@ -183,7 +199,7 @@ class Array(ArrayBase, _SequenceMethods, Sequence[Any]):
         return type(self), (list(self),)
 
 
-class List(ListBase, _SequenceMethods, MutableSequence[Any]):
+class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     """A mutable sequence, shared by reference.
 
     Parameters
@@ -201,6 +217,17 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, input_list: Iterable[_T] = ()) -> None: ...
+        def __iter__(self) -> Iterator[_T]: ...
+        @overload
+        def __getitem__(self, index: SupportsIndex, /) -> _T: ...
+        @overload
+        def __getitem__(self, index: slice, /) -> list[_T]: ...
+        def __getitem__(self, index: Any, /) -> Any: ...
+
     __hash__ = None  # type: ignore[assignment]
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -217,26 +244,27 @@ class List(ListBase, _SequenceMethods, MutableSequence[Any]):
         else:
             _ffi_api.ListErase(self, normalize_index(len(self), index))
 
-    def insert(self, index: int, value: Any) -> None:
+    def insert(self, index: int, value: _T) -> None:
         """Insert before a position; one that is out of range counts as the nearest end."""
         length = len(self)
         position = max(index + length, 0) if index < 0 else min(index, length)
         _ffi_api.ListInsert(self, position, value)
 
-    def append(self, value: Any) -> None:
+    def append(self, value: _T) -> None:
         """Add an element at the end."""
         _ffi_api.ListAppend(self, value)
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Iterable[_T]) -> None:
         """Add elements at the end; the list itself may be given."""
         end = len(self)
         _ffi_api.ListReplaceSlice(self, end, end, List(values))
 
-    def pop(self, index: int = -1) -> Any:
+    def pop(self, index: int = -1) -> _T:
         """Remove and return an element; IndexError when there is none."""
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        return _ffi_api.ListPop(self, normalize_index(len(self), index))
+        element: _T = _ffi_api.ListPop(self, normalize_index(len(self), index))
+        return element
 
     def clear(self) -> None:
         """Remove all elements."""
@@ -333,7 +361,7 @@ def mapping_from(cls: Any, row: list[Any]) -> Any:
     return made
 
 
-class Map(MapBase, _MappingMethods, Mapping[Any, Any]):
+class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
     """An immutable mapping in order of insertion.
 
     Parameters
@@ -350,6 +378,20 @@ class Map(MapBase, _MappingMethods, Mapping[Any, Any]):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:
+
+        def __init__(self, input_dict: Mapping[_K, _V_co]) -> None: ...
+        def __getitem__(self, key: _K, /) -> _V_co: ...
+        def __iter__(self) -> Iterator[_K]: ...
+        @overload
+        def get(self, key: _K, default: None = None) -> _V_co | None: ...
+        @overload
+        def get(self, key: _K, default: _V_co | _T) -> _V_co | _T: ...
+        def get(self, key: _K, default: Any = None) -> Any: ...  # noqa: D102
+        def keys(self) -> KeysView[_K]: ...  # noqa: D102
+        def values(self) -> ValuesView[_V_co]: ...  # noqa: D102
+        def items(self) -> ItemsView[_K, _V_co]: ...  # noqa: D102
+
     def __hash__(self) -> int:
         return hash(frozenset(self.items()))
 
@@ -357,7 +399,7 @@ class Map(MapBase, _MappingMethods, Mapping[Any, Any]):
         return mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
-class Dict(DictBase, _MappingMethods, MutableMapping[Any, Any]):
+class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
     """A mutable mapping in order of insertion, shared by reference.
 
     Parameters
@@ -374,12 +416,27 @@ class Dict(DictBase, _MappingMethods, MutableMapping[Any, Any]):
     """
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def __init__(self, input_dict: Mapping[_K, _V] | None = None) -> None: ...
+        def __getitem__(self, key: _K, /) -> _V: ...
+        def __iter__(self) -> Iterator[_K]: ...
+        @overload
+        def get(self, key: _K, default: None = None) -> _V | None: ...
+        @overload
+        def get(self, key: _K, default: _V | _T) -> _V | _T: ...
+        def get(self, key: _K, default: Any = None) -> Any: ...  # noqa: D102
+        def keys(self) -> KeysView[_K]: ...  # noqa: D102
+        def values(self) -> ValuesView[_V]: ...  # noqa: D102
+        def items(self) -> ItemsView[_K, _V]: ...  # noqa: D102
+
     __hash__ = None  # type: ignore[assignment]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: _K, value: _V) -> None:
         _ffi_api.DictSetItem(self, key, value)
 
-    def __delitem__(self, key: Any) -> None:
+    def __delitem__(self, key: _K) -> None:
         if key not in self:
             raise KeyError(key)
         _ffi_api.DictErase(self, key)

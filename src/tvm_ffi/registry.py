@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable, overload
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ._binding.call.making import convert_func, find_global_func, set_global_func
 from ._binding.object.object import type_key_to_index
@@ -158,6 +158,19 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
 
 # Whether classes for unknown type keys are left as they are instead of refused.
 _SKIP_UNKNOWN_OBJECTS = False
+
+
+_ClassT = TypeVar("_ClassT", bound=type)
+
+
+@overload
+def register_object(type_key: _ClassT, *, init: bool = True) -> _ClassT: ...
+
+
+@overload
+def register_object(
+    type_key: str | None = None, *, init: bool = True
+) -> Callable[[_ClassT], _ClassT]: ...
 
 
 def register_object(type_key: str | type | None = None, *, init: bool = True) -> Any:

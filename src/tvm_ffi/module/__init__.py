@@ -74,13 +74,13 @@ class Module(Object):
         return str(_ffi_api.ModuleGetKind(self))
 
     @property
-    def imports_(self) -> Array:
+    def imports_(self) -> Array[Module]:
         """Modules that this one imports; they can be asked for functions through it."""
-        imported: Array = _get_imports(self)
+        imported: Array[Module] = _get_imports(self)
         return imported
 
     @property
-    def imports(self) -> Array:
+    def imports(self) -> Array[Module]:
         """The same as `imports_`."""
         return self.imports_
 
@@ -145,9 +145,9 @@ class Module(Object):
         source: str = _ffi_api.ModuleInspectSource(self, fmt)
         return source
 
-    def get_write_formats(self) -> Array:
+    def get_write_formats(self) -> Array[str]:
         """Return the formats that `write_to_file` knows; none for shared libraries."""
-        formats: Array = _ffi_api.ModuleGetWriteFormats(self)
+        formats: Array[str] = _ffi_api.ModuleGetWriteFormats(self)
         return formats
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
@@ -268,7 +268,7 @@ def _find_loaded(load: Callable[[str], Module], place: str) -> Module | None:
     return None if reference is None else reference()
 
 
-def _addresses(modules: Array) -> list[int]:
+def _addresses(modules: Array[Module]) -> list[int]:
     return [module.__chandle__() for module in modules]
 
 

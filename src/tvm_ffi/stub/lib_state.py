@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def GetRegisteredTypeKeys() -> Array:  # noqa: N802 - the contract's name
+def GetRegisteredTypeKeys() -> Array[str]:  # noqa: N802 - the contract's name
     """Return the keys of all registered types."""
     return get_registered_type_keys()
 
