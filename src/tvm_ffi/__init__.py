@@ -12,7 +12,7 @@ signal handler.
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from . import core, serialization
+from . import _binding, core, serialization  # in this order: the first looks for a foreign `core`
 from ._binding.object.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (

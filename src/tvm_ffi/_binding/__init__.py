@@ -12,3 +12,10 @@ Cython's own declarations.  The folders, each built on the ones before:
 ``containers``  sequences and mappings
 ``types``       fields, methods and constructors of native types
 """
+
+import os as _os
+
+from .._conflict import refuse_files_of_the_incumbent
+
+# Here, because whatever of this package is loaded loads the binding.
+refuse_files_of_the_incumbent(_os.path.dirname(_os.path.dirname(__file__)))  # noqa: PTH120

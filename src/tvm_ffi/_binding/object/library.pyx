@@ -27,6 +27,23 @@ def _path() -> str:
     return info.dli_fname.decode("utf-8", "surrogateescape")
 
 
+def _refuse_another_implementation() -> None:
+    """Raise ImportError if the C ABI's symbols are those of another runtime.
+
+    The binding gets them from whatever was loaded first: a program or a library may have brought a
+    runtime along.  A copy of this one serves as well.  Only this one has the attribute, which is
+    there for the C++ headers.
+    """
+    cdef abi.TVMFFIByteArray name
+    cdef bytes text = b"__native_stack_is_low__"
+    name.data, name.size = text, len(text)
+    if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
+        raise ImportError(
+            f"{path} is in this process already and belongs to another implementation of the TVM "
+            "FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads it, or "
+            "remove that implementation")
+
+
 def _make_symbols_global() -> None:
     """Let libraries that are not linked to libtvm_ffi, as most generated code, find its symbols.
 
@@ -45,5 +62,6 @@ def _lend_interpreter() -> None:
 
 
 path = _path()
+_refuse_another_implementation()
 _make_symbols_global()
 _lend_interpreter()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runtime that is in the process before the package is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+ABI = Path(__file__).resolve().parents[1] / "abi" / "abi.json"
+
+LOAD_FIRST = """
+import ctypes, sys
+ctypes.CDLL({path!r}, ctypes.{scope})
+import tvm_ffi
+print(tvm_ffi.Array([1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def other_runtime(build_once) -> Path:
+    """Return a library with the functions of the C ABI, none of which does anything."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    if shutil.which(compiler[0]) is None:
+        pytest.skip("no C compiler")
+
+    def build(folder: Path) -> None:
+        names = json.loads(ABI.read_text(encoding="utf-8"))["functions"]
+        source = folder / "other.c"
+        source.write_text("\n".join(f"void* {name}(void) {{ return 0; }}" for name in names))
+        library = str(folder / "other_runtime.so")
+        options = ["-shared", "-fPIC", "-Wl,-soname,libtvm_ffi.so", "-o", library]
+        subprocess.run([*compiler, str(source), *options], check=True)
+
+    return build_once("other_runtime", build) / "other_runtime.so"
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_another_implementation_is_named_in_one_sentence(run_python, other_runtime, scope):
+    """The loader takes what is there for the library that the binding needs."""
+    result = run_python(LOAD_FIRST.format(path=str(other_runtime), scope=scope))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.strip().rpartition("\n")[2] == (
+        f"ImportError: {other_runtime} is in this process already and belongs to another "
+        "implementation of the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before "
+        "what loads it, or remove that implementation"
+    )
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_a_copy_of_this_one_serves(run_python, tmp_path, scope):
+    copy = shutil.copy(libinfo.find_libtvm_ffi(), tmp_path / "copy.so")
+    result = run_python(LOAD_FIRST.format(path=str(copy), scope=scope))
+    assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
+
+
+def test_another_implementation_that_is_loaded_later_changes_nothing(run_python, other_runtime):
+    result = run_python(
+        "import sys, ctypes, tvm_ffi\n"
+        f"ctypes.CDLL({str(other_runtime)!r}, ctypes.RTLD_GLOBAL)\n"
+        "print(tvm_ffi.load_module(sys.argv[1]).count(1, 2), tvm_ffi.Array([1]))\n"
+    )
+    assert (result.returncode, result.stdout) == (0, "2 (1,)\n"), result.stderr

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metadata that stands for the incumbent, and the two of them in one environment."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+from installed_wheel import write_installed_wheel
+
+from tvm_ffi import _provision
+
+pytest.importorskip("pip", reason="no pip")
+
+
+class Environment:
+    """A fresh environment, whose packages an installer of this one manages."""
+
+    def __init__(self, folder: Path) -> None:
+        self.python = folder / "bin" / "python"
+        (self.packages,) = (folder / "lib").glob("python*/site-packages")
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        command = [str(self.python), "-I", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def tvm_ffi(self, *arguments: str) -> tuple[int, str, str]:
+        return self.run("-m", "tvm_ffi", *arguments)
+
+    def pip(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+        command += ["--python", str(self.python), *arguments]
+        done = subprocess.run(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def version(self, name: str) -> str | None:
+        """Return which version the interpreter there says is installed."""
+        status, said, _ = self.run(
+            "-c", f"import importlib.metadata as m; print(m.version({name!r}))"
+        )
+        return said.strip() if status == 0 else None
+
+
+def _fill(folder: Path) -> None:
+    wheel = write_installed_wheel(folder)
+    venv.create(folder / "environment", symlinks=True)
+    Environment(folder / "environment").pip("install", "--no-index", "--no-deps", str(wheel))
+
+
+@pytest.fixture
+def environment(tmp_path, build_once) -> Environment:
+    """Return an environment with this package and nothing else."""
+    made = build_once("environment_with_this_package", _fill) / "environment"
+    return Environment(shutil.copytree(made, tmp_path / "environment", symlinks=True))
+
+
+def write_wheel(folder: Path, name: str, version: str, requires: str = "") -> Path:
+    """Write a wheel without modules."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    text = f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
+    text += f"Requires-Dist: {requires}\n" if requires else ""
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(f"{info}/METADATA", text)
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", f"{info}/METADATA,,\n{info}/WHEEL,,\n{info}/RECORD,,\n")
+    return path
+
+
+def test_a_requirement_is_satisfied_until_it_is_removed(environment, tmp_path):
+    client = write_wheel(tmp_path, "some_client", "1.0", "apache-tvm-ffi>=0.1.9,<0.2")
+    environment.pip("install", "--no-index", "--no-deps", str(client))
+    assert environment.version("apache-tvm-ffi") is None
+
+    status, said, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi")
+    assert (status, complaint) == (0, "")
+    assert said == f"wrote {environment.packages / 'apache_tvm_ffi-0.1.15.dist-info'}\n"
+    assert environment.version("apache-tvm-ffi") == "0.1.15"
+    assert environment.pip("check") == "No broken requirements found.\n"
+    # The client's requirement needs no package index.
+    assert "already satisfied: apache-tvm-ffi" in environment.pip(
+        "install", "--no-index", "some-client"
+    )
+    assert environment.run("-c", "import tvm_ffi; print(tvm_ffi.Array([1]))") == (0, "(1,)\n", "")
+
+    status, said, _ = environment.tvm_ffi("provide", "apache-tvm-ffi", "--remove")
+    assert (status, said.startswith("removed ")) == (0, True)
+    assert environment.version("apache-tvm-ffi") is None
+    assert environment.tvm_ffi("provide", "apache-tvm-ffi", "--remove")[:2] == (
+        *(1, "apache-tvm-ffi was not provided\n"),
+    )
+    assert list(environment.packages.glob("apache*")) == []
+
+
+def test_another_version_takes_the_place_of_the_first(environment):
+    environment.tvm_ffi("provide", "apache-tvm-ffi")
+    assert environment.tvm_ffi("provide", "apache-tvm-ffi", "--version", "0.1.9.post1")[0] == 0
+    assert environment.version("apache-tvm-ffi") == "0.1.9.post1"
+    assert len(list(environment.packages.glob("apache*"))) == 1
+    assert environment.pip("check") == "No broken requirements found.\n"
+
+
+def test_uninstalling_what_is_provided_leaves_the_package(environment):
+    environment.tvm_ffi("provide", "apache-tvm-ffi")
+    environment.pip("uninstall", "-y", "apache-tvm-ffi")
+    assert environment.version("apache-tvm-ffi") is None
+    assert environment.run("-c", "import tvm_ffi; print(tvm_ffi.Array([1]))") == (0, "(1,)\n", "")
+    assert environment.tvm_ffi("provide", "apache-tvm-ffi")[0] == 0
+    environment.pip("uninstall", "-y", "pytvmffi")
+
+
+def test_what_is_provided_goes_with_the_package(environment):
+    environment.tvm_ffi("provide", "apache-tvm-ffi")
+    environment.pip("uninstall", "-y", "pytvmffi")
+    assert environment.version("apache-tvm-ffi") is None
+    assert environment.pip("check") == "No broken requirements found.\n"
+    assert [path for path in environment.packages.iterdir() if path.suffix != ".pyc"] == []
+
+
+def test_refused_where_the_real_one_is_installed(environment, tmp_path):
+    real = write_wheel(tmp_path, "apache_tvm_ffi", "0.1.14")
+    environment.pip("install", "--no-index", "--no-deps", str(real))
+    for option in ((), ("--remove",), ("--version", "0.1.15")):
+        status, said, complaint = environment.tvm_ffi("provide", "apache-tvm-ffi", *option)
+        assert (status, said) == (2, "")
+        assert "apache-tvm-ffi 0.1.14 itself is installed" in complaint
+        assert "pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi" in complaint
+    assert environment.version("apache-tvm-ffi") == "0.1.14"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("numpy",), "only apache-tvm-ffi can be provided, not 'numpy'"),
+        (("apache-tvm-ffi", "newest"), "expected a version such as 0.1.15, got 'newest'"),
+        (("apache-tvm-ffi", "1.0/../x"), "expected a version"),
+        (("apache-tvm-ffi", ""), "expected a version"),
+        (("apache-tvm-ffi", "1.0\nx"), "expected a version"),
+    ],
+)
+def test_other_names_and_no_versions(arguments, complaint):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
+        _provision.provide(*arguments)
+
+
+def test_refused_where_the_package_was_not_installed(monkeypatch):
+    monkeypatch.setattr(_provision, "_DISTRIBUTION", "not-installed-at-all")
+    with pytest.raises(FileNotFoundError, match="no installer has put not-installed-at-all into"):
+        _provision.provide("apache-tvm-ffi")
+
+
+@pytest.mark.parametrize("file", ["core.abi3.so", "core.so"])
+def test_files_of_the_incumbent_are_noticed(environment, file):
+    """Whichever of the two was installed last: Python would load this one in place of ours."""
+    (environment.packages / "tvm_ffi" / file).write_bytes(b"anything")
+    for program in ("import tvm_ffi", "import tvm_ffi.libinfo", "import tvm_ffi._binding"):
+        status, _, complaint = environment.run("-c", program)
+        assert status == 1
+        message = complaint.strip().rpartition("\n")[2]
+        assert message.startswith(
+            "ImportError: apache-tvm-ffi and pytvmffi are both installed and have overwritten each "
+        )
+        assert file in message
+        assert "`pip uninstall -y apache-tvm-ffi pytvmffi && pip install pytvmffi`" in message
+
+
+def test_what_is_left_of_ours_under_the_incumbent_is_noticed(environment):
+    """Its ``__init__`` is loaded, and then what Python finds of ours before its own files."""
+    package = environment.packages / "tvm_ffi"
+    shutil.copy(sys.modules["sysconfig"].__file__, package / "__init__.py")
+    (package / "core.abi3.so").write_bytes(b"anything")
+    status, _, complaint = environment.run("-c", "import tvm_ffi.module")
+    assert status == 1
+    assert "apache-tvm-ffi and pytvmffi are both installed" in complaint
