@@ -26,7 +26,7 @@ hypothesis.settings.load_profile("tests")
 
 FOLDER = Path(__file__).resolve().parent / "kernels"
 C_SOURCES = ("values.c", "errors.c", "tensors.c", "threads.c")
-CXX_SOURCES = ("throws.cc",)
+CXX_SOURCES = ("throws.cc", "exits.cc")
 
 
 def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:

@@ -4,7 +4,7 @@
 ``abi.pxd`` declares the C ABI; ``interpreter.pxd`` and ``vectorcall.pxd`` what CPython has beyond
 Cython's own declarations.  The folders, each built on the ones before:
 
-``object``      handles, errors both ways, what the process owes to native libraries
+``object``      handles, errors both ways, entering Python, what native libraries are owed
 ``convert``     which conversion a value takes: tables, order of the rules, loans
 ``values``      scalars, text, dtype, device
 ``tensor``      tensors and DLPack, NumPy and torch

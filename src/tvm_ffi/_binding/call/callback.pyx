@@ -21,7 +21,9 @@ from tvm_ffi._binding.convert.table cimport (
     pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check, raise_to_native
-from tvm_ffi._binding.interpreter cimport can_enter_python, release_python_object
+from tvm_ffi._binding.object.gate cimport (
+    call_in_python, own_python_object, release_python_object,
+)
 from tvm_ffi._binding.tensor.tensor cimport LentTensor, lend_tensor
 from tvm_ffi._binding.values.text cimport text_of
 
@@ -174,12 +176,14 @@ cdef int _callback(
     void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept nogil:
     """The native function of every Python callable; runs on any thread."""
-    if not can_enter_python():
-        abi.TVMFFIErrorSetRaisedFromCStr(
-            b"RuntimeError", b"cannot call a Python function: the interpreter has shut down")
-        return -1
-    with gil:
-        return enter_callback(self, args, num_args, result, NULL)
+    return call_in_python(
+        <abi.TVMFFISafeCallType><void*>_enter_positional, self, args, num_args, result)
+
+
+cdef int _enter_positional(
+    void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
+) noexcept:
+    return enter_callback(self, args, num_args, result, NULL)
 
 
 cdef int enter_callback(
@@ -220,12 +224,12 @@ cdef int new_callback(
     callback.header.deleter = _delete_callback
     callback.cell.safe_call = _callback
     callback.cell.cpp_call = NULL
-    Py_INCREF(function)
+    own_python_object(function)
     callback.callable = <PyObject*>function
     callback.tensor_class = NULL
     callback.exchange_api = exchange_api
     if exchange_api != NULL:
-        Py_INCREF(tensor_class)
+        own_python_object(tensor_class)
         callback.tensor_class = <PyObject*>tensor_class
     out[0] = callback
     return 0

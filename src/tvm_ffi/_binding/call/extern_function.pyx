@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compiled code of which only the address is known, as functions."""
 
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.interpreter cimport release_python_object
+from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.object cimport wrap_object
 
 
@@ -29,7 +28,7 @@ cdef object function_at(
         raise ValueError(f"{parameter} must be the address of a function, got 0")
     extern.address = symbol
     extern.keep_alive = keep_alive
-    Py_INCREF(extern)
+    own_python_object(extern)
     if abi.TVMFFIFunctionCreate(<void*>extern, call, release_python_object, &handle) != 0:
         release_python_object(<void*>extern)
         check(-1)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool of loans, and what becomes of a loan that outlives its call; see `convert/loan.pxd`."""
 
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.interpreter cimport release_python_object
+from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 
 cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
@@ -75,7 +75,7 @@ cdef void _own_extents(Loan* loan) noexcept:
 cdef void settle_loan(LoanPool* pool, Loan* loan) noexcept:
     """The uncommon ends of a loan: kept by the callee, many dimensions, full pool."""
     if loan.header.combined_ref_count != abi.TVM_FFI_REF_COUNT_INITIAL and not loan.owns_owner:
-        Py_INCREF(<object>loan.owner)
+        own_python_object(<object>loan.owner)
         loan.owns_owner = True
         if loan.header.type_index == abi.kTVMFFITensor:
             _own_extents(loan)

@@ -13,7 +13,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.interpreter cimport release_python_object
+from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
 
 from tvm_ffi._binding.object.object import register_class
@@ -190,7 +190,7 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr((<CObject>origin).chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)
         error.cell.extra_context = _share(origin_cell.extra_context)
-    Py_INCREF(exception)
+    own_python_object(exception)
     error.exception = <PyObject*>exception
     error.python_backtrace_size = len(python_backtrace)
     return error

@@ -3,6 +3,7 @@
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.gate cimport check_signals
 
 cdef extern from "dlfcn.h":
     ctypedef struct Dl_info:
@@ -12,11 +13,6 @@ cdef extern from "dlfcn.h":
     char* dlerror()
     enum:
         RTLD_NOW, RTLD_GLOBAL, RTLD_NOLOAD
-
-cdef extern from "Python.h":
-    int PyErr_CheckSignals() noexcept
-    int PyGILState_Ensure() noexcept
-    void PyGILState_Release(int state) noexcept
 
 
 def _path() -> str:
@@ -55,10 +51,11 @@ def _make_symbols_global() -> None:
 
 
 def _lend_interpreter() -> None:
-    """Let long native calls notice Ctrl-C, see TVMFFIEnvCheckSignals."""
-    check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>PyErr_CheckSignals))
-    check(abi.TVMFFIEnvRegisterCAPI(b"PyGILState_Ensure", <void*>PyGILState_Ensure))
-    check(abi.TVMFFIEnvRegisterCAPI(b"PyGILState_Release", <void*>PyGILState_Release))
+    """Let long native calls notice Ctrl-C, see TVMFFIEnvCheckSignals.
+
+    What is lent takes the GIL itself, so that nobody waits for it while the interpreter ends.
+    """
+    check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>check_signals))
 
 
 path = _path()

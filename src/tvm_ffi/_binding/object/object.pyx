@@ -5,11 +5,12 @@ from abc import ABCMeta
 
 cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.interpreter cimport add_to_count, release_python_object
+from tvm_ffi._binding.interpreter cimport add_to_count
+from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
@@ -194,7 +195,7 @@ cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
 
 
 cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1:
-    Py_INCREF(value)
+    own_python_object(value)
     if abi.TVMFFIObjectCreateOpaque(
         <void*>value, abi.kTVMFFIOpaquePyObject, release_python_object, out
     ) != 0:

@@ -9,7 +9,7 @@ from cpython.buffer cimport (
     PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
 from cpython.bytearray cimport PyByteArray_AS_STRING
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -18,7 +18,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.interpreter cimport release_python_object
+from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 
 cdef enum:
     ALIGNMENT = 16  # bytes; what memory allocators give, and enough for any element
@@ -203,7 +203,7 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
         free(tensor)
         raise
     tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
-    Py_INCREF(view)
+    own_python_object(view)
     tensor.owner = <PyObject*>view
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate that threads without the GIL enter the interpreter by.
+
+Before version 3.14, Python ends each thread that waits for the GIL while the interpreter shuts down,
+by unwinding its stack; from 3.14 on such a thread hangs.  A destructor may not be unwound: the
+process would end with it.  So the gate is closed before the interpreter shuts down, see
+docs/design/exit.md.
+
+1. Who enters is counted before it is looked whether the gate is closed.  Who closes it does both in
+   the other order, and waits until nobody is left inside.
+2. Whoever comes later leaves Python objects alone and is refused callbacks.
+3. A thread that stays inside for longer is stopped by Python at some time.  It waits for the end of
+   the process then, as from 3.14 on, instead of being unwound.
+"""
+
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int32_t
+
+from tvm_ffi._binding cimport abi
+
+cdef extern from * nogil:
+    """
+    #include <pthread.h>
+    #include <stdint.h>
+    #include <sys/syscall.h>
+    #include <tvm/ffi/c_api.h>
+    #include <unistd.h>
+
+    #if PY_VERSION_HEX >= 0x030D0000
+    #define tvm_ffi_is_finalizing() Py_IsFinalizing()
+    #else
+    #define tvm_ffi_is_finalizing() _Py_IsFinalizing()
+    #endif
+
+    /* How long the gate waits for those inside: a destructor takes microseconds, but a callback
+     * may be meant to run for ever. */
+    #define TVM_FFI_PATIENCE_US 200000
+    #define TVM_FFI_STEP_US 100
+
+    static struct {
+      int64_t num_inside;
+      int is_closed;
+      int has_owner;
+      pthread_t owner; /* the thread that ends the interpreter and may always enter; not counted */
+    } tvm_ffi_gate;
+
+    static inline int tvm_ffi_owns_gate(void) {
+      return tvm_ffi_gate.has_owner && pthread_equal(tvm_ffi_gate.owner, pthread_self());
+    }
+
+    static void tvm_ffi_own_gate(void) {
+      tvm_ffi_gate.owner = pthread_self();
+      tvm_ffi_gate.has_owner = 1;
+    }
+
+    static void tvm_ffi_own_gate_if_main(void) {
+    #ifdef SYS_gettid
+      if (syscall(SYS_gettid) == getpid()) tvm_ffi_own_gate();
+    #endif
+    }
+
+    /* A forked child has this thread alone, and the others are not inside any more. */
+    static void tvm_ffi_own_gate_of_child(void) {
+      __atomic_store_n(&tvm_ffi_gate.num_inside, 0, __ATOMIC_SEQ_CST);
+      tvm_ffi_own_gate();
+    }
+
+    /* How a thread has entered. */
+    typedef enum { TVM_FFI_REFUSED, TVM_FFI_COUNTED, TVM_FFI_FREE } tvm_ffi_entry_t;
+
+    static inline void tvm_ffi_leave(tvm_ffi_entry_t entry) {
+      if (entry == TVM_FFI_COUNTED) {
+        __atomic_fetch_sub(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
+      }
+    }
+
+    static inline tvm_ffi_entry_t tvm_ffi_enter(void) {
+      tvm_ffi_entry_t entry = TVM_FFI_FREE;
+      if (!tvm_ffi_owns_gate()) {
+        entry = TVM_FFI_COUNTED;
+        __atomic_fetch_add(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
+        if (__atomic_load_n(&tvm_ffi_gate.is_closed, __ATOMIC_SEQ_CST)) {
+          tvm_ffi_leave(entry);
+          entry = PyGILState_Check() ? TVM_FFI_FREE : TVM_FFI_REFUSED;
+        }
+      }
+      /* The interpreter may end without its exit handlers, and outlive them. */
+      if (!Py_IsInitialized() || (tvm_ffi_is_finalizing() && !PyGILState_Check())) {
+        tvm_ffi_leave(entry);
+        entry = TVM_FFI_REFUSED;
+      }
+      return entry;
+    }
+
+    /* Runs when Python ends a thread that is inside. */
+    static void tvm_ffi_stay(void* ignored) {
+      (void)ignored;
+      if (!tvm_ffi_is_finalizing()) return; /* the thread is cancelled, or its own code ends it */
+      for (;;) pause();
+    }
+
+    static void tvm_ffi_release(void* object) {
+      PyGILState_STATE state;
+      tvm_ffi_entry_t entry = tvm_ffi_enter();
+      if (entry == TVM_FFI_REFUSED) return;
+      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      state = PyGILState_Ensure();
+      Py_DECREF((PyObject*)object);
+      PyGILState_Release(state);
+      pthread_cleanup_pop(0);
+      tvm_ffi_leave(entry);
+    }
+
+    static int tvm_ffi_call(
+        TVMFFISafeCallType run, void* self, const TVMFFIAny* args, int32_t num_args,
+        TVMFFIAny* result) {
+      PyGILState_STATE state;
+      int code;
+      tvm_ffi_entry_t entry = tvm_ffi_enter();
+      if (entry == TVM_FFI_REFUSED) {
+        TVMFFIErrorSetRaisedFromCStr(
+            "RuntimeError", "cannot call a Python function: the interpreter has shut down");
+        return -1;
+      }
+      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      state = PyGILState_Ensure();
+      code = run(self, args, num_args, result);
+      PyGILState_Release(state);
+      pthread_cleanup_pop(0);
+      tvm_ffi_leave(entry);
+      return code;
+    }
+
+    static int tvm_ffi_check_signals(void) {
+      PyGILState_STATE state;
+      int code;
+      tvm_ffi_entry_t entry;
+      if (tvm_ffi_gate.has_owner && !tvm_ffi_owns_gate()) return 0; /* signals are not for it */
+      entry = tvm_ffi_enter();
+      if (entry == TVM_FFI_REFUSED) return 0;
+      pthread_cleanup_push(tvm_ffi_stay, NULL);
+      state = PyGILState_Ensure();
+      code = PyErr_CheckSignals();
+      PyGILState_Release(state);
+      pthread_cleanup_pop(0);
+      tvm_ffi_leave(entry);
+      return code;
+    }
+
+    /* Called with the GIL held. */
+    static void tvm_ffi_close_gate(void) {
+      PyThreadState* thread;
+      int waited_us = 0;
+      __atomic_store_n(&tvm_ffi_gate.is_closed, 1, __ATOMIC_SEQ_CST);
+      if (__atomic_load_n(&tvm_ffi_gate.num_inside, __ATOMIC_SEQ_CST) <= 0) return;
+      thread = PyEval_SaveThread();
+      while (waited_us < TVM_FFI_PATIENCE_US &&
+             __atomic_load_n(&tvm_ffi_gate.num_inside, __ATOMIC_SEQ_CST) > 0) {
+        usleep(TVM_FFI_STEP_US);
+        waited_us += TVM_FFI_STEP_US;
+      }
+      PyEval_RestoreThread(thread);
+    }
+    """
+    void _release "tvm_ffi_release"(void* object) noexcept
+    int _call "tvm_ffi_call"(
+        abi.TVMFFISafeCallType run, void* self, const abi.TVMFFIAny* args, int32_t num_args,
+        abi.TVMFFIAny* result) noexcept
+    int _check_signals "tvm_ffi_check_signals"() noexcept
+    void _close_gate "tvm_ffi_close_gate"() noexcept
+    void _own_gate_if_main "tvm_ffi_own_gate_if_main"() noexcept
+    void _own_gate_of_child "tvm_ffi_own_gate_of_child"() noexcept
+
+
+cdef void release_python_object(void* object) noexcept nogil:
+    _release(object)
+
+
+cdef int call_in_python(
+    abi.TVMFFISafeCallType run, void* self, const abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result,
+) noexcept nogil:
+    return _call(run, self, args, num_args, result)
+
+
+cdef int check_signals() noexcept nogil:
+    return _check_signals()
+
+
+cdef class _ExitHandler:
+    """Closes the gate when the last exit handler has run.
+
+    Those that were registered earlier run later, and may need callbacks from other threads.  But
+    handlers are let go after all of them have run, which is when this one dies.
+    """
+
+    cdef bint was_called  # or else `atexit` has only forgotten it, as in forked workers
+
+    def __call__(self):
+        self.was_called = True
+
+    def __dealloc__(self):
+        if self.was_called:
+            _close_gate()
+
+
+def _own_gate_of_child_process():
+    _own_gate_of_child()
+
+
+cdef bint _is_watched = False
+
+
+def _watch():
+    """See to it that the gate is closed."""
+    import atexit
+    import os
+
+    os.register_at_fork(after_in_child=_own_gate_of_child_process)
+    atexit.register(_ExitHandler())
+
+
+cdef void own_python_object(object value) noexcept:
+    global _is_watched
+    Py_INCREF(value)
+    if not _is_watched:
+        _is_watched = True
+        try:
+            _watch()
+        except Exception:
+            pass  # the gate stays open: a thread that comes too late waits for the end
+
+
+_own_gate_if_main()

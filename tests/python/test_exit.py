@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads that enter Python while the interpreter ends, and what is still possible then."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+BEGIN = """
+import sys, time
+import tvm_ffi
+
+kernels = tvm_ffi.load_module(sys.argv[1])
+"""
+
+# A native thread waits for the GIL from here until the interpreter ends, which lets go of it once
+# more: the object dies then.
+WAIT_UNTIL_THE_END = """
+class Slow:
+    def __del__(self, sleep=time.sleep):
+        sleep(0.3)
+
+slow = Slow()
+end = time.monotonic() + 0.2
+while time.monotonic() < end:
+    pass
+"""
+
+
+def ends(result):
+    """Return what was printed, provided that the process came to its end."""
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout.splitlines()
+
+
+@pytest.mark.parametrize("kept", ["'a str of some length'", "b'x' * 20", "print", "object()"])
+def test_thread_that_waits_to_release_an_object_releases_it_before_the_end(run_python, kept):
+    """The check for the end came before the wait, which unwound the destructor: an abort."""
+    code = f"sys.setswitchinterval(10)\nkernels.release_later({kept}, 50)\n"
+    assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["released"]
+
+
+def test_thread_that_waits_to_call_python_calls_it_before_the_end(run_python):
+    code = "sys.setswitchinterval(10)\nkernels.call_later(lambda: None, 50)\n"
+    assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["called"]
+
+
+def test_thread_that_looks_for_signals_does_not_wait(run_python):
+    """Signals are for the main thread: the others need not wait."""
+    code = "sys.setswitchinterval(10)\nkernels.check_signals_later(50)\n"
+    assert ends(run_python(BEGIN + code + WAIT_UNTIL_THE_END)) == ["checked"]
+
+
+def test_threads_that_come_during_the_end_are_refused(run_python):
+    """They come while an object dies that takes its time, and must not wait for the interpreter."""
+    code = """
+    class Slow:
+        release, call = kernels.release_later, kernels.call_later
+        check = kernels.check_signals_later
+        function = tvm_ffi.convert_func(print)
+
+        def __del__(self, sleep=time.sleep):
+            self.release("a str of some length", 100)
+            self.call(self.function, 200)
+            self.check(300)
+            sleep(0.6)
+
+    slow = Slow()
+    """
+    assert ends(run_python(BEGIN + textwrap.dedent(code))) == [
+        "released",
+        "cannot call a Python function: the interpreter has shut down",
+        "checked",
+    ]
+
+
+def test_thread_in_a_callback_that_does_not_return_waits_for_the_end(run_python):
+    """Python before 3.14 unwinds it, through code that may not be unwound."""
+    code = """
+    def stay():
+        while True:
+            time.sleep(0.001)
+
+    kernels.call_later(stay, 0)
+    """
+    assert ends(run_python(BEGIN + textwrap.dedent(code) + WAIT_UNTIL_THE_END)) == []
+
+
+def test_threads_that_call_and_release_all_the_time_do_no_harm(run_python):
+    code = """
+    for result in ("a str of some length", b"x" * 20, object(), [object()]):
+        kernels.call_and_release_for_ever(lambda result=result: result)
+    time.sleep(0.05)
+    print("bye")
+    """
+    for _ in range(5):
+        assert ends(run_python(BEGIN + textwrap.dedent(code))) == ["bye"]
+
+
+def test_exit_handlers_registered_before_the_import_may_need_other_threads(run_python):
+    """Handlers run in the opposite order, so these come after those of the package."""
+    code = """
+    import atexit
+    atexit.register(lambda: kernels.call_on_thread(print, "from a native thread"))
+    """
+    assert ends(run_python(textwrap.dedent(code) + BEGIN)) == ["from a native thread"]
+
+
+def test_processes_that_forget_exit_handlers_can_be_called(run_python):
+    """As workers of multiprocessing do after they were forked."""
+    code = 'import atexit\natexit._clear()\nkernels.call_on_thread(print, "called")\n'
+    assert ends(run_python(BEGIN + code)) == ["called"]
+
+
+def test_forked_child_can_be_called_and_ends(run_python):
+    """A thread that was inside while the process forked is not inside in the child."""
+    code = """
+    import os
+    def stay():
+        while True:
+            time.sleep(0.001)
+
+    kernels.call_later(stay, 0)
+    time.sleep(0.05)
+    child = os.fork()
+    if child == 0:
+        kernels.call_on_thread(print, "in the child")
+    else:
+        assert os.waitpid(child, 0)[1] == 0
+    """
+    assert ends(run_python(BEGIN + textwrap.dedent(code))) == ["in the child"]
