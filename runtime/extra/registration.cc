@@ -38,6 +38,7 @@ void tvm::ffi::runtime::RegisterExtra() {
   RegisterRecursiveHash();
   RegisterRepr();
   RegisterSequenceFunctions();
+  RegisterStackRoom();
   RegisterStructuralEqual();
   RegisterStructuralHash();
   if (tvm_ffi_dynamic_loading != nullptr) tvm_ffi_dynamic_loading();

@@ -30,6 +30,7 @@ void RegisterReflectionTypes();
 void RegisterRegistryFunctions();
 void RegisterRepr();
 void RegisterSequenceFunctions();
+void RegisterStackRoom();
 void RegisterStructuralEqual();
 void RegisterStructuralHash();
 void RegisterStructuralKey();

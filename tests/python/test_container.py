@@ -8,6 +8,7 @@ import collections.abc
 import copy
 import gc
 import pickle
+import re
 import sys
 import threading
 import typing
@@ -394,6 +395,51 @@ for _ in range(2):
         print("converted")
 """)
     assert done.stdout == f"{said}\n" * 2, done.stderr
+
+
+@pytest.mark.parametrize("make", ["[value]", "{'a': value}", "(1, value)"])
+def test_nesting_ends_where_the_stack_of_a_thread_does(run_python, make):
+    """The limit was the same for all threads, and more than a small stack has room for."""
+    done = run_python(f"""
+import threading
+import tvm_ffi
+
+echo = tvm_ffi.convert(lambda value: value)
+
+
+def nested(depth):
+    value = 1.5
+    for _ in range(depth):
+        value = {make}
+    return value
+
+
+def convert(depth):
+    try:
+        echo(nested(depth))
+    except RecursionError as error:
+        print(error)
+    else:
+        print("converted")
+
+
+def run():
+    for depth in (40, 900, 40):
+        convert(depth)
+
+
+threading.stack_size(256 * 1024)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+""")
+    said = done.stdout.splitlines()
+    assert (done.returncode, len(said)) == (0, 3), done.stderr
+    assert (said[0], said[2]) == ("converted", "converted")
+    assert re.fullmatch(
+        r"nesting deeper than \d+ while converting a container, on the small stack of this thread",
+        said[1],
+    )
 
 
 def nest_and_release():

@@ -2,10 +2,13 @@
 #include "walk/stack_room.h"
 
 #include <pthread.h>
+#include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "registration.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -44,6 +47,12 @@ StackRoom NativeStackRoom() {
   constexpr uintptr_t kReserveBytes = 256 * 1024;
   uintptr_t reserve = std::min(kReserveBytes, (range.high - range.low) / 4);
   return here - range.low < reserve ? StackRoom::kLow : StackRoom::kEnough;
+}
+
+// For the conversion of nested values, which other languages do.
+void RegisterStackRoom() {
+  reflection::GlobalDef().def("pytvmffi.StackIsLow",
+                              [] { return NativeStackRoom() == StackRoom::kLow; });
 }
 
 }  // namespace tvm::ffi::extra

@@ -26,6 +26,8 @@ from tvm_ffi._binding.call.making import find_global_func
 cdef extern from *:
     """
     #define TVM_FFI_MAX_NESTING 1000
+    /* Every thread has room for so many. */
+    #define TVM_FFI_SAFE_NESTING 16
 
     /* How many containers this thread is converting, one inside the other.  Python's own limit
      * counts other things, and in 3.12 and 3.13 to more than the stack has room for. */
@@ -36,16 +38,28 @@ cdef extern from *:
       Py_LeaveRecursiveCall();
     }
 
-    static int tvm_ffi_enter_container(void) {
+    /* Whether the function of the runtime, of no arguments, says so. */
+    static int tvm_ffi_says(TVMFFIObjectHandle question) {
+      TVMFFIAny answer = {0};
+      return TVMFFIFunctionGetCellPtr(question)->safe_call(question, NULL, 0, &answer) == 0 &&
+             answer.v_int64 != 0;
+    }
+
+    static int tvm_ffi_enter_container(TVMFFIObjectHandle stack_is_low) {
+      int limit = TVM_FFI_MAX_NESTING;
       if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
-      if (++tvm_ffi_nesting <= TVM_FFI_MAX_NESTING) return 0;
+      if (++tvm_ffi_nesting <= TVM_FFI_SAFE_NESTING) return 0;
+      if (tvm_ffi_says(stack_is_low)) limit = tvm_ffi_nesting - 1;
+      if (tvm_ffi_nesting <= limit) return 0;
       tvm_ffi_leave_container();
-      PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container",
-                   TVM_FFI_MAX_NESTING);
+      PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container%s",
+                   limit, limit < TVM_FFI_MAX_NESTING ? ", on the small stack of this thread" : "");
       return -1;
     }
     """
-    int enter_container "tvm_ffi_enter_container"() noexcept  # -1 with an exception set
+    bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
+    # -1 with an exception set
+    int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
     void leave_container "tvm_ffi_leave_container"() noexcept
 
 cdef extern from "Python.h":
@@ -63,6 +77,7 @@ cdef extern from "Python.h":
 
 cdef CObject _make_array = find_global_func("ffi.Array")
 cdef CObject _make_map = find_global_func("ffi.Map")
+cdef CObject _stack_is_low = find_global_func("pytvmffi.StackIsLow")
 
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
@@ -133,7 +148,7 @@ cdef int _pack_items(
             if overflow == 0:
                 continue
         if not is_guarded:
-            if enter_container() != 0:
+            if enter_container(_stack_is_low.chandle) != 0:
                 return -2
             is_guarded = True
         packer = packer_of(items[i])
@@ -313,7 +328,7 @@ cdef bint _find_device_in(
     if index < abi.kTVMFFIStaticObjectBegin:
         return False
     if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
-        if budget[0] <= 0:
+        if budget[0] <= 0 or says(_stack_is_low.chandle):
             return False
         budget[0] -= 1
     return _find_device(element.v_obj, budget, out)
