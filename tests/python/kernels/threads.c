@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Kernels that use threads which Python did not create, and kernels that take their time. */
+#define _GNU_SOURCE /* pthread_timedjoin_np */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kernel.h"
@@ -71,6 +73,66 @@ KERNEL(release_on_thread) {
   TVMFFIObject* object = kept_object;
   kept_object = NULL;
   return object == NULL ? -1 : RunOnThread(&DropReference, object);
+}
+
+/* ---- Destructors that wait ---------------------------------------------------------------------
+ */
+
+/* An object whose end calls a function on a new thread and waits for it, up to some time. */
+typedef struct Waiting {
+  TVMFFIObject header;
+  TVMFFIObjectHandle function; /* owned */
+  int64_t patience_ms;
+} Waiting;
+
+static int64_t num_stuck;
+
+static void* CallAndDrop(void* function) {
+  TVMFFIAny result = None();
+  TVMFFIFunctionCall(function, NULL, 0, &result);
+  Release(&result);
+  TVMFFIObjectDecRef(function);
+  return NULL;
+}
+
+static void EndWaiting(void* self, int flags) {
+  Waiting* waiting = (Waiting*)self;
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) {
+    pthread_t thread;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += waiting->patience_ms / 1000;
+    end.tv_nsec += waiting->patience_ms % 1000 * 1000000;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    if (pthread_create(&thread, NULL, &CallAndDrop, waiting->function) != 0 ||
+        pthread_timedjoin_np(thread, NULL, &end) != 0) {
+      ++num_stuck;
+    }
+  }
+  if (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) free(waiting);
+}
+
+/* new_waiting(f, ms): an object whose end waits for f(), which a new thread calls. */
+KERNEL(new_waiting) {
+  TVMFFIObjectHandle function = FunctionArgument(&args[0]);
+  Waiting* waiting = function == NULL ? NULL : (Waiting*)malloc(sizeof(Waiting));
+  if (waiting == NULL) return -1;
+  TVMFFIObjectIncRef(function);
+  waiting->header = (TVMFFIObject){TVM_FFI_REF_COUNT_INITIAL, kTVMFFIObject, 0, {&EndWaiting}};
+  waiting->function = function;
+  waiting->patience_ms = args[1].v_int64;
+  *result = None();
+  result->type_index = kTVMFFIObject;
+  result->v_obj = &waiting->header;
+  return 0;
+}
+
+/* How many of them have waited in vain since the last time this was asked. */
+KERNEL(take_stuck) {
+  ReturnInt(result, num_stuck);
+  num_stuck = 0;
+  return 0;
 }
 
 /* ---- Calls while and after Python shuts down ------------------------------------------------- */

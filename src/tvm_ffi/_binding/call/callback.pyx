@@ -24,6 +24,7 @@ from tvm_ffi._binding.object.error cimport check, raise_to_native
 from tvm_ffi._binding.object.gate cimport (
     call_in_python, own_python_object, release_python_object,
 )
+from tvm_ffi._binding.object.release cimport add_harmless_type
 from tvm_ffi._binding.tensor.tensor cimport LentTensor, lend_tensor
 from tvm_ffi._binding.values.text cimport text_of
 
@@ -250,4 +251,9 @@ cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
+cdef bint _is_callback(abi.TVMFFIObject* function) noexcept:
+    return function.deleter == _delete_callback
+
+
 add_rule(Precedence.CALLABLE, _callable_rule)
+add_harmless_type(abi.kTVMFFIFunction, _is_callback)

@@ -9,8 +9,6 @@ indirect call, with the GIL released if the function says so; then one switch on
 No Cython traceback entry is made on the way, so users see their frames and the native ones only.
 """
 
-import os
-
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
@@ -31,6 +29,7 @@ from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_pack
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
@@ -72,17 +71,8 @@ cdef PackerTable** _packers = packer_table()
 cdef object _load_description = None
 
 
-cdef bint _read_gil_default() except -1:
-    cdef str text = os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT") or "1"
-    try:
-        return int(text) != 0
-    except ValueError:
-        raise ValueError(
-            f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text!r}") from None
-
-
 # Initial Function.release_gil.
-cdef bint _releases_gil_by_default = _read_gil_default()
+cdef bint _releases_gil_by_default = releases_gil_by_default()
 
 
 # ---- Python calls native -------------------------------------------------------------------
@@ -231,7 +221,7 @@ cdef PyObject* _keep_result(
         return NULL if made == NULL else move_handle(made, <PyObject*>target)
     target.chandle = result.v_obj
     if previous != NULL:
-        abi.TVMFFIObjectDecRef(previous)
+        release_object(previous)
     Py_INCREF(<object>Py_None)
     return Py_None
 

@@ -19,6 +19,7 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.release cimport add_harmless_type, release_object
 from tvm_ffi._binding.tensor.dlpack cimport choose_stream
 
 from tvm_ffi._binding.call.making import find_global_func
@@ -82,6 +83,7 @@ cdef CObject _stack_is_low = find_global_func("pytvmffi.StackIsLow")
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
     MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
+    MAX_LOOKED_AT = 16    # elements looked at before a container is destroyed
 
 
 cdef class CContainerBase(CObject):
@@ -238,7 +240,7 @@ cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* 
     self.chandle = made
     self.exchange_api = state.exchange_api
     if previous != NULL:
-        abi.TVMFFIObjectDecRef(previous)
+        release_object(previous)
     return 0
 
 
@@ -358,9 +360,47 @@ cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):
     return container
 
 
+# ---- the end of a container -----------------------------------------------------------------
+
+# To look at more elements costs as much as to let go of the GIL.
+
+cdef inline bint _is_plain_element(const abi.TVMFFIAny* element) noexcept:
+    return element.type_index < abi.kTVMFFIStaticObjectBegin or element.type_index in (
+        abi.kTVMFFIStr, abi.kTVMFFIBytes, abi.kTVMFFIShape)
+
+
+cdef bint _has_plain_elements(abi.TVMFFIObject* sequence) noexcept:
+    cdef SeqCell* cell = seq_cell(sequence)
+    cdef int64_t i
+    if cell.size > MAX_LOOKED_AT:
+        return False
+    for i in range(cell.size):
+        if not _is_plain_element(&cell.data[i]):
+            return False
+    return True
+
+
+cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
+    cdef MapCell* cell = map_cell(mapping)
+    cdef uint64_t _position, slot
+    cdef Pair* pair
+    if 2 * cell.size > MAX_LOOKED_AT:
+        return False
+    slot = first_slot(cell)
+    for _position in range(cell.size):
+        pair = next_pair(cell, &slot)
+        if pair == NULL or not (_is_plain_element(&pair.key) and _is_plain_element(&pair.value)):
+            return False
+    return True
+
+
 add_rule(Precedence.OWN_CONTAINER, _native_rule)
 add_rule(Precedence.PYTHON_CONTAINER, _python_rule)
 add_maker(abi.kTVMFFIArray, _make_container)
 add_maker(abi.kTVMFFIList, _make_container)
 add_maker(abi.kTVMFFIMap, _make_container)
 add_maker(abi.kTVMFFIDict, _make_container)
+add_harmless_type(abi.kTVMFFIArray, _has_plain_elements)
+add_harmless_type(abi.kTVMFFIList, _has_plain_elements)
+add_harmless_type(abi.kTVMFFIMap, _has_plain_pairs)
+add_harmless_type(abi.kTVMFFIDict, _has_plain_pairs)

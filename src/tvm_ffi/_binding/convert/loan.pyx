@@ -8,6 +8,7 @@ from libc.string cimport memcpy
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
+from tvm_ffi._binding.object.release cimport add_harmless_type
 
 cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
@@ -82,4 +83,9 @@ cdef void settle_loan(LoanPool* pool, Loan* loan) noexcept:
     abi.TVMFFIObjectDecRef(&loan.header)
 
 
+cdef bint _is_loan(abi.TVMFFIObject* object) noexcept:
+    return object.deleter == _delete_loan
+
+
 _pool.deleter = _delete_loan
+add_harmless_type(abi.kTVMFFITensor, _is_loan)

@@ -15,6 +15,7 @@ from libc.string cimport memcmp, memcpy
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.release cimport add_harmless_type
 
 from tvm_ffi._binding.object.object import register_class
 
@@ -488,4 +489,10 @@ def frames_of_text(str backtrace) -> list:
     return _frames_of(_cached_codes_of(backtrace.encode("utf-8", "backslashreplace")))
 
 
+cdef bint _is_text_alone(abi.TVMFFIObject* error) noexcept:
+    cdef abi.TVMFFIErrorCell* cell = abi.TVMFFIErrorGetCellPtr(error)
+    return cell.cause_chain == NULL and cell.extra_context == NULL
+
+
 register_class(abi.kTVMFFIError, Error)
+add_harmless_type(abi.kTVMFFIError, _is_text_alone)

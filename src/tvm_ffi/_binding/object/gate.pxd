@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 
-# Takes a reference to a Python object for native code, with the GIL held.  From the first one on, the
-# gate is closed when the interpreter ends.
+# Takes a reference to a Python object for native code, with the GIL held.  From the first one on,
+# the gate is closed when the interpreter ends.
 cdef void own_python_object(object value) noexcept
 # Drops such a reference, on any thread; leaks the object once the gate is closed.
 cdef void release_python_object(void* object) noexcept nogil

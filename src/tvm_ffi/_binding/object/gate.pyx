@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate that threads without the GIL enter the interpreter by.
 
-Before version 3.14, Python ends each thread that waits for the GIL while the interpreter shuts down,
-by unwinding its stack; from 3.14 on such a thread hangs.  A destructor may not be unwound: the
-process would end with it.  So the gate is closed before the interpreter shuts down, see
+Before version 3.14, Python ends each thread that waits for the GIL while the interpreter shuts
+down, by unwinding its stack; from 3.14 on such a thread hangs.  A destructor may not be unwound:
+the process would end with it.  So the gate is closed before the interpreter shuts down, see
 docs/design/exit.md.
 
 1. Who enters is counted before it is looked whether the gate is closed.  Who closes it does both in

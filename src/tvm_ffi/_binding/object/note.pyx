@@ -13,24 +13,15 @@ from libc.stdint cimport uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.release cimport drop_weak
 
 cdef extern from * nogil:
     """
     #include <tvm/ffi/c_api.h>
 
-    /* Steps 1, 3 and 4 of the counting protocol, see TVMFFIObject. */
+    /* Steps 1 and 4 of the counting protocol, see TVMFFIObject. */
     static void tvm_ffi_add_weak(TVMFFIObject* object) {
       __atomic_fetch_add(&object->combined_ref_count, TVM_FFI_REF_COUNT_WEAK_ONE, __ATOMIC_RELAXED);
-    }
-
-    static void tvm_ffi_drop_weak(TVMFFIObject* object) {
-      uint64_t old = __atomic_fetch_sub(
-          &object->combined_ref_count, TVM_FFI_REF_COUNT_WEAK_ONE, __ATOMIC_RELEASE);
-      if (old != TVM_FFI_REF_COUNT_WEAK_ONE) return;
-      __atomic_thread_fence(__ATOMIC_ACQUIRE);
-      if (object->deleter != NULL) {
-        object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
-      }
     }
 
     static int tvm_ffi_is_alive(TVMFFIObject* object) {
@@ -51,7 +42,6 @@ cdef extern from * nogil:
     }
     """
     void add_weak "tvm_ffi_add_weak"(abi.TVMFFIObject* object) noexcept
-    void drop_weak "tvm_ffi_drop_weak"(abi.TVMFFIObject* object) noexcept
     bint is_alive "tvm_ffi_is_alive"(abi.TVMFFIObject* object) noexcept
     bint make_strong "tvm_ffi_make_strong"(abi.TVMFFIObject* object) noexcept
 

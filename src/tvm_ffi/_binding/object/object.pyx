@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, uintptr_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport add_to_count
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
+from tvm_ffi._binding.object.release cimport release_object
 
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
@@ -48,7 +49,7 @@ cdef class CObject:
     def __dealloc__(self):
         add_to_count(&_num_live_objects, -1)
         if self.chandle != NULL:
-            abi.TVMFFIObjectDecRef(self.chandle)
+            release_object(self.chandle)
 
     def __chandle__(self) -> int:
         """Return the address of the native object; 0 when there is none."""
@@ -68,7 +69,7 @@ cdef class CObject:
         self.chandle = other.chandle
         other.chandle = NULL
         if previous != NULL:
-            abi.TVMFFIObjectDecRef(previous)
+            release_object(previous)
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
         """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""

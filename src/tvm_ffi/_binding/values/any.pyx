@@ -6,6 +6,7 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.table cimport make_object, pack_owned
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.release cimport release_object
 
 
 cdef class CAny:
@@ -62,7 +63,7 @@ cdef void _release(abi.TVMFFIAny* value) noexcept:
     cdef abi.TVMFFIAny released = value[0]
     _set_none(value)  # first: what dies may run Python code that sees the value
     if released.type_index >= abi.kTVMFFIStaticObjectBegin:
-        abi.TVMFFIObjectDecRef(released.v_obj)
+        release_object(released.v_obj)
 
 
 def to_py_class_value(CAny value not None):

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Destructors of native objects that Python drops: which of them run without the GIL."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi.core import CAny
+
+PATIENCE_MS = 20_000  # nobody waits as long, unless the thread cannot get the GIL
+
+
+def move_over(x):
+    empty = tvm_ffi.Object.__new__(tvm_ffi.Object)
+    x.__move_handle_from__(empty)
+
+
+WAYS = {
+    "wrapper": lambda x: None,
+    "array": lambda x: tvm_ffi.Array([1, x]),
+    "list": lambda x: tvm_ffi.List(["text", x]),
+    "map": lambda x: tvm_ffi.Map({"a": 1, "b": x}),
+    "dict": lambda x: tvm_ffi.Dict({"key": x}),
+    "nested": lambda x: tvm_ffi.Array([tvm_ffi.Array([x])]),
+    "many": lambda x: tvm_ffi.Array([*range(100), x]),
+    "value": CAny,
+    "moved": move_over,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_destructor_may_wait_for_a_thread_that_needs_python(kernels, way):
+    """Wrappers were deallocated with the GIL held, which the thread waits for."""
+    called = []
+    holder = WAYS[way](kernels.new_waiting(lambda: called.append(way), PATIENCE_MS))
+    gc.collect()
+    del holder
+    assert kernels.take_stuck() == 0
+    assert called == [way]
+
+
+def test_destructors_keep_the_gil_where_functions_do(run_python):
+    result = run_python(
+        """
+import sys
+import tvm_ffi
+kernels = tvm_ffi.load_module(sys.argv[1])
+x = kernels.new_waiting(lambda: None, 300)
+del x
+print(kernels.take_stuck())
+""",
+        TVM_FFI_RELEASE_GIL_BY_DEFAULT="0",
+    )
+    assert (result.returncode, result.stdout) == (0, "1\n"), result.stderr
+
+
+def test_nobody_finds_an_object_by_a_weak_reference_while_it_is_destroyed(kernels):
+    seen = []
+    x = kernels.new_waiting(lambda: seen.append(reference()), PATIENCE_MS)
+    reference = weakref.ref(x)
+    del x
+    assert seen == [None]
+    assert kernels.take_stuck() == 0
