@@ -7,6 +7,8 @@ VENV ?= .venv
 BUILD ?= build
 # Ours is clean with the compilers we test with; WERROR=OFF builds the tests with others.
 WERROR ?= ON
+# A free-threaded Python, 3.13 or later; only test-nogil needs one.
+PYTHON_NOGIL ?= python3.13t
 # How many tests run at once.
 JOBS ?= $(shell nproc)
 # Tests that build with CMake do it with the options of this build, so that a compiler cache has it.
@@ -26,7 +28,7 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
-	test-odr test-flashinfer fuzz wheel docs bench format lint clean
+	test-nogil test-odr test-flashinfer fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
@@ -34,6 +36,7 @@ help:
 	@echo "make test-c       the C and C++ tests; needs doctest (Debian: doctest-dev)"
 	@echo "make test-python  the Python tests; PYTEST_ARGS='tests/python -k tensor' for some of them"
 	@echo "make test-sanitizers   the C and C++ tests with ASan and UBSan, and with TSan"
+	@echo "make test-nogil   the Python tests without the GIL; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make fuzz         hostile input for a minute per reader; needs clang; FUZZ_SECONDS FUZZ_TARGETS"
@@ -44,7 +47,7 @@ help:
 	@echo "make format       let the formatters rewrite the sources"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
 	@echo "make lint         what the formatters and linters have to say"
-	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
+	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
 	@echo "           COVERAGE=1 prints which lines test-python and test-asan reach"
 
 # ---- Environment ---------------------------------------------------------------------------------
@@ -132,6 +135,46 @@ test-python: $(STAMPS)/package $(STAMPS)/test $(if $(COVERAGE),$(STAMPS)/coverag
 	$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile \
 		--junit-xml $(call RESULTS,python) \
 		$(if $(COVERAGE),--cov=tvm_ffi --cov-report=term) $(PYTEST_ARGS)
+
+# Environments of their own, $(BUILD)/NAME, for builds of another kind.  Nothing in them is compiled but
+# our package: the newest NumPy may have no wheel for such a Python, and takes a quarter of an hour.
+# $(call make_environment,NAME,PYTHON,GROUP OF REQUIREMENTS)
+define make_environment
+$(2) -m venv --clear $(BUILD)/$(1)/venv
+$(BUILD)/$(1)/venv/bin/python -m pip install --disable-pip-version-check --quiet "pip>=25.1"
+$(BUILD)/$(1)/venv/bin/python -m pip install --disable-pip-version-check --quiet \
+	--only-binary :all: --group $(3)
+endef
+
+# $(call install_package,NAME,OPTIONS OF THE BUILD)
+define install_package
+$(call python_in,$(1)) -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
+	--config-settings=build-dir=$(BUILD)/$(1)/package $(2) .
+endef
+
+# $(call python_in,NAME): a Python there, whose tools come first.
+python_in = PATH="$(abspath $(BUILD))/$(1)/venv/bin:$$PATH" $(BUILD)/$(1)/venv/bin/python
+
+# Without the GIL: what needs packages that have no such build is skipped, and says which.
+STRESS_SECONDS ?= 30
+NOGIL_REPORT := no free-threaded Python: '$(PYTHON_NOGIL)' is not to be found, or has the GIL; \
+	name one with PYTHON_NOGIL=PATH
+
+test-nogil: $(BUILD)/nogil/.installed
+	$(call python_in,nogil) -m pytest --numprocesses $(JOBS) --dist loadfile \
+		--junit-xml $(call RESULTS,nogil) tests/python $(PYTEST_ARGS)
+	TVM_FFI_STRESS_SECONDS=$(STRESS_SECONDS) $(call python_in,nogil) -m pytest -s \
+		tests/python/test_thread_stress.py
+
+$(BUILD)/nogil/.environment: pyproject.toml
+	@$(PYTHON_NOGIL) -c "import sys; sys.exit(sys._is_gil_enabled())" 2>/dev/null || \
+		{ echo "$(NOGIL_REPORT)" >&2; exit 1; }
+	$(call make_environment,nogil,$(PYTHON_NOGIL),light)
+	touch $@
+
+$(BUILD)/nogil/.installed: $(BUILD)/nogil/.environment $(SOURCES)
+	$(call install_package,nogil)
+	touch $@
 
 slowest:
 	@$(BIN)/python tools/slowest_tests.py $(call RESULTS,test) $(call RESULTS,python)

@@ -314,10 +314,6 @@ WALKS = {
 }
 
 
-@pytest.mark.skipif(
-    not getattr(sys, "_is_gil_enabled", lambda: True)(),
-    reason="without the GIL, containers that change need a lock of the program's",
-)
 @pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
 def test_list_may_be_changed_while_the_runtime_walks_it(walk):
     """Walks ran without the GIL, and read elements that another thread had removed."""

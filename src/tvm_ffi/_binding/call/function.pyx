@@ -28,7 +28,10 @@ from tvm_ffi._binding.object.error cimport (
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
-from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.object.object cimport (
+    CObject, PairGuard, begin_pair_guard, end_pair_guard, handle_of, object_locks,
+)
 from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
@@ -64,6 +67,7 @@ cdef enum:
     MAX_STACK_ARGS = 8  # more than these go to the heap
 
 cdef LoanPool* _pool = loan_pool()
+cdef PyObject** _locks = object_locks()
 cdef PackerTable** _packers = packer_table()
 
 # Returns the module that knows what functions say about themselves; it is built on this one, and is
@@ -139,10 +143,39 @@ cdef inline int _invoke(
     if names != NULL:  # a Python callable, as _call_unusual has seen to it
         return enter_callback(handle, args, num_args, result, names)
     if not function.releases_gil:
+        if GIL_IS_OPTIONAL:
+            return _call_guarded(safe_call, handle, args, num_args, result)
         return safe_call(handle, args, num_args, result)
     thread = PyEval_SaveThread()
     code = safe_call(handle, args, num_args, result)
     PyEval_RestoreThread(thread)
+    return code
+
+
+cdef int _call_guarded(
+    abi.TVMFFISafeCallType safe_call, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result,
+) noexcept:
+    """What keeping the GIL means where there is none: the callee has Lists and Dicts for itself.
+
+    The first two among the arguments, as no function of the runtime takes more.
+    """
+    cdef PairGuard guard
+    cdef abi.TVMFFIObjectHandle first = NULL
+    cdef abi.TVMFFIObjectHandle second = NULL
+    cdef int32_t i
+    cdef int code
+    for i in range(num_args):
+        if args[i].type_index == abi.kTVMFFIList or args[i].type_index == abi.kTVMFFIDict:
+            second = args[i].v_obj
+            if first != NULL:
+                break
+            first = second
+    if first == NULL:
+        return safe_call(handle, args, num_args, result)
+    begin_pair_guard(&guard, _locks, first, second)
+    code = safe_call(handle, args, num_args, result)
+    end_pair_guard(&guard)
     return code
 
 

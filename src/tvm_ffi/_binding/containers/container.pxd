@@ -16,16 +16,24 @@ cdef int hold_sequence(CContainerBase self, CObject make, object items) except -
 cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1
 
 
-cdef inline object element_of(const abi.TVMFFIAny* cell, CContainerBase owner):
-    """An element as a Python object."""
-    cdef abi.TVMFFIAny owned = cell[0]
+cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) noexcept:
+    owned[0] = cell[0]
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+
+
+cdef inline object make_element(abi.TVMFFIAny* owned, CContainerBase owner):
+    """An element that was taken, as a Python object."""
     cdef CallState state
     if owned.type_index == abi.kTVMFFIInt:
         return owned.v_int64
-    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
-        abi.TVMFFIObjectIncRef(owned.v_obj)
     if owner.exchange_api == NULL:
-        return make_object(&owned, NULL)
+        return make_object(owned, NULL)
     begin_call(&state, NULL)
     state.exchange_api = owner.exchange_api
-    return make_object(&owned, &state)
+    return make_object(owned, &state)
+
+
+cdef inline void release_element(abi.TVMFFIAny* owned) noexcept:
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectDecRef(owned.v_obj)

@@ -18,7 +18,9 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, wrap_object,
+)
 from tvm_ffi._binding.object.release cimport add_harmless_type, release_object
 from tvm_ffi._binding.tensor.dlpack cimport choose_stream
 
@@ -76,6 +78,7 @@ cdef extern from "Python.h":
     bint PyDict_Next(
         PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
 
+cdef PyObject** _locks = object_locks()
 cdef CObject _make_array = find_global_func("ffi.Array")
 cdef CObject _make_map = find_global_func("ffi.Map")
 cdef CObject _stack_is_low = find_global_func("pytvmffi.StackIsLow")
@@ -299,27 +302,42 @@ cdef bint _find_device(
 ) noexcept:
     """The device of the first tensor outside the CPU in a container and those inside it."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
-    cdef SeqCell* row
-    cdef MapCell* table
-    cdef Pair* pair
-    cdef uint64_t position, _position, slot
+    cdef Guard guard
+    cdef bint is_found = False
     if index == abi.kTVMFFITensor:
         out[0] = abi.TVMFFITensorGetDLTensorPtr(handle).device
         return out.device_type != abi.kDLCPU
+    begin_guard(&guard, _locks, handle)
     if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
-        row = seq_cell(handle)
-        for position in range(<uint64_t>row.size):
-            if _find_device_in(&row.data[position], budget, out):
-                return True
+        is_found = _find_device_in_row(seq_cell(handle), budget, out)
     elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
-        table = map_cell(handle)
-        slot = first_slot(table)
-        for _position in range(table.size):
-            pair = next_pair(table, &slot)
-            if pair == NULL:
-                break
-            if _find_device_in(&pair.value, budget, out):
-                return True
+        is_found = _find_device_in_table(map_cell(handle), budget, out)
+    end_guard(&guard)
+    return is_found
+
+
+# Without the GIL both may change after each element: the guard of one inside interrupts theirs.
+
+cdef bint _find_device_in_row(const SeqCell* row, int64_t* budget, abi.DLDevice* out) noexcept:
+    cdef int64_t position = 0
+    while position < row.size:
+        if _find_device_in(&row.data[position], budget, out):
+            return True
+        position += 1
+    return False
+
+
+cdef bint _find_device_in_table(
+    const MapCell* table, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    cdef uint64_t _position, slot = first_slot(table)
+    cdef Pair* pair
+    for _position in range(table.size):
+        pair = next_pair(table, &slot)
+        if pair == NULL:
+            break
+        if _find_device_in(&pair.value, budget, out):
+            return True
     return False
 
 
@@ -327,13 +345,20 @@ cdef bint _find_device_in(
     const abi.TVMFFIAny* element, int64_t* budget, abi.DLDevice* out
 ) noexcept:
     cdef int32_t index = element.type_index
+    cdef abi.TVMFFIAny owned
+    cdef bint is_found
     if index < abi.kTVMFFIStaticObjectBegin:
         return False
     if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
         if budget[0] <= 0 or says(_stack_is_low.chandle):
             return False
         budget[0] -= 1
-    return _find_device(element.v_obj, budget, out)
+    if not GIL_IS_OPTIONAL:
+        return _find_device(element.v_obj, budget, out)
+    take_element(element, &owned)
+    is_found = _find_device(owned.v_obj, budget, out)
+    release_element(&owned)
+    return is_found
 
 
 cdef bint _native_rule(type cls, object value, Packer* packer) except -1:

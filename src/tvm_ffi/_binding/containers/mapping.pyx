@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.container cimport (
-    CContainerBase, element_of, hold_mapping, hold_sequence,
+    CContainerBase, hold_mapping, hold_sequence, make_element, release_element, take_element,
 )
 from tvm_ffi._binding.containers.memory cimport MapCell, Pair, first_slot, map_cell, next_pair
 from tvm_ffi._binding.convert.loan cimport loan_pool
@@ -16,10 +16,13 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, pack_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
+)
 
 from tvm_ffi._binding.call.making import find_global_func
 
+cdef PyObject** _locks = object_locks()
 cdef CObject _make_map = find_global_func("ffi.Map")
 cdef CObject _make_dict = find_global_func("ffi.Dict")
 cdef CObject _map_get = find_global_func("ffi.MapGetItemOrMissing")
@@ -50,6 +53,8 @@ cdef class MappingBase(CContainerBase):
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny args[2]
         cdef CallState state
+        cdef Guard guard
+        cdef int code
         if packer == NULL:
             check(-2)
         begin_call(&state, temporaries)
@@ -60,7 +65,10 @@ cdef class MappingBase(CContainerBase):
             value.type_index = abi.kTVMFFINone
             value.zero_padding = 0
             value.v_int64 = 0
-            check(abi.TVMFFIFunctionCall(get.chandle, args, 2, value))
+            begin_guard(&guard, _locks, handle)
+            code = abi.TVMFFIFunctionCall(get.chandle, args, 2, value)
+            end_guard(&guard)
+            check(code)
         finally:
             release_temporaries(&state, loan_pool())
         if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
@@ -132,12 +140,16 @@ cdef class MappingIterator:
     cdef char* data
 
     def __init__(self, MappingBase mapping, int part):
-        cdef MapCell* cell = map_cell(handle_of(mapping))
+        cdef abi.TVMFFIObjectHandle handle = handle_of(mapping)
+        cdef MapCell* cell = map_cell(handle)
+        cdef Guard guard
         self.mapping = mapping
         self.part = part
+        begin_guard(&guard, _locks, handle)
         self.remaining = self.size = cell.size
         self.data = cell.data
         self.index = first_slot(cell)
+        end_guard(&guard)
 
     def __iter__(self):
         return self
@@ -145,36 +157,48 @@ cdef class MappingIterator:
     def __length_hint__(self):
         return self.remaining
 
-    cdef Pair* _advance(self) except NULL:
-        """The next pair of an unchanged table."""
-        cdef MapCell* cell = map_cell(handle_of(self.mapping))
+    cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
+        """Take what is asked for of the next pair; 0 at the end."""
+        cdef abi.TVMFFIObjectHandle handle = handle_of(self.mapping)
+        cdef Guard guard
+        cdef int found
+        begin_guard(&guard, _locks, handle)  # for the iterator, too: threads may share it
+        found = self._take_from(map_cell(handle), key, value)
+        end_guard(&guard)
+        if found < 0:
+            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
+        return found
+
+    cdef int _take_from(
+        self, const MapCell* cell, abi.TVMFFIAny* key, abi.TVMFFIAny* value
+    ) noexcept:
+        """-1: the table has changed."""
         cdef Pair* pair = NULL
+        if self.remaining == 0:
+            return 0
         if cell.size == self.size and cell.data == self.data:
             # With a pair removed and another one added, the slot may have been emptied.
             pair = next_pair(cell, &self.index)
         if pair == NULL:
-            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
-        return pair
+            return -1
+        self.remaining -= 1
+        if self.part != 1:
+            take_element(&pair.key, key)
+        if self.part != 0:
+            take_element(&pair.value, value)
+        return 1
 
     def __next__(self):
-        cdef Pair* pair
-        if self.remaining == 0:
+        cdef abi.TVMFFIAny key, value
+        if self.remaining == 0 or self._take_next(&key, &value) == 0:
             raise StopIteration
-        pair = self._advance()
-        self.remaining -= 1
         if self.part == 0:
-            return element_of(&pair.key, self.mapping)
+            return make_element(&key, self.mapping)
         if self.part == 1:
-            return element_of(&pair.value, self.mapping)
-        return self._both(pair)
-
-    cdef tuple _both(self, Pair* pair):
-        # Making the key may run code that changes the table: the value is taken first.
-        cdef abi.TVMFFIAny value = pair.value
-        cdef CObject holder = None
-        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
-            holder = CObject.__new__(CObject)
-            abi.TVMFFIObjectIncRef(value.v_obj)
-            holder.chandle = value.v_obj
-        key = element_of(&pair.key, self.mapping)
-        return key, element_of(&value, self.mapping)
+            return make_element(&value, self.mapping)
+        try:
+            first = make_element(&key, self.mapping)
+        except BaseException:
+            release_element(&value)
+            raise
+        return first, make_element(&value, self.mapping)

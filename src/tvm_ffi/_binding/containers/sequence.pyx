@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays and lists, read from the memory that the C++ headers lay out (seq_base.h)."""
 
+from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
-from tvm_ffi._binding.containers.container cimport CContainerBase, element_of, hold_sequence
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.containers.container cimport (
+    CContainerBase, hold_sequence, make_element, take_element,
+)
 from tvm_ffi._binding.containers.memory cimport SeqCell, seq_cell
-from tvm_ffi._binding.interpreter cimport advance
-from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, advance
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
+)
 
 from tvm_ffi._binding.call.making import find_global_func
 
@@ -14,8 +20,29 @@ cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
     bint PyIndex_Check(object value)
 
+cdef PyObject** _locks = object_locks()
 cdef CObject _make_array = find_global_func("ffi.Array")
 cdef CObject _make_list = find_global_func("ffi.List")
+
+
+cdef inline bint _take_at(
+    abi.TVMFFIObjectHandle handle, int64_t position, abi.TVMFFIAny* owned
+) noexcept:
+    """Take the element at a position; False when there is none."""
+    cdef SeqCell* cell = seq_cell(handle)
+    cdef Guard guard
+    cdef bint is_there
+    if GIL_IS_OPTIONAL and (<abi.TVMFFIObject*>handle).type_index != abi.kTVMFFIArray:
+        begin_guard(&guard, _locks, handle)
+        is_there = 0 <= position < cell.size
+        if is_there:
+            take_element(&cell.data[position], owned)
+        end_guard(&guard)
+        return is_there
+    if not 0 <= position < cell.size:
+        return False
+    take_element(&cell.data[position], owned)
+    return True
 
 
 cdef class SequenceBase(CContainerBase):
@@ -28,18 +55,21 @@ cdef class SequenceBase(CContainerBase):
         return seq_cell(handle_of(self)).size
 
     def __getitem__(self, index):
-        cdef SeqCell* cell = seq_cell(handle_of(self))
+        cdef abi.TVMFFIAny element
+        cdef abi.TVMFFIObjectHandle handle
+        cdef int64_t size
         cdef Py_ssize_t i
         if not PyIndex_Check(index):
             if isinstance(index, slice):
-                return [self[i] for i in range(*index.indices(cell.size))]
+                return [self[i] for i in range(*index.indices(len(self)))]
             raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
         i = PyNumber_AsSsize_t(index, IndexError)
-        if i < 0:
-            i += cell.size
-        if not 0 <= i < cell.size:
-            raise IndexError(f"Index out of range. size: {cell.size}, got index {index}")
-        return element_of(&cell.data[i], self)
+        # Not before: the index may run code, which may change this sequence or move it away.
+        handle = handle_of(self)
+        size = seq_cell(handle).size
+        if not _take_at(handle, i if i >= 0 else i + size, &element):
+            raise IndexError(f"Index out of range. size: {size}, got index {index}")
+        return make_element(&element, self)
 
     def __iter__(self):
         handle_of(self)
@@ -77,16 +107,15 @@ cdef class _SequenceIterator:
         return self
 
     def __next__(self):
-        cdef SeqCell* cell
-        cdef int64_t position
+        cdef abi.TVMFFIAny element
+        cdef abi.TVMFFIObjectHandle handle
         if self.is_at_end:
             raise StopIteration
-        cell = seq_cell(handle_of(self.sequence))
-        position = advance(&self.position, 1) - 1
-        if position >= cell.size:
+        handle = handle_of(self.sequence)
+        if not _take_at(handle, advance(&self.position, 1) - 1, &element):
             self.is_at_end = True
             raise StopIteration
-        return element_of(&cell.data[position], self.sequence)
+        return make_element(&element, self.sequence)
 
     def __length_hint__(self):
         if self.is_at_end:

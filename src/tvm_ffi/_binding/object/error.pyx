@@ -14,7 +14,9 @@ from libc.string cimport memcmp, memcpy
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
-from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, wrap_object,
+)
 from tvm_ffi._binding.object.release cimport add_harmless_type
 
 from tvm_ffi._binding.object.object import register_class
@@ -308,12 +310,20 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
 
 cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
     """The part of the backtrace text that the exception's own traceback does not have."""
-    cdef abi.TVMFFIErrorCell* cell = abi.TVMFFIErrorGetCellPtr(handle)
-    cdef size_t skipped = 0
-    if is_original:
-        skipped = min((<_ErrorObject*>handle).python_backtrace_size, cell.backtrace.size)
-    return PyBytes_FromStringAndSize(
-        cell.backtrace.data + skipped, <Py_ssize_t>(cell.backtrace.size - skipped))
+    return _backtrace_from(
+        handle, (<_ErrorObject*>handle).python_backtrace_size if is_original else 0)
+
+
+cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
+    """The backtrace, which `update_backtrace` of another thread may be about to free."""
+    cdef const abi.TVMFFIByteArray* text = &abi.TVMFFIErrorGetCellPtr(handle).backtrace
+    cdef Guard guard
+    begin_guard(&guard, object_locks(), handle)
+    try:
+        start = min(start, text.size)
+        return PyBytes_FromStringAndSize(text.data + start, <Py_ssize_t>(text.size - start))
+    finally:
+        end_guard(&guard)
 
 
 cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
@@ -423,7 +433,7 @@ cdef class Error(CObject):
     @property
     def backtrace(self) -> str:
         """Text of the stack, most recent call first."""
-        return _decode(&abi.TVMFFIErrorGetCellPtr(handle_of(self)).backtrace)
+        return _backtrace_from(handle_of(self), 0).decode("utf-8", "replace")
 
     @property
     def extra_context(self):
@@ -434,9 +444,13 @@ cdef class Error(CObject):
         """Replace the backtrace text."""
         cdef bytes text = backtrace.encode("utf-8", "backslashreplace")
         cdef abi.TVMFFIByteArray view
+        cdef Guard guard
         view.data, view.size = text, len(text)
-        abi.TVMFFIErrorGetCellPtr(handle_of(self)).update_backtrace(
+        handle_of(self)
+        begin_guard(&guard, object_locks(), self.chandle)
+        abi.TVMFFIErrorGetCellPtr(self.chandle).update_backtrace(
             self.chandle, &view, abi.kTVMFFIBacktraceUpdateModeReplace)
+        end_guard(&guard)
 
     def py_error(self) -> BaseException:
         """Return the Python exception behind the error, else one of the class for its kind."""

@@ -1,5 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
+from cpython.ref cimport PyObject
+
 from tvm_ffi._binding cimport abi
+
+cdef extern from *:
+    """
+    /* Locks for native objects that change in place, where Python has no GIL; with one, nothing.
+     * Two wrappers may hold the same object, so its lock is found by its address; some objects
+     * share one.  They are critical sections: Python gives them up while a thread waits, so that
+     * locks need no order, and destructors may run code that comes back here. */
+    #ifdef Py_GIL_DISABLED
+    #define TVM_FFI_LOG2_LOCKS 6
+    #define TVM_FFI_NUM_LOCKS (1 << TVM_FFI_LOG2_LOCKS)
+    typedef PyCriticalSection tvm_ffi_guard;
+    typedef PyCriticalSection2 tvm_ffi_pair_guard;
+
+    static inline PyObject* tvm_ffi_lock_of(PyObject** locks, const void* object) {
+      uint64_t hash = (uint64_t)(uintptr_t)object * 0x9E3779B97F4A7C15ULL;
+      return locks[hash >> (64 - TVM_FFI_LOG2_LOCKS)];
+    }
+    #define tvm_ffi_begin_guard(guard, locks, object) \
+      PyCriticalSection_Begin(guard, tvm_ffi_lock_of(locks, object))
+    #define tvm_ffi_end_guard(guard) PyCriticalSection_End(guard)
+    #define tvm_ffi_begin_pair_guard(guard, locks, a, b) \
+      PyCriticalSection2_Begin(guard, tvm_ffi_lock_of(locks, a), tvm_ffi_lock_of(locks, b))
+    #define tvm_ffi_end_pair_guard(guard) PyCriticalSection2_End(guard)
+    #else
+    #define TVM_FFI_NUM_LOCKS 0
+    typedef char tvm_ffi_guard;
+    typedef char tvm_ffi_pair_guard;
+    #define tvm_ffi_begin_guard(guard, locks, object) ((void)(guard))
+    #define tvm_ffi_end_guard(guard) ((void)(guard))
+    #define tvm_ffi_begin_pair_guard(guard, locks, a, b) ((void)(guard))
+    #define tvm_ffi_end_pair_guard(guard) ((void)(guard))
+    #endif
+    """
+    enum:
+        NUM_LOCKS "TVM_FFI_NUM_LOCKS"
+    ctypedef struct Guard "tvm_ffi_guard":
+        pass
+    ctypedef struct PairGuard "tvm_ffi_pair_guard":
+        pass
+    # Keep other threads from a native object, or from two; ended by the same thread, last first.
+    void begin_guard "tvm_ffi_begin_guard"(
+        Guard* guard, PyObject** locks, const void* object) noexcept
+    void end_guard "tvm_ffi_end_guard"(Guard* guard) noexcept
+    void begin_pair_guard "tvm_ffi_begin_pair_guard"(
+        PairGuard* guard, PyObject** locks, const void* first, const void* second) noexcept
+    void end_pair_guard "tvm_ffi_end_pair_guard"(PairGuard* guard) noexcept
 
 
 cdef class CObject:
@@ -15,6 +63,8 @@ cdef class OpaquePyObject(CObject):
     pass
 
 
+# What guards are taken from; the same for all modules and for the life of the process.
+cdef PyObject** object_locks() noexcept
 # The Python object of an owned handle, which is taken over.
 cdef object wrap_object(abi.TVMFFIObjectHandle owned)
 # The type key of an index; for messages and names.

@@ -13,6 +13,9 @@ from tvm_ffi._binding.interpreter cimport add_to_count
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.release cimport release_object
 
+cdef extern from "Python.h":
+    PyObject** PySequence_Fast_ITEMS(object row) noexcept
+
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
 
@@ -26,6 +29,9 @@ cdef dict _value_classes = {}
 # Names of modules that register the class of an index when they are loaded, which is when the first
 # object arrives; those that have been are taken out.
 cdef dict _late_modules = {}
+
+# See object.pxd; never changed, so that its items stay where they are.
+cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Functions of the runtime that the classes below need; the module of functions sets them.
 cdef object _print_object = None      # text of an object
@@ -238,6 +244,10 @@ def opaque_object(pyobject) -> OpaquePyObject:
     cdef abi.TVMFFIObjectHandle handle = NULL
     new_opaque(pyobject, &handle)
     return wrap_object(handle)
+
+
+cdef PyObject** object_locks() noexcept:
+    return PySequence_Fast_ITEMS(_locks)
 
 
 cdef str type_key_of(int index):

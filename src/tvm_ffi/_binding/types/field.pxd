@@ -13,7 +13,7 @@ cdef class _Field:
     cdef int64_t size
     cdef int32_t static_type_index
 
-    cdef void* address_in(self, object obj) except NULL
+    cdef abi.TVMFFIObject* header_of(self, object obj) except NULL
     cdef int _check_descendant(self, int32_t index) except -1
 
 
@@ -26,4 +26,4 @@ cdef class FieldSetter(_Field):
     cdef bint is_function
 
     cdef int write(self, object obj, object value) except -1
-    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) except -1
+    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept

@@ -17,17 +17,20 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.object.object cimport CObject, handle_of, type_key_of
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, type_key_of,
+)
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
 
+cdef PyObject** _locks = object_locks()
 
 cdef class _Field:
     """Where a field lies, and in objects of which type."""
 
-    cdef void* address_in(self, object obj) except NULL:
-        """The field's address; TypeError for an object of another type, ValueError if empty."""
+    cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
+        """The object; TypeError for one of another type, ValueError if empty."""
         cdef abi.TVMFFIObject* header
         if not isinstance(obj, CObject):
             raise TypeError(
@@ -36,7 +39,7 @@ cdef class _Field:
         header = <abi.TVMFFIObject*>handle_of(<CObject>obj)
         if header.type_index != self.owner_index:
             self._check_descendant(header.type_index)
-        return <char*>header + self.offset
+        return header
 
     cdef int _check_descendant(self, int32_t index) except -1:
         cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
@@ -53,11 +56,14 @@ cdef class FieldGetter(_Field):
     """Reads one field: ``getter(obj)``."""
 
     def __call__(self, obj):
-        return _value_at(self, self.address_in(obj))
+        return _value_in(self, self.header_of(obj))
 
 
-cdef inline object _value_at(FieldGetter getter, void* address):
+cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
+    cdef void* address = <char*>header + getter.offset
     cdef abi.TVMFFIAny value
+    cdef Guard guard
+    cdef int code
     # What the memory of these holds is known without asking.
     if getter.size == 8:
         if getter.static_type_index == abi.kTVMFFIInt:
@@ -67,7 +73,10 @@ cdef inline object _value_at(FieldGetter getter, void* address):
     value.type_index = abi.kTVMFFINone
     value.zero_padding = 0
     value.v_int64 = 0
-    check(getter.getter(address, &value))
+    begin_guard(&guard, _locks, header)
+    code = getter.getter(address, &value)
+    end_guard(&guard)
+    check(code)
     return make_object(&value, NULL)
 
 
@@ -75,11 +84,13 @@ cdef class FieldSetter(_Field):
     """Writes one field, also a read-only one: ``setter(obj, value)``."""
 
     cdef int write(self, object obj, object value) except -1:
-        cdef void* address = self.address_in(obj)
+        cdef abi.TVMFFIObject* header = self.header_of(obj)
+        cdef void* address = <char*>header + self.offset
         cdef const Packer* packer = packer_of(<PyObject*>value)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny view
         cdef CallState state
+        cdef Guard guard
         cdef int code
         if packer == NULL:
             check(-2)
@@ -88,16 +99,21 @@ cdef class FieldSetter(_Field):
             release_temporaries(&state, loan_pool())
             check(-2)
         try:
+            begin_guard(&guard, _locks, header)
             if self.is_function:
-                return self._call_setter(address, &view)
-            code = (<abi.TVMFFIFieldSetter>self.setter)(address, &view)
+                code = self._call_setter(address, &view)
+            else:
+                code = (<abi.TVMFFIFieldSetter>self.setter)(address, &view)
+            end_guard(&guard)
             return check(code)
         finally:
             release_temporaries(&state, loan_pool())
 
-    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) except -1:
+    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
+        """Returns a code for `check`."""
         cdef abi.TVMFFIAny args[2]
         cdef abi.TVMFFIAny result
+        cdef int code
         args[0].type_index = abi.kTVMFFIOpaquePtr
         args[0].zero_padding = 0
         args[0].v_ptr = address
@@ -105,9 +121,10 @@ cdef class FieldSetter(_Field):
         result.type_index = abi.kTVMFFINone
         result.zero_padding = 0
         result.v_int64 = 0
-        check(abi.TVMFFIFunctionCall(self.setter, args, 2, &result))
-        make_object(&result, NULL)
-        return 0
+        code = abi.TVMFFIFunctionCall(self.setter, args, 2, &result)
+        if code == 0 and result.type_index >= abi.kTVMFFIStaticObjectBegin:
+            abi.TVMFFIObjectDecRef(result.v_obj)
+        return code
 
     def __call__(self, obj, value):
         self.write(obj, value)
@@ -155,20 +172,20 @@ cdef class FFIProperty:
             header = <abi.TVMFFIObject*>(<CObject>obj).chandle
             if header != NULL and header.type_index == self.recent_index:
                 getter = <FieldGetter>self.fget
-                return _value_at(getter, <char*>header + getter.offset)
+                return _value_in(getter, header)
         return self if obj is None else self._get_from(obj)
 
     cdef object _get_from(self, object obj):
         cdef FieldGetter getter
-        cdef void* address
+        cdef abi.TVMFFIObject* header
         if type(self.fget) is not FieldGetter:
             return self.fget(obj)
         getter = <FieldGetter>self.fget
-        address = getter.address_in(obj)
+        header = getter.header_of(obj)
         with cython.critical_section(self):
             self.recent_class = type(obj)
-        self.recent_index = (<abi.TVMFFIObject*>(<CObject>obj).chandle).type_index
-        return _value_at(getter, address)
+        self.recent_index = header.type_index
+        return _value_in(getter, header)
 
     def __set__(self, obj, value):
         if self.frozen or self.fset is None:
