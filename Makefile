@@ -28,7 +28,7 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
-	test-nogil test-odr test-flashinfer fuzz wheel docs bench format lint clean
+	test-nogil test-odr test-flashinfer test-clients fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
@@ -39,6 +39,7 @@ help:
 	@echo "make test-nogil   the Python tests without the GIL; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
+	@echo "make test-clients   published packages on this runtime and on theirs; downloads gigabytes"
 	@echo "make fuzz         hostile input for a minute per reader; needs clang; FUZZ_SECONDS FUZZ_TARGETS"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tried in a fresh environment"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
@@ -191,6 +192,14 @@ $(FLASHINFER)/.unpacked: | $(STAMPS)/created
 test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
 	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
 		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
+
+# Published packages, each in environments of its own, on this runtime and on the incumbent's.
+CLIENTS := $(abspath $(BUILD))/clients
+
+test-clients: $(STAMPS)/package $(STAMPS)/test
+	rm -rf $(CLIENTS)/wheel
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir $(CLIENTS)/wheel .
+	TVM_FFI_CLIENTS=$(CLIENTS) $(BIN)/python -m pytest tests/clients $(PYTEST_ARGS)
 
 # Reads what nobody would write, FUZZ_SECONDS per target, and prints a table.  What was found to be
 # interesting stays in $(BUILD)/fuzz/corpus, so that the next run begins there.
