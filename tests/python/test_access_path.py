@@ -8,9 +8,20 @@ import pickle
 import pytest
 
 import tvm_ffi
+from tvm_ffi import core
 from tvm_ffi.access_path import AccessKind, AccessPath, AccessStep
 
 ROOT = AccessPath.root()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _class_of_steps():
+    """Let the package's class stand for steps; other tests of this process register their own."""
+    index = core._object_type_key_to_index("ffi.reflection.AccessStep")
+    earlier = core._type_index_to_type_info(index).type_cls
+    core._register_object_by_index(index, AccessStep)
+    yield
+    core._register_object_by_index(index, earlier)
 
 
 @pytest.mark.parametrize(

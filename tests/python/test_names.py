@@ -89,7 +89,8 @@ def test_streams_of_torch_get_the_protocol(run_python, torch_with_cuda, has_cuda
         (tvm_ffi.Tensor, "ffi.Tensor", 70),
         (tvm_ffi.Array, "ffi.Array", 71),
         (tvm_ffi.Dict, "ffi.Dict", None),
-        (tvm_ffi.access_path.AccessStep, "ffi.reflection.AccessStep", None),
+        (tvm_ffi.VisitInterrupt, "ffi.VisitInterrupt", 77),
+        (tvm_ffi.StructuralKey, "ffi.StructuralKey", None),
     ],
 )
 def test_types_by_class_and_by_index(cls, key, index):
@@ -124,8 +125,6 @@ def test_the_class_of_an_index_is_loaded_when_it_is_asked_for(run_python):
 
 
 def test_registration_by_index_takes_keywords():
-    info = core._register_object_by_index(
-        type_index=core._type_cls_to_type_info(tvm_ffi.access_path.AccessStep).type_index,
-        type_cls=tvm_ffi.access_path.AccessStep,
-    )
-    assert info.type_cls is tvm_ffi.access_path.AccessStep
+    index = core._object_type_key_to_index("ffi.VisitInterrupt")
+    info = core._register_object_by_index(type_index=index, type_cls=tvm_ffi.VisitInterrupt)
+    assert info.type_cls is tvm_ffi.VisitInterrupt
