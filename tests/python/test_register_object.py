@@ -68,7 +68,15 @@ class EarlyObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.Early", EarlyObj, Object);
 };
 
+class OddNamesObj : public Object {
+ public:
+  int64_t def = 0;
+  int64_t a_b = 0;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.python.OddNames", OddNamesObj, Object);
+};
+
 TVM_FFI_STATIC_INIT_BLOCK() {
+  refl::ObjectDef<OddNamesObj>().def_ro("def", &OddNamesObj::def).def_ro("a-b", &OddNamesObj::a_b);
   refl::ObjectDef<PairObj>("Two numbers.")
       .def(refl::init<int64_t, double>(), "Make a pair.")
       .def_rw("first", &PairObj::first, "The integer.")
@@ -280,6 +288,16 @@ def test_automatic_constructor(record):
         record("b", z=1)
     with pytest.raises(TypeError, match="field 'a'"):
         record("b", "not an int")
+
+
+def test_fields_with_names_that_python_cannot_write(library):
+    @tvm_ffi.register_object("test.python.OddNames")
+    class OddNames(tvm_ffi.Object):
+        pass
+
+    for made in (OddNames(1, 2), OddNames(1, **{"a-b": 2}), OddNames(**{"def": 1, "a-b": 2})):
+        assert (getattr(made, "def"), getattr(made, "a-b")) == (1, 2)
+    assert str(inspect.signature(OddNames)) == "(*args, **kwargs)"
 
 
 def test_declared_constructor_takes_positions_only(pair):

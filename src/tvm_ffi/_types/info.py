@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from inspect import Parameter, Signature
+from keyword import iskeyword
 from typing import Any, Callable
 
 from .._binding.call.function import Function
@@ -283,6 +284,8 @@ def _signature(fields: list[TypeField]) -> Signature:
     """Return the parameters of an automatic constructor: those without a default come first."""
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     taking_part = [entry for entry in fields if entry.c_init]
+    if any(not entry.name.isidentifier() or iskeyword(entry.name) for entry in taking_part):
+        return _ANY_ARGUMENTS  # names that no parameter can have
     for kw_only in (False, True):
         kind = Parameter.KEYWORD_ONLY if kw_only else Parameter.POSITIONAL_OR_KEYWORD
         for has_default in (False, True):
