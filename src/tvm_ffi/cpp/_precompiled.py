@@ -31,7 +31,6 @@ __all__ = ["NAME", "PrecompiledHeaders", "find_headers", "give_up", "with_header
 NAME = "precompiled_headers"
 _TEXT = "headers.hpp"
 _PRODUCT = f"{_TEXT}.gch"
-_VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
 
 # Notes about a plan.
 _ASKED = "asked"
@@ -68,7 +67,7 @@ def find_headers(
     make : function of Plan, str and Store
         Builds a plan with a key, and returns its product.
     """
-    wish = os.environ.get(_VARIABLE)
+    wish = os.environ.get("TVM_FFI_CPP_EXTENSION_PRECOMPILE")
     wanted = None if wish == "0" else _header_plan(plan)
     if wanted is None:
         return None
