@@ -2,17 +2,17 @@
 // StructuralEqual: both values are walked in step, with one stack.
 //
 // Variables and DAG nodes are matched one to one: when a pair turns out equal, either side
-// remembers the other and is equal to nothing else from then on.  The stack of frames is also the
-// path to what is being compared, so that a mismatch is described only where there is one.
+// remembers the other and is equal to nothing else from then on.  A mismatch is described only
+// where there is one, by the path that the walk is on.
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/reflection/registry.h>
 
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "registration.h"
+#include "structural/equal_path.h"
 #include "structural/leaf.h"
 #include "structural/matches.h"
 #include "structural/rules.h"
@@ -23,18 +23,11 @@
 namespace tvm::ffi::extra {
 namespace {
 
-using reflection::AccessPath;
 using reflection::AccessPathPair;
 using reflection::AccessStep;
 
 bool AreEqualLeaves(const Any& lhs, const Any& rhs) {
   return IsLeaf(lhs.type_index()) && AreLeavesEqual(lhs, rhs);
-}
-
-[[noreturn]] void ThrowPathTooLong() {
-  TVM_FFI_THROW(ValueError) << "the values differ, but deeper than the " << kMaxPathLength
-                            << " levels that an access path may have";
-  TVM_FFI_UNREACHABLE();
 }
 
 bool IsMatchedOneToOne(TVMFFISEqHashKind kind) {
@@ -52,7 +45,7 @@ class EqualWalk {
     Scope scope(this);
     Outcome outcome = Enter(lhs, rhs);
     while (outcome != Outcome::kDiffer) {
-      if (frames_.size() == scope.num_frames()) return scope.End(true);
+      if (path_.size() == scope.num_frames()) return scope.End(true);
       outcome = Step();
     }
     return scope.End(false);
@@ -65,25 +58,8 @@ class EqualWalk {
   // kPushed: a frame was pushed that will find out.
   enum class Outcome { kEqual, kDiffer, kPushed };
 
-  // A pair of values whose parts are being compared.
-  struct Frame {
-    enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
-    Kind kind;
-    TVMFFISEqHashKind structural_kind;  // of kFields and kHook
-    TVMFFIDefRegionKind region;         // around the values
-    FieldCursor fields;                 // of kFields
-    size_t next;                        // kItems, kPairs: number of parts begun
-    size_t extras_begin;                // extras_ from here on belong to this frame
-    size_t num_identity_keys;           // before the frame
-    Any lhs;
-    Any rhs;
-  };
-  // What frames of kPairs and kHook need in addition.
-  struct Extra {
-    Any table;                      // kPairs: the left Map, or a copy of the left Dict
-    MapBaseObj::iterator position;  // kPairs: in the table
-    Any part;  // kPairs: the right key, if it may be another object; kHook: the name of the field
-  };
+  using Frame = EqualPath::Frame;
+  using Extra = EqualPath::Extra;
 
   // Leaves the walk as it was, also when a hook or a getter throws.  Only matches of values that
   // are equal stay, and the mismatch of values that are not.
@@ -91,14 +67,14 @@ class EqualWalk {
    public:
     explicit Scope(EqualWalk* walk)
         : walk_(walk),
-          num_frames_(walk->frames_.size()),
+          num_frames_(walk->path_.size()),
           num_matches_(walk->matches_.size()),
           mismatch_(walk->mismatch_),
           region_(walk->region_) {}
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
     ~Scope() {
-      while (walk_->frames_.size() > num_frames_) walk_->Pop();
+      while (walk_->path_.size() > num_frames_) walk_->path_.Pop();
       walk_->region_ = region_;
       if (outcome_ != Outcome::kEqual) walk_->matches_.ForgetBeyond(num_matches_);
       if (outcome_ != Outcome::kDiffer) walk_->mismatch_ = std::move(mismatch_);
@@ -147,49 +123,17 @@ class EqualWalk {
 
   // The parts that the frames are at differ.
   Outcome Differ() {
-    if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = PathsHere();
+    if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToParts();
     return Outcome::kDiffer;
   }
   // Of the values of the innermost frame, one has a part that the other lacks.
   Outcome DifferBeyond(const AccessStep& lhs, const AccessStep& rhs) {
-    Pop();
+    path_.Pop();
     if (finds_mismatch_ && !mismatch_.has_value()) {
-      AccessPathPair paths = PathsHere();
+      AccessPathPair paths = path_.ToParts();
       mismatch_ = AccessPathPair(paths.get<0>()->Extend(lhs), paths.get<1>()->Extend(rhs));
     }
     return Outcome::kDiffer;
-  }
-
-  AccessPathPair PathsHere() const {
-    if (frames_.size() > kMaxPathLength) ThrowPathTooLong();
-    AccessPath lhs = AccessPath::Root();
-    AccessPath rhs = AccessPath::Root();
-    for (const Frame& frame : frames_) ExtendToPart(frame, &lhs, &rhs);
-    return AccessPathPair(lhs, rhs);
-  }
-  void ExtendToPart(const Frame& frame, AccessPath* lhs, AccessPath* rhs) const {
-    if (frame.kind == Frame::Kind::kItems) {
-      auto position = static_cast<int64_t>(frame.next) - 1;
-      *lhs = (*lhs)->ArrayItem(position);
-      *rhs = (*rhs)->ArrayItem(position);
-    } else if (frame.kind == Frame::Kind::kPairs) {
-      const Extra& extra = extras_[frame.extras_begin];
-      const Any& lhs_key = extra.position->first;
-      *lhs = (*lhs)->MapItem(lhs_key);
-      *rhs = (*rhs)->MapItem(extra.part == nullptr ? lhs_key : extra.part);
-    } else if (std::optional<String> name = NameOfPart(frame)) {
-      *lhs = (*lhs)->Attr(*name);
-      *rhs = (*rhs)->Attr(*name);
-    }
-  }
-  // Nothing when a hook does not say.
-  std::optional<String> NameOfPart(const Frame& frame) const {
-    if (frame.kind == Frame::Kind::kFields) {
-      return String(frame.fields.Current()->name);
-    }
-    const Any& name = extras_[frame.extras_begin].part;
-    if (name == nullptr) return std::nullopt;
-    return name.cast<String>();
   }
 
   // ---- Sequences ------------------------------------------------------------------------------
@@ -228,17 +172,17 @@ class EqualWalk {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
     if (!finds_mismatch_ && TableOf(lhs)->size() != TableOf(rhs)->size()) return Outcome::kDiffer;
     Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
-    Any table = frames_.back().lhs;
+    Any table = path_.back().lhs;
     // Hooks may change a Dict while the walk is in it.
     if (table.type_index() == kTVMFFIDict) {
       table = Any(detail::MapUnsafe::Copy(TableOf(table), kTVMFFIMap));
     }
-    extras_.push_back({table, TableOf(table)->begin(), Any()});
+    path_.AddExtra({table, TableOf(table)->begin(), Any()});
     return Outcome::kPushed;
   }
 
   Outcome StepPair(Frame* frame) {
-    Extra& extra = extras_[frame->extras_begin];
+    Extra& extra = path_.ExtraOf(*frame);
     if (frame->next++ > 0) ++extra.position;
     if (extra.position == TableOf(extra.table)->end()) return LeavePairs(*frame);
     const Any& lhs_key = extra.position->first;
@@ -270,7 +214,7 @@ class EqualWalk {
       return DifferBeyond(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
                           AccessStep::MapItem(pair.first));
     }
-    Pop();  // a hook has changed a Dict
+    path_.Pop();  // a hook has changed a Dict
     return Differ();
   }
 
@@ -297,8 +241,8 @@ class EqualWalk {
     AnyView hook = hooks[lhs.type_index()];
     Push(hook == nullptr ? Frame::Kind::kFields : Frame::Kind::kHook, std::forward<Value>(lhs),
          std::forward<Value>(rhs));
-    frames_.back().structural_kind = kind;
-    frames_.back().fields = StructuralFieldsOf(type);
+    path_.back().structural_kind = kind;
+    path_.back().fields = StructuralFieldsOf(type);
     return hook == nullptr ? Outcome::kPushed : CallHook(hook.as_or_throw<Function>());
   }
 
@@ -316,8 +260,8 @@ class EqualWalk {
   // Of the innermost frame.
   Outcome CallHook(const Function& hook) {
     HookScope running(&num_hooks_, kStructuralLimits);
-    extras_.emplace_back();
-    const Frame& frame = frames_.back();
+    path_.AddExtra({});
+    const Frame& frame = path_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
     // A hook may try several ways: what it finds different counts only if it fails.
     Optional<AccessPathPair> before = mismatch_;
@@ -325,13 +269,13 @@ class EqualWalk {
     bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), for_hook_.Get()).cast<bool>();
     if (is_equal || before.has_value()) mismatch_ = std::move(before);
     if (is_equal) return Leave();
-    Pop();
+    path_.Pop();
     return Differ();
   }
 
   bool EqualForHook(AnyView lhs, AnyView rhs, int region, AnyView name) {
     Scope scope(this);
-    extras_.back().part = name;
+    path_.last_extra().part = name;
     region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
     return scope.End(Equal(Any(lhs), Any(rhs)));
   }
@@ -340,19 +284,14 @@ class EqualWalk {
 
   template <typename Value>
   void Push(Frame::Kind kind, Value&& lhs, Value&& rhs) {
-    kStructuralLimits.CheckDepth(frames_.size());
-    if (frames_.capacity() == 0) frames_.reserve(8);
-    frames_.push_back({kind, kTVMFFISEqHashKindTreeNode, region_, FieldCursor(), 0, extras_.size(),
-                       num_identity_keys_, std::forward<Value>(lhs), std::forward<Value>(rhs)});
-  }
-  void Pop() {
-    extras_.resize(frames_.back().extras_begin);
-    frames_.pop_back();
+    kStructuralLimits.CheckDepth(path_.size());
+    path_.Push({kind, kTVMFFISEqHashKindTreeNode, region_, FieldCursor(), 0, num_identity_keys_,
+                std::forward<Value>(lhs), std::forward<Value>(rhs)});
   }
 
   // Goes on with the innermost frame: compares its next parts or, behind the last ones, leaves it.
   Outcome Step() {
-    Frame* frame = &frames_.back();
+    Frame* frame = &path_.back();
     region_ = ContentRegion(frame->region, frame->structural_kind);
     if (frame->kind == Frame::Kind::kItems) return StepItem(frame);
     return frame->kind == Frame::Kind::kPairs ? StepPair(frame) : StepField(frame);
@@ -360,7 +299,7 @@ class EqualWalk {
 
   // Ends the innermost frame, whose parts are equal.
   Outcome Leave() {
-    const Frame& frame = frames_.back();
+    const Frame& frame = path_.back();
     bool is_equal = frame.structural_kind != kTVMFFISEqHashKindFreeVar ||
                     frame.region != kTVMFFIDefRegionKindNone || frame.lhs.same_as(frame.rhs);
     if (is_equal && IsMatchedOneToOne(frame.structural_kind)) {
@@ -368,7 +307,7 @@ class EqualWalk {
     } else if (is_equal && IsWorthKeeping(frame)) {
       matches_.RememberEqual(frame.lhs, frame.rhs);
     }
-    Pop();
+    path_.Pop();
     return Decide(is_equal);
   }
 
@@ -376,12 +315,11 @@ class EqualWalk {
   // their parent and the frame, and stay equal: variables below are matched for good, except for
   // those that were taken for themselves as keys.
   bool IsWorthKeeping(const Frame& frame) const {
-    return frames_.size() > 1 && ObjectOf(frame.lhs)->use_count() > 2 &&
+    return path_.size() > 1 && ObjectOf(frame.lhs)->use_count() > 2 &&
            ObjectOf(frame.rhs)->use_count() > 2 && frame.num_identity_keys == num_identity_keys_;
   }
 
-  std::vector<Frame> frames_;
-  std::vector<Extra> extras_;  // of the frames in turn
+  EqualPath path_;
   StructuralMatches matches_;
   size_t num_identity_keys_ = 0;
   Optional<AccessPathPair> mismatch_;
