@@ -37,7 +37,7 @@ cdef extern from "Python.h":
     PyTypeObject PyLong_Type
 
 cdef enum:
-    MAX_STACK_ARGS = 8  # more than these go to the heap
+    MAX_STACK_ARGS = 32  # more than these go to the heap
 
 
 # The native object of a Python callable.

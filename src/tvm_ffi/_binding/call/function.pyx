@@ -64,7 +64,8 @@ cdef extern from "Python.h":
     PyObject* Py_None
 
 cdef enum:
-    MAX_STACK_ARGS = 8  # more than these go to the heap
+    MAX_STACK_ARGS = 8   # what the fast way has room for
+    MAX_MANY_ARGS = 32   # more than these go to the heap
 
 cdef LoanPool* _pool = loan_pool()
 cdef PyObject** _locks = object_locks()
@@ -364,9 +365,6 @@ cdef PyObject* _call_unusual(
     Names reach Python callables only: there the interpreter binds them, with its own texts for
     what is missing, unknown or given twice.  Native functions do not know names.
     """
-    cdef abi.TVMFFIAny* args
-    cdef abi.TVMFFIObject** temporaries
-    cdef PyObject* answer = NULL
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
         kwnames = NULL
     if kwnames != NULL and callable_of(function.chandle) == NULL:
@@ -378,11 +376,33 @@ cdef PyObject* _call_unusual(
         return NULL
     if kwnames != NULL:
         num_args += PyTuple_GET_SIZE(kwnames)
+    if num_args <= MAX_MANY_ARGS:
+        return _call_with_many(function, values, num_args, kwnames, target)
+    return _call_on_heap(function, values, num_args, kwnames, target)
+
+
+cdef PyObject* _call_with_many(
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* names,
+    PyObject* target,
+) noexcept:
+    cdef abi.TVMFFIAny args[MAX_MANY_ARGS]
+    cdef abi.TVMFFIObject* temporaries[2 * MAX_MANY_ARGS]
+    return _call_with_buffers(
+        function, values, <int32_t>num_args, names, args, temporaries, target)
+
+
+cdef PyObject* _call_on_heap(
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* names,
+    PyObject* target,
+) noexcept:
+    cdef abi.TVMFFIAny* args
+    cdef abi.TVMFFIObject** temporaries
+    cdef PyObject* answer = NULL
     args = <abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(abi.TVMFFIAny) + 1)
     temporaries = <abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
         answer = _call_with_buffers(
-            function, values, <int32_t>num_args, kwnames, args, temporaries, target)
+            function, values, <int32_t>num_args, names, args, temporaries, target)
     else:
         PyErr_NoMemory()
     PyMem_Free(args)
