@@ -321,6 +321,26 @@ def test_function_of_the_runtime_keeps_the_gil_under_another_name():
         tvm_ffi.registry.remove_global_func("test.repr")
 
 
+def test_functions_of_the_runtime_keep_the_gil_as_values(kernels):
+    """It was known by the name that a function was looked up by."""
+    function = tvm_ffi.get_global_func("ffi.ReprPrint")
+    assert kernels.echo(function).release_gil is False
+    assert tvm_ffi.Array([function])[0].release_gil is False
+    received = []
+    kernels.call(lambda value: received.append(value.release_gil), function)
+    assert received == [False]
+    loading = tvm_ffi.get_global_func("ffi.ModuleLoadFromFile")
+    assert kernels.echo(loading).release_gil is True
+
+
+def test_function_that_takes_the_name_of_one_of_the_runtime_is_like_any_other():
+    tvm_ffi.register_global_func("ffi.test.wait", lambda: None)
+    try:
+        assert tvm_ffi.get_global_func("ffi.test.wait").release_gil is True
+    finally:
+        tvm_ffi.registry.remove_global_func("ffi.test.wait")
+
+
 # ---- the base class of all wrappers --------------------------------------------------------------
 
 

@@ -16,6 +16,8 @@ cdef class Function(CObject):
     cdef dict __dict__
 
 
+# The Python object of an owned function, which is taken over.
+cdef object wrap_function(abi.TVMFFIObjectHandle owned)
 # A method of a native type; a static one does not bind.
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static)
 

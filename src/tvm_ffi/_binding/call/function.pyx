@@ -19,18 +19,20 @@ from tvm_ffi._binding.call.callback cimport (
     callable_of, enter_callback, tensor_class_of,
 )
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, PackerTable, begin_call, choose_packer, find_packer,
+    CallState, PackFunction, Packer, PackerTable, add_maker, begin_call, choose_packer, find_packer,
     make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport (
     check, raise_from_native, set_exception, without_binding_frames,
 )
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
+from tvm_ffi._binding.call.own_functions cimport keeps_gil
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.object cimport (
     CObject, PairGuard, begin_pair_guard, end_pair_guard, handle_of, object_locks,
+    wrap_object,
 )
 from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
@@ -590,6 +592,17 @@ cdef class Method(Function):
         return self if obj is None else PyMethod_New(self, obj)
 
 
+cdef object wrap_function(abi.TVMFFIObjectHandle owned):
+    cdef object function = wrap_object(owned)
+    if keeps_gil(owned) and isinstance(function, Function):
+        (<Function>function).releases_gil = False
+    return function
+
+
+cdef object _make_function(abi.TVMFFIAny* owned, CallState* state):
+    return wrap_function(owned.v_obj)
+
+
 cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
     cdef Function method = Function.__new__(Function) if is_static else Method.__new__(Method)
     abi.TVMFFIObjectIncRef(function)
@@ -640,6 +653,7 @@ def _install():
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
     register_class(abi.kTVMFFIFunction, Function)
+    add_maker(abi.kTVMFFIFunction, _make_function)
 
 
 _install()

@@ -3,7 +3,7 @@
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport new_callback
-from tvm_ffi._binding.call.function cimport Function
+from tvm_ffi._binding.call.function cimport Function, wrap_function
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport handle_of, wrap_object
 from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
@@ -51,27 +51,9 @@ def find_global_func(name: str):
     check(abi.TVMFFIFunctionGetGlobal(&view, &handle))
     if handle == NULL:
         return None
-    cdef Function function = wrap_object(handle)
+    cdef Function function = wrap_function(handle)
     function.origin = name
-    if _keeps_gil(name):
-        function.releases_gil = False
     return function
-
-
-# Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
-_WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
-# Other names that the rest were registered under.
-cdef set _aliases = set()
-
-
-cdef bint _keeps_gil(str name) except -1:
-    """Whether this names a function of the runtime that works on what it is given and returns.
-
-    Such functions walk Lists and Dicts, which are changed by threads that hold the GIL.
-    """
-    if name.startswith("ffi."):
-        return not name.startswith(_WAITING_FUNCTIONS)
-    return len(_aliases) != 0 and name in _aliases
 
 
 def named_function(str name not None) -> Function:
@@ -90,11 +72,8 @@ def set_global_func(name: str, Function function not None, bint override) -> Non
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
-    _aliases.discard(name)
     if function.origin is None:
         function.origin = name
-    elif isinstance(function.origin, str) and _keeps_gil(function.origin):
-        _aliases.add(name)
 
 
 def plain_function(Function function not None) -> Function:

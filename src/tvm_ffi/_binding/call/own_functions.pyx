@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime's own functions, by address, under whatever name or as whatever value they arrive.
+
+The table is filled as the binding is loaded, and read without a lock ever after.  It owns the
+functions, so that an address stays that function's.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.values.text cimport text_of
+
+cdef enum:
+    LOG2_SLOTS = 10
+    NUM_SLOTS = 1 << LOG2_SLOTS
+    MAX_FUNCTIONS = 512  # there are about 150
+
+cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]
+
+# Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
+_WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
+
+
+cdef inline size_t _home_slot(abi.TVMFFIObjectHandle function) noexcept:
+    return (<uint64_t><uintptr_t>function * 0x9E3779B97F4A7C15ULL) >> (64 - LOG2_SLOTS)
+
+
+cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept:
+    cdef size_t i = _home_slot(function)
+    while _slots[i] != NULL:
+        if _slots[i] == function:
+            return True
+        i = (i + 1) & (NUM_SLOTS - 1)
+    return False
+
+
+cdef int _add(abi.TVMFFIObjectHandle owned) except -1:
+    cdef size_t i = _home_slot(owned)
+    while _slots[i] != NULL:
+        i = (i + 1) & (NUM_SLOTS - 1)
+    _slots[i] = owned
+    return 0
+
+
+cdef abi.TVMFFIObjectHandle _find(str name) except? NULL:
+    cdef bytes text = name.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef abi.TVMFFIObjectHandle function = NULL
+    view.data, view.size = text, len(text)
+    check(abi.TVMFFIFunctionGetGlobal(&view, &function))
+    return function
+
+
+cdef abi.TVMFFIAny _ask(abi.TVMFFIObjectHandle function, abi.TVMFFIAny* args, int32_t num_args):
+    cdef abi.TVMFFIAny answer
+    answer.type_index = abi.kTVMFFINone
+    answer.zero_padding = 0
+    answer.v_int64 = 0
+    check(abi.TVMFFIFunctionCall(function, args, num_args, &answer))
+    return answer
+
+
+cdef str _take_text(abi.TVMFFIAny owned):
+    cdef str text = text_of(&owned)
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectDecRef(owned.v_obj)
+    return text
+
+
+def _fill():
+    cdef abi.TVMFFIObjectHandle list_names = _find("ffi.FunctionListGlobalNamesFunctor")
+    cdef abi.TVMFFIObjectHandle name_at = _ask(list_names, NULL, 0).v_obj
+    cdef abi.TVMFFIAny position
+    cdef int64_t count
+    position.type_index = abi.kTVMFFIInt
+    position.zero_padding = 0
+    position.v_int64 = -1
+    count = _ask(name_at, &position, 1).v_int64
+    for position.v_int64 in range(min(count, MAX_FUNCTIONS)):
+        name = _take_text(_ask(name_at, &position, 1))
+        if name.startswith("ffi.") and not name.startswith(_WAITING_FUNCTIONS):
+            _add(_find(name))
+    abi.TVMFFIObjectDecRef(name_at)
+    abi.TVMFFIObjectDecRef(list_names)
+
+
+_fill()
