@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .. import _ffi_api
 from .._binding.call.function import Function
-from .._binding.call.origin import set_module_origin
+from .._binding.call.origin import function_of_module
 from .._binding.object.note import NativeReference, note_of, set_note
 from .._binding.object.object import (
     CObject,
@@ -99,11 +99,9 @@ class Module(Object):
         AttributeError
             If the module has no such function.
         """
-        function: Function | None = _ffi_api.ModuleGetFunction(self, name, query_imports)
+        function: Function | None = function_of_module(self, name, query_imports)
         if function is None:
             raise AttributeError(f"Module has no function '{name}'")
-        if note_of(function) is None:  # a function of another module stays that module's
-            set_module_origin(function, self, name, query_imports)
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:

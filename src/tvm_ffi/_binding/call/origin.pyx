@@ -4,14 +4,24 @@
 Only the name is kept with a function; everything else is asked for when somebody wants to know.
 """
 
+from cpython.ref cimport PyObject
+
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.function cimport Function
-from tvm_ffi._binding.object.note cimport (
-    NativeReference, drop_target, keep_note, weak_target, wrap_target
+from tvm_ffi._binding.call.function cimport Function, wrap_function
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.table cimport (
+    CallState, begin_call, pack_object, release_temporaries,
 )
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.note cimport (
+    NativeReference, drop_target, keep_note, note_of, weak_target, wrap_target
+)
+from tvm_ffi._binding.object.object cimport CObject, handle_of
+from tvm_ffi._binding.values.text cimport pack_str
 
 from tvm_ffi._binding.call.making import find_global_func
+
+cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
 
 
 cdef class ModuleOrigin(NativeReference):
@@ -52,9 +62,36 @@ cdef class ModuleOrigin(NativeReference):
         return type(module).get_function, (module, self.name, self.query_imports)
 
 
-def set_module_origin(
-    Function function not None, CObject module not None, str name not None, bint query_imports
-) -> None:
+def function_of_module(CObject module not None, str name not None, bint query_imports):
+    """Return a function of the module, or None; all wrappers of it know where it was found."""
+    cdef abi.TVMFFIAny args[3]
+    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIAny found
+    cdef CallState state
+    cdef int code
+    begin_call(&state, temporaries)
+    pack_object(&args[0], abi.kTVMFFIModule, handle_of(module))
+    if pack_str(<PyObject*>name, &args[1], &state, NULL) != 0:
+        check(-2)
+    args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0
+    args[2].v_int64 = query_imports
+    found.type_index, found.zero_padding = abi.kTVMFFINone, 0
+    found.v_int64 = 0
+    with nogil:  # the module may be foreign code
+        code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &found)
+    release_temporaries(&state, loan_pool())
+    check(code)
+    if found.type_index != abi.kTVMFFIFunction:
+        return None
+    cdef Function function = wrap_function(found.v_obj)
+    if note_of(function) is None:  # a function of another module stays that module's
+        set_module_origin(function, module, name, query_imports)
+    return function
+
+
+cpdef set_module_origin(
+    Function function, CObject module, str name, bint query_imports
+):
     """Note where a function was found; all wrappers of the function know it then."""
     cdef ModuleOrigin origin = ModuleOrigin.__new__(ModuleOrigin)
     origin.refer_to(function)
