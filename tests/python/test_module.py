@@ -248,6 +248,40 @@ def test_library_loaded_twice_is_one_library(kernels, kernel_library):
     kernels.forget()
 
 
+def test_library_that_stays_is_loaded_once(kernel_library, tmp_path, monkeypatch):
+    """Each time it was loaded, another module stayed for ever."""
+    path = tmp_path / "stays.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path)
+    monkeypatch.chdir(tmp_path)
+    assert load_module(path) == module
+    assert load_module("./stays.so") == module
+    assert load_module(str(path), keep_module_alive=True) == module
+    assert load_module(path, keep_module_alive=False) != module
+
+
+def test_file_that_changed_is_loaded_again(kernel_library, tmp_path):
+    path = tmp_path / "changes.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path)
+    path.unlink()
+    shutil.copy(kernel_library, path)
+    again = load_module(path)
+    assert again != module
+    assert again.count(1, 2) == 2
+    assert load_module(path) == again
+
+
+def test_library_whose_imports_changed_is_loaded_again(kernel_library, kernels, tmp_path):
+    path = tmp_path / "imports.so"
+    shutil.copy(kernel_library, path)
+    module = load_module(path)
+    module.import_module(kernels)
+    again = load_module(path)
+    assert again != module
+    assert list(again.imports) == []
+
+
 def test_functions_keep_their_module(kernel_library, tmp_path):
     path = tmp_path / "kept_by_function.so"
     shutil.copy(kernel_library, path)

@@ -260,10 +260,40 @@ def _remember(module: Module, load: Callable[[str], Module], place: str) -> Modu
     return module
 
 
+def _is_as_loaded(module: Module) -> bool:
+    """Whether the module imports what it did when it was loaded."""
+    return bool(_addresses(module.imports) == note_of(module).imports)
+
+
 def _find_loaded(load: Callable[[str], Module], place: str) -> Module | None:
     """Return the first module that was loaded like this and is still there."""
     reference = _loaded.get((load, place))
     return None if reference is None else reference()
+
+
+# The last module of each file that stays for the life of the process, and what the file was then.
+_staying: dict[str, tuple[NativeReference, os.stat_result]] = {}
+
+
+def _status_of(file: str) -> os.stat_result | None:
+    try:
+        return os.stat(file)  # noqa: PTH116  (pathlib loads slowly)
+    except OSError:  # the loader will say why
+        return None
+
+
+def _find_staying(place: str, status: os.stat_result) -> Module | None:
+    """Return the library that stays, if loading the file again would give the same."""
+    reference, before = _staying[place]
+    is_same_file = all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
+    module: Module | None = reference() if is_same_file else None
+    if module is None or module.kind != "library" or not _is_as_loaded(module):
+        return None
+    return module
+
+
+# One of these changes when the content of a file does, or another file takes its place.
+_FILE_CHANGES = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
 def _addresses(modules: Array[Module]) -> list[int]:
@@ -289,10 +319,11 @@ def find_again(load: Callable[[str], Module], place: str, imports: list[Module] 
     """
     if imports is None:
         known = _find_loaded(load, place)
-        if known is not None and _addresses(known.imports) == note_of(known).imports:
+        if known is not None and _is_as_loaded(known):
             return known
         return load(place)
-    module = load(place)
+    # Not one that somebody has: it gets other imports.
+    module = _load_anew(place, place, True) if load is load_module else load(place)
     module.clear_imports()
     for imported in imports:
         module.import_module(imported)
@@ -329,7 +360,8 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
         The file; its suffix selects the loader.  A relative path without a slash is searched for
         as the system's dynamic loader does.
     keep_module_alive : bool
-        Whether the module object stays for the life of the process.
+        Whether the module object stays for the life of the process.  A library that stays is loaded
+        once: as long as its file and its imports do not change, the same module is returned.
 
     Raises
     ------
@@ -337,12 +369,25 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
         If the file cannot be loaded, or no loader is registered for the suffix.
     """
     file = os.fspath(path)
-    module: Module = _ffi_api.ModuleLoadFromFile(file)
-    if keep_module_alive:
-        _ffi_api.ModuleGlobalsAdd(module)
     # A name without a slash was searched for, and will be again.
     has_folder = os.sep in file
     place = os.path.abspath(file) if has_folder else file  # noqa: PTH100  (pathlib loads slowly)
+    # Before the file is loaded: one that is replaced meanwhile is another one next time.
+    status = _status_of(file) if has_folder and keep_module_alive else None
+    if status is not None and place in _staying:
+        known = _find_staying(place, status)
+        if known is not None:
+            return known
+    module = _load_anew(file, place, keep_module_alive)
+    if status is not None:
+        _staying[place] = NativeReference(module), status
+    return module
+
+
+def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
+    module: Module = _ffi_api.ModuleLoadFromFile(file)
+    if keep_module_alive:
+        _ffi_api.ModuleGlobalsAdd(module)
     return _remember(module, load_module, place)
 
 
