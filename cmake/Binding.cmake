@@ -39,8 +39,6 @@ function(tvm_ffi_add_binding_module source)
   # Not -O3: its unrolled and vectorised loops are made for long arrays, ours run over a few
   # dimensions or arguments.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O2>)
-  # Python before 3.14 unwinds threads that come too late, see object/gate.pyx.
-  target_compile_options(${target} PRIVATE -fexceptions)
   # Newer compilers take these for errors by themselves.
   target_compile_options(${target} PRIVATE -Werror=incompatible-pointer-types
     -Werror=int-conversion -Werror=implicit-function-declaration)
@@ -55,3 +53,5 @@ endfunction()
 foreach(source IN LISTS TVM_FFI_BINDING_SOURCES)
   tvm_ffi_add_binding_module(${source})
 endforeach()
+# Python before 3.14 unwinds threads that come too late; they are held up there.
+target_compile_options(binding_object_gate PRIVATE -fexceptions)
