@@ -108,6 +108,7 @@ __all__ = [
     "get_raw_stream",
     "init_ffi_api",
     "load_module",
+    "method",
     "register_error",
     "register_global_func",
     "register_object",
@@ -141,6 +142,7 @@ if _TYPE_CHECKING:
         testing,
         utils,
     )
+    from .dataclasses.py_class import method
     from .export import export_library
     from .structural import (
         DefRegionKind,
@@ -194,6 +196,7 @@ __getattr__ = _late_attributes(
         "export_library": ".export:export_library",
         "inspection": ".inspection",
         "libinfo": ".libinfo",
+        "method": ".dataclasses.py_class:method",
         "structural": ".structural",
         "DefRegionKind": ".structural:DefRegionKind",
         "InplaceMode": ".structural:InplaceMode",

@@ -35,6 +35,7 @@ from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
 from ._lazy import late_attributes
+from ._types.late_info import describe_late
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
@@ -85,6 +86,9 @@ _show_in(
     *(FFIProperty, FieldGetter, FieldSetter, Function, Object, ObjectConvertible, ObjectRValueRef),
     *(OpaquePyObject, PyNativeObject, String, Tensor, convert_func, from_dlpack, object_repr),
 )
+
+
+describe_late("ffi.Object", Object)
 
 
 def _load_test_wrapper() -> type:

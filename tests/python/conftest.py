@@ -8,7 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Callable
 
@@ -106,8 +106,14 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def _num_remembered_by(namespace: Mapping[str, object]) -> int:
+    """Return how many wrappers a class has for ever: what makes its objects, and its variants."""
+    variants: dict[int, object] = namespace.get("_known", {})  # type: ignore[assignment]
+    return sum(name in namespace for name in ("__ffi_init__", "__ffi_new__")) + len(variants)
+
+
 def _count_live_objects() -> int:
-    """Return how many wrappers are alive, without the functions that are remembered for ever.
+    """Return how many wrappers are alive, without those that are remembered for ever.
 
     Modules remember functions, and classes of native types their methods and constructor.
     """
@@ -115,7 +121,7 @@ def _count_live_objects() -> int:
     remembered = 0
     for x in [*_first_to_remember, *filter(_remembers, gc.get_objects())]:
         if type(x) is TypeInfo:
-            remembered += len(x.methods) + hasattr(x.type_cls, "__ffi_init__")
+            remembered += len(x.methods) + _num_remembered_by(vars(x.type_cls or object))
         else:
             remembered += len(vars(x))
     return live_object_count() - remembered

@@ -15,7 +15,6 @@ namespace tvm::ffi {
 namespace {
 
 using reflection::CallFieldSetter;
-using reflection::CallFieldSetterToDefault;
 
 class AutoInit {
  public:
@@ -97,28 +96,40 @@ class AutoInit {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (is_set[i]) continue;
       if (HasDefault(fields_[i])) {
-        Check(i, CallFieldSetterToDefault(&fields_[i], Address(object, i)));
+        SetDefault(object, i);
       } else if (IsParameter(fields_[i])) {
         ThrowMissing(fields_[i]);
       }
     }
   }
+  // What a factory raises is its own; only what the setter says of its value names the field.
+  void SetDefault(const Object* object, size_t field) const {
+    const TVMFFIFieldInfo& info = fields_[field];
+    AnyView value = AnyView::CopyFromTVMFFIAny(info.default_value_or_factory);
+    Any made;
+    if ((info.flags & kTVMFFIFieldFlagBitMaskDefaultFromFactory) != 0) {
+      made = value.cast<Function>()();
+      value = made;
+    }
+    TVMFFIAny raw = value.CopyToTVMFFIAny();
+    Check(field, "default for field '", CallFieldSetter(&info, Address(object, field), &raw));
+  }
   void Set(const Object* object, size_t field, AnyView value) const {
     TVMFFIAny raw = value.CopyToTVMFFIAny();
-    Check(field, CallFieldSetter(&fields_[field], Address(object, field), &raw));
+    Check(field, "field '", CallFieldSetter(&fields_[field], Address(object, field), &raw));
   }
   void* Address(const Object* object, size_t field) const {
     return reinterpret_cast<char*>(detail::ObjectUnsafe::GetHeader(object)) + fields_[field].offset;
   }
 
-  void Check(size_t field, int status) const {
-    if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field]);
+  void Check(size_t field, const char* what, int status) const {
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field], what);
   }
   // The setter's error becomes the cause of one of the same kind that names the field.
-  [[noreturn]] TVM_FFI_COLD_CODE void ThrowFromSetter(const TVMFFIFieldInfo& field) const {
+  [[noreturn]] TVM_FFI_COLD_CODE void ThrowFromSetter(const TVMFFIFieldInfo& field,
+                                                      const char* what) const {
     Error cause = detail::MoveFromSafeCallRaised();
-    std::string message =
-        Prefix() + "field '" + NameOf(field) + "':\n  " + std::string(cause.message());
+    std::string message = Prefix() + what + NameOf(field) + "':\n  " + std::string(cause.message());
     throw Error(cause.kind(), message, cause.backtrace(), cause, std::nullopt);
   }
   [[noreturn]] TVM_FFI_COLD_CODE void ThrowMissing(const TVMFFIFieldInfo& field) const {

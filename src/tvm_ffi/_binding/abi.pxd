@@ -205,6 +205,8 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         kTVMFFIFieldFlagBitMaskWritable
         kTVMFFIFieldFlagBitMaskHasDefault
         kTVMFFIFieldFlagBitMaskIsStaticMethod
+        kTVMFFIFieldFlagBitMaskSEqHashIgnore
+        kTVMFFIFieldFlagBitMaskSEqHashDefPattern
         kTVMFFIFieldFlagBitMaskDefaultFromFactory
         kTVMFFIFieldFlagBitMaskReprOff
         kTVMFFIFieldFlagBitMaskCompareOff
@@ -212,6 +214,15 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         kTVMFFIFieldFlagBitMaskInitOff
         kTVMFFIFieldFlagBitMaskKwOnly
         kTVMFFIFieldFlagBitSetterIsFunctionObj
+        kTVMFFIFieldFlagBitMaskSEqHashDefSimple
+
+    ctypedef enum TVMFFISEqHashKind:
+        kTVMFFISEqHashKindUnsupported
+        kTVMFFISEqHashKindTreeNode
+        kTVMFFISEqHashKindFreeVar
+        kTVMFFISEqHashKindDAGNode
+        kTVMFFISEqHashKindConstTreeNode
+        kTVMFFISEqHashKindUniqueInstance
 
     ctypedef int (*TVMFFIFieldGetter)(void* field, TVMFFIAny* result) noexcept
     ctypedef int (*TVMFFIFieldSetter)(void* field, const TVMFFIAny* value) noexcept
@@ -239,6 +250,7 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     ctypedef struct TVMFFITypeMetadata:
         TVMFFIByteArray doc
         int32_t total_size
+        TVMFFISEqHashKind structural_eq_hash_kind
 
     ctypedef struct TVMFFITypeAttrColumn:
         const TVMFFIAny* data
@@ -298,6 +310,12 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         const char* filename, int lineno, const char* func, int cross_ffi_boundary)
 
     int TVMFFITypeKeyToIndex(const TVMFFIByteArray* type_key, int32_t* out_tindex)
+    int32_t TVMFFITypeGetOrAllocIndex(
+        const TVMFFIByteArray* type_key, int32_t static_type_index, int32_t type_depth,
+        int32_t num_child_slots, int32_t child_slots_can_overflow, int32_t parent_type_index)
+    int TVMFFITypeRegisterField(int32_t type_index, const TVMFFIFieldInfo* info)
+    int TVMFFITypeRegisterMethod(int32_t type_index, const TVMFFIMethodInfo* info)
+    int TVMFFITypeRegisterMetadata(int32_t type_index, const TVMFFITypeMetadata* metadata)
     const TVMFFITypeInfo* TVMFFIGetTypeInfo(int32_t type_index)
     int TVMFFITypeRegisterAttr(
         int32_t type_index, const TVMFFIByteArray* attr_name, const TVMFFIAny* attr_value)

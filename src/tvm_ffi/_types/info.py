@@ -12,7 +12,13 @@ from typing import Any, Callable
 from .._binding.call.function import Function
 from .._binding.call.making import find_global_func
 from .._binding.call.signature import signature_of_metadata
-from .._binding.object.object import CObject, Object, load_late_class, register_class
+from .._binding.object.object import (
+    CObject,
+    Object,
+    forget_class,
+    load_late_class,
+    register_class,
+)
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.types.constructor import Constructor
 from .._binding.types.facts import type_facts
@@ -140,7 +146,7 @@ class TypeInfo:
     def all_fields(self) -> list[TypeField]:
         """Return the fields of all ancestors, the root's first, and the type's own."""
         inherited = self.parent_type_info.all_fields() if self.parent_type_info else []
-        return inherited + self.fields
+        return inherited + (self.fields or [])
 
 
 def _field_from(facts: dict[str, Any]) -> TypeField:
@@ -163,14 +169,19 @@ def type_info_of(index: int) -> TypeInfo:
     """Return what is registered about a type now, unless a class stands for it already."""
     if index in _info_by_index:
         return _info_by_index[index]
+    facts = _facts_of(index)
+    ancestors = facts["type_ancestors"]
+    parent = type_info_of(ancestors[-1]) if ancestors else None
+    return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
+
+
+def _facts_of(index: int) -> dict[str, Any]:
     facts = type_facts(index)
     facts["fields"] = [_field_from(entry) for entry in facts["fields"]]
     for entry in facts["methods"]:
         entry["metadata"] = _metadata_from(entry["metadata"])
     facts["methods"] = [TypeMethod(**entry) for entry in facts["methods"]]
-    ancestors = facts["type_ancestors"]
-    parent = type_info_of(ancestors[-1]) if ancestors else None
-    return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
+    return facts
 
 
 def registered_info(index: int) -> TypeInfo | None:
@@ -203,24 +214,58 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
         raise TypeError(f"{type_cls!r} must be a class that derives from Object")
     load_late_class(type_index)  # or its class would take the place of this one later
     previous = _info_by_index.pop(type_index, None)
-    info = type_info_of(type_index)
-    info.type_cls = type_cls
-    register_class(type_index, type_cls)
-    _info_by_index[type_index] = info
-    type_cls.__tvm_ffi_type_info__ = info  # type: ignore[union-attr]
+    info = _connect(type_info_of(type_index), type_cls)
     if previous is not None:
         info.parent_type_info = previous.parent_type_info
-    if not issubclass(type_cls, CObject):
-        return info  # values are no objects, so they have no fields
-    for entry in info.fields:
-        if entry.name not in vars(type_cls):
-            setattr(type_cls, entry.name, entry.as_property(type_cls))
-    for method in info.methods:
-        if not hasattr(type_cls, method.name):
-            setattr(type_cls, method.name, method.as_callable(type_cls))
-    if info.doc and type_cls.__doc__ is None:
-        type_cls.__doc__ = info.doc
+    if issubclass(type_cls, CObject):  # values are no objects, so they have no fields
+        _add_members(type_cls, info)
     return info
+
+
+def _connect(info: TypeInfo, cls: type) -> TypeInfo:
+    info.type_cls = cls
+    register_class(info.type_index, cls)
+    _info_by_index[info.type_index] = info
+    cls.__tvm_ffi_type_info__ = info  # type: ignore[attr-defined]
+    return info
+
+
+def _add_members(cls: type, info: TypeInfo) -> None:
+    for entry in info.fields:
+        if entry.name not in vars(cls):
+            setattr(cls, entry.name, entry.as_property(cls))
+    for method in info.methods:
+        if not hasattr(cls, method.name):
+            setattr(cls, method.name, method.as_callable(cls))
+    if info.doc and cls.__doc__ is None:
+        cls.__doc__ = info.doc
+
+
+# ---- Classes that define their types -------------------------------------------------------------
+
+
+def announce_class(index: int, cls: type) -> TypeInfo:
+    """Let a class stand for a type whose fields are not registered yet, and are None."""
+    info = _connect(type_info_of(index), cls)
+    info.fields = None  # type: ignore[assignment]  # what the contract says
+    return info
+
+
+def complete_class(info: TypeInfo) -> None:
+    """Read what has been registered about an announced type, and give it to its class."""
+    facts = _facts_of(info.type_index)
+    info.fields, info.methods = facts["fields"], facts["methods"]
+    info.total_size, info.doc = facts["total_size"], facts["doc"]
+    assert info.type_cls is not None
+    _add_members(info.type_cls, info)
+
+
+def withdraw_class(info: TypeInfo) -> None:
+    """Take back what `announce_class` has done."""
+    _info_by_index.pop(info.type_index, None)
+    forget_class(info.type_index)
+    if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
+        del info.type_cls.__tvm_ffi_type_info__  # type: ignore[attr-defined]
 
 
 def freeze_fields(info: TypeInfo) -> None:
@@ -241,6 +286,35 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
         cls.__ffi_init__ = _named(Constructor(construct, cls, info, KWARGS, MISSING), info)
     if init and "__init__" not in vars(cls):
         cls.__init__ = refuse_construction if construct is None else cls.__ffi_init__
+
+
+def add_described_constructor(
+    info: TypeInfo,
+    init: bool,
+    after: Callable[[Any], None] | None,
+    holders: tuple[Any, ...] | None,
+) -> None:
+    """Give a class that defines its type ``__ffi_init__`` and, when `init` is true, ``__init__``.
+
+    Parameters
+    ----------
+    info : TypeInfo
+        The type.
+    init : bool
+        Whether there is an ``__init__``, which leaves alone objects of derived types, whose own
+        classes have made them.
+    after : callable, optional
+        Called by ``__init__`` with the new object.
+    holders : tuple of FieldGetter, optional
+        Fields that may hold Python values.
+    """
+    cls: Any = info.type_cls
+    construct: Any = _find_constructor(info)
+    construct.release_gil = False  # it does nothing but storing values
+    facts = (construct, cls, info, KWARGS, MISSING)
+    cls.__ffi_init__ = _named(Constructor(*facts, holders=holders), info)
+    if init:
+        cls.__init__ = _named(Constructor(*facts, after, leaves_made=True, holders=holders), info)
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:

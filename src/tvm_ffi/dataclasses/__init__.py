@@ -1,8 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes for native types that are written, compared and copied like dataclasses."""
+"""Classes for native types that are written, compared and copied like dataclasses.
 
-from .._types.info import MISSING
+`py_class` makes a native type of a class, `c_class` lets a class stand for one from C++.
+"""
+
+from __future__ import annotations
+
 from ..core import Object
 from .c_class import c_class
+from .common import asdict, astuple, fields, is_dataclass, replace
+from .enum import Enum, EnumAttrMap, EnumState, IntEnum, StrEnum, auto, entry
+from .field import KW_ONLY, MISSING, Field, field, init_property
+from .py_class import py_class
 
-__all__ = ["MISSING", "Object", "c_class"]
+__all__ = [
+    "KW_ONLY",
+    "MISSING",
+    "Enum",
+    "EnumAttrMap",
+    "EnumState",
+    "Field",
+    "IntEnum",
+    "Object",
+    "StrEnum",
+    "asdict",
+    "astuple",
+    "auto",
+    "c_class",
+    "entry",
+    "field",
+    "fields",
+    "init_property",
+    "is_dataclass",
+    "py_class",
+    "replace",
+]

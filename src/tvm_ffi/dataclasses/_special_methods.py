@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.types.facts import type_index_of
 from .._binding.types.field import FFIProperty
+from .._binding.types.reference_link import relink
 from ..core import CObject
 from ..registry import get_global_func
 
@@ -38,7 +39,7 @@ def add_special_methods(
     unsafe_hash: bool,
     match_args: bool,
 ) -> None:
-    """Give the class of a type the methods that are asked for, and those of copying.
+    """Give the class of a type the methods that are asked for, those of copying, and a mark.
 
     Parameters
     ----------
@@ -48,23 +49,31 @@ def add_special_methods(
         As in `c_class`.
     """
     cls: Any = info.type_cls
+    cls.__ffi_is_dataclass__ = True
     if repr and "__repr__" not in vars(cls):
         cls.__repr__ = CObject.__repr__
     if match_args and "__match_args__" not in vars(cls):
         taking_part = (entry for entry in info.all_fields() if entry.c_init)
         positional = tuple(entry.name for entry in taking_part if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
-    wanted = {_Copying: True, _Equality: eq, _Order: order, _Hash: unsafe_hash}
+    for name, function in _methods(_Copying):
+        if not hasattr(cls, name):  # a base may have its own way
+            setattr(cls, name, function)
+    wanted = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
     for methods, is_wanted in wanted.items():
         if is_wanted:
             _add_missing(cls, methods)
 
 
 def _add_missing(cls: type, methods: type) -> None:
-    for name, function in vars(methods).items():
+    for name, function in _methods(methods):
         # A body with __eq__ alone has `__hash__ = None`, which nobody wrote.
-        if isinstance(function, FunctionType) and vars(cls).get(name) is None:
+        if vars(cls).get(name) is None:
             setattr(cls, name, function)
+
+
+def _methods(methods: type) -> list[tuple[str, FunctionType]]:
+    return [(name, x) for name, x in vars(methods).items() if isinstance(x, FunctionType)]
 
 
 # ---- Copying -------------------------------------------------------------------------------------
@@ -82,6 +91,7 @@ class _Copying:
         copied = _as_class(type(self), shallow_copy(self))
         if hasattr(copied, "__dict__"):
             vars(copied).update(getattr(self, "__dict__", {}))
+        relink(copied)
         return copied
 
     def __deepcopy__(self: Any, memo: Any = None) -> Any:
@@ -90,6 +100,7 @@ class _Copying:
             memo = {} if memo is None else memo
             memo[id(self)] = copied  # what the attributes hold may lead back here
             vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
+        relink(copied)
         return copied
 
     def __replace__(self: Any, /, **changes: Any) -> Any:

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._types.info import TypeInfo, freeze_fields, refuse_construction
 from ..registry import register_object
+from ._annotations import own_annotations
 from ._special_methods import add_special_methods
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def c_class(
 
 
 def _warn_of_missing_annotations(cls: type, info: TypeInfo) -> None:
-    annotated = _annotations_of(cls)
+    annotated = own_annotations(cls)
     missing = sorted(entry.name for entry in info.fields if entry.name not in annotated)
     if missing:
         warnings.warn(
@@ -126,13 +126,3 @@ def _warn_of_missing_annotations(cls: type, info: TypeInfo) -> None:
             UserWarning,
             stacklevel=3,
         )
-
-
-def _annotations_of(cls: type) -> dict[str, Any]:
-    """Return the annotations in a class's own body; what they mean is not looked up."""
-    if sys.version_info >= (3, 14):
-        from annotationlib import Format, get_annotations
-
-        return get_annotations(cls, format=Format.FORWARDREF)
-    annotations: dict[str, Any] = vars(cls).get("__annotations__", {})
-    return annotations

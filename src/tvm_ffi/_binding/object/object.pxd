@@ -55,6 +55,11 @@ cdef class CObject:
     cdef object __weakref__
 
 
+# Seen by the garbage collector, as its fields may hold Python values; see types/reference_link.
+cdef class LinkedObject(CObject):
+    cdef object link  # NULL until there are such values
+
+
 cdef class ObjectRValueRef:
     cdef readonly CObject obj
 

@@ -16,6 +16,12 @@ from tvm_ffi._binding.object.release cimport release_object
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object row) noexcept
 
+cdef extern from *:
+    """
+    #define tvm_ffi_drop_link(owner) Py_CLEAR((owner)->link)
+    """
+    void drop_link "tvm_ffi_drop_link"(LinkedObject owner)
+
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
 
@@ -143,11 +149,53 @@ cdef class CObject:
             vars(self).update(state["__dict__"])
 
 
+cdef class LinkedObject(CObject):
+    """Base of classes with fields that may hold Python values; added by their metaclass."""
+
+    def __move_handle_from__(self, CObject other not None):
+        """Take the reference of `other`, which is empty afterwards."""
+        drop_link(self)  # it looks at the fields of the previous object
+        CObject.__move_handle_from__(self, other)
+
+
+# Made like any other, so that `Object.__new__(cls)` stays a way to make one: the link is NULL then.
+(<PyTypeObject*>LinkedObject).tp_new = (<PyTypeObject*>CObject).tp_new
+
+
+# In annotations of such fields; of others, too, which does no harm.
+cdef tuple _HOLDING_WORDS = ("Any", "Callable", "Function", "Object", "object")
+
+
+cdef bint _may_hold_python_values(dict namespace) except -1:
+    """Whether annotations in the body of a class name such types.
+
+    From Python 3.14 on they are not there yet: then all annotations count.
+    """
+    annotations = namespace.get("__annotations__")
+    if annotations is None:
+        return "__annotate_func__" in namespace or "__annotate__" in namespace
+    for name, annotation in annotations.items():
+        text = annotation if isinstance(annotation, str) else repr(annotation)
+        if not (name.startswith("__") or "ClassVar" in text):
+            if any(word in text for word in _HOLDING_WORDS):
+                return True
+    return False
+
+
+def _has_plain_layout(base) -> bool:
+    return not issubclass(base, CObject) or base.__basicsize__ == CObject.__basicsize__
+
+
 class _ObjectMeta(ABCMeta):
-    """Gives classes without ``__slots__`` empty ones: their instances take no other attributes."""
+    """Gives classes without ``__slots__`` empty ones: their instances take no other attributes.
+
+    A class with fields that may hold Python values gets a base that reports them to the collector.
+    """
 
     def __new__(mcls, name, bases, namespace, **kwargs):
         namespace.setdefault("__slots__", ())
+        if _may_hold_python_values(namespace) and all(map(_has_plain_layout, bases)):
+            bases = (*bases, LinkedObject)
         return super().__new__(mcls, name, bases, namespace, **kwargs)
 
 
@@ -263,13 +311,22 @@ def register_class(int32_t index, cls):
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
     with cython.critical_section(_class_by_index):
         for heir in list(_inheriting):  # the class may be nearer to some than what they have
-            _class_by_index[heir] = None
+            _set_class(heir, None)
+            _value_classes.pop(heir, None)
         _inheriting.clear()
         _value_classes.pop(index, None)
         if makes_values:
             _value_classes[index] = cls
             cls = None
         _set_class(index, cls)
+
+
+def forget_class(int32_t index) -> None:
+    """Let no class of its own stand for a type any more, which has no objects yet."""
+    with cython.critical_section(_class_by_index):
+        _set_class(index, None)
+        _value_classes.pop(index, None)
+        _inheriting.discard(index)
 
 
 def register_late_classes(modules: dict) -> None:
@@ -318,7 +375,10 @@ def type_key_to_index(str type_key):
 
 
 cdef object _class_of(int32_t index):
-    """The registered class, or that of the nearest ancestor that has one; remembered."""
+    """The registered class, or that of the nearest ancestor that has one; remembered.
+
+    None when that is one whose objects become Python values.
+    """
     cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
     cdef int32_t depth, ancestor
     cdef object cls
@@ -332,6 +392,10 @@ cdef object _class_of(int32_t index):
             return cls
         for depth in range(info.type_depth - 1, -1, -1):
             ancestor = info.type_ancestors[depth].type_index
+            if ancestor in _value_classes:
+                _value_classes[index] = _value_classes[ancestor]
+                _inheriting.add(index)
+                return None
             cls = _class_by_index[ancestor] if ancestor < len(_class_by_index) else None
             if cls is not None:
                 _set_class(index, cls)
@@ -358,9 +422,9 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
     cdef CObject obj
     try:
         if cls is None:
-            if index in _value_classes:
+            cls = None if index in _value_classes else _class_of(index)
+            if cls is None:
                 return _make_value(_value_classes[index], owned)
-            cls = _class_of(index)
         obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)

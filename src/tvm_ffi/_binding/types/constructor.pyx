@@ -2,11 +2,12 @@
 """Constructors of classes that stand for native types."""
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
 from tvm_ffi._binding.call.function cimport Function, Vectorcall, call_into, move_handle
 from tvm_ffi._binding.object.error cimport set_exception
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.object.object cimport CObject, LinkedObject
+from tvm_ffi._binding.types.reference_link cimport link_python_values
 from tvm_ffi._binding.vectorcall cimport (
     PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
 )
@@ -35,16 +36,27 @@ cdef class Constructor:
         The type.
     mark, missing : Object
         What precedes named arguments, and what stands for a value that is not given.
+    after : callable, optional
+        ``after(self)`` is called when the object is there.
+    leaves_made : bool
+        Whether an object of a derived type, which its own class has made, is left as it is.
+    holders : tuple of FieldGetter, optional
+        Fields that may hold Python values.
     """
 
     cdef Vectorcall vectorcall
-    cdef object construct, cls, info, mark, missing
+    cdef object construct, cls, info, mark, missing, after
+    cdef tuple holders
+    cdef bint leaves_made
     cdef dict __dict__
 
-    def __cinit__(self, construct, cls, info, mark, missing):
+    def __cinit__(
+        self, construct, cls, info, mark, missing, after=None, bint leaves_made=False, holders=None,
+    ):
         self.vectorcall = _construct
         self.construct, self.cls, self.info = construct, cls, info
         self.mark, self.missing = mark, missing
+        self.after, self.leaves_made, self.holders = after, leaves_made, holders
 
     def __call__(self, *args, **kwargs):
         # Seen by `callable`; calls take the pointer above.
@@ -60,10 +72,20 @@ cdef PyObject* _construct(
     """The vectorcall entry of Constructor; no traceback entry of its own, as in Function."""
     cdef Constructor constructor = <Constructor>callable
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
-    cdef PyObject* made
+    cdef int code
     if num_args == 0 or Py_TYPE(args[0]) != <PyTypeObject*><PyObject*>constructor.cls:
-        if _check_receiver(constructor, args[0] if num_args != 0 else Py_None) != 0:
-            return NULL
+        code = _check_receiver(constructor, args[0] if num_args != 0 else Py_None)
+        if code != 0:
+            return NULL if code < 0 else _none()
+    if constructor.after is not None or constructor.holders is not None:
+        return _construct_and_finish(constructor, args, num_args, kwnames)
+    return _make(constructor, args, num_args, kwnames)
+
+
+cdef inline PyObject* _make(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    cdef PyObject* made
     if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
         if type(constructor.construct) is Function:
             return call_into(
@@ -77,17 +99,49 @@ cdef PyObject* _construct(
     return move_handle(made, args[0])
 
 
+cdef PyObject* _construct_and_finish(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    cdef PyObject* none = _make(constructor, args, num_args, kwnames)
+    if none == NULL:
+        return NULL
+    try:
+        if constructor.holders is not None and isinstance(<object>args[0], LinkedObject):
+            link_python_values(<LinkedObject>args[0], constructor.holders)
+        if constructor.after is not None:
+            constructor.after(<object>args[0])
+    except BaseException as error:
+        Py_DECREF(<object>none)
+        set_exception(error)
+        return NULL
+    return none
+
+
+cdef inline PyObject* _none() noexcept:
+    Py_INCREF(None)
+    return Py_None
+
+
 cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
+    """0 for an object to be made, 1 for one to be left as it is, -1 with an exception set."""
     try:
         info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
         if info is constructor.info and isinstance(<object>receiver, CObject):
             return 0
+        if constructor.leaves_made and _is_made(constructor, <object>receiver):
+            return 1
         other = type(<object>receiver).__name__ if info is None else info.type_key
         raise TypeError(
             f"`{constructor.info.type_key}` constructs objects of its own type, not of `{other}`")
     except BaseException as error:
         set_exception(error)
         return -1
+
+
+cdef bint _is_made(Constructor constructor, receiver) except -1:
+    if not isinstance(receiver, CObject) or (<CObject>receiver).chandle == NULL:
+        return False
+    return isinstance(receiver, constructor.cls)
 
 
 cdef PyObject* _construct_with_names(

@@ -65,7 +65,19 @@ cdef dict _field_facts(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIFieldInf
         "c_repr": (flags & abi.kTVMFFIFieldFlagBitMaskReprOff) == 0,
         "c_compare": (flags & abi.kTVMFFIFieldFlagBitMaskCompareOff) == 0,
         "c_hash": (flags & abi.kTVMFFIFieldFlagBitMaskHashOff) == 0,
+        "c_structural_eq": _structural_eq(flags),
     }
+
+
+cdef object _structural_eq(int64_t flags):
+    """What structural equality does with a field, in the words of `Field`."""
+    if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore:
+        return "ignore"
+    if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern:
+        return "def-pattern"
+    if flags & abi.kTVMFFIFieldFlagBitMaskSEqHashDefSimple:
+        return "def-simple"
+    return None
 
 
 cdef dict _method_facts(const abi.TVMFFIMethodInfo* info):

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the body of an enumeration says about its variants: `entry`, `auto`, plain values."""
+
+from __future__ import annotations
+
+import re
+import typing
+from typing import Any, ClassVar
+
+from ._annotations import own_annotations
+
+__all__ = ["EnumEntry", "auto", "declared_entries", "entry"]
+
+_CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
+
+
+class EnumEntry:
+    """A variant that is to be made, with the values of its fields."""
+
+    __slots__ = ("args", "kwargs")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.args, self.kwargs = args, kwargs
+
+    def __repr__(self) -> str:
+        parts = [repr(arg) for arg in self.args]
+        parts += [f"{name}={value!r}" for name, value in self.kwargs.items()]
+        return f"entry({', '.join(parts)})"
+
+
+def entry(*args: Any, **kwargs: Any) -> Any:
+    """Declare a variant of an enumeration.
+
+    Parameters
+    ----------
+    *args
+        None: the fields of variants are given by name.
+    **kwargs
+        Values of the variant's fields; ``value`` for an `IntEnum` or a `StrEnum`.
+
+    Returns
+    -------
+    Any
+        A mark that the class replaces by the variant.
+    """
+    return EnumEntry(args, kwargs)
+
+
+def auto() -> Any:
+    """Declare a variant of an enumeration without fields."""
+    return EnumEntry((), {})
+
+
+def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[str, EnumEntry]]:
+    """Return the variants that a class names and those that it declares, in order.
+
+    Parameters
+    ----------
+    cls : type
+        The class, from which the declarations are taken away.
+    payload : type, optional
+        ``int`` or ``str`` where variants may be written as such.
+
+    Raises
+    ------
+    TypeError
+        If a plain value is of another type.
+    """
+    annotations = own_annotations(cls)
+    entries: dict[str, EnumEntry] = {}
+    for name, value in list(vars(cls).items()):
+        if isinstance(value, EnumEntry):
+            entries[name] = value
+        elif payload is not None and _is_plain_value(name, value, annotations):
+            entries[name] = EnumEntry((), {"value": value})
+    for name in entries:
+        delattr(cls, name)
+    named = [
+        name
+        for name, annotation in annotations.items()
+        if _is_class_variable(annotation) and name not in vars(cls) and name not in entries
+    ]
+    return named, entries
+
+
+def _is_plain_value(name: str, value: Any, annotations: dict[str, Any]) -> bool:
+    if name.startswith("_") or not isinstance(value, (int, float, str, bytes)):
+        return False
+    return name not in annotations or _is_class_variable(annotations[name])
+
+
+def _is_class_variable(annotation: Any) -> bool:
+    text = getattr(annotation, "__forward_arg__", annotation)
+    if isinstance(text, str):
+        return _CLASS_VARIABLE.match(text.strip()) is not None
+    return annotation is ClassVar or typing.get_origin(annotation) is ClassVar

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variants of an enumeration as native code knows them: one object per type, an attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._binding.types.attribute import lookup_type_attr, register_type_attr
+from .._types.info import MISSING
+from .._types.package_classes import CLASS_OF_KEY
+from ..core import Object
+from .c_class import c_class
+
+if TYPE_CHECKING:
+    from ..container import Dict
+
+__all__ = ["ENUM_STATE_ATTR", "EnumAttrMap", "EnumState"]
+
+ENUM_STATE_ATTR = "__ffi_enum__"
+
+
+@c_class("ffi.EnumState")
+class EnumState(Object):
+    """All variants of an enumeration, and what else is known about them.
+
+    Attributes
+    ----------
+    entries : List
+        The variants, in order of definition.
+    indexes : Dict
+        The variants by their integer and by their text.
+    attrs : Dict
+        For each column its values by variant.
+    """
+
+    __module__ = "tvm_ffi.dataclasses.enum"  # which shows it
+
+    entries: Any
+    indexes: Any
+    attrs: Any
+
+    if TYPE_CHECKING:
+
+        def __init__(self) -> None: ...
+
+
+def state_of(type_index: int) -> Any:
+    """Return the state of an enumeration, which is made if there is none."""
+    state = find_state(type_index)
+    if state is None:
+        state = EnumState()
+        register_type_attr(type_index, ENUM_STATE_ATTR, state)
+    return state
+
+
+def find_state(type_index: int) -> Any:
+    """Return the state of an enumeration, or None.
+
+    Raises
+    ------
+    TypeError
+        If a library has registered something else under the name.
+    """
+    state = lookup_type_attr(type_index, ENUM_STATE_ATTR)
+    if state is not None and not isinstance(state, EnumState):
+        raise TypeError(
+            f"expected `ffi.EnumState` in {ENUM_STATE_ATTR}, got {type(state).__name__}"
+        )
+    return state
+
+
+class EnumAttrMap:
+    """A column: one value for each variant of an enumeration.
+
+    Parameters
+    ----------
+    enum_cls : type
+        The enumeration.
+    name : str
+        Name of the column.
+    default : object
+        What variants without a value have.
+    """
+
+    __module__ = "tvm_ffi.dataclasses.enum"  # which shows it
+
+    def __init__(self, enum_cls: type, name: str, *, default: Any = MISSING) -> None:
+        self._cls, self._name, self._default = enum_cls, name, default
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self._name
+
+    def _column(self, make: bool = False) -> Dict | None:
+        attrs = state_of(self._cls.__tvm_ffi_type_info__.type_index).attrs  # type: ignore[attr-defined]
+        if make and self._name not in attrs:
+            attrs[self._name] = CLASS_OF_KEY["ffi.Dict"]()
+        return attrs.get(self._name)  # type: ignore[no-any-return]
+
+    def _variant(self, variant: object) -> Any:
+        if not isinstance(variant, self._cls):
+            raise TypeError(f"expected {self._cls.__name__}, got {type(variant).__name__}")
+        return variant
+
+    def __getitem__(self, variant: object) -> Any:
+        value = self.get(variant, MISSING)
+        if value is not MISSING:
+            return value
+        if self._default is not MISSING:
+            return self._default
+        raise KeyError(f"{variant!r} has no extensible attribute {self._name!r}")
+
+    def __setitem__(self, variant: object, value: Any) -> None:
+        column = self._column(make=True)
+        assert column is not None
+        column[self._variant(variant)] = value
+
+    def __contains__(self, variant: object) -> bool:
+        column = self._column()
+        return isinstance(variant, self._cls) and column is not None and variant in column
+
+    def get(self, variant: object, default: Any = None) -> Any:
+        """Return the value that a variant was given, or `default`."""
+        variant, column = self._variant(variant), self._column()
+        return default if column is None else column.get(variant, default)

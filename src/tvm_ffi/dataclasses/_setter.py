@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Setters of fields: what is stored as it is, and what Python's rules make of everything else."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Callable
+
+from .._binding.types.facts import type_facts
+from .._binding.types.stored_value import Refusal, plain_setter, rule_setter
+from .._types import conversion
+from .._types.index import index_of_origin
+from .._types.plain_conversion import MismatchError
+from .field import Field, has_converter
+
+if TYPE_CHECKING:
+    from .._types.schema import TypeSchema
+    from ..core import Function
+
+_PLAIN = ("Any", "bool", "bytes", "ctypes.c_void_p", "Device", "dtype", "float", "int", "str")
+_CONTAINERS = ("Array", "Dict", "List", "Map")
+
+
+def setter_of(described: Field) -> int | Function:
+    """Return the setter of a field: the address of a C function, or a function."""
+    schema = described._ty_schema
+    assert schema is not None
+    convert = conversion_to(schema)
+    if has_converter(described):
+        convert = _after(described.converter, convert)
+        return rule_setter(schema.origin, convert, "nothing", 0, 0, False)
+    address = plain_setter(schema.origin, convert)
+    return address or rule_setter(schema.origin, convert, *_accepted(schema))
+
+
+def conversion_to(schema: TypeSchema) -> Callable[[Any], Any]:
+    """Return what makes a value one of a declared type, or a `Refusal`."""
+    conversion.require_known_origins(schema)
+
+    def convert(value: Any) -> Any:
+        try:
+            return conversion.convert_value(schema, value)
+        except MismatchError as mismatch:
+            return Refusal(str(mismatch))
+
+    return convert
+
+
+def _after(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: then(first(value))
+
+
+def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
+    """Return which values have the type already: what `rule_setter` takes.
+
+    Of alternatives the first counts alone, as it may take by conversion what another one accepts.
+    """
+    origin, args = schema.origin, schema.args or ()
+    if origin == "Optional":
+        return (*_accepted(args[0])[:3], True)
+    if origin == "Union":
+        return _accepted(args[0])
+    if origin == "None":
+        return "nothing", 0, 0, True
+    if origin in ("str", "bytes", "Any"):
+        return {"str": "text", "bytes": "bytes", "Any": "any"}[origin], 0, 0, origin == "Any"
+    is_open = all(arg.origin == "Any" for arg in args)
+    if origin in _PLAIN or origin in ("Callable", "Tensor") or (origin in _CONTAINERS and is_open):
+        return "index", index_of_origin(origin), 0, False
+    if origin == "tuple" and schema.args is None:
+        return "index", index_of_origin("Array"), 0, False
+    if origin == "tuple" or origin in _CONTAINERS:
+        return "nothing", 0, 0, False
+    index = index_of_origin(origin)
+    return "instance", index, _depth(index), False
+
+
+@functools.cache
+def _depth(index: int) -> int:
+    return len(type_facts(index)["type_ancestors"])

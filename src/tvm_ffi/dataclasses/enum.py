@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Enumerations whose variants are native objects: `Enum`, `IntEnum`, `StrEnum`.
+
+A variant is the same Python object wherever it comes from: results of native functions are looked
+up among those that the class has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from .._binding.object.object import _ObjectMeta, type_key_to_index
+from .._types.info import MISSING
+from ..core import Object
+from ..registry import get_global_func, register_object
+from ._annotations import own_annotations
+from ._completion import Scope, complete_now, introduce, is_defined_in_python, scope_of
+from ._definition import Options
+from ._enum_entry import EnumEntry, auto, declared_entries, entry
+from ._enum_state import ENUM_STATE_ATTR, EnumAttrMap, EnumState, find_state, state_of
+from ._special_methods import add_special_methods
+from .c_class import c_class
+
+__all__ = [
+    "ENUM_STATE_ATTR",
+    "Enum",
+    "EnumAttrMap",
+    "EnumState",
+    "IntEnum",
+    "StrEnum",
+    "auto",
+    "entry",
+]
+
+_INT64 = range(-(2**63), 2**63)
+
+
+class _EnumMeta(_ObjectMeta):
+    """Makes a class of variants look like a collection of them; `self` is such a class."""
+
+    __tvm_ffi_type_info__: Any
+    _payload: type | None
+
+    def __init__(
+        self,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        type_key: str | None = None,
+        frozen: bool = True,
+        init: bool = True,
+        repr: bool = True,  # noqa: A002  (the contract's name)
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name, bases, namespace, **kwargs)
+        if type_key is not None:
+            options = Options(
+                frozen=frozen,
+                init=init,
+                repr=False,
+                eq=False,
+                order=False,
+                unsafe_hash=False,
+                match_args=True,
+                kw_only=False,
+                structural_eq="singleton",
+            )
+            _define(self, type_key, options, scope_of(sys._getframe(1)))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            return self._variant_of(args[0])
+        return super().__call__(*args, **kwargs)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._variants())
+
+    def __len__(self) -> int:
+        return len(self._variants())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, value: object) -> bool:
+        if self._payload is None or isinstance(value, bool) or not isinstance(value, self._payload):
+            return isinstance(value, self)
+        state = find_state(self.__tvm_ffi_type_info__.type_index)
+        return state is not None and value in state.indexes
+
+    def _variants(self) -> list[Any]:
+        state = find_state(self.__tvm_ffi_type_info__.type_index)
+        return [] if state is None else list(state.entries)
+
+    def _find(self, value: Any) -> Any:
+        """Return the variant with this index, text, or of this class itself, or None."""
+        if isinstance(value, self):
+            return value
+        if not isinstance(value, (int, str)):
+            raise TypeError(f"enum index must be int or str, got {type(value).__name__}")
+        if isinstance(value, int) and value not in _INT64:
+            raise OverflowError(f"enum integer index {value} is outside int64")
+        state = find_state(self.__tvm_ffi_type_info__.type_index)
+        return None if state is None else state.indexes.get(value)
+
+    def _variant_of(self, value: Any) -> Any:
+        try:
+            found = self._find(value)
+        except (TypeError, OverflowError):
+            found = None
+        if found is None:
+            raise ValueError(f"{value!r} is not a valid {self.__name__}")
+        return found
+
+    @property
+    def attr_dict(self) -> Any:
+        """All columns: for each its values by variant."""
+        return state_of(self.__tvm_ffi_type_info__.type_index).attrs
+
+
+@c_class("ffi.Enum", init=False, repr=False)
+class Enum(Object, metaclass=_EnumMeta):
+    """Base of enumerations; a subclass with a type key is one.
+
+    Parameters
+    ----------
+    type_key : str
+        Class keyword.  The key of a type from C++, whose variants the class names; or of a new one,
+        whose variants it declares with `entry` and `auto`, and whose fields it annotates.
+    frozen, init, repr : bool
+        Class keywords, as in `py_class`.
+
+    Examples
+    --------
+    >>> from tvm_ffi.dataclasses import Enum, entry
+    >>> class Color(Enum, type_key="doc.Enum.Color"):
+    ...     wavelength_nm: int
+    ...     red = entry(wavelength_nm=700)
+    ...     blue = entry(wavelength_nm=450)
+    >>> Color("red"), Color(1).wavelength_nm, len(Color)
+    (doc.Enum.Color.red, 450, 2)
+    """
+
+    _int_index: int
+    _str_index: str
+
+    _payload: ClassVar[type | None] = None
+
+    def __init_subclass__(
+        cls,
+        *,
+        type_key: str | None = None,
+        frozen: bool = True,
+        init: bool = True,
+        repr: bool = True,  # noqa: A002  (the contract's name)
+        **kwargs: Any,
+    ) -> None:
+        # The metaclass looks at what is not passed on: the class is not finished yet.
+        super().__init_subclass__(**kwargs)
+
+    @classmethod
+    def get(cls, index: int | str) -> Any:
+        """Return the variant with this index.
+
+        Parameters
+        ----------
+        index : int or str
+            Integer or text of the variant.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        TypeError
+            If it is neither an int nor a str.
+        OverflowError
+            If it is no 64-bit integer.
+        """
+        found = cls._find(index)
+        if found is None:
+            raise KeyError(index)
+        return found
+
+    @classmethod
+    def all_entries(cls) -> Iterator[Any]:
+        """Return an iterator over the variants, in order of definition."""
+        return iter(cls)
+
+    @classmethod
+    def def_attr(cls, name: str, *, default: Any = MISSING) -> EnumAttrMap:
+        """Return the column of this name: a value for each variant, see `EnumAttrMap`."""
+        return EnumAttrMap(cls, name, default=default)
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any = None) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        return type(self), (self._str_index,)
+
+    @staticmethod
+    def __from_tvm_ffi_object__(cls: Any, obj: Any) -> Any:  # noqa: PLW0211  (the protocol)
+        """Return the variant that a native object is: the one that the class has, if it does."""
+        known = cls.__dict__.get("_known")
+        variant = None if known is None else known.get(obj.id_)
+        if variant is None:
+            variant = cls.__new__(cls)
+            variant.__move_handle_from__(obj)
+        return variant
+
+
+@c_class("ffi.IntEnum", init=False, repr=False)
+class IntEnum(Enum):
+    """Base of enumerations whose variants are integers, which may be written plainly.
+
+    Examples
+    --------
+    >>> from tvm_ffi.dataclasses import IntEnum
+    >>> class Priority(IntEnum, type_key="doc.IntEnum.Priority"):
+    ...     low = 10
+    ...     high = 20
+    >>> Priority.low == 10, Priority(20), Priority.high.name
+    (True, Priority.high, 'high')
+    """
+
+    value: int
+
+    _payload: ClassVar[type | None] = int
+
+    @property
+    def name(self) -> str:
+        """Name of the variant."""
+        return self._str_index
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self._str_index}"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is int:
+            return self.value == other
+        return Object.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+@c_class("ffi.StrEnum", init=False, repr=False)
+class StrEnum(Enum):
+    """Base of enumerations whose variants are text, which may be written plainly.
+
+    Examples
+    --------
+    >>> from tvm_ffi.dataclasses import StrEnum
+    >>> class Sign(StrEnum, type_key="doc.StrEnum.Sign"):
+    ...     plus = "+"
+    >>> Sign.plus == "+", Sign("+")
+    (True, Sign.+)
+    """
+
+    value: str
+
+    _payload: ClassVar[type | None] = str
+
+    @property
+    def name(self) -> str:
+        """Text of the variant; the name that the class gives it is not kept natively."""
+        return self._str_index
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self._str_index}"
+
+    def __str__(self) -> str:
+        return str(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is str:
+            return self.value == other
+        return Object.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+# ---- Definition ----------------------------------------------------------------------------------
+
+
+def _define(cls: Any, type_key: str, options: Options, scope: Scope) -> None:
+    if cls._payload is not None and "value" in own_annotations(cls):
+        raise TypeError(f"{cls.__mro__[1].__name__} reserves `value` as its canonical index alias")
+    named, entries = declared_entries(cls, cls._payload)
+    is_new = type_key_to_index(type_key) is None or is_defined_in_python(type_key)
+    for ordinal, (name, declared) in enumerate(entries.items()):
+        _indices(cls, ordinal, name, declared)  # what can be wrong is said before there is a type
+    if is_new:
+        introduce(cls, type_key, options, scope)
+        complete_now(cls)
+    else:
+        register_object(type_key, init=False)(cls)
+        add_special_methods(
+            cls.__tvm_ffi_type_info__,
+            repr=False,
+            eq=False,
+            order=False,
+            unsafe_hash=False,
+            match_args=True,
+        )
+    info = cls.__tvm_ffi_type_info__
+    state = state_of(info.type_index)
+    cls._known = {variant.id_: variant for variant in state.entries}
+    for name in named:
+        variant = state.indexes.get(name)
+        if variant is None and not is_new:
+            raise RuntimeError(f"{type_key!r} has no enum at string index {name!r}")
+        setattr(
+            cls, name, _add(cls, state, name, EnumEntry((), {})) if variant is None else variant
+        )
+    for name, declared in entries.items():
+        setattr(cls, name, _add(cls, state, name, declared))
+
+
+def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:
+    """Return the variant that an entry declares; an equal value is another name for one."""
+    int_index, str_index, values = _indices(cls, len(state.entries), name, declared)
+    payload = int_index if cls._payload is int else str_index
+    existing = state.indexes.get(payload) if cls._payload is not None else None
+    if existing is not None:
+        return existing
+    if int_index in state.indexes or str_index in state.indexes:
+        raise ValueError(f"{cls.__name__}.{name}: there is such a variant already")
+    variant = _make(cls, name, int_index, str_index, declared.args, values)
+    state.entries.append(variant)
+    state.indexes[int_index] = variant
+    state.indexes[str_index] = variant
+    cls._known[variant.id_] = variant
+    return variant
+
+
+def _indices(
+    cls: Any, ordinal: int, name: str, declared: EnumEntry
+) -> tuple[int, str, dict[str, Any]]:
+    if cls._payload is None:
+        return ordinal, name, declared.kwargs
+    values = dict(declared.kwargs)
+    value = values.pop("value", None)
+    if type(value) is not cls._payload:
+        raise TypeError(f"{cls.__name__}.{name} value must be {cls._payload.__name__}")
+    if cls._payload is str:
+        return ordinal, value, values
+    if value not in _INT64:
+        raise OverflowError(f"{cls.__name__}.{name}: {value} is outside int64")
+    return value, name, values
+
+
+def _make(
+    cls: Any, name: str, int_index: int, str_index: str, args: tuple[Any, ...], values: Any
+) -> Any:
+    variant = cls.__new__(cls)
+    try:
+        if args:
+            raise TypeError("the fields of a variant are given by name")
+        construct = getattr(cls, "__ffi_init__", None)
+        if construct is None:
+            make = get_global_func("ffi.MakeObjectFromPackedArgs")
+            pairs = {"_int_index": int_index, "_str_index": str_index, **values}
+            row = [part for pair in pairs.items() for part in pair]
+            variant.__move_handle_from__(make(cls.__tvm_ffi_type_info__.type_index, *row))
+        else:
+            construct(variant, _int_index=int_index, _str_index=str_index, **values)
+    except TypeError as error:
+        raise TypeError(f"{cls.__name__}.{name}: invalid enum entry: {error}") from error
+    return variant

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Enumerations whose variants are native objects."""
+
+import copy
+import itertools
+import json
+import pickle
+from typing import ClassVar
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import core, testing  # noqa: F401  (the latter loads enumerations from C++)
+from tvm_ffi.dataclasses import Enum, EnumState, IntEnum, StrEnum, auto, entry, field, py_class
+
+_numbers = itertools.count()
+
+
+def key():
+    """Return a type key that no other test has."""
+    return f"test.enum.Type{next(_numbers)}"
+
+
+class Color(Enum, type_key="test.enum.Color"):
+    """Variants with a field."""
+
+    rgb: int
+    red = entry(rgb=1)
+    green = entry(rgb=2)
+
+
+class Priority(IntEnum, type_key="test.enum.Priority"):
+    """Variants that are integers."""
+
+    low = 10
+    high = entry(value=20)
+    lowest = 10
+
+
+class Sign(StrEnum, type_key="test.enum.Sign"):
+    """Variants that are text."""
+
+    plus = "+"
+    times = entry(value="*")
+
+
+def test_variants_of_a_class():
+    assert list(Color) == [Color.red, Color.green]
+    assert (len(Color), Color.red.rgb, Color.green.rgb) == (2, 1, 2)
+    assert [(x._int_index, x._str_index) for x in Color] == [(0, "red"), (1, "green")]
+    assert repr(Color.red) == "test.enum.Color.red"
+    assert list(Color.all_entries()) == list(Color)
+    assert Color.red in Color
+    assert "red" not in Color
+    assert bool(Color)
+
+
+def test_look_up_by_index_name_and_variant():
+    assert Color("red") is Color.red
+    assert Color(1) is Color.green
+    assert Color(Color.red) is Color.red
+    assert Color.get("green") is Color.green
+    for value in ("blue", 9, None, 1.5):
+        with pytest.raises(ValueError, match=f"{value!r} is not a valid Color"):
+            Color(value)
+    with pytest.raises(KeyError, match="blue"):
+        Color.get("blue")
+    with pytest.raises(TypeError, match="must be int or str, got float"):
+        Color.get(1.5)
+    with pytest.raises(OverflowError, match="outside int64"):
+        Color.get(2**70)
+    with pytest.raises(AttributeError, match="has no setter"):
+        Color.red.rgb = 3
+
+
+@pytest.mark.parametrize("variant", [Color.red, Priority.high, Sign.plus], ids=repr)
+def test_a_variant_is_the_same_object_wherever_it_comes_from(variant):
+    echo = tvm_ffi.get_global_func("testing.echo")
+    assert echo(variant) is variant
+    assert tvm_ffi.Array([variant])[0] is variant
+    assert copy.copy(variant) is variant
+    assert copy.deepcopy([variant])[0] is variant
+    assert pickle.loads(pickle.dumps(variant)) is variant
+    text = tvm_ffi.serialization.to_json_graph_str(variant)
+    assert tvm_ffi.serialization.from_json_graph_str(text) is variant
+    assert variant.__chandle__() != 0
+
+
+def test_integers():
+    facts = [(x.value, x.name, x._int_index) for x in Priority]
+    assert facts == [(10, "low", 10), (20, "high", 20)]
+    assert Priority.lowest is Priority.low
+    assert (str(Priority.low), f"{Priority.high}", repr(Priority.low)) == (
+        "10",
+        "20",
+        "Priority.low",
+    )
+    assert Priority.low == 10
+    assert Priority.low != 11
+    assert Priority.low != Priority.high
+    assert hash(Priority.low) == hash(10)
+    assert Priority(20) is Priority("high") is Priority.high
+    assert 10 in Priority
+    assert 11 not in Priority
+    with pytest.raises(TypeError, match="not supported between"):
+        Priority.low < Priority.high  # noqa: B015
+    with pytest.raises(TypeError, match="int"):
+        int(Priority.low)
+
+
+def test_text():
+    assert [(x.value, x.name, x._int_index) for x in Sign] == [("+", "+", 0), ("*", "*", 1)]
+    assert (str(Sign.plus), repr(Sign.plus)) == ("+", "Sign.+")
+    assert Sign.plus == "+"
+    assert hash(Sign.plus) == hash("+")
+    assert Sign("+") is Sign(0) is Sign.plus
+    assert "+" in Sign
+    with pytest.raises(ValueError, match="'plus' is not a valid Sign"):
+        Sign("plus")
+
+
+def test_fields_take_payloads():
+    @py_class(key())
+    class Task(tvm_ffi.Object):
+        priority: Priority
+        sign: Sign = field(default="*")
+
+    task = Task(20)
+    assert task.priority is Priority.high
+    assert task.sign is Sign.times
+    task.priority = Priority.low
+    assert task.priority == 10
+    with pytest.raises(TypeError, match="expected test.enum.Priority, got int"):
+        task.priority = 11
+
+
+def test_what_a_graph_holds():
+    text = tvm_ffi.serialization.to_json_graph_str([Color.red, Priority.low, Sign.plus])
+    assert json.loads(text)["nodes"][:3] == [
+        {"type": "test.enum.Color", "data": "red"},
+        {"type": "test.enum.Priority", "data": 10},
+        {"type": "test.enum.Sign", "data": "+"},
+    ]
+
+
+def test_named_variants_come_before_declared_ones():
+    class Mixed(Enum, type_key=key()):
+        x = auto()
+        z: ClassVar["Mixed"]
+
+    assert [(x._int_index, x._str_index) for x in Mixed] == [(0, "z"), (1, "x")]
+
+
+def test_columns():
+    class Op(Enum, type_key=key()):
+        x = auto()
+        y = auto()
+
+    cost = Op.def_attr("cost", default=3)
+    assert cost[Op.x] == 3
+    cost[Op.y] = 7
+    assert (cost[Op.y], cost.get(Op.x), cost.get(Op.x, 9), cost.name) == (7, None, 9, "cost")
+    assert (Op.y in cost, Op.x in cost, Color.red in cost) == (True, False, False)
+    assert Op.def_attr("cost")[Op.y] == 7
+    assert Op.attr_dict["cost"][Op.y] == 7
+    empty = Op.def_attr("empty")
+    with pytest.raises(KeyError, match="has no extensible attribute 'empty'"):
+        empty[Op.x]
+    with pytest.raises(TypeError, match="expected Op, got Color"):
+        empty[Color.red]
+
+
+def test_native_code_finds_the_variants():
+    state = core._lookup_type_attr(Color.__tvm_ffi_type_info__.type_index, "__ffi_enum__")
+    assert isinstance(state, EnumState)
+    assert [x._str_index for x in state.entries] == ["red", "green"]
+    assert state.indexes[1] is state.indexes["green"] is Color.green
+    assert len(EnumState().entries) == 0
+
+
+def test_variants_of_an_enumeration_from_cpp():
+    class Variant(Enum, type_key="testing.TestEnumVariant"):
+        Alpha: ClassVar["Variant"]
+        Beta: ClassVar["Variant"]
+
+    get = tvm_ffi.get_global_func("testing.enum_variant_get")
+    assert get("Alpha") is Variant.Alpha
+    assert Variant.attr_dict["code"][Variant.Beta] == 20
+    with pytest.raises(RuntimeError, match="'testing.TestEnumVariant' has no enum at string index"):
+
+        class Missing(Enum, type_key="testing.TestEnumVariant"):
+            Gamma: ClassVar[int]
+
+    with pytest.raises(ValueError, match="there is such a variant already"):
+
+        class Twice(Enum, type_key="testing.TestEnumVariant"):
+            Alpha = auto()
+
+
+def test_objects_of_enumerations_without_a_class_are_enums():
+    """Classes whose objects become values were not found for derived types."""
+    columns = core._lookup_type_attr(
+        core._object_type_key_to_index("testing.TestCxxStrEnum"), "__ffi_enum__"
+    )
+    assert isinstance(columns.entries[0], StrEnum)
+    assert columns.entries[0] == "+"
+
+
+def test_old_subclass_without_key_is_not_registered():
+    class Plain(Enum):
+        x = entry(rgb=3)
+
+    assert repr(Plain.x) == "entry(rgb=3)"
+
+
+def body(base, **members):
+    """Define an enumeration with these members."""
+    return type(base)("Bad", (base,), members, type_key=key())
+
+
+@pytest.mark.parametrize(
+    ("define", "kind", "message"),
+    [
+        (lambda: body(IntEnum, x="q"), TypeError, "Bad.x value must be int"),
+        (lambda: body(IntEnum, x=True), TypeError, "Bad.x value must be int"),
+        (lambda: body(IntEnum, x=2**70), OverflowError, "Bad.x: .* is outside int64"),
+        (lambda: body(StrEnum, x=1), TypeError, "Bad.x value must be str"),
+        (lambda: body(IntEnum, __annotations__={"value": int}), TypeError, "IntEnum reserves"),
+        (lambda: body(Enum, x=entry(3)), TypeError, "Bad.x: invalid enum entry"),
+        (lambda: body(Enum, x=entry(b=3)), TypeError, "unexpected keyword argument 'b'"),
+        (
+            lambda: type(Enum)("Bad", (Enum,), {"x": auto()}, type_key="test.enum.Color"),
+            ValueError,
+            "'test.enum.Color' is already registered",
+        ),
+    ],
+)
+def test_bad_definitions(define, kind, message):
+    with pytest.raises(kind, match=message):
+        define()
+    assert len(Color) == 2
