@@ -207,6 +207,11 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     input_list : iterable, optional
         The elements it starts with.
 
+    Notes
+    -----
+    As in Python's own list, removing or inserting in front moves all elements: a queue is better
+    made of another type.
+
     Examples
     --------
     >>> a = tvm_ffi.List([1, 2])
