@@ -16,23 +16,43 @@ namespace {
 
 using reflection::CallFieldSetter;
 
+// Which fields have a value: no memory is allocated for types with up to 64 of them.
+class FieldSet {
+ public:
+  explicit FieldSet(size_t num_fields) : more_(num_fields > 64 ? num_fields : 0) {}
+  bool operator[](size_t i) const { return more_.empty() ? (first_ >> i & 1) != 0 : more_[i]; }
+  void Add(size_t i) {
+    if (more_.empty()) {
+      first_ |= uint64_t{1} << i;
+    } else {
+      more_[i] = true;
+    }
+  }
+
+ private:
+  uint64_t first_ = 0;
+  std::vector<bool> more_;
+};
+
 class AutoInit {
  public:
-  explicit AutoInit(const TypeInfo* type) : type_(type) {
+  AutoInit(const TypeInfo* type, extra::MakeEmptyObject make, size_t size)
+      : type_(type), make_(make), size_(size) {
     reflection::ForEachFieldInfo(type, [&](const TVMFFIFieldInfo* field) { Add(*field); });
     std::stable_partition(positional_.begin(), positional_.end(),
                           [&](size_t i) { return !HasDefault(fields_[i]); });
   }
 
   void operator()(PackedArgs args, Any* rv) const {
-    ObjectPtr<Object> object = CreateEmptyObject(type_);
+    ObjectPtr<Object> object =
+        make_ != nullptr ? make_(type_->type_index, size_) : CreateEmptyObject(type_);
     int num_positional = FindKwargs(args);
     if (static_cast<size_t>(num_positional) > positional_.size()) ThrowTooMany(num_positional);
-    std::vector<bool> is_set(fields_.size());
+    FieldSet is_set(fields_.size());
     for (int i = 0; i < num_positional; ++i) {
       size_t field = positional_[static_cast<size_t>(i)];
       Set(object.get(), field, args[i]);
-      is_set[field] = true;
+      is_set.Add(field);
     }
     SetNamed(object.get(), args, num_positional + 1, &is_set);
     SetDefaults(object.get(), is_set);
@@ -72,7 +92,7 @@ class AutoInit {
     return args.size();
   }
 
-  void SetNamed(const Object* object, PackedArgs args, int first, std::vector<bool>* is_set) const {
+  void SetNamed(const Object* object, PackedArgs args, int first, FieldSet* is_set) const {
     if (first < args.size() && (args.size() - first) % 2 != 0) {
       Throw("KWARGS requires an even number of key-value arguments");
     }
@@ -81,7 +101,7 @@ class AutoInit {
       size_t field = FindParameter(name);
       if ((*is_set)[field]) Throw("got multiple values for argument '" + name + "'");
       Set(object, field, args[i + 1]);
-      (*is_set)[field] = true;
+      is_set->Add(field);
     }
   }
   size_t FindParameter(const std::string& name) const {
@@ -92,7 +112,7 @@ class AutoInit {
   }
 
   // Fields that are no parameters and have no default stay as the creator left them.
-  void SetDefaults(const Object* object, const std::vector<bool>& is_set) const {
+  void SetDefaults(const Object* object, const FieldSet& is_set) const {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (is_set[i]) continue;
       if (HasDefault(fields_[i])) {
@@ -150,6 +170,8 @@ class AutoInit {
   }
 
   const TypeInfo* type_;
+  extra::MakeEmptyObject make_;          // null: the type says how, see CreateEmptyObject
+  size_t size_;                          // of an object, for make_
   std::vector<TVMFFIFieldInfo> fields_;  // the ancestors' first
   std::vector<size_t> positional_;       // of fields_: those without a default first
 };
@@ -157,12 +179,15 @@ class AutoInit {
 // Types whose objects cannot be made empty get no constructor.
 void RegisterInit(int64_t type_index) {
   const TypeInfo* type = extra::RegisteredType(type_index);
-  if (!HasCreator(type)) return;
-  reflection::detail::RegisterTypeAttr(type->type_index, type_attr::kInit.name,
-                                       Function::FromPacked(AutoInit(type)));
+  if (HasCreator(type)) extra::RegisterInitOf(type, nullptr, 0);
 }
 
 }  // namespace
+
+void extra::RegisterInitOf(const TypeInfo* type, MakeEmptyObject make, size_t size) {
+  reflection::detail::RegisterTypeAttr(type->type_index, type_attr::kInit.name,
+                                       Function::FromPacked(AutoInit(type, make, size)));
+}
 
 void extra::RegisterAutoInit() {
   reflection::EnsureTypeAttrColumn(type_attr::kNew);

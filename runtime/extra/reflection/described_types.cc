@@ -58,18 +58,18 @@ void Delete(void* handle, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) detail::AlignedFree(object);
 }
 
-ObjectRef NewObject(int32_t type_index, size_t total_size) {
+ObjectPtr<Object> NewObject(int32_t type_index, size_t total_size) {
   void* memory = detail::AlignedAlloc(total_size, alignof(std::max_align_t));
   std::memset(memory, 0, total_size);
   auto* object = static_cast<TVMFFIObject*>(memory);
   object->combined_ref_count = detail::kCombinedRefCountBothOne;
   object->type_index = type_index;
   object->deleter = &Delete;
-  return ObjectRef(detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(object));
+  return detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(object);
 }
 
 ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) {
-  ObjectRef copy = NewObject(type_index, total_size);
+  ObjectRef copy(NewObject(type_index, total_size));
   TVMFFIObject* object = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(copy);
   const TVMFFIObject* source = detail::ObjectUnsafe::GetHeader(from);
   std::memcpy(object + 1, source + 1, total_size - sizeof(TVMFFIObject));
@@ -86,12 +86,12 @@ void RegisterDescribedType(int64_t index, int64_t total_size) {
   }
   auto size = static_cast<size_t>(total_size);
   reflection::detail::RegisterTypeAttr(type_index, type_attr::kNew.name, Function::FromTyped([=] {
-                                         return NewObject(type_index, size);
+                                         return ObjectRef(NewObject(type_index, size));
                                        }));
   reflection::detail::RegisterTypeAttr(
       type_index, type_attr::kShallowCopy.name,
       Function::FromTyped([=](const Object* from) { return CopyObject(from, type_index, size); }));
-  Function::GetGlobalRequired("ffi._RegisterFFIInit")(type_index);
+  extra::RegisterInitOf(TVMFFIGetTypeInfo(type_index), &NewObject, size);
 }
 
 }  // namespace

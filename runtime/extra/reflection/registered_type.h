@@ -19,6 +19,13 @@ inline const TypeInfo* RegisteredType(int64_t index) {
   return TVMFFIGetTypeInfo(static_cast<int32_t>(index));
 }
 
+// Makes an object of a type, `size` bytes large, with empty fields.
+using MakeEmptyObject = ObjectPtr<Object> (*)(int32_t type_index, size_t size);
+
+// Registers the automatic "__ffi_init__"; the type itself says how to make objects when `make` is
+// null.
+void RegisterInitOf(const TypeInfo* type, MakeEmptyObject make, size_t size);
+
 }  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_REFLECTION_REGISTERED_TYPE_H_
