@@ -23,6 +23,12 @@ register_record = kernels["register_record"]()
 class Record(tvm_ffi.Object):
     pass
 record = Record(7)"""
+_POINT = """\
+from tvm_ffi.dataclasses import py_class
+@py_class("benchmark.Point", eq=True, unsafe_hash=True)
+class Point(tvm_ffi.Object):
+    x: int
+point = Point(7); other = Point(7)"""
 _FLOOR_RECORD = "floor.register_record(); Record = floor.Record; record = Record(7)"
 
 
@@ -135,6 +141,33 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
     ),
     StatementRow(
         "object_new", "construct an object", "Record(7)", _RECORD, "Record(7).x == 7", _FLOOR_RECORD
+    ),
+    # The floor's is the hand-written C type.
+    StatementRow(
+        "py_class_new",
+        "construct, type defined in Python",
+        "Point(7)",
+        _POINT,
+        "Point(7).x == 7",
+        f"{_FLOOR_RECORD}; Point = Record",
+    ),
+    StatementRow(
+        "py_class_field",
+        "field, type defined in Python",
+        "point.x",
+        _POINT,
+        "point.x == 7",
+        f"{_FLOOR_RECORD}; point = record",
+    ),
+    StatementRow(
+        "py_class_eq", "==, type defined in Python", "point == other", _POINT, "point == other"
+    ),
+    StatementRow(
+        "py_class_hash",
+        "hash, type defined in Python",
+        "hash(point)",
+        _POINT,
+        "hash(point) == hash(other)",
     ),
     StatementRow(
         "pickle_tensor",

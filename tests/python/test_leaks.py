@@ -13,13 +13,15 @@ import gc
 import inspect
 import pickle
 import sys
+from typing import Any, Optional
 
 import numpy as np
 import pytest
 from elsewhere import make_step
 
 import tvm_ffi
-from tvm_ffi import core
+from tvm_ffi import core, dataclasses
+from tvm_ffi.dataclasses import StrEnum, field, init_property, py_class
 from tvm_ffi.error import TracebackManager
 from tvm_ffi.module import CustomModule
 
@@ -193,6 +195,55 @@ class Answer(CustomModule, kind="test.leaks"):
         return (lambda: self.text) if name == "f" else None
 
 
+@py_class("test.leaks.Node", eq=True, order=True, unsafe_hash=True)
+class Node(tvm_ffi.Object):
+    """A field of each kind of memory."""
+
+    number: int
+    text: str
+    items: list[int]
+    value: Any = None
+    made: dict[str, str] = field(default_factory=lambda: {LONG: LONG})
+    other: Optional[Node] = None  # noqa: UP045  (it is looked up, also by Python 3.9)
+
+    @init_property
+    def size(self) -> int:
+        return len(self.items)
+
+    def __post_init__(self):
+        if self.number < 0:
+            raise ValueError(LONG)
+
+
+class Side(StrEnum, type_key="test.leaks.Side"):
+    """An enumeration."""
+
+    left = "a side whose name is long"
+
+
+def circle_of_python_values():
+    node = Node(1, LONG, [])
+    node.value = lambda: node
+
+
+def use_python_defined_types():
+    node = Node(1, LONG, [1, 2], value=len, other=Node(2, LONG, (3,)))
+    node.items, node.text, node.value = [4], LONG + LONG, [LONG]
+    assert node != copy.deepcopy(node).other
+    assert node < dataclasses.replace(node, number=3)
+    assert hash(node) == hash(copy.copy(node))
+    dataclasses.asdict(node)
+    node.value = None
+    pickle.loads(pickle.dumps(node))
+    assert pickle.loads(pickle.dumps(Side.left)) is Side.left
+
+
+def define_what_fails(**annotations):
+    """Leave the key free for the next time."""
+    body = {"__annotations__": annotations, "a": [LONG], "f": tvm_ffi.method(lambda self: LONG)}
+    py_class("test.leaks.Failing")(type(tvm_ffi.Object)("Failing", (tvm_ffi.Object,), body))
+
+
 def use_custom_modules():
     """Call through an import, and a module that Python has forgotten in between."""
     modules = tvm_ffi.Array([Answer(), Answer()])
@@ -203,6 +254,8 @@ def use_custom_modules():
 
 WORKS = {
     "custom-modules": lambda k: use_custom_modules(),
+    "python-defined-types": lambda k: use_python_defined_types(),
+    "circle-of-python-values": lambda k: circle_of_python_values(),
     "read-containers": lambda k: [
         [list(k.echo([LONG, [ARRAY], {LONG: 2**90}])[1]) for _ in range(2)],
         list(k.echo({LONG: ARRAY, "b": [LONG]}).items()),
@@ -308,6 +361,10 @@ FAILURES = {
     "duplicate-name": (RuntimeError, lambda k: tvm_ffi.register_global_func("ffi.Shape", len)),
     "unknown-dtype": (ValueError, lambda k: tvm_ffi.dtype("zz")),
     "unknown-device": (ValueError, lambda k: tvm_ffi.device("zz")),
+    "python-defined-type-refuses": (TypeError, lambda k: Node(1, LONG, [LONG])),
+    "python-defined-type-lacks": (TypeError, lambda k: Node(1, LONG, other=Node(1, LONG, []))),
+    "python-defined-type-raises": (ValueError, lambda k: Node(-1, LONG, [1], value=[LONG])),
+    "definition-refused": (TypeError, lambda k: define_what_fails(a=list, b=set)),
     "bad-shape": (ValueError, lambda k: tvm_ffi.Shape([1, "x"])),
 }
 

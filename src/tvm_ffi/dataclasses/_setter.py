@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._binding.types.facts import type_facts
@@ -72,9 +71,4 @@ def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
     if origin == "tuple" or origin in _CONTAINERS:
         return "nothing", 0, 0, False
     index = index_of_origin(origin)
-    return "instance", index, _depth(index), False
-
-
-@functools.cache
-def _depth(index: int) -> int:
-    return len(type_facts(index)["type_ancestors"])
+    return "instance", index, len(type_facts(index)["type_ancestors"]), False

@@ -130,7 +130,7 @@ doc, converter, **extra_kwargs
         return f"Field(name={self.name!r}, type={self.type!r})"
 
 
-def _check_defaults(default: object, default_factory: object) -> None:
+def _check_defaults(default: object, default_factory: Any) -> None:
     if default_factory is None or default_factory is MISSING:
         return
     if default is not MISSING:

@@ -29,6 +29,7 @@ class _ObjectMeta(ABCMeta):
     ) -> _ObjectMeta: ...
 
 class Object(CObject, metaclass=_ObjectMeta):
+    __tvm_ffi_type_info__: Any
     def _move(self) -> ObjectRValueRef: ...
 
 class ObjectRValueRef:
