@@ -28,7 +28,7 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
-	test-nogil test-odr test-flashinfer test-clients fuzz wheel docs bench format lint clean
+	test-nogil test-odr test-faults test-flashinfer test-clients fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
@@ -37,6 +37,7 @@ help:
 	@echo "make test-python  the Python tests; PYTEST_ARGS='tests/python -k tensor' for some of them"
 	@echo "make test-sanitizers   the C and C++ tests with ASan and UBSan, and with TSan"
 	@echo "make test-nogil   the Python tests without the GIL; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
+	@echo "make test-faults  each request for memory and each system call of a session fails once; minutes"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make test-clients   published packages on this runtime and on theirs; downloads gigabytes"
@@ -176,6 +177,10 @@ $(BUILD)/nogil/.environment: pyproject.toml
 $(BUILD)/nogil/.installed: $(BUILD)/nogil/.environment $(SOURCES)
 	$(call install_package,nogil)
 	touch $@
+
+# Every request for memory and every system call of a session, each in a run of its own.
+test-faults: $(STAMPS)/package $(STAMPS)/test
+	$(BIN)/python tests/faults/every_fault.py --build $(BUILD)/faults
 
 slowest:
 	@$(BIN)/python tools/slowest_tests.py $(call RESULTS,test) $(call RESULTS,python)

@@ -9,6 +9,8 @@ file(GLOB_RECURSE TVM_FFI_BINDING_SOURCES CONFIGURE_DEPENDS
   RELATIVE ${TVM_FFI_BINDING_ROOT} ${TVM_FFI_BINDING_ROOT}/*.pyx)
 file(GLOB_RECURSE TVM_FFI_BINDING_DECLARATIONS CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/*.pxd)
 
+set(TVM_FFI_AFTER_CYTHON ${PROJECT_SOURCE_DIR}/cmake/allow_missing_tracebacks.py)
+
 # tvm_ffi_add_binding_module(SOURCE): FOLDER/NAME.pyx becomes the module tvm_ffi._binding.FOLDER.NAME.
 function(tvm_ffi_add_binding_module source)
   get_filename_component(folder ${source} DIRECTORY)
@@ -24,9 +26,10 @@ function(tvm_ffi_add_binding_module source)
     COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
       -X auto_pickle=False --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
       -o ${new}/${name}.c tvm_ffi/_binding/${source}
+    COMMAND ${Python_EXECUTABLE} ${TVM_FFI_AFTER_CYTHON} ${new}/${name}.c
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${new}/${name}.c ${generated}
     WORKING_DIRECTORY ${TVM_FFI_PYTHON_ROOT}
-    DEPENDS ${TVM_FFI_BINDING_ROOT}/${source} ${TVM_FFI_BINDING_DECLARATIONS}
+    DEPENDS ${TVM_FFI_BINDING_ROOT}/${source} ${TVM_FFI_BINDING_DECLARATIONS} ${TVM_FFI_AFTER_CYTHON}
     COMMENT "Cython ${source}"
     VERBATIM)
 

@@ -13,7 +13,10 @@ KERNEL(raise) {
   TVMFFIByteArray backtrace = {"", 0};
   TVMFFIObjectHandle error = NULL;
   if (num_args > 2) backtrace = TextArgument(&args[2]);
-  if (TVMFFIErrorCreate(&kind, &message, &backtrace, &error) != 0) return -1;
+  if (TVMFFIErrorCreate(&kind, &message, &backtrace, &error) != 0) { /* sets no error */
+    TVMFFIErrorSetRaisedFromCStr("MemoryError", "out of memory");
+    return -1;
+  }
   TVMFFIErrorSetRaised(error);
   TVMFFIObjectDecRef(error);
   return -1;

@@ -76,14 +76,18 @@ cdef int _rebuild(int log2_num_slots) noexcept:
     return 0
 
 
-def _forget_type(size_t address):
-    """Empty the slot of a type that has died: nobody has a value of it any more."""
+cdef int _forget_type(size_t address) except -1:
+    """Empty the slot of a type that has died: nobody has a value of it any more.
+
+    First of all, and without memory: another type may come to lie at the address.
+    """
     cdef Packer* packer = NULL
-    _watched_types.pop(address, None)
     with _lock:
         packer = _take_out(<PyTypeObject*>address)
     if packer != NULL:
         _free_packer(packer)
+    _watched_types.pop(address, None)
+    return 0
 
 
 cdef Packer* _take_out(PyTypeObject* cls) noexcept:

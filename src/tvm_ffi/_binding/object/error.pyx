@@ -280,6 +280,8 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
         return RuntimeError(message)
     try:
         exception = cls(message)
+    except MemoryError:
+        raise
     except Exception:  # a registered class that cannot be made from a message alone
         return RuntimeError(f"{kind}: {message}")
     return exception if isinstance(exception, BaseException) else RuntimeError(message)
@@ -287,8 +289,13 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
 
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
     cdef _ErrorObject* native = <_ErrorObject*>owned
-    cdef Error error = Error.__new__(Error)
+    cdef Error error
     cdef PyObject* exception = NULL
+    try:
+        error = Error.__new__(Error)
+    except BaseException:
+        abi.TVMFFIObjectDecRef(owned)
+        raise
     error.chandle = owned
     if native.header.deleter == _delete_error:
         # Atomic: two threads may have been given the same native error.

@@ -359,14 +359,14 @@ add_method(<PyTypeObject*>Tensor, &_DLPACK_METHOD)
 
 cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
     cdef Tensor tensor
-    if _tensor_class is Tensor:
-        tensor = Tensor.__new__(Tensor)
-    else:
-        try:
+    try:
+        if _tensor_class is Tensor:
+            tensor = Tensor.__new__(Tensor)
+        else:
             tensor = _tensor_class.__new__(_tensor_class)
-        except BaseException:
-            abi.TVMFFIObjectDecRef(owned)
-            raise
+    except BaseException:
+        abi.TVMFFIObjectDecRef(owned)
+        raise
     tensor.chandle = owned
     return tensor
 

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memory that runs out once, at a chosen request of one thread; for LD_PRELOAD.
+ *
+ * Two kinds of requests are counted, one at a time: those to the C library, which is also where
+ * operator new and Python's large blocks come from, and those to Python's allocators for objects
+ * and memory. Reallocations that shrink always succeed, as everywhere. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <unistd.h>
+
+extern void* __libc_malloc(size_t size);
+extern void* __libc_calloc(size_t count, size_t size);
+extern void* __libc_realloc(void* block, size_t size);
+extern void* __libc_memalign(size_t alignment, size_t size);
+
+enum { kNative, kPython, kNumKinds };
+enum { kNever = -1 };
+
+/* How many requests of this thread succeed before one fails; kNever: all do. */
+static __thread long until_failure[kNumKinds] = {kNever, kNever};
+static __thread int has_failed;
+static __thread int shows_stack;
+
+static int fails_now(int kind) {
+  if (until_failure[kind] == kNever) return 0;
+  if (until_failure[kind]-- > 0) return 0;
+  until_failure[kind] = kNever;
+  has_failed = 1;
+  if (shows_stack) {
+    void* frames[40];
+    backtrace_symbols_fd(frames, backtrace(frames, 40), STDERR_FILENO);
+  }
+  return 1;
+}
+
+/* ---- what the test calls --------------------------------------------------------------------- */
+
+/* Let the request after `successes` more of this kind fail; `shows` its stack on stderr. */
+void faults_arm(int kind, long successes, int shows) {
+  void* frame;
+  if (shows) backtrace(&frame, 1); /* loads its library now */
+  has_failed = 0;
+  shows_stack = shows;
+  until_failure[kind] = successes;
+}
+
+/* Whether a request has failed since; all succeed from now on. */
+int faults_disarm(void) {
+  until_failure[kNative] = until_failure[kPython] = kNever;
+  return has_failed;
+}
+
+/* Bytes that the C library's heap has handed out. */
+size_t faults_heap_bytes(void) {
+  struct mallinfo2 now = mallinfo2();
+  return now.uordblks + now.hblkhd;
+}
+
+/* ---- the C library --------------------------------------------------------------------------- */
+
+static void* no_memory(void) {
+  errno = ENOMEM;
+  return NULL;
+}
+
+void* malloc(size_t size) { return fails_now(kNative) ? no_memory() : __libc_malloc(size); }
+
+void* calloc(size_t count, size_t size) {
+  return fails_now(kNative) ? no_memory() : __libc_calloc(count, size);
+}
+
+void* realloc(void* block, size_t size) {
+  if (block == NULL || size > malloc_usable_size(block)) {
+    if (fails_now(kNative)) return no_memory();
+  }
+  return __libc_realloc(block, size);
+}
+
+void* memalign(size_t alignment, size_t size) {
+  return fails_now(kNative) ? no_memory() : __libc_memalign(alignment, size);
+}
+
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+
+int posix_memalign(void** out, size_t alignment, size_t size) {
+  void* block = memalign(alignment, size);
+  if (block == NULL) return ENOMEM;
+  *out = block;
+  return 0;
+}
+
+/* ---- Python ---------------------------------------------------------------------------------- */
+
+/* PyMemAllocatorEx, and two of the domains it is set for. */
+typedef struct {
+  void* context;
+  void* (*malloc)(void* context, size_t size);
+  void* (*calloc)(void* context, size_t count, size_t size);
+  void* (*realloc)(void* context, void* block, size_t size);
+  void (*free)(void* context, void* block);
+} Allocator;
+
+enum { kMem = 1, kObj = 2, kNumDomains = 3 };
+
+static Allocator originals[kNumDomains];
+
+static void* python_malloc(void* context, size_t size) {
+  Allocator* original = context;
+  return fails_now(kPython) ? NULL : original->malloc(original->context, size);
+}
+
+static void* python_calloc(void* context, size_t count, size_t size) {
+  Allocator* original = context;
+  return fails_now(kPython) ? NULL : original->calloc(original->context, count, size);
+}
+
+/* Python's own blocks do not tell their size, so some of these shrink: they may fail as well. */
+static void* python_realloc(void* context, void* block, size_t size) {
+  Allocator* original = context;
+  return fails_now(kPython) ? NULL : original->realloc(original->context, block, size);
+}
+
+static void python_free(void* context, void* block) {
+  Allocator* original = context;
+  original->free(original->context, block);
+}
+
+/* Count Python's requests from now on; once per process.  -1: this is no Python. */
+int faults_watch_python(void) {
+  typedef void (*Exchange)(int domain, Allocator* allocator);
+  Exchange get = (Exchange)(uintptr_t)dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
+  Exchange set = (Exchange)(uintptr_t)dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
+  if (get == NULL || set == NULL) return -1;
+  for (int domain = kMem; domain <= kObj; ++domain) {
+    Allocator ours = {&originals[domain], python_malloc, python_calloc, python_realloc,
+                      python_free};
+    get(domain, &originals[domain]);
+    set(domain, &ours);
+  }
+  return 0;
+}

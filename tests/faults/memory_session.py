@@ -1,0 +1,359 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session in which each request for memory fails once; run with failing_memory.so preloaded.
+
+    memory_session.py [--every N] native|python KERNELS [STEP[:REQUEST]]...
+
+Each step of the session is done once as it is.  Then it is done again and again, with its first
+request for memory failing, with its second, and so on until none is left to fail; in between it
+must succeed.  The failure may be absorbed, or it is a MemoryError.  A line is printed for each
+step, and one for each failure that came out otherwise.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import faulthandler
+import gc
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+
+import tvm_ffi
+from tvm_ffi import _ffi_api, core, inspection, serialization, testing
+from tvm_ffi._binding.object.object import live_object_count
+from tvm_ffi.module import CustomModule
+
+KINDS = ["native", "python"]
+# A leak of less than this per failure is none: tables and caches grow, and what is noted about a
+# failure here takes some of Python's blocks.
+MAX_LEAKED_BYTES = {"native": 8, "python": 256}
+
+# What the dynamic loader says without memory, not always with the reason; and what Python says.
+WORDS_OF_OTHERS = (
+    "annot allocate memory",
+    "can't allocate lock",
+    "returned NULL without setting an exception",  # CPython 3.11
+    "cannot create shared object descriptor",
+    "cannot open shared object file",
+)
+# Steps that fill tables which are cleared now and then: bytes say nothing there, objects do.
+UNEVEN_STEPS = {"load", "registry", "modules"}
+# CPython 3.11 loses an argument when it has no memory to share it with a closure; by step.
+LOST_BY_OTHERS = {"modules": 3}
+
+LONG = "a text that lies on the heap, as it fits nowhere else"
+ARRAY = np.arange(24.0).reshape(2, 3, 4)
+
+
+def caught(cls: type[Exception], function: Callable[..., Any], *arguments: Any) -> Exception:
+    """Return the exception that a call raises."""
+    try:
+        function(*arguments)
+    except cls as error:
+        return error
+    raise AssertionError(f"no {cls.__name__}")
+
+
+class Greeter(CustomModule, kind="test.faults"):
+    """A kind of module written in Python."""
+
+    def find_function(self, name: str) -> Callable[..., Any] | None:
+        """Find `greet`."""
+        return (lambda who: f"{LONG} {who}") if name == "greet" else None
+
+
+class Session:
+    """The steps; each can be done any number of times, and checks what it has got."""
+
+    def __init__(self, library: Path, folder: Path) -> None:
+        self.path = library
+        self.folder = folder
+        self.kernels = tvm_ffi.load_module(library)
+        self.count = 0
+        self.list = tvm_ffi.List(range(20))
+        self.dict = tvm_ffi.Dict({f"key {i}": i for i in range(20)})
+        self.map = tvm_ffi.Map({"a": [1, LONG], "b": {"c": 2.5}})
+        self.stringify = tvm_ffi.get_global_func("ffi.json.Stringify")
+        self.parse = tvm_ffi.get_global_func("ffi.json.Parse")
+        self.tensor = tvm_ffi.from_dlpack(ARRAY)
+        self.graph = serialization.to_json_graph_str(self.map)
+        self.object = testing.create_object(
+            "testing.TestObjectDerived", v_i64=1, v_str=LONG, v_map={}, v_array=[]
+        )
+
+    def load(self) -> None:
+        """Load a library that was not loaded before."""
+        module = tvm_ffi.load_module(str(self.copy), keep_module_alive=False)
+        assert module["echo"](1) == 1
+
+    def prepare_load(self) -> None:
+        """Make a file that nobody has loaded."""
+        self.count += 1
+        self.copy = self.folder / f"copy{self.count}.so"
+        shutil.copyfile(self.path, self.copy)
+
+    def call(self) -> None:
+        """Pass values of every kind."""
+        values: list[Any] = [1, 2.5, True, None, 2**80, "short", LONG, b"short", LONG.encode()]
+        assert self.kernels.count(*values, ARRAY, [1, LONG], {"a": 1}, object()) == 13
+        for value in values:
+            assert self.kernels.echo(value) == value
+
+    def tensors(self) -> None:
+        """Lend, keep, export and import arrays."""
+        kept = self.kernels.echo(ARRAY)
+        assert kept.shape == (2, 3, 4)
+        assert self.tensor.numpy()[1, 2, 3] == 23
+        assert tvm_ffi.from_dlpack(kept).dtype == "float64"
+        assert np.from_dlpack(self.tensor).shape == (2, 3, 4)
+
+    def convert(self) -> None:
+        """Convert nested values, there and back."""
+        value = {"a": [1, LONG, (2.5, None)], LONG: {"b": ARRAY}}
+        made = tvm_ffi.convert(value)
+        assert list(made) == ["a", LONG]
+        assert made[LONG]["b"].shape == (2, 3, 4)
+        assert tvm_ffi.Shape((1, 2, 3))[2] == 3
+        assert str(tvm_ffi.dtype("int8x4")) == "int8x4"
+        assert tvm_ffi.device("cuda", 1).index == 1
+
+    def containers(self) -> None:
+        """Read and change lists, dicts and maps."""
+        values = self.list
+        values.append(LONG)
+        values.insert(0, [LONG])
+        values[1:3] = [LONG, 2.5]
+        values.extend([3, 4])
+        assert values.pop() == 4
+        assert [x for x in values if x == LONG]
+        values.reverse()
+        values[:] = range(20)
+        self.dict[LONG] = [LONG]
+        assert self.dict.pop(LONG)[0] == LONG
+        assert dict(self.dict.items())["key 1"] == 1
+        assert list(self.map.keys()) == ["a", "b"]
+        assert repr(self.map)
+
+    def errors(self) -> None:
+        """Catch errors of native functions, and make them."""
+        assert str(caught(ValueError, self.kernels["raise"], "ValueError", LONG)) == LONG
+        assert core.Error("ValueError", LONG, '  File "f.c", line 1, in F\n').message == LONG
+        assert caught(TypeError, self.kernels.last([1, LONG], object), 1)
+
+    def callbacks(self) -> None:
+        """Be called, and raise from there."""
+        assert self.kernels.call(lambda x: [x, LONG], 1)[1] == LONG
+        original = LookupError(LONG)
+
+        def fail() -> None:
+            raise original
+
+        assert caught(LookupError, self.kernels.call, fail) is original
+        error = self.kernels.catch(fail)
+        if error.kind == "MemoryError" or error.message.endswith("__str__ failed>"):
+            raise MemoryError  # for the text
+        assert error.message == LONG
+
+    def json(self) -> None:
+        """Write and read JSON, plain and as graphs."""
+        assert self.parse(self.stringify(self.map, None))["a"][1] == LONG
+        assert serialization.to_json_graph_str(self.map) == self.graph
+        assert serialization.from_json_graph_str(self.graph)["a"][1] == LONG
+
+    def objects(self) -> None:
+        """Make, read, change, copy, print, hash and compare objects of native types."""
+        made = testing.create_object("testing.TestObjectBase", v_str=LONG)
+        assert made.v_str == LONG
+        self.object.v_str = LONG * 2
+        self.object.v_array = [1, LONG]
+        assert _ffi_api.DeepCopy(self.object).v_array[1] == LONG
+        assert repr(self.object)  # does without the content when there is no memory
+        hashed = _ffi_api.RecursiveHash(self.map)
+        assert hashed == _ffi_api.RecursiveHash(_ffi_api.DeepCopy(self.map))
+        assert _ffi_api.StructuralEqual(self.map, _ffi_api.DeepCopy(self.map), False, False)
+
+    def registry(self) -> None:
+        """Register a function and see a class for the first time."""
+        tvm_ffi.register_global_func("test.faults", lambda x: x, override=True)
+        assert tvm_ffi.get_global_func("test.faults")(LONG) == LONG
+        tvm_ffi.remove_global_func("test.faults")
+        cls = type("Fresh", (), {"__tvm_ffi_int__": lambda self: 7})
+        assert self.kernels.echo(cls()) == 7
+
+    def modules(self) -> None:
+        """Import modules, and ask for functions through them."""
+        module = Greeter()
+        assert module.greet("you").endswith("you")
+        module.import_module(self.kernels)
+        assert module.get_function("echo", query_imports=True)(LONG) == LONG
+        assert len(module.imports) == 1
+        assert self.kernels["count"](1, 2) == 2
+
+    def inspect(self) -> None:
+        """Read what is in a library."""
+        report = inspection.inspect_library(self.path)
+        assert any(function.name == "echo" for function in report.functions)
+
+    STEPS = (
+        *("load", "call", "tensors", "convert", "containers", "errors", "callbacks"),
+        *("json", "objects", "registry", "modules", "inspect"),
+    )
+
+
+class Outcome(NamedTuple):
+    """What became of a step in which a request failed, or none was left to fail."""
+
+    has_failed: bool
+    error: BaseException | None
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong about it."""
+        if self.error is None or (self.has_failed and isinstance(self.error, MemoryError)):
+            return None
+        if any(words in str(self.error) for words in WORDS_OF_OTHERS):
+            return None
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+class Memory:
+    """The allocator that was preloaded."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind_name = kind
+        self.kind = KINDS.index(kind)
+        self.library = ctypes.CDLL(None)
+        self.library.faults_heap_bytes.restype = ctypes.c_size_t
+        if kind == "python" and self.library.faults_watch_python() != 0:
+            raise RuntimeError("Python's allocators are not to be had")
+
+    def in_use(self) -> int:
+        """Bytes on the heap, or of Python's blocks."""
+        gc.collect()
+        if self.kind == 0:
+            return int(self.library.faults_heap_bytes())
+        return 64 * sys.getallocatedblocks()
+
+    def run(self, work: Callable[[], None], request: int, shows: bool) -> Outcome:
+        """Do the work with one request failing."""
+        error = None
+        library, kind = self.library, self.kind
+        try:
+            library.faults_arm(kind, ctypes.c_long(request), shows)
+            work()
+        except BaseException as caught:
+            error = caught
+        while True:
+            try:
+                has_failed = bool(library.faults_disarm())
+                break
+            except MemoryError:  # the call itself asks for memory
+                has_failed = True
+        return Outcome(has_failed, error)
+
+
+def report(*parts: object) -> None:
+    """Print a line at once, before the process may die."""
+    print(*parts, flush=True)
+
+
+class Step:
+    """One step under failures."""
+
+    def __init__(self, session: Session, memory: Memory, name: str) -> None:
+        self.name = name
+        self.memory = memory
+        self.work = getattr(session, name)
+        self.prepare = getattr(session, f"prepare_{name}", lambda: None)
+
+    def do(self) -> None:
+        """Do it as it is."""
+        self.prepare()
+        self.work()
+
+    def fail(self, request: int, shows: bool = False) -> Outcome:
+        """Do it with one request failing, then as it is."""
+        self.prepare()
+        outcome = self.memory.run(self.work, request, shows)
+        if outcome.problem is not None:
+            report(f"PROBLEM {self.memory.kind_name} {self.name}:{request} {outcome.problem}")
+        outcome = outcome._replace(error=None if outcome.error is None else MemoryError())
+        if outcome.has_failed:
+            self.do()
+        return outcome
+
+    def fail_everywhere(self, every: int) -> tuple[int, int]:
+        """Return how many requests failed, and how many of these were absorbed."""
+        failures = absorbed = request = 0
+        while True:
+            outcome = self.fail(request)
+            if not outcome.has_failed:
+                return failures, absorbed
+            failures += 1
+            absorbed += outcome.error is None
+            request += every
+
+    def check(self, every: int) -> None:
+        """Print what became of all failures, and what was lost."""
+        report(f"step {self.memory.kind_name} {self.name}")
+        self.do()
+        self.fail_everywhere(every)  # fills the caches that failures use
+        usual = self.growth(lambda: [self.do() for _ in range(8)])[1] / 8  # what a step leaves
+        counts: list[int] = []
+        objects, used = self.growth(lambda: counts.extend(self.fail_everywhere(every)))
+        failures, absorbed = counts
+        used -= int(2 * usual * failures)  # a failing one, and one that succeeds
+        report(f"done {self.memory.kind_name} {self.name} {failures} {absorbed} {objects} {used}")
+        if self.name in UNEVEN_STEPS:
+            used = 0
+        if (
+            objects > LOST_BY_OTHERS.get(self.name, 0)
+            or used > MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
+        ):
+            report(
+                f"PROBLEM {self.memory.kind_name} {self.name} leaks {objects} objects, {used} bytes"
+            )
+
+    def growth(self, work: Callable[[], object]) -> tuple[int, int]:
+        """Return how many wrappers and bytes there are more after some work."""
+        gc.collect()
+        objects, used = live_object_count(), self.memory.in_use()
+        work()
+        gc.collect()
+        return live_object_count() - objects, self.memory.in_use() - used
+
+
+def main() -> None:
+    """Run what the arguments name."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=KINDS)
+    parser.add_argument("kernels", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="fail each n-th request only")
+    parser.add_argument("step", nargs="*", default=Session.STEPS, help="STEP, or STEP:REQUEST")
+    options = parser.parse_args()
+    faulthandler.enable()
+    folder = Path(tempfile.mkdtemp())
+    try:
+        session, memory = Session(options.kernels, folder), Memory(options.kind)
+        for text in options.step:
+            name, _, request = text.partition(":")
+            step = Step(session, memory, name)
+            if request:
+                step.do()
+                report(step.fail(int(request), shows=True))
+            else:
+                step.check(options.every)
+    finally:
+        shutil.rmtree(folder)
+    report("end")
+    os._exit(0)  # what the end of a process does is not the subject
+
+
+if __name__ == "__main__":
+    main()
