@@ -13,8 +13,8 @@ from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.table cimport make_object, pack_owned
-from tvm_ffi._binding.interpreter cimport can_enter_python
 from tvm_ffi._binding.object.error cimport check, raise_to_native
+from tvm_ffi._binding.object.gate cimport call_in_python
 from tvm_ffi._binding.object.object cimport wrap_object
 
 
@@ -44,6 +44,11 @@ cdef struct _Rule:
     int32_t index       # of ACCEPT_INDEX and ACCEPT_INSTANCE
     int32_t depth       # of the latter
     PyObject* convert   # owned; convert(value) returns the value to store, or a Refusal
+
+# A field that is being set.
+cdef struct _Place:
+    const _Rule* rule
+    void* field
 
 
 cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noexcept nogil:
@@ -109,15 +114,20 @@ cdef int _store_converted(
     const _Rule* rule, void* field, const abi.TVMFFIAny* value
 ) noexcept nogil:
     """Ask Python's rules, which raise what is to be said."""
-    if not can_enter_python():
-        abi.TVMFFIErrorSetRaisedFromCStr(
-            b"RuntimeError", b"cannot convert a value: the interpreter has shut down")
-        return -1
-    with gil:
-        try:
-            return 0 if _convert_and_put(rule, field, value) == 0 else -1
-        except BaseException as error:
-            return raise_to_native(error)
+    cdef _Place place
+    place.rule, place.field = rule, field
+    return call_in_python(
+        <abi.TVMFFISafeCallType><void*>_enter_conversion, &place, value, 1, NULL)
+
+
+cdef int _enter_conversion(
+    void* self, const abi.TVMFFIAny* value, int32_t num_args, abi.TVMFFIAny* result
+) noexcept:
+    cdef const _Place* place = <const _Place*>self
+    try:
+        return 0 if _convert_and_put(place.rule, place.field, value) == 0 else -1
+    except BaseException as error:
+        return raise_to_native(error)
 
 
 cdef class Refusal:
