@@ -15,6 +15,9 @@ SOURCE = r"""
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/reflection/registry.h>
 
+// Of its own: the linker takes classes of one name in several libraries for the same.
+namespace walk {
+
 using namespace tvm::ffi;
 namespace refl = tvm::ffi::reflection;
 
@@ -102,6 +105,8 @@ TVM_FFI_STATIC_INIT_BLOCK() {
   refl::ObjectDef<OpObj>().def_ro("name", &OpObj::name);
   refl::ObjectDef<NamesObj>().def_ro("names", &NamesObj::names);
 }
+
+}  // namespace walk
 """
 
 
