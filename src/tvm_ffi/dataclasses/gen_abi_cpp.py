@@ -51,11 +51,12 @@ _CLASSES = {
 }
 _SIZE_OF_CLASS = {"Any": 16, "Bytes": 16, "String": 16}
 _KEYWORDS = frozenset(
-    "alignas alignof and asm auto bool break case catch char class const constexpr continue "
+    "alignas alignof and asm auto bool break case catch char class const "  # noqa: SIM905
+    "constexpr continue "
     "default delete do double else enum explicit export extern false float for friend goto if "
     "inline int long mutable namespace new noexcept not nullptr operator or private protected "
     "public register return short signed sizeof static struct switch template this throw true "
-    "try typedef typename union unsigned using virtual void volatile while xor".split()  # noqa: SIM905  (a line for each would hide the rest)
+    "try typedef typename union unsigned using virtual void volatile while xor".split()
 )
 
 
