@@ -16,7 +16,7 @@ from weakref import ref
 
 from .._binding.object.note import note_of
 from .._binding.object.object import CObject, opaque_object
-from .._binding.object.state_link import StateLink
+from .._binding.object.state_owner import StateOwner, hold_state
 from ..module import Module, ModulePropertyMask, ModuleState, load_of_kind, restore_module
 from ..registry import get_global_func, register_global_func
 
@@ -26,7 +26,7 @@ __all__ = ["CustomModule"]
 _native_methods: dict[str, tuple[str, Callable[..., Any]]]
 
 
-class CustomModule(Module):
+class CustomModule(Module, StateOwner):
     """Base of kinds of modules written in Python.
 
     A class says what its kind is called and overrides what its modules can do: `find_function`
@@ -69,8 +69,7 @@ class CustomModule(Module):
     """
 
     __module__ = "tvm_ffi.module"  # which shows it
-    __slots__ = ("_link",)
-    _link: StateLink
+    __slots__ = ()
     _kind: ClassVar[str | None] = None
     _properties: ClassVar[int | None] = None
     _methods: ClassVar[dict[str, Callable[..., Any]] | None] = None
@@ -100,7 +99,7 @@ class CustomModule(Module):
         state = _State(self)
         # The result arrives as the object that it is made for, which has its handle then.
         _new_native(cls._kind, _properties_of(cls), opaque_object(state), _methods_of(cls))
-        object.__setattr__(self, "_link", StateLink(self, state))  # a class may have its own
+        hold_state(self, state)
         return self
 
     def __init__(self) -> None:
@@ -174,11 +173,12 @@ class _State(ModuleState):
         with self.lock:
             module = self.wrapper()
             if module is None:
-                module = Module.__new__(self.cls)
+                module = StateOwner.__new__(self.cls)
                 object.__setattr__(module, "__dict__", self.attributes)
-                object.__setattr__(module, "_link", StateLink(module, self))
+                module.__move_handle_from__(obj)
+                hold_state(module, self)
                 self.wrapper = ref(module)
-            if not module.__chandle__():  # new, or moved away before
+            elif not module.__chandle__():  # moved away before
                 module.__move_handle_from__(obj)
             return module
 

@@ -94,6 +94,9 @@ static int CallWith(const TVMFFIAny* function, TVMFFIAny* args, int32_t num_args
 /* call(f, args...) is f(args...). */
 KERNEL(call) { return CallWith(&args[0], (TVMFFIAny*)(args + 1), num_args - 1, result); }
 
+/* Calls f without the arguments that follow it. */
+KERNEL(call_alone) { return CallWith(&args[0], NULL, 0, result); }
+
 /* Calls what was kept. */
 KERNEL(call_kept) { return CallWith(&kept, (TVMFFIAny*)args, num_args, result); }
 

@@ -10,7 +10,7 @@ and Python can tell its own callables from other functions (`callable_of`).
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF, PyObject
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
@@ -112,8 +112,8 @@ cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
 
 
 cdef int _run_callback(
-    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
-    PyObject** values, PyObject* names,
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names,
 ) except -1:
     """Call with the arguments as Python objects, which `values` has room for.
 
@@ -126,9 +126,9 @@ cdef int _run_callback(
     cdef int code = -1
     cdef CallState framework
     cdef CallState* state = NULL
-    if callback.exchange_api != NULL:
+    if exchange_api != NULL:
         begin_call(&framework, NULL)
-        framework.exchange_api = callback.exchange_api
+        framework.exchange_api = exchange_api
         state = &framework
     if names != NULL:
         num_positional -= <int32_t>PyTuple_GET_SIZE(names)
@@ -139,8 +139,7 @@ cdef int _run_callback(
             values[num_values] = <PyObject*>value
             has_lent_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
             num_values += 1
-        answer = PyObject_Vectorcall(
-            callback.callable, values, <size_t>num_positional, names)
+        answer = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
         if answer != NULL:
             code = _pack_answer(answer, result)
             Py_XDECREF(answer)
@@ -161,14 +160,14 @@ cdef int _run_callback(
 
 
 cdef int _run_callback_on_heap(
-    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
-    PyObject* names,
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names,
 ) except -1:
     cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
     if values == NULL:
         raise MemoryError()
     try:
-        return _run_callback(callback, args, num_args, result, values, names)
+        return _run_callback(callable, exchange_api, args, num_args, result, values, names)
     finally:
         PyMem_Free(values)
 
@@ -192,24 +191,41 @@ cdef int enter_callback(
     abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
     cdef PyObject* callable = (<_CallbackObject*>callback).callable
+    cdef const abi.DLPackExchangeAPI* exchange_api = (<_CallbackObject*>callback).exchange_api
+    cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class  # which has the table
     cdef int code
-    Py_INCREF(<object>callable)  # what it calls may drop the last native reference
-    code = _run_guarded(<_CallbackObject*>callback, args, num_args, result, names)
+    # What it calls may drop the last native reference: nothing of the object is used from here on.
+    Py_INCREF(<object>callable)
+    Py_XINCREF(tensor_class)
+    code = _run_guarded(callable, exchange_api, args, num_args, result, names)
+    Py_XDECREF(tensor_class)
     Py_XDECREF(callable)
     return code
 
 
+# Seen as C functions that return -1 with an exception set: `try` needs memory, which may be what is
+# missing.
+ctypedef int (*_Run)(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names) noexcept
+ctypedef int (*_RunMany)(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names) noexcept
+cdef _Run _run = <_Run>_run_callback
+cdef _RunMany _run_many = <_RunMany>_run_callback_on_heap
+
+
 cdef inline int _run_guarded(
-    _CallbackObject* callback, const abi.TVMFFIAny* args, int32_t num_args,
-    abi.TVMFFIAny* result, PyObject* names,
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
     cdef PyObject* values[MAX_STACK_ARGS]
-    try:
-        if num_args > MAX_STACK_ARGS:
-            return _run_callback_on_heap(callback, args, num_args, result, names)
-        return _run_callback(callback, args, num_args, result, values, names)
-    except BaseException as error:
-        return raise_to_native(error)
+    cdef int code
+    if num_args > MAX_STACK_ARGS:
+        code = _run_many(callable, exchange_api, args, num_args, result, names)
+    else:
+        code = _run(callable, exchange_api, args, num_args, result, values, names)
+    return 0 if code == 0 else raise_to_native()
 
 
 cdef int new_callback(

@@ -10,7 +10,7 @@ No Cython traceback entry is made on the way, so users see their frames and the 
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyTypeObject
+from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
@@ -23,16 +23,17 @@ from tvm_ffi._binding.convert.table cimport (
     make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport (
-    check, raise_from_native, set_exception, without_binding_frames,
+    check, raise_from_native, set_exception, traceback_of, without_binding_frames,
 )
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
-    CObject, PairGuard, begin_pair_guard, end_pair_guard, handle_of, object_locks,
-    wrap_object,
+    CObject, PairGuard, begin_pair_guard, end_pair_guard, handle_of, has_one_owner, hold,
+    keep_for_borrowers, object_locks, wrap_object,
 )
 from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
@@ -84,18 +85,21 @@ cdef bint _releases_gil_by_default = releases_gil_by_default()
 
 # ---- Python calls native -------------------------------------------------------------------
 
+cdef inline bint _pack_int(PyObject* value, abi.TVMFFIAny* out) noexcept:
+    """Pack an int if it fits 64 bits."""
+    cdef int overflow = 0
+    out.type_index = abi.kTVMFFIInt
+    out.zero_padding = 0
+    out.v_int64 = PyLong_AsLongLongAndOverflow(value, &overflow)
+    return overflow == 0
+
+
 cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* state) noexcept:
     cdef PyTypeObject* cls = Py_TYPE(value)
     cdef const Packer* packer
-    cdef int overflow = 0
     packer = state.recent_packer
     if packer != NULL and packer.type == cls:
         return packer.pack(value, out, state, packer)
-    if cls == &PyLong_Type:
-        out.type_index = abi.kTVMFFIInt
-        out.zero_padding = 0
-        out.v_int64 = PyLong_AsLongLongAndOverflow(value, &overflow)
-        return 0 if overflow == 0 else pack_int(value, out, state, NULL)
     if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
         return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:
@@ -105,6 +109,8 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
         return 0
     if cls == &PyUnicode_Type:
         return pack_str(value, out, state, NULL)
+    if cls == &PyLong_Type:
+        return pack_int(value, out, state, NULL)  # a large one
     packer = find_packer(_packers, cls)
     if packer == NULL:
         packer = choose_packer(value)
@@ -136,10 +142,10 @@ cdef inline PyObject* _unpack_result(abi.TVMFFIAny* result, CallState* state) no
 
 
 cdef inline int _invoke(
-    Function function, abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
-    PyObject* names,
+    Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result, PyObject* names,
 ) noexcept:
-    cdef abi.TVMFFIObjectHandle handle = function.chandle
+    """Call what the function held when the call began; it may hold something else by now."""
     cdef abi.TVMFFISafeCallType safe_call = abi.TVMFFIFunctionGetCellPtr(handle).safe_call
     cdef PyThreadState* thread
     cdef int code
@@ -183,8 +189,8 @@ cdef int _call_guarded(
 
 
 cdef int _invoke_in_environment(
-    Function function, abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result,
-    CallState* state, PyObject* names,
+    Function function, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result, CallState* state, PyObject* names,
 ) noexcept:
     """Call with the stream and the allocator of the arguments' framework; restore both after."""
     cdef abi.DLPackManagedTensorAllocator allocator = NULL
@@ -200,7 +206,7 @@ cdef int _invoke_in_environment(
             return -1
     if allocator != NULL:
         abi.TVMFFIEnvSetDLPackManagedTensorAllocator(allocator, 0, &previous_allocator)
-    code = _invoke(function, args, num_args, result, names)
+    code = _invoke(function, handle, args, num_args, result, names)
     if allocator != NULL:
         abi.TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator, 0, NULL)
     if state.stream_device_type != 0:
@@ -214,6 +220,9 @@ cdef inline PyObject* _call_with_buffers(
     abi.TVMFFIAny* args, abi.TVMFFIObject** temporaries, PyObject* target,
 ) noexcept:
     """The call; `target`, if not NULL, is a CObject that takes the result, which is then None."""
+    cdef abi.TVMFFIObjectHandle handle = function.chandle
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings = NULL
     cdef CallState state
     cdef abi.TVMFFIAny result
     cdef PyObject* answer = NULL
@@ -221,17 +230,26 @@ cdef inline PyObject* _call_with_buffers(
     cdef int code
     begin_call(&state, temporaries)
     for i in range(num_args):
+        if Py_TYPE(values[i]) == &PyLong_Type and _pack_int(values[i], &args[i]):
+            continue
         if _pack_argument(values[i], &args[i], &state) != 0:
+            if borrowings != NULL:
+                end_borrowing(borrowings, &borrowing)
             _explain_argument(function, i, num_args, names)
             _release_after_failure(&state)
             return NULL
+        # With the first object: numbers and short text borrow nothing.
+        if args[i].type_index >= abi.kTVMFFIStaticObjectBegin and borrowings == NULL:
+            borrowings = begin_borrowing(&borrowing, values, num_args)
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
     if state.exchange_api == NULL and state.stream_device_type == 0:
-        code = _invoke(function, args, num_args, &result, names)
+        code = _invoke(function, handle, args, num_args, &result, names)
     else:
-        code = _invoke_in_environment(function, args, num_args, &result, &state, names)
+        code = _invoke_in_environment(function, handle, args, num_args, &result, &state, names)
+    if borrowings != NULL:
+        end_borrowing(borrowings, &borrowing)
     if code != 0:
         raise_from_native(code)
     elif target == NULL:
@@ -250,14 +268,11 @@ cdef PyObject* _keep_result(
     abi.TVMFFIAny* result, CallState* state, CObject target
 ) noexcept:
     """Let `target` hold the object that came back; returns None, as __init__ does."""
-    cdef abi.TVMFFIObjectHandle previous = target.chandle
     cdef PyObject* made
     if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
         made = _make_result(result, state)
         return NULL if made == NULL else move_handle(made, <PyObject*>target)
-    target.chandle = result.v_obj
-    if previous != NULL:
-        release_object(previous)
+    hold(target, result.v_obj)
     Py_INCREF(<object>Py_None)
     return Py_None
 
@@ -270,6 +285,8 @@ cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
         set_exception(TypeError(
             f"constructor must return an object, got {type(made).__name__}"))
         return NULL
+    keep_for_borrowers(<CObject>made)
+    keep_for_borrowers(<CObject>target)
     # The target's old object dies with the wrapper of the new one.
     (<CObject>made).chandle, (<CObject>target).chandle = (
         (<CObject>target).chandle, (<CObject>made).chandle)
@@ -300,16 +317,22 @@ cdef void _release_after_failure(CallState* state) noexcept:
 
 
 cdef inline PyObject* _call_with_nothing_to_pack(
-    Function function, abi.TVMFFIAny* args, int32_t num_args
+    Function function, PyObject* const* values, abi.TVMFFIAny* args, int32_t num_args
 ) noexcept:
     """The same with nothing to pack and nothing to release: half of the way is not there."""
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings = NULL
     cdef CallState state
     cdef abi.TVMFFIAny result
     cdef int code
+    if num_args != 0:
+        borrowings = begin_borrowing(&borrowing, values, num_args)
     result.type_index = abi.kTVMFFINone
     result.zero_padding = 0
     result.v_int64 = 0
-    code = _invoke(function, args, num_args, &result, NULL)
+    code = _invoke(function, function.chandle, args, num_args, &result, NULL)
+    if num_args != 0:
+        end_borrowing(borrowings, &borrowing)
     if code != 0:
         raise_from_native(code)
         return NULL
@@ -328,7 +351,7 @@ cdef PyObject* _call(
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
         return _call_unusual(function, values, num_args, kwnames, NULL)
     if num_args == 0:
-        return _call_with_nothing_to_pack(function, NULL, 0)
+        return _call_with_nothing_to_pack(function, values, NULL, 0)
     return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
 
 
@@ -344,7 +367,7 @@ cdef PyObject* _call_method(
             receiver = (<CObject>values[0]).chandle
             if receiver != NULL:
                 pack_object(&arg, (<abi.TVMFFIObject*>receiver).type_index, receiver)
-                return _call_with_nothing_to_pack(method, &arg, 1)
+                return _call_with_nothing_to_pack(method, values, &arg, 1)
         elif method.receiver_class is None:
             _learn_receiver_class(method, Py_TYPE(values[0]))
     return _call(callable, values, nargsf, kwnames)
@@ -370,8 +393,7 @@ cdef PyObject* _call_unusual(
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
         kwnames = NULL
     if kwnames != NULL and callable_of(function.chandle) == NULL:
-        keyword = <object>PyTuple_GET_ITEM(kwnames, 0)
-        set_exception(TypeError(f"__call__() got an unexpected keyword argument '{keyword}'"))
+        _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
         return NULL
     if function.chandle == NULL:
         set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
@@ -412,6 +434,13 @@ cdef PyObject* _call_on_heap(
     return answer
 
 
+cdef void _refuse_keyword(PyObject* name) noexcept:
+    try:
+        raise TypeError(f"__call__() got an unexpected keyword argument '{<object>name}'")
+    except BaseException as error:
+        set_exception(error)
+
+
 # ---- failures while packing ----------------------------------------------------------------
 
 # Exceptions whose text is all there is to them: these can be made anew with more in it.
@@ -422,37 +451,49 @@ cdef int _explain_argument(
     Function function, int32_t position, int32_t num_args, PyObject* names
 ) noexcept:
     """Say in the exception that is set which argument of which function it is about."""
-    cdef int32_t first_named = num_args
     try:
         check(-2)  # turns the exception that is set into one we can catch
     except BaseException as error:
-        which = f"#{position}"
-        if names != NULL:
-            first_named -= <int32_t>PyTuple_GET_SIZE(names)
-        if position >= first_named:
-            which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
-        where = f"argument {which} when calling `{_display_name(function)}`"
-        traceback = without_binding_frames(error.__traceback__)
-        if type(error) in _PLAIN_ERRORS:
-            explained = type(error)(f"Cannot pass {where}: {error}")
-            explained.__cause__ = error.__cause__
-            if hasattr(error, "__notes__"):
-                explained.__notes__ = error.__notes__
-        else:
+        traceback = without_binding_frames(traceback_of(error))
+        try:
+            explained = _explained(function, position, num_args, names, error)
+        except BaseException:  # what describes the error may fail itself
             explained = error
-            _add_note(error, f"While passing {where}")
         # Not by assignment: frozen dataclasses refuse it.
-        BaseException.__setattr__(explained, "__suppress_context__", True)
         PyException_SetTraceback(explained, traceback)
         set_exception(explained)
     return -1
+
+
+cdef object _explained(
+    Function function, int32_t position, int32_t num_args, PyObject* names, object error
+):
+    """The exception with the argument in it: the same one, or one of its class."""
+    cdef int32_t first_named = num_args
+    which = f"#{position}"
+    if names != NULL:
+        first_named -= <int32_t>PyTuple_GET_SIZE(names)
+    if position >= first_named:
+        which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
+    where = f"argument {which} when calling `{_display_name(function)}`"
+    BaseException.__setattr__(error, "__suppress_context__", True)
+    for cls in _PLAIN_ERRORS:
+        if type(error) is cls:
+            explained = cls(f"Cannot pass {where}: {error}")
+            explained.__cause__ = error.__cause__
+            explained.__suppress_context__ = True
+            if hasattr(error, "__notes__"):
+                explained.__notes__ = error.__notes__
+            return explained
+    _add_note(error, f"While passing {where}")
+    return error
 
 
 cdef int _add_note(object error, str note) except -1:
     """A note is a convenience: Python before 3.11 has none, and the class may refuse it."""
     try:
         error.add_note(note)
-    except Exception:
+    except BaseException:
         pass
     return 0
 
@@ -646,6 +687,38 @@ def set_description_loader(load) -> None:
     _load_description = load
 
 
+# ---- the garbage collector -----------------------------------------------------------------
+
+# The native object of a Python callable owns it, which the collector does not see.  A function that
+# is the object's only owner reports that reference as its own, so that
+# `obj.f = convert_func(obj.g)` is no leak.
+cdef traverseproc _traverse_fields = NULL
+ctypedef int (*_Clear)(PyObject* self) noexcept
+cdef _Clear _clear_fields = NULL
+
+
+cdef PyObject* _own_callable(PyObject* function) noexcept:
+    """The callable that lives by this function alone; NULL: there is none."""
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>(<Function>function).chandle
+    cdef PyObject* callable = callable_of(handle)
+    return callable if callable != NULL and has_one_owner(handle) else NULL
+
+
+cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef PyObject* callable = _own_callable(self)
+    cdef int stop = _traverse_fields(self, visit, arg)
+    return stop if stop != 0 or callable == NULL else visit(callable, arg)
+
+
+cdef int _clear(PyObject* self) noexcept:
+    """Let go of the callable, whose cycle nobody refers to."""
+    cdef abi.TVMFFIObjectHandle handle
+    if _own_callable(self) != NULL:
+        handle, (<Function>self).chandle = (<Function>self).chandle, NULL
+        abi.TVMFFIObjectDecRef(handle)
+    return _clear_fields(self)
+
+
 def _install():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
@@ -657,3 +730,7 @@ def _install():
 
 
 _install()
+_traverse_fields = (<PyTypeObject*>Function).tp_traverse
+_clear_fields = <_Clear>(<PyTypeObject*>Function).tp_clear
+(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse
+(<PyTypeObject*>Function).tp_clear = <inquiry>_clear

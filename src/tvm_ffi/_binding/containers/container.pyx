@@ -18,8 +18,9 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, wrap_object,
+    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks, wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type, release_object
 from tvm_ffi._binding.tensor.dlpack cimport choose_stream
@@ -122,15 +123,19 @@ cdef int _build_in(
     abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
 ) noexcept:
     """The same with room for the items.  Returns a code for `check`."""
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
     cdef CallState state
     cdef int code
     begin_call(&state, temporaries)
+    borrowings = begin_borrowing(&borrowing, items, count)
     code = _pack_items(items, count, args, &state)
     if code == 0:
         result.type_index = abi.kTVMFFINone
         result.zero_padding = 0
         result.v_int64 = 0
         code = abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
+    end_borrowing(borrowings, &borrowing)
     if code == 0 and outer != NULL:
         _inherit(outer, &state)
     release_temporaries(&state, loan_pool())
@@ -239,11 +244,8 @@ cdef list _row_of(object mapping):
 
 cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) noexcept:
     """Let the wrapper hold a new container, in place of an earlier one."""
-    cdef abi.TVMFFIObjectHandle previous = self.chandle
-    self.chandle = made
     self.exchange_api = state.exchange_api
-    if previous != NULL:
-        release_object(previous)
+    hold(self, made)
     return 0
 
 
@@ -285,7 +287,7 @@ cdef int _pack_container(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef CContainerBase container = <CContainerBase>value
-    cdef abi.TVMFFIObjectHandle handle = handle_of(container)
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(container)
     cdef int64_t budget = MAX_SEARCHED
     cdef abi.DLDevice device
     if container.exchange_api != NULL:
@@ -294,7 +296,8 @@ cdef int _pack_container(
         if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
             if choose_stream(state, container.exchange_api, device) != 0:
                 return -1
-    return pack_object(out, (<abi.TVMFFIObject*>handle).type_index, handle)
+            handle = <abi.TVMFFIObject*>handle_of(container)  # frameworks may run Python code
+    return pack_object(out, handle.type_index, handle)
 
 
 cdef bint _find_device(

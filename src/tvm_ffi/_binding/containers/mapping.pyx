@@ -4,7 +4,7 @@
 """
 
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.container cimport (
@@ -16,6 +16,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, pack_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
 )
@@ -46,22 +47,29 @@ cdef class MappingBase(CContainerBase):
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
         """Take the value of the key, owned; False when there is none."""
-        cdef abi.TVMFFIObjectHandle handle = handle_of(self)
-        cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
-        cdef CObject get = _map_get if index == abi.kTVMFFIMap else _dict_get
+        cdef abi.TVMFFIObject* handle
+        cdef CObject get
         cdef const Packer* packer = packer_of(<PyObject*>key)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny args[2]
+        cdef PyObject* wrappers[2]
+        cdef Borrowing borrowing
+        cdef Borrowing** borrowings
         cdef CallState state
         cdef Guard guard
         cdef int code
         if packer == NULL:
             check(-2)
+        wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>key
         begin_call(&state, temporaries)
-        pack_object(&args[0], index, handle)
+        borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
                 check(-2)
+            # Not before: a key may run any code while it is packed.
+            handle = <abi.TVMFFIObject*>handle_of(self)
+            pack_object(&args[0], handle.type_index, handle)
+            get = _map_get if handle.type_index == abi.kTVMFFIMap else _dict_get
             value.type_index = abi.kTVMFFINone
             value.zero_padding = 0
             value.v_int64 = 0
@@ -70,6 +78,7 @@ cdef class MappingBase(CContainerBase):
             end_guard(&guard)
             check(code)
         finally:
+            end_borrowing(borrowings, &borrowing)
             release_temporaries(&state, loan_pool())
         if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
             abi.TVMFFIObjectDecRef(value.v_obj)
@@ -139,7 +148,7 @@ cdef class MappingIterator:
     cdef uint64_t size       # the table as it was at the start
     cdef char* data
 
-    def __init__(self, MappingBase mapping, int part):
+    def __cinit__(self, MappingBase mapping not None, int part):
         cdef abi.TVMFFIObjectHandle handle = handle_of(mapping)
         cdef MapCell* cell = map_cell(handle)
         cdef Guard guard

@@ -100,7 +100,7 @@ cdef class _SequenceIterator:
     cdef int64_t position
     cdef bint is_at_end  # stays so, even if the sequence grows
 
-    def __init__(self, SequenceBase sequence):
+    def __cinit__(self, SequenceBase sequence not None):
         self.sequence = sequence
 
     def __iter__(self):

@@ -13,8 +13,10 @@ cdef class Error(CObject):
 # Set the Python exception for a native call that returned `code` (not 0); always returns -1, so
 # that callers can return it.  The thread's pending error is taken.
 cdef int raise_from_native(int code) noexcept
-# Make the exception the pending native error of this thread; always returns -1.
-cdef int raise_to_native(object exception) noexcept
+# Make the exception that is set the pending native error of this thread; always returns -1.
+cdef int raise_to_native() noexcept
+# The traceback of an exception, whatever its class says; None: it has none.
+cdef object traceback_of(object exception)
 # Set Python's current exception, without the traceback entry that a raise statement adds.
 cdef void set_exception(object exception) noexcept
 # Raise the pending native error if `code` is not 0.

@@ -15,7 +15,8 @@ from libc.string cimport memcmp, memcpy
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, wrap_object,
+    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks,
+    wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
 
@@ -33,6 +34,22 @@ cdef extern from "Python.h":
     void PyErr_SetObject(PyObject* type, PyObject* value) noexcept
     void PyErr_SetString(PyObject* type, const char* message) noexcept
     int PyException_SetTraceback(object error, object traceback) except -1
+    int set_traceback "PyException_SetTraceback"(
+        PyObject* exception, PyObject* traceback) noexcept
+    PyObject* get_traceback "PyException_GetTraceback"(PyObject* exception) noexcept
+    bytes PyUnicode_AsEncodedString(object text, const char* encoding, const char* errors)
+    void PyErr_Fetch(PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
+    void PyErr_NormalizeException(
+        PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
+    void PyErr_Clear() noexcept
+    PyObject* PyObject_Str(PyObject* value) noexcept
+    PyObject* PyObject_GetItem(PyObject* table, PyObject* key) noexcept
+    PyObject* PyObject_GetAttr(PyObject* value, PyObject* name) noexcept
+    int PyObject_SetAttr(PyObject* value, PyObject* name, PyObject* attribute) noexcept
+    ctypedef struct PyTypeObject:
+        const char* tp_name
+        PyObject* tp_mro
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
     PyObject* PyExc_RuntimeError
 
 cdef extern from *:
@@ -65,6 +82,7 @@ for _kind in (
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
 
+cdef str _ERROR_ATTRIBUTE = "__tvm_ffi_error__"
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
 # Globals of the frames that stand for native lines.
@@ -122,21 +140,51 @@ cdef char* _store(abi.TVMFFIByteArray* view, char* place, bytes text) noexcept:
     return place + len(text) + 1
 
 
-cdef str _kind_of(object exception):
+# An exception is described by code of its own class, and of its class's class, which may fail in
+# any way.  That must not hide the error itself.  `except` is not used, as Cython's cannot catch
+# what has no traceback, and there is none when memory is short.
+
+cdef object _or_none(PyObject* owned):
+    """The object; None in place of NULL, whose exception is forgotten."""
+    if owned == NULL:
+        PyErr_Clear()
+        return None
+    value = <object>owned
+    Py_XDECREF(owned)
+    return value
+
+
+cdef bytes _kind_of(object exception):
     """The kind of the nearest registered class among the exception's bases."""
-    cdef object cls
-    for cls in type(exception).__mro__:
-        name = _type_to_name.get(cls)
-        if name is not None:
-            return name
-    return "RuntimeError"
+    cdef object cls, name
+    for cls in <object>Py_TYPE(<PyObject*>exception).tp_mro:
+        name = _or_none(PyObject_GetItem(<PyObject*>_type_to_name, <PyObject*>cls))
+        if isinstance(name, str):
+            return PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace")
+    return b"RuntimeError"
 
 
 cdef bytes _message_of(object exception):
-    try:
-        return str(exception).encode("utf-8", "backslashreplace")
-    except Exception:  # a broken __str__ must not hide the error itself
-        return f"<{type(exception).__name__} whose __str__ failed>".encode()
+    cdef object text = _or_none(PyObject_Str(<PyObject*>exception))
+    if text is None:
+        return b"<" + Py_TYPE(<PyObject*>exception).tp_name + b" whose __str__ failed>"
+    return PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace")
+
+
+cdef Error _origin_of(object exception):
+    """The native error that the exception came from, or None."""
+    cdef object origin = _or_none(
+        PyObject_GetAttr(<PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE))
+    return origin if isinstance(origin, Error) else None
+
+
+cdef object traceback_of(object exception):
+    cdef PyObject* traceback = get_traceback(<PyObject*>exception)
+    if traceback == NULL:
+        return None
+    value = <object>traceback
+    Py_XDECREF(traceback)
+    return value
 
 
 cdef object without_binding_frames(object traceback):
@@ -162,14 +210,14 @@ cdef str _backtrace_of(object traceback):
 
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     # Not by assignment: frozen dataclasses refuse it.
-    PyException_SetTraceback(exception, without_binding_frames(exception.__traceback__))
-    cdef bytes kind = _kind_of(exception).encode("utf-8", "backslashreplace")
+    cdef object traceback = without_binding_frames(traceback_of(exception))
+    PyException_SetTraceback(exception, traceback)
+    cdef bytes kind = _kind_of(exception)
     cdef bytes message = _message_of(exception)
-    cdef bytes python_backtrace = _backtrace_of(exception.__traceback__).encode(
-        "utf-8", "backslashreplace")
+    cdef bytes python_backtrace = _backtrace_of(traceback).encode("utf-8", "backslashreplace")
     cdef const abi.TVMFFIByteArray* native = abi.TVMFFIBacktrace(NULL, 0, NULL, 0)
     cdef bytes backtrace = python_backtrace + native.data[: native.size]
-    cdef object origin = getattr(exception, "__tvm_ffi_error__", None)
+    cdef Error origin = _origin_of(exception)
     cdef abi.TVMFFIErrorCell* origin_cell = NULL
     cdef size_t text_size = len(kind) + len(message) + 2
     cdef _ErrorObject* error = <_ErrorObject*>malloc(sizeof(_ErrorObject) + text_size)
@@ -189,8 +237,8 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
     # An error that visited native code before keeps what native code attached to it.
-    if isinstance(origin, Error) and (<CObject>origin).chandle != NULL:
-        origin_cell = abi.TVMFFIErrorGetCellPtr((<CObject>origin).chandle)
+    if origin is not None and origin.chandle != NULL:
+        origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
         error.cell.cause_chain = _share(origin_cell.cause_chain)
         error.cell.extra_context = _share(origin_cell.extra_context)
     own_python_object(exception)
@@ -205,15 +253,31 @@ cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
     return handle
 
 
-cdef int raise_to_native(object exception) noexcept:
-    cdef abi.TVMFFIObjectHandle error
-    try:
-        error = new_native_error(exception)
-    except BaseException:
+# Seen as a C function that returns NULL with an exception set: `try` needs memory itself.
+ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
+cdef _MakeError _make_error = <_MakeError>new_native_error
+
+
+cdef int raise_to_native() noexcept:
+    cdef abi.TVMFFIObjectHandle error = NULL
+    cdef PyObject* cls = NULL
+    cdef PyObject* exception = NULL
+    cdef PyObject* traceback = NULL
+    PyErr_Fetch(&cls, &exception, &traceback)
+    PyErr_NormalizeException(&cls, &exception, &traceback)
+    if exception != NULL:
+        if traceback != NULL and set_traceback(exception, traceback) != 0:
+            PyErr_Clear()
+        error = _make_error(exception)
+    if error != NULL:
+        abi.TVMFFIErrorSetRaised(error)
+        abi.TVMFFIObjectDecRef(error)
+    else:
+        PyErr_Clear()
         abi.TVMFFIErrorSetRaisedFromCStr(b"MemoryError", b"out of memory while raising an error")
-        return -1
-    abi.TVMFFIErrorSetRaised(error)
-    abi.TVMFFIObjectDecRef(error)
+    Py_XDECREF(traceback)
+    Py_XDECREF(exception)
+    Py_XDECREF(cls)
     return -1
 
 
@@ -312,7 +376,7 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     if carried is not None:  # only our own native errors have ever carried one
         Py_INCREF(carried)
         Py_XDECREF(exchange_pointer(&native.exception, <PyObject*>carried))
-    return native
+    return handle_of(error)  # what has died may have run any code
 
 
 cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
@@ -339,20 +403,27 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     cdef bint is_original = native.header.deleter == _delete_error and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     cdef object exception = error.carried
+    cdef bytes backtrace = _native_backtrace(handle, is_original)
     cdef list frames
     # The exception will refer to the error, so the error need not refer to the exception.
     error.carried = None
     if exception is None:
         exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
-    try:
-        exception.__tvm_ffi_error__ = error
-    except AttributeError:  # a class with slots: the link is a convenience
-        pass
-    frames = _frames_of(_cached_codes_of(_native_backtrace(handle, is_original)))
+    # The handle is not used any more: from here on others know the error, and may empty it.
+    if PyObject_SetAttr(
+        <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
+    ) != 0:
+        PyErr_Clear()  # a class with slots, or one that refuses: the link is a convenience
+    frames = _frames_of(_cached_codes_of(backtrace))
     set_exception(exception)
     for frame in frames:  # each goes in front of the traceback
         PyTraceBack_Here(<PyFrameObject*><PyObject*>frame)
     return 0
+
+
+# Seen as a C function that returns with an exception set, whether it is the one or another.
+cdef int (*_set_from_native)(abi.TVMFFIObjectHandle handle) noexcept
+_set_from_native = <int (*)(abi.TVMFFIObjectHandle) noexcept>_set_exception
 
 
 cdef bint _is_already_set(abi.TVMFFIObjectHandle handle) noexcept:
@@ -381,10 +452,7 @@ cdef int raise_from_native(int code) noexcept:
                 b"Python exception)",
             )
         return -1
-    try:
-        _set_exception(handle)
-    except BaseException as error:
-        set_exception(error)
+    _set_from_native(handle)
     return -1
 
 
@@ -424,8 +492,8 @@ cdef class Error(CObject):
             &kind_view, &message_view, &backtrace_view, NULL, NULL, &handle
         ) != 0:
             raise MemoryError()
-        abi.TVMFFIObjectDecRef(self.chandle)
-        self.chandle = handle
+        self.carried = None
+        hold(self, handle)
 
     @property
     def kind(self) -> str:

@@ -49,6 +49,17 @@ cdef extern from *:
         PairGuard* guard, PyObject** locks, const void* first, const void* second) noexcept
     void end_pair_guard "tvm_ffi_end_pair_guard"(PairGuard* guard) noexcept
 
+cdef extern from * nogil:
+    """
+    #include <tvm/ffi/c_api.h>
+
+    static inline int tvm_ffi_has_one_owner(TVMFFIObject* object) {
+      uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);
+      return (count & TVM_FFI_REF_COUNT_STRONG_MASK) == TVM_FFI_REF_COUNT_STRONG_ONE;
+    }
+    """
+    bint has_one_owner "tvm_ffi_has_one_owner"(abi.TVMFFIObject* object) noexcept
+
 
 cdef class CObject:
     cdef abi.TVMFFIObjectHandle chandle  # owned; NULL: none, or moved away
@@ -58,6 +69,11 @@ cdef class CObject:
 # Seen by the garbage collector, as its fields may hold Python values; see types/reference_link.
 cdef class LinkedObject(CObject):
     cdef object link  # NULL until there are such values
+
+
+# One reference to a native object.  Other than a wrapper, it cannot be emptied.
+cdef class HandleOwner:
+    cdef abi.TVMFFIObjectHandle handle  # NULL: of a wrapper that was empty
 
 
 cdef class ObjectRValueRef:
@@ -74,7 +90,16 @@ cdef PyObject** object_locks() noexcept
 cdef object wrap_object(abi.TVMFFIObjectHandle owned)
 # The type key of an index; for messages and names.
 cdef str type_key_of(int index)
-# The handle, or a ValueError that says the object is empty.
+# The handle, or a ValueError that says the object is empty.  Borrowed until Python code runs, which
+# may empty the wrapper; see docs/design/wrappers.md.
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL
+# Lets a new owner have a reference of its own.
+cdef inline void share_handle(HandleOwner owner, abi.TVMFFIObjectHandle borrowed) noexcept:
+    abi.TVMFFIObjectIncRef(borrowed)
+    owner.handle = borrowed
+# To be called before a wrapper gives up its handle: what calls have borrowed stays alive.
+cdef void keep_for_borrowers(CObject wrapper) noexcept
+# Lets the wrapper hold an owned handle in place of what it held; any code may run at the end.
+cdef void hold(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
 # An owned opaque object around a Python object.
 cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1

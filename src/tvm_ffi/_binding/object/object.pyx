@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles of native objects as Python objects, and which class stands for which type."""
 
+import weakref
 from abc import ABCMeta
 
 cimport cython
@@ -10,6 +11,7 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport add_to_count
+from tvm_ffi._binding.object.borrowing cimport is_borrowed_from
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.release cimport release_object
 
@@ -75,13 +77,12 @@ cdef class CObject:
 
     def __move_handle_from__(self, CObject other not None):
         """Take the reference of `other`, which is empty afterwards."""
-        cdef abi.TVMFFIObjectHandle previous = self.chandle
+        cdef abi.TVMFFIObjectHandle taken
         if other is self:
             return
-        self.chandle = other.chandle
-        other.chandle = NULL
-        if previous != NULL:
-            release_object(previous)
+        keep_for_borrowers(other)
+        taken, other.chandle = other.chandle, NULL
+        hold(self, taken)
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
         """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""
@@ -222,8 +223,8 @@ cdef class ObjectRValueRef:
         The object to pass.
     """
 
-    def __init__(self, CObject obj not None):
-        self.obj = obj
+    def __cinit__(self, CObject obj not None):
+        self.obj = obj  # for good: a call may be waiting for the callee to take its handle
 
 
 cdef class OpaquePyObject(CObject):
@@ -236,6 +237,70 @@ cdef class OpaquePyObject(CObject):
 
     def __reduce__(self):
         return opaque_object, (self.pyobject(),)
+
+
+# ---- what wrappers and owners promise, see docs/design/wrappers.md -------------------------------
+
+cdef class HandleOwner:
+    """One reference to a native object, for as long as this lives."""
+
+    def __dealloc__(self):
+        if self.handle != NULL:
+            release_object(self.handle)
+
+
+# What calls may still use of wrappers that were emptied, by address of the wrapper: a weak
+# reference to it, which forgets the entry, and owners.
+cdef dict _kept = {}
+
+
+cdef bint _is_in_use(CObject wrapper) noexcept:
+    """Whether a call may have borrowed the handle.  Of functions nobody knows: any may be running.
+    """
+    return wrapper.chandle != NULL and (
+        (<abi.TVMFFIObject*>wrapper.chandle).type_index == abi.kTVMFFIFunction
+        or is_borrowed_from(<PyObject*>wrapper))
+
+
+cdef void keep_for_borrowers(CObject wrapper) noexcept:
+    cdef abi.TVMFFIObjectHandle kept = NULL
+    if len(_kept) != 0 and not _is_in_use(wrapper):
+        _kept.pop(<uintptr_t><PyObject*>wrapper, None)  # whoever needed it has come back
+    # Again if what ran meanwhile, such as a collection, has filled the wrapper anew.
+    while wrapper.chandle != kept and _is_in_use(wrapper):
+        kept = wrapper.chandle
+        _keep(wrapper, kept)
+
+
+cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
+    """Keep the object as long as the wrapper lives; for ever when there is no memory for that."""
+    cdef HandleOwner owner
+    cdef object address
+    cdef list entry
+    abi.TVMFFIObjectIncRef(handle)
+    try:
+        address = <uintptr_t><PyObject*>wrapper
+        owner = HandleOwner.__new__(HandleOwner)
+        entry = _kept.get(address)
+        if entry is None:
+            entry = [weakref.ref(wrapper, lambda _: _kept.pop(address, None))]
+            _kept[address] = entry
+        elif len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
+            abi.TVMFFIObjectDecRef(handle)  # kept already
+            return
+        entry.append(owner)
+        owner.handle = handle
+    except MemoryError:
+        pass
+
+
+cdef void hold(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept:
+    cdef abi.TVMFFIObjectHandle previous
+    keep_for_borrowers(wrapper)
+    previous = wrapper.chandle
+    wrapper.chandle = owned
+    if previous != NULL:
+        release_object(previous)
 
 
 def empty_object(cls) -> CObject:
@@ -429,7 +494,10 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    obj.chandle = owned
+    if obj.chandle != NULL:  # a class may have its own __new__, which gives what it likes
+        hold(obj, owned)
+    else:
+        obj.chandle = owned
     return obj
 
 

@@ -108,9 +108,9 @@ cdef int _find_keyword(PyObject* name) except -1:
     raise TypeError(f"__dlpack__() got an unexpected keyword argument {<object>name!r}")
 
 
-cdef object export_as_asked(
-    abi.TVMFFIObjectHandle tensor, PyObject* const* args, Py_ssize_t num_args, PyObject* names
-):
+cdef bint wants_version(
+    abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names
+) except -1:
     cdef PyObject* values[NUM_KEYWORDS]
     cdef Py_ssize_t i
     if num_args != 0:
@@ -121,12 +121,10 @@ cdef object export_as_asked(
         for i in range(PyTuple_GET_SIZE(names)):
             values[_keyword_of(PyTuple_GET_ITEM(names, i), i)] = args[i]
     if values[DL_DEVICE] != Py_None:
-        _check_device(tensor, <object>values[DL_DEVICE])
+        _check_device(device, <object>values[DL_DEVICE])
     if values[COPY] != Py_None and <object>values[COPY]:
         raise BufferError("cannot export a copy; copy with the consuming library")
-    if values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION]):
-        return new_versioned_capsule(tensor)
-    return new_legacy_capsule(tensor)
+    return values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION])
 
 
 cdef bint _is_versioned(object max_version) except -1:
@@ -135,8 +133,7 @@ cdef bint _is_versioned(object max_version) except -1:
     return major >= 1
 
 
-cdef int _check_device(abi.TVMFFIObjectHandle tensor, object wanted) except -1:
-    cdef abi.DLDevice device = abi.TVMFFITensorGetDLTensorPtr(tensor).device
+cdef int _check_device(abi.DLDevice device, object wanted) except -1:
     own = (<int>device.device_type, device.device_id)
     if tuple(wanted) != own:
         raise BufferError(f"tensor is on device {own}, cannot export to {wanted}")

@@ -2,7 +2,8 @@
 """Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
@@ -15,9 +16,9 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.object.object cimport CObject, HandleOwner, hold, share_handle
 from tvm_ffi._binding.tensor.export cimport (
-    export_as_asked, forbids_writing, new_legacy_capsule, new_versioned_capsule,
+    forbids_writing, new_legacy_capsule, new_versioned_capsule, wants_version,
 )
 from tvm_ffi._binding.vectorcall cimport (
     METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
@@ -52,21 +53,12 @@ cdef class Tensor(CObject):
     @property
     def shape(self) -> tuple:
         """Extent of each dimension."""
-        cdef abi.DLTensor* tensor = _description(self)
-        return tuple([tensor.shape[i] for i in range(tensor.ndim)])
+        return _extents_of(self, False)
 
     @property
     def strides(self) -> tuple:
         """Distance between neighbours of each dimension, in elements."""
-        cdef abi.DLTensor* tensor = _description(self)
-        cdef int64_t step = 1
-        if tensor.strides != NULL:
-            return tuple([tensor.strides[i] for i in range(tensor.ndim)])
-        steps = []
-        for extent in reversed(self.shape):
-            steps.append(step)
-            step *= max(extent, 1)
-        return tuple(reversed(steps))
+        return _extents_of(self, True)
 
     @property
     def ndim(self) -> int:
@@ -136,13 +128,14 @@ cdef class Tensor(CObject):
         TypeError
             If NumPy has no such elements: several share a byte, or each has several lanes.
         """
+        cdef Tensor own = _own(self)
         import numpy
 
-        _exportable(self)
-        dtype = _array_dtype(self.dtype)
-        if self.numel() == 0:
-            return numpy.empty(self.shape, dtype)
-        array = numpy.asarray(_ArrayInterface(self))
+        _exportable(own)
+        dtype = _array_dtype(own.dtype)
+        if own.numel() == 0:
+            return numpy.empty(own.shape, dtype)
+        array = numpy.asarray(_array_interface(own))
         return array.view(dtype) if array.dtype.kind == "V" else array
 
     def __array__(self, dtype=None, copy=None):
@@ -167,28 +160,29 @@ cdef class Tensor(CObject):
         return new_versioned_capsule(_exportable(self))
 
     def __reduce_ex__(self, protocol):
-        tensor = _description(self)
+        cdef Tensor own = _own(self)
+        cdef abi.DLDataType dtype = _description(own).dtype
         # Memory that is lent for a call may be gone when the pickle is written.
-        if self.chandle != NULL and is_compact(tensor):
-            content = view_content(tensor, self, _is_read_only(self))
+        if own.chandle != NULL and is_compact(_description(own)):
+            content = view_content(own.chandle, _is_read_only(own))
         else:
-            content = copy_content(tensor)
+            content = _copied(own)
         if protocol >= 5:
             from pickle import PickleBuffer
 
             content = PickleBuffer(content)
         else:
             content = bytes(content)
-        dtype = (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)
-        return tensor_of_content, (content, self.shape, dtype, self.readonly)
+        return tensor_of_content, (
+            content, own.shape, (dtype.code, dtype.bits, dtype.lanes), own.readonly)
 
     def __reduce__(self):
         return self.__reduce_ex__(2)
 
     def __copy__(self):
-        tensor = _description(self)
+        cdef Tensor own = _own(self)
         return wrap_tensor(new_tensor_of_content(
-            copy_content(tensor), self.shape, tensor.dtype, _is_read_only(self)))
+            _copied(own), own.shape, _description(own).dtype, _is_read_only(own)))
 
     def __deepcopy__(self, memo):
         return self.__copy__()
@@ -227,22 +221,27 @@ _ARRAY_KINDS = {
 _BYTE_ORDER = "<" if sys.byteorder == "little" else ">"
 
 
-class _ArrayInterface:
-    """Shows a CPU tensor to NumPy, which keeps this object and so the tensor alive."""
+cdef class _ArrayInterface(HandleOwner):
+    """Shows a CPU tensor to NumPy, which keeps this object and so the memory alive."""
 
-    def __init__(self, Tensor tensor):
-        dtype = tensor.dtype
-        if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
-            raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
-        kind = _ARRAY_KINDS.get(dtype.type_code, "V")
-        self.tensor = tensor
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": tensor.shape,
-            "strides": tuple([step * dtype.itemsize for step in tensor.strides]),
-            "typestr": f"{_BYTE_ORDER}{kind}{dtype.itemsize}",
-            "data": (tensor.data_ptr(), tensor.readonly),
-        }
+    cdef readonly dict __array_interface__
+
+
+cdef _ArrayInterface _array_interface(Tensor tensor):
+    cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
+    dtype = tensor.dtype
+    if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
+        raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
+    kind = _ARRAY_KINDS.get(dtype.type_code, "V")
+    share_handle(interface, tensor.chandle)
+    interface.__array_interface__ = {
+        "version": 3,
+        "shape": tensor.shape,
+        "strides": tuple([step * dtype.itemsize for step in tensor.strides]),
+        "typestr": f"{_BYTE_ORDER}{kind}{dtype.itemsize}",
+        "data": (tensor.data_ptr(), tensor.readonly),
+    }
+    return interface
 
 
 def _array_dtype(dtype):
@@ -297,6 +296,49 @@ cdef abi.DLTensor* _description(Tensor tensor) except NULL:
     return (<LentTensor>tensor).dltensor
 
 
+cdef Tensor _own(Tensor tensor):
+    """A tensor of the same memory that nobody else sees, so that no Python code can empty it.
+
+    Of one that is lent, itself: its lender waits, and ends it before the memory goes.
+    """
+    cdef Tensor own = Tensor.__new__(Tensor)
+    _description(tensor)
+    if tensor.chandle == NULL:
+        return tensor
+    abi.TVMFFIObjectIncRef(tensor.chandle)
+    own.chandle = tensor.chandle
+    return own
+
+
+cdef object _copied(Tensor own):
+    """The content of what `_own` gives.  Lent memory may go while other threads run."""
+    return copy_content(_description(own), own.chandle != NULL)
+
+
+cdef tuple _extents_of(Tensor tensor, bint wants_strides):
+    """Shape or strides.
+
+    The tuple is made first: that may start a collection, which can run any code.  Ints do not.
+    """
+    cdef tuple row = PyTuple_New(_description(tensor).ndim)
+    cdef abi.DLTensor* described = _description(tensor)
+    cdef int64_t step = 1
+    cdef int dim
+    if described.ndim != len(row):
+        raise ValueError("the tensor was replaced by another one while it was read")
+    for dim in range(described.ndim - 1, -1, -1):
+        if not wants_strides:
+            step = described.shape[dim]
+        elif described.strides != NULL:
+            step = described.strides[dim]
+        number = <object>step
+        Py_INCREF(number)  # the tuple takes one
+        PyTuple_SET_ITEM(row, dim, number)
+        if wants_strides:
+            step *= max(described.shape[dim], 1)
+    return row
+
+
 cdef abi.TVMFFIObjectHandle _exportable(Tensor tensor) except NULL:
     """The handle, which exports share."""
     _description(tensor)
@@ -317,7 +359,13 @@ cdef bint _is_read_only(Tensor tensor) except -1:
 cdef object _dlpack(
     object self, PyObject* const* args, Py_ssize_t num_args, PyObject* names
 ):
-    return export_as_asked(_exportable(<Tensor>self), args, num_args, names)
+    cdef Tensor tensor = <Tensor>self
+    _exportable(tensor)
+    cdef bint is_versioned = wants_version(_description(tensor).device, args, num_args, names)
+    # What was asked for may have run any code, so the handle is taken now.
+    if is_versioned:
+        return new_versioned_capsule(_exportable(tensor))
+    return new_legacy_capsule(_exportable(tensor))
 
 
 # The one method that other libraries call for every array they take: not declared in the class,
@@ -367,7 +415,10 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    tensor.chandle = owned
+    if tensor.chandle != NULL:  # a class may have its own __new__, which gives what it likes
+        hold(tensor, owned)
+    else:
+        tensor.chandle = owned
     return tensor
 
 

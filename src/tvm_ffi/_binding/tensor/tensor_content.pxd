@@ -11,9 +11,9 @@ cdef Py_ssize_t content_size_bytes(const abi.DLTensor* tensor) except -1
 # Whether the elements lie in row-major order without gaps.
 cdef bint is_compact(const abi.DLTensor* tensor) noexcept
 # A copy.
-cdef bytearray copy_content(const abi.DLTensor* tensor)
-# A buffer over the memory of a compact tensor; `owner` keeps it alive.
-cdef object view_content(const abi.DLTensor* tensor, object owner, bint is_read_only)
+cdef bytearray copy_content(const abi.DLTensor* tensor, bint releases_gil)
+# A buffer over the memory of a compact tensor, which it keeps alive.
+cdef object view_content(abi.TVMFFIObjectHandle tensor, bint is_read_only)
 # An owned tensor over the memory of a buffer, or over a copy where that cannot serve.
 cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     object content, tuple shape, abi.DLDataType dtype, bint is_read_only) except NULL

@@ -8,7 +8,7 @@ received buffer becomes the memory of the new tensor.
 from cpython.buffer cimport (
     PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer,
 )
-from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndSize
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -19,6 +19,7 @@ from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
+from tvm_ffi._binding.object.object cimport HandleOwner, share_handle
 
 cdef enum:
     ALIGNMENT = 16  # bytes; what memory allocators give, and enough for any element
@@ -39,16 +40,17 @@ cdef Py_ssize_t content_size_bytes(const abi.DLTensor* tensor) except -1:
         raise TypeError(
             f"tensors of {dtype_of(tensor.dtype)!r} cannot be pickled or copied: their bytes mean "
             "nothing elsewhere")
-    return _size_bytes([tensor.shape[i] for i in range(tensor.ndim)], tensor.dtype)
+    return _size_bytes(tensor.shape, tensor.ndim, tensor.dtype)
 
 
-cdef Py_ssize_t _size_bytes(extents, abi.DLDataType dtype) except -1:
+cdef Py_ssize_t _size_bytes(const int64_t* extents, int ndim, abi.DLDataType dtype) except -1:
     """Bytes of a compact tensor; OverflowError when they are more than there can be."""
-    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes
-    for extent in extents:
-        if extent < 0:
-            raise ValueError(f"extents must be >= 0, got {extent}")
-        size_bits *= extent
+    cdef object size_bits = <int>dtype.bits * <int>dtype.lanes  # without bounds
+    cdef int dim
+    for dim in range(ndim):
+        if extents[dim] < 0:
+            raise ValueError(f"extents must be >= 0, got {extents[dim]}")
+        size_bits *= extents[dim]
     return (size_bits + 7) // 8
 
 
@@ -109,10 +111,10 @@ cdef char* _gather(
     return out
 
 
-cdef bytearray copy_content(const abi.DLTensor* tensor):
+cdef bytearray copy_content(const abi.DLTensor* tensor, bint releases_gil):
     cdef Py_ssize_t size_bytes = content_size_bytes(tensor)
     cdef int element_bits = <int>tensor.dtype.bits * <int>tensor.dtype.lanes
-    cdef bytearray copied = bytearray(size_bytes)
+    cdef bytearray copied = PyByteArray_FromStringAndSize(NULL, size_bytes)
     cdef char* out = PyByteArray_AS_STRING(copied)
     if size_bytes == 0:
         return copied
@@ -123,17 +125,23 @@ cdef bytearray copy_content(const abi.DLTensor* tensor):
         raise TypeError(
             f"tensors of {dtype_of(tensor.dtype)!r} can be pickled or copied only when they are "
             "contiguous: several elements share a byte")
+    if not releases_gil:
+        _gather_all(out, tensor)
+        return copied
     with nogil:
-        _gather(
-            out, _first_element(tensor), tensor.shape, tensor.strides, tensor.ndim,
-            element_bits // 8)
+        _gather_all(out, tensor)
     return copied
 
 
-cdef class _ContentView:
+cdef void _gather_all(char* out, const abi.DLTensor* tensor) noexcept nogil:
+    _gather(
+        out, _first_element(tensor), tensor.shape, tensor.strides, tensor.ndim,
+        <int>tensor.dtype.bits * <int>tensor.dtype.lanes // 8)
+
+
+cdef class _ContentView(HandleOwner):
     """The memory of a compact tensor as a buffer of bytes."""
 
-    cdef object owner
     cdef const char* data
     cdef Py_ssize_t size_bytes
     cdef bint is_read_only
@@ -143,10 +151,11 @@ cdef class _ContentView:
             buffer, self, <void*>self.data, self.size_bytes, self.is_read_only, flags)
 
 
-cdef object view_content(const abi.DLTensor* tensor, object owner, bint is_read_only):
+cdef object view_content(abi.TVMFFIObjectHandle handle, bint is_read_only):
+    cdef const abi.DLTensor* tensor = abi.TVMFFITensorGetDLTensorPtr(handle)
     cdef _ContentView view = _ContentView.__new__(_ContentView)
     view.size_bytes = content_size_bytes(tensor)
-    view.owner = owner
+    share_handle(view, handle)
     view.data = _NO_BYTES
     if view.size_bytes != 0:
         view.data = _first_element(tensor)
@@ -158,7 +167,7 @@ cdef object view_content(const abi.DLTensor* tensor, object owner, bint is_read_
 
 cdef struct _ContentTensor:
     abi.DLManagedTensorVersioned managed
-    PyObject* owner  # owned: the buffer
+    PyObject* owner  # owned: a _HeldBuffer
     # shape and strides follow
 
 
@@ -168,43 +177,58 @@ cdef void _delete_content_tensor(abi.DLManagedTensorVersioned* managed) noexcept
     free(tensor)
 
 
-cdef void* _address_of(object buffer) except? NULL:
-    cdef Py_buffer lent
-    PyObject_GetBuffer(buffer, &lent, PyBUF_SIMPLE)
-    cdef void* address = lent.buf
-    PyBuffer_Release(&lent)  # whoever holds `buffer` keeps the memory where it is
-    return address
+cdef class _HeldBuffer:
+    """Memory that stays where it is as long as this lives, whoever releases views of it."""
+
+    cdef Py_buffer buffer
+    cdef bint is_held
+
+    def __dealloc__(self):
+        if self.is_held:
+            PyBuffer_Release(&self.buffer)
 
 
-cdef object _usable_buffer(object content, Py_ssize_t size_bytes, bint is_read_only):
-    """A memoryview that has the size, may be written to if need be, and is aligned."""
-    view = memoryview(content)
-    if view.nbytes != size_bytes:
-        raise ValueError(f"the tensor needs {size_bytes} bytes of content, got {view.nbytes}")
-    if (view.readonly and not is_read_only) or <uintptr_t>_address_of(view) % ALIGNMENT != 0:
-        view = memoryview(bytearray(view))
-    return view
+cdef _HeldBuffer _hold_buffer(object view):
+    cdef _HeldBuffer held = _HeldBuffer.__new__(_HeldBuffer)
+    PyObject_GetBuffer(view, &held.buffer, PyBUF_SIMPLE)
+    held.is_held = True
+    return held
+
+
+cdef _HeldBuffer _usable_buffer(object content, Py_ssize_t size_bytes, bint is_read_only):
+    """A buffer that has the size, may be written to if need be, and is aligned."""
+    cdef _HeldBuffer held = _hold_buffer(content)
+    if held.buffer.len != size_bytes:
+        raise ValueError(f"the tensor needs {size_bytes} bytes of content, got {held.buffer.len}")
+    if (held.buffer.readonly and not is_read_only) or (
+        <uintptr_t>held.buffer.buf % ALIGNMENT != 0
+    ):
+        held = _hold_buffer(PyByteArray_FromStringAndSize(<char*>held.buffer.buf, size_bytes))
+    return held
 
 
 cdef abi.TVMFFIObjectHandle new_tensor_of_content(
     object content, tuple shape, abi.DLDataType dtype, bint is_read_only
 ) except NULL:
-    cdef object view = _usable_buffer(content, _size_bytes(shape, dtype), is_read_only)
-    cdef void* data = _address_of(view)
     cdef int ndim = <int>len(shape)
     cdef abi.TVMFFIObjectHandle handle = NULL
+    cdef _HeldBuffer held
     cdef _ContentTensor* tensor = <_ContentTensor*>malloc(
         sizeof(_ContentTensor) + 2 * <size_t>ndim * sizeof(int64_t))
     if tensor == NULL:
         raise MemoryError()
     try:
-        _describe(tensor, data, shape, ndim, dtype)
+        # Extents are read once: they may be numbers that are never the same twice.
+        _describe(tensor, shape, ndim, dtype)
+        held = _usable_buffer(
+            content, _size_bytes(tensor.managed.dl_tensor.shape, ndim, dtype), is_read_only)
     except BaseException:
         free(tensor)
         raise
+    tensor.managed.dl_tensor.data = held.buffer.buf
     tensor.managed.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY if is_read_only else 0
-    own_python_object(view)
-    tensor.owner = <PyObject*>view
+    own_python_object(held)
+    tensor.owner = <PyObject*>held
     if abi.TVMFFITensorFromDLPackVersioned(&tensor.managed, 0, 0, &handle) != 0:
         _delete_content_tensor(&tensor.managed)
         check(-1)
@@ -212,7 +236,7 @@ cdef abi.TVMFFIObjectHandle new_tensor_of_content(
 
 
 cdef int _describe(
-    _ContentTensor* tensor, void* data, tuple shape, int ndim, abi.DLDataType dtype
+    _ContentTensor* tensor, tuple shape, int ndim, abi.DLDataType dtype
 ) except -1:
     cdef int64_t* extents = <int64_t*>(tensor + 1)
     cdef uint64_t step = 1
@@ -225,7 +249,6 @@ cdef int _describe(
     tensor.managed.version.minor = abi.DLPACK_MINOR_VERSION
     tensor.managed.manager_ctx = tensor
     tensor.managed.deleter = _delete_content_tensor
-    tensor.managed.dl_tensor.data = data
     tensor.managed.dl_tensor.device.device_type = abi.kDLCPU
     tensor.managed.dl_tensor.device.device_id = 0
     tensor.managed.dl_tensor.ndim = ndim

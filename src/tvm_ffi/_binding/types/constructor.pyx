@@ -53,6 +53,8 @@ cdef class Constructor:
     def __cinit__(
         self, construct, cls, info, mark, missing, after=None, bint leaves_made=False, holders=None,
     ):
+        if cls is not None and not (isinstance(cls, type) and issubclass(cls, CObject)):
+            raise TypeError(f"expected a class that derives from CObject, got {cls!r}")
         self.vectorcall = _construct
         self.construct, self.cls, self.info = construct, cls, info
         self.mark, self.missing = mark, missing

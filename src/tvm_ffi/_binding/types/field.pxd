@@ -26,4 +26,5 @@ cdef class FieldSetter(_Field):
     cdef bint is_function
 
     cdef int write(self, object obj, object value) except -1
+    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept

@@ -17,6 +17,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks, type_key_of,
 )
@@ -84,30 +85,39 @@ cdef class FieldSetter(_Field):
     """Writes one field, also a read-only one: ``setter(obj, value)``."""
 
     cdef int write(self, object obj, object value) except -1:
-        cdef abi.TVMFFIObject* header = self.header_of(obj)
-        cdef void* address = <char*>header + self.offset
-        cdef const Packer* packer = packer_of(<PyObject*>value)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny view
+        cdef PyObject* wrappers[2]
+        cdef Borrowing borrowing
+        cdef Borrowing** borrowings
         cdef CallState state
-        cdef Guard guard
-        cdef int code
+        cdef const Packer* packer
+        self.header_of(obj)  # what cannot be written is not converted
+        packer = packer_of(<PyObject*>value)
         if packer == NULL:
             check(-2)
+        wrappers[0], wrappers[1] = <PyObject*>obj, <PyObject*>value
         begin_call(&state, temporaries)
-        if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
-            release_temporaries(&state, loan_pool())
-            check(-2)
+        borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
-            begin_guard(&guard, _locks, header)
-            if self.is_function:
-                code = self._call_setter(address, &view)
-            else:
-                code = (<abi.TVMFFIFieldSetter>self.setter)(address, &view)
-            end_guard(&guard)
-            return check(code)
+            if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
+                check(-2)
+            return self._store(self.header_of(obj), &view)
         finally:
+            end_borrowing(borrowings, &borrowing)
             release_temporaries(&state, loan_pool())
+
+    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1:
+        cdef void* address = <char*>header + self.offset
+        cdef Guard guard
+        cdef int code
+        begin_guard(&guard, _locks, header)
+        if self.is_function:
+            code = self._call_setter(address, view)
+        else:
+            code = (<abi.TVMFFIFieldSetter>self.setter)(address, view)
+        end_guard(&guard)
+        return check(code)
 
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
         """Returns a code for `check`."""
@@ -154,13 +164,15 @@ cdef class FFIProperty:
     cdef int32_t recent_index
 
     def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
+        # What dies may run any code: not before all is in place, and the fast way not open to it.
+        _earlier = (self.recent_class, self.fget, self.fset, self.fdel, self.__doc__)
+        self.recent_class = None
         self.fget = fget
         self.fset = fset
         self.fdel = fdel
         self.frozen = frozen
         self.__doc__ = doc
         self.name = getattr(fget, "name", None)
-        self.recent_class = None
 
     def __set_name__(self, owner, str name):
         self.name = name
@@ -182,10 +194,12 @@ cdef class FFIProperty:
             return self.fget(obj)
         getter = <FieldGetter>self.fget
         header = getter.header_of(obj)
+        self.recent_index = header.type_index
+        earlier = self.recent_class
         with cython.critical_section(self):
             self.recent_class = type(obj)
-        self.recent_index = header.type_index
-        return _value_in(getter, header)
+        del earlier  # may run any code
+        return _value_in(getter, getter.header_of(obj))
 
     def __set__(self, obj, value):
         if self.frozen or self.fset is None:

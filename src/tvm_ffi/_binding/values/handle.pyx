@@ -12,7 +12,9 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_maker, add_rule, pack_object, pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport Error, native_error_of, new_native_error, wrap_error
-from tvm_ffi._binding.object.object cimport CObject, ObjectRValueRef, handle_of, new_opaque
+from tvm_ffi._binding.object.object cimport (
+    CObject, ObjectRValueRef, handle_of, keep_for_borrowers, new_opaque,
+)
 
 
 cdef int pack_handle(
@@ -46,6 +48,7 @@ cdef int _pack_rvalue_ref(
 ) except -1:
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
+    keep_for_borrowers(obj)  # the callee empties the wrapper, and tells nobody
     out.type_index = abi.kTVMFFIObjectRValueRef
     out.zero_padding = 0
     out.v_ptr = &obj.chandle

@@ -8,7 +8,7 @@ from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_rule, pack_temporary, packer_of,
 )
-from tvm_ffi._binding.object.object cimport new_opaque
+from tvm_ffi._binding.object.object cimport CObject, new_opaque
 from tvm_ffi._binding.values.scalar cimport pack_float, pack_int
 
 cdef extern from "Python.h":
@@ -66,7 +66,13 @@ cdef int _pack_stand_in(
             return -1
     new_opaque(inner, &keep_alive)
     pack_temporary(state, out, abi.kTVMFFIOpaquePyObject, keep_alive)
-    return packer.pack(<PyObject*>inner, out, state, packer)
+    if packer.pack(<PyObject*>inner, out, state, packer) != 0:
+        return -1
+    if isinstance(inner, CObject) and out.type_index >= abi.kTVMFFIStaticObjectBegin:
+        # Borrowed from a wrapper that is not among the arguments, and that somebody may empty.
+        abi.TVMFFIObjectIncRef(out.v_obj)
+        pack_temporary(state, out, out.type_index, out.v_obj)
+    return 0
 
 
 cdef bint _value_rule(type cls, object value, Packer* packer) except -1:

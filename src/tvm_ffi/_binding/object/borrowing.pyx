@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who borrows from wrappers, on all threads; see `object/borrowing.pxd`."""
+
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, is_finalizing
+
+cdef extern from * nogil:
+    """
+    #include <pthread.h>
+    #include <stdlib.h>
+
+    /* The lists of all threads that have ever borrowed.  Nodes are never freed, but those of
+     * threads that have ended serve new ones; so they can be walked without a lock. */
+    typedef struct TVMFFIThreadList {
+      TVMFFIBorrowing* innermost;
+      int is_taken;
+      struct TVMFFIThreadList* next;
+    } TVMFFIThreadList;
+
+    static TVMFFIThreadList* tvm_ffi_first_list = NULL;
+    static pthread_key_t tvm_ffi_list_key;
+    static pthread_once_t tvm_ffi_list_key_once = PTHREAD_ONCE_INIT;
+
+    static void tvm_ffi_give_list_back(void* list) {
+      ((TVMFFIThreadList*)list)->innermost = NULL;
+      __atomic_store_n(&((TVMFFIThreadList*)list)->is_taken, 0, __ATOMIC_RELEASE);
+    }
+
+    static void tvm_ffi_make_list_key(void) {
+      if (pthread_key_create(&tvm_ffi_list_key, tvm_ffi_give_list_back) != 0) abort();
+    }
+
+    static TVMFFIThreadList* tvm_ffi_new_list(void) {
+      TVMFFIThreadList* list = calloc(1, sizeof(TVMFFIThreadList));
+      if (list == NULL) return NULL;
+      list->is_taken = 1;
+      list->next = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_RELAXED);
+      while (!__atomic_compare_exchange_n(
+          &tvm_ffi_first_list, &list->next, list, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+      }
+      return list;
+    }
+
+    static TVMFFIThreadList* tvm_ffi_free_list(void) {
+      TVMFFIThreadList* list = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_ACQUIRE);
+      for (; list != NULL; list = list->next) {
+        int expected = 0;
+        if (__atomic_compare_exchange_n(
+                &list->is_taken, &expected, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+          return list;
+        }
+      }
+      return NULL;
+    }
+
+    /* Where a thread borrows that no list could be made for: seen by that thread alone. */
+    static _Thread_local TVMFFIBorrowing* tvm_ffi_lonely = NULL;
+
+    static TVMFFIBorrowing** tvm_ffi_find_list(void) {
+      TVMFFIThreadList* list;
+      pthread_once(&tvm_ffi_list_key_once, tvm_ffi_make_list_key);
+      list = pthread_getspecific(tvm_ffi_list_key);
+      if (list != NULL) return &list->innermost;
+      list = tvm_ffi_free_list();
+      if (list == NULL) list = tvm_ffi_new_list();
+      if (list == NULL) return &tvm_ffi_lonely;
+      if (pthread_setspecific(tvm_ffi_list_key, list) != 0) {
+        tvm_ffi_give_list_back(list);
+        return &tvm_ffi_lonely;
+      }
+      return &list->innermost;
+    }
+
+    /* Code that switches stacks inside a callback, as greenlets do, can tear a list: it ends where
+     * something stands that is no borrowing. */
+    static int tvm_ffi_borrows(const TVMFFIBorrowing* borrowing, PyObject* wrapper) {
+      Py_ssize_t i;
+      for (; borrowing != NULL && borrowing->self == borrowing; borrowing = borrowing->outer) {
+        for (i = 0; i < borrowing->num_wrappers; ++i) {
+          if (borrowing->wrappers[i] == wrapper) return 1;
+        }
+      }
+      return 0;
+    }
+
+    /* Lists of other threads change with the GIL held only, as it is here. */
+    static int tvm_ffi_some_thread_borrows(PyObject* wrapper) {
+      TVMFFIThreadList* list = __atomic_load_n(&tvm_ffi_first_list, __ATOMIC_ACQUIRE);
+      for (; list != NULL; list = list->next) {
+        if (tvm_ffi_borrows(list->innermost, wrapper)) return 1;
+      }
+      return 0;
+    }
+    """
+    Borrowing** c_find_list "tvm_ffi_find_list"() noexcept
+    bint borrows "tvm_ffi_borrows"(const Borrowing* borrowing, PyObject* wrapper) noexcept
+    bint some_thread_borrows "tvm_ffi_some_thread_borrows"(PyObject* wrapper) noexcept
+
+
+cdef Borrowing** find_list() noexcept:
+    return c_find_list()
+
+
+cdef bint is_borrowed_from(PyObject* wrapper) noexcept:
+    if borrows(find_list()[0], wrapper):
+        return True
+    # Threads that end while the interpreter shuts down do not clear their lists in time.
+    return not GIL_IS_OPTIONAL and not is_finalizing() and some_thread_borrows(wrapper)
