@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import gc
+
+import numpy as np
 import pytest
 
 import tvm_ffi
@@ -154,6 +157,87 @@ def test_callback_that_raises_while_there_is_no_memory(run_python):
     pytest.importorskip("_testcapi")
     result = run_python(NO_MEMORY)
     assert (result.returncode, result.stdout) == (0, "alive\n"), result.stderr
+
+
+# ---- values that change their class --------------------------------------------------------------
+
+
+def test_value_that_gets_another_class_while_its_conversion_is_chosen(kernels):
+    """The choice is for a class that nobody keeps alive any more, and would be applied to it."""
+
+    class Other:
+        pass
+
+    class Meta(type):
+        def __getattr__(cls, name):
+            value.__class__ = Other
+            raise AttributeError(name)
+
+    value = Meta("Changing", (), {})()
+    with pytest.raises(TypeError, match="got another class while it was converted"):
+        kernels.count(value)
+    assert kernels.count(value) == 1
+
+
+def test_class_that_dies_during_the_conversion_of_its_value(kernels):
+    class Other:
+        pass
+
+    def make(number):
+        def convert(self):
+            self.__class__ = Other
+            gc.collect()
+            return number
+
+        return type("Dying", (), {"__tvm_ffi_value__": convert})()
+
+    for _ in range(3):
+        values = [make(number) for number in range(20)]
+        array = tvm_ffi.Array(values)
+        assert list(array) == list(range(20))
+        assert kernels.last(*[make(number) for number in range(20)]) == 19
+
+
+# ---- arrays that are changed in place ------------------------------------------------------------
+
+
+def test_array_may_be_reshaped_in_place_while_it_is_lent(kernels):
+    array = np.arange(6, dtype=np.int64).reshape(1, 2, 1, 3, 1)
+    reshapes = [(6,), (2, 3), (3, 2, 1, 1), (1, 1, 1, 1, 1, 6), (1, 2, 1, 3, 1)]
+
+    def act():
+        for shape in reshapes:
+            array.shape = shape
+        array.shape = (6,)
+        return [np.empty((7, 8, 9, 10, 11)) for _ in range(50)]
+
+    seen = []
+    # The second argument is packed, then the first is called.
+    tvm_ffi.convert_func(lambda f, x: (f(), seen.append(x.shape)))(act, array)
+    assert seen == [(1, 2, 1, 3, 1)]
+
+
+def test_extents_of_a_lent_array_are_not_its_own(kernels):
+    array = np.zeros((2, 3), np.int64)
+    address = kernels.extents(array).value
+    own = array.__array_interface__["data"][0]
+    assert address not in (0, own)
+    again = np.zeros((2, 3), np.int64)
+    assert kernels.extents(again).value == address  # the loan's, which goes from hand to hand
+
+
+def test_tensor_of_torch_may_be_reshaped_in_place_while_it_is_lent(kernels):
+    torch = pytest.importorskip("torch")
+    tensor = torch.zeros(2, 3)
+    seen = []
+
+    def act(x):
+        tensor.resize_(1, 1, 1, 1, 1, 1, 6)
+        tensor.resize_(6)
+        seen.append(x.shape)
+
+    tvm_ffi.convert_func(act)(tensor)
+    assert seen == [(2, 3)]
 
 
 # ---- errors and constructors ---------------------------------------------------------------------

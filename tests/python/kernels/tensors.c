@@ -58,6 +58,12 @@ KERNEL(has_strides) {
   return tensor == NULL ? -1 : Return(result, kTVMFFIBool, tensor->strides != NULL);
 }
 
+/* Where the shape stands. */
+KERNEL(extents) {
+  DLTensor* tensor = TensorArgument(&args[0]);
+  return tensor == NULL ? -1 : ReturnPointer(result, tensor->shape);
+}
+
 /* DLPack type code * 65536 + bits * 256 + lanes */
 KERNEL(dtype_triple) {
   DLTensor* tensor = TensorArgument(&args[0]);

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loans: native tensors and strings that borrow a Python object's memory while a call lasts.
 
-1. Packing an argument takes a loan from a pool.  It borrows the object, and for a tensor possibly
-   the array's own shape and strides.
+1. Packing an argument takes a loan from a pool.  It borrows the object, and for a tensor has a copy
+   of shape and strides: the array may get another shape in place while the call lasts.
 2. When the call is over and nobody else holds the loan, it goes back to the pool: no allocation,
    no copy, no reference count of the Python object was touched.
 3. When the callee has kept a reference, the loan is made to stand alone before the call returns:
-   it takes a reference to the Python object and a copy of shape and strides.  Its last reference
-   then frees it, on whatever thread that happens.
+   it takes a reference to the Python object.  Its last reference then frees it, on whatever thread
+   that happens.
 
 A pool belongs to the interpreter's lock: it is used with the GIL held.
 """

@@ -38,6 +38,7 @@ ctypedef struct Packer:
     PackFunction pack
     void* context       # what the function needs to know about the type
     bint owns_context   # whether it is freed with the packer
+    Packer* next_retired
 
 
 # Chooses the packer of a type: returns True and fills `packer` when the rule applies.
@@ -65,6 +66,8 @@ cdef extern from *:
     void store_table "tvm_ffi_store"(PackerTable** place, PackerTable* table) noexcept
     Packer* load_packer "tvm_ffi_load"(Packer** place) noexcept
     void store_packer "tvm_ffi_store"(Packer** place, Packer* packer) noexcept
+    PyTypeObject* load_type "tvm_ffi_load"(PyTypeObject** place) noexcept
+    void store_type "tvm_ffi_store"(PyTypeObject** place, PyTypeObject* type) noexcept
 
 
 # ---- Python to native
@@ -91,7 +94,7 @@ cdef inline const Packer* find_packer(PackerTable** place, PyTypeObject* cls) no
     cdef size_t i = home_slot(table, cls)
     cdef Packer* packer = load_packer(&table.slots[i])
     while packer != NULL:
-        if packer.type == cls:
+        if load_type(&packer.type) == cls:
             return packer
         i = (i + 1) & (table.num_slots - 1)
         packer = load_packer(&table.slots[i])

@@ -7,7 +7,7 @@ cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check, set_exception
@@ -30,6 +30,9 @@ cdef PackerTable* _table = NULL
 cdef size_t _num_used_slots = 0    # tombstones included
 cdef size_t _num_live_packers = 0
 cdef Packer _tombstone
+# Packers of types that have died.  They serve other types later and are never freed: a call, or a
+# thread without the GIL, may have one in its hands, and compares its type.
+cdef Packer* _retired = NULL
 cdef cython.pymutex _lock
 
 # The rules by precedence.  Filled while modules are imported.
@@ -84,8 +87,8 @@ cdef int _forget_type(size_t address) except -1:
     cdef Packer* packer = NULL
     with _lock:
         packer = _take_out(<PyTypeObject*>address)
-    if packer != NULL:
-        _free_packer(packer)
+        if packer != NULL:
+            _retire(packer)
     _watched_types.pop(address, None)
     return 0
 
@@ -117,25 +120,45 @@ cdef void _clear_tombstones(size_t i) noexcept:
         i = (i - 1) & mask
 
 
-cdef void _free_packer(Packer* packer) noexcept:
-    if packer.owns_context:
-        free(packer.context)
-    free(packer)
+cdef void _retire(Packer* packer) noexcept:
+    global _retired
+    store_type(&packer.type, NULL)
+    packer.next_retired = _retired
+    _retired = packer
+
+
+cdef Packer* _new_packer(type cls, const Packer* chosen) noexcept:
+    """A packer like the one that was chosen; NULL when there is no memory."""
+    global _retired
+    cdef Packer* made
+    with _lock:
+        made = _retired
+        if made != NULL:
+            _retired = made.next_retired
+    if made == NULL:
+        made = <Packer*>calloc(1, sizeof(Packer))
+        if made == NULL:
+            return NULL
+    elif made.owns_context:
+        free(made.context)
+    made.pack, made.context = chosen.pack, chosen.context
+    made.owns_context = chosen.owns_context
+    store_type(&made.type, <PyTypeObject*>cls)  # last, as others may be looking at it
+    return made
 
 
 cdef const Packer* _remember(type cls, Packer* packer) except NULL:
     cdef size_t address = <uintptr_t><PyObject*>cls
     cdef const Packer* kept = NULL
-    cdef Packer* made = <Packer*>malloc(sizeof(Packer))
+    cdef Packer* made = _new_packer(cls, packer)
     if made == NULL:
         raise MemoryError()
-    made[0] = packer[0]
-    made.type = <PyTypeObject*>cls
     _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
     with _lock:
         kept = _insert(made)
     if kept != made:  # another thread came first, or there is no memory
-        _free_packer(made)
+        with _lock:
+            _retire(made)
         if kept == NULL:
             raise MemoryError()
     return kept
@@ -189,8 +212,13 @@ cdef const Packer* _choose(object value) except NULL:
 
 
 cdef const Packer* choose_packer(PyObject* value) noexcept:
+    cdef const Packer* packer
+    cdef object cls = <object><PyObject*>Py_TYPE(value)  # the rules may run code that drops it
     try:
-        return _choose(<object>value)
+        packer = _choose(<object>value)
+        if <PyObject*>cls != <PyObject*>Py_TYPE(value):
+            raise TypeError(f"a value of {cls!r} got another class while it was converted")
+        return packer
     except BaseException as error:
         set_exception(error)
         return NULL

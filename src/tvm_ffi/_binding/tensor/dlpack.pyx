@@ -10,7 +10,7 @@ from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
     PyCapsule_SetName,
 )
-from cpython.ref cimport Py_XDECREF, PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
@@ -108,7 +108,8 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     known.has_lazy_views = hasattr(cls, "is_neg") and hasattr(cls, "is_conj")
     if known.has_lazy_views:
         known.has_native_predicates = find_torch_views(value, &known.views)
-    packer.pack = _pack_exchange
+    # torch's function runs no Python code; of others nobody knows.
+    packer.pack = _pack_exchange if known.has_native_predicates else _pack_foreign
     packer.context = known
     packer.owns_context = True
     return True
@@ -143,17 +144,23 @@ cdef int (*_cold_refuse_lazy_view)(PyObject* value) noexcept
 _cold_refuse_lazy_view = <int (*)(PyObject*) noexcept>_refuse_lazy_view
 
 
-cdef int _fill_compact_strides(Loan* loan) noexcept:
+cdef inline int _own_extents(Loan* loan) noexcept:
+    """Copy shape and strides, or make compact ones: the framework's go when it changes them."""
     cdef int ndim = loan.tensor.ndim
     cdef int64_t* extents = extents_of(loan, ndim)
     cdef int64_t step = 1
     cdef int dim
     if extents == NULL:
         return -1
-    for dim in range(ndim - 1, -1, -1):
-        extents[dim] = loan.tensor.shape[dim]
-        extents[ndim + dim] = step
-        step *= max(extents[dim], 1)
+    if loan.tensor.strides != NULL:
+        for dim in range(ndim):
+            extents[dim] = loan.tensor.shape[dim]
+            extents[ndim + dim] = loan.tensor.strides[dim]
+    else:
+        for dim in range(ndim - 1, -1, -1):
+            extents[dim] = loan.tensor.shape[dim]
+            extents[ndim + dim] = step
+            step *= max(extents[dim], 1)
     loan.tensor.shape = extents
     loan.tensor.strides = extents + ndim
     return 0
@@ -194,9 +201,8 @@ _cold_raise_implausible = <int (*)(Loan*) noexcept>_raise_implausible
 cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
     if not _is_plausible(&loan.tensor):
         return _cold_raise_implausible(loan)
-    if loan.tensor.strides == NULL and loan.tensor.ndim > 0:
-        if _fill_compact_strides(loan) != 0:
-            return -1
+    if loan.tensor.ndim > 0 and _own_extents(loan) != 0:
+        return -1
     if loan.tensor.data == NULL and _has_elements(&loan.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
         return -1
@@ -242,6 +248,18 @@ cdef int _pack_exchange(
     if state.exchange_api == NULL:
         state.exchange_api = api
     return pack_temporary(state, out, abi.kTVMFFITensor, loan)
+
+
+cdef int _pack_foreign(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    """The same with the class kept alive: what is known about it is freed with it."""
+    cdef PyObject* cls = <PyObject*>packer.type
+    cdef int code
+    Py_INCREF(<object>cls)
+    code = _pack_exchange(value, out, state, packer)
+    Py_XDECREF(cls)
+    return code
 
 
 cdef int _pack_managed(

@@ -147,9 +147,10 @@ _cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_exte
 
 
 cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) noexcept:
-    """Borrow the array's own shape; write the strides, in elements, to the loan."""
+    """Copy shape and strides, in elements: the array's own go when it gets another shape."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
+    cdef const npy_intp* shape = PyArray_DIMS(array)
     cdef const npy_intp* strides = PyArray_STRIDES(array)
     cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
     cdef int64_t* extents = extents_of(loan, ndim)
@@ -159,9 +160,10 @@ cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) no
         return -1
     for dim in range(ndim):
         all_strides |= strides[dim]
+        extents[dim] = shape[dim]
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
     loan.tensor.ndim = ndim
-    loan.tensor.shape = <int64_t*>PyArray_DIMS(array)
+    loan.tensor.shape = extents
     loan.tensor.strides = extents + ndim
     return 0 if (all_strides & within_item) == 0 else _cold_check_odd_strides(value)
 
