@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import os
 import shutil
 
 import numpy as np
@@ -149,6 +150,19 @@ def test_library_is_loaded_from_any_path(kernel_library, tmp_path, name):
     shutil.copy(kernel_library, path)
     for form in (path, str(path)):
         assert load_module(form, keep_module_alive=False).count(1) == 1
+
+
+@pytest.mark.parametrize("name", [b"\xff\xfe.so", b"a.so\xff.so", b"\xff" * 9 + b".so"])
+def test_library_is_loaded_from_a_path_that_is_not_utf8(kernel_library, tmp_path, name):
+    """Python shows the bytes of such names as lone surrogates, which have no UTF-8."""
+    path = os.path.join(os.fsencode(tmp_path), name)  # noqa: PTH118  (bytes)
+    shutil.copy(kernel_library, path)
+    assert load_module(os.fsdecode(path), keep_module_alive=False).count(1) == 1
+
+
+def test_missing_file_whose_name_is_not_utf8_is_a_runtime_error(tmp_path):
+    with pytest.raises(RuntimeError, match=r"missing"):
+        load_module(tmp_path / os.fsdecode(b"missing\xff.so"))
 
 
 @pytest.mark.parametrize("suffix", ["dso", "dll", "dylib"])

@@ -28,12 +28,22 @@ _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
 def compiler_command(variable: str, default: str) -> tuple[str, ...]:
-    """Return the words of a compiler's command: those of an environment variable or the default."""
+    """Return the words of a compiler's command: those of an environment variable or the default.
+
+    Raises
+    ------
+    ValueError
+        If the variable's text cannot be divided into words.
+    """
     value = os.environ.get(variable, "").strip() or default
-    if not _SEVERAL_WORDS.search(value):
-        return (value,)
-    # A path with spaces that exists is one word.
-    return (value,) if shutil.which(value) else tuple(shlex.split(value))
+    if not _SEVERAL_WORDS.search(value) or shutil.which(value):
+        return (value,)  # a path with spaces that exists is one word
+    try:
+        return tuple(shlex.split(value))
+    except ValueError as error:
+        raise ValueError(
+            f"${variable} must be a command as for a shell, got {value!r}: {error}"
+        ) from None
 
 
 def describe_compiler(command: tuple[str, ...], folder: Path) -> str:

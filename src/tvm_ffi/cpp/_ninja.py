@@ -39,7 +39,9 @@ def _escaped(text: str) -> str:
 
 
 def _escaped_path(path: str) -> str:
-    return _escaped(path).replace(" ", "$ ").replace(":", "$:").replace("|", "$|")
+    if "|" in path:
+        raise ValueError(f"ninja has no way to write a path that contains '|': {path!r}")
+    return _escaped(path).replace(" ", "$ ").replace(":", "$:")
 
 
 def find_ninja() -> str | None:

@@ -328,9 +328,13 @@ def _function_docs(functions: Mapping[str, str] | Sequence[str] | str | None) ->
 
 
 def _checked_name(name: str) -> str:
-    """Return a name if a file can have it."""
+    """Return a name if a file can have it, and ninja can build such a file."""
     if name in {"", ".", ".."} or "/" in name or not name.isprintable():
         raise ValueError(f"name must be one that a file can have, got {name!r}")
+    if "|" in name:
+        raise ValueError(
+            f"name must not contain '|', which ninja has no way to write, got {name!r}"
+        )
     return name
 
 

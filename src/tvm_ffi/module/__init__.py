@@ -20,6 +20,7 @@ from .._binding.object.object import (
 )
 from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
+from .._binding.values.text import NativeText
 from .._lazy import late_attributes
 from .._types.late_info import describe_late
 from ..container import Array
@@ -385,7 +386,9 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 
 
 def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
-    module: Module = _ffi_api.ModuleLoadFromFile(file)
+    # Names of files are bytes, which Python shows as text.
+    name = file if file.isascii() else NativeText(os.fsencode(file))
+    module: Module = _ffi_api.ModuleLoadFromFile(name)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
     return _remember(module, load_module, place)

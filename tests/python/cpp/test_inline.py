@@ -136,6 +136,19 @@ def test_names_that_no_file_can_have(name):
         cpp.build_inline(name, c_sources=ANSWER_C)
 
 
+def test_a_name_that_ninja_cannot_write():
+    with pytest.raises(ValueError, match=r"name must not contain '\|'.*got 'a\|b'"):
+        cpp.build_inline("a|b", c_sources=ANSWER_C)
+
+
+@pytest.mark.parametrize("variable", ["CC", "CXX"])
+def test_a_compiler_variable_that_is_no_command_is_named(monkeypatch, variable):
+    monkeypatch.setenv(variable, "'unterminated")
+    sources = {"c_sources": ANSWER_C} if variable == "CC" else {"cpp_sources": "int x;"}
+    with pytest.raises(ValueError, match=rf"\${variable} must be a command .*\"'unterminated\""):
+        cpp.build_inline("unterminated", **sources)
+
+
 def test_an_unknown_backend():
     with pytest.raises(ValueError, match="""backend must be "cuda" or "hip", got 'metal'"""):
         cpp.build_inline("backend", cpp_sources="", backend="metal")

@@ -2,3 +2,6 @@
 
 class ByteArrayArg:
     def __new__(cls, content: bytes) -> ByteArrayArg: ...
+
+class NativeText:
+    def __new__(cls, content: bytes) -> NativeText: ...

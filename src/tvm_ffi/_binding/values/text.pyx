@@ -101,6 +101,33 @@ cdef int _pack_byte_array(
     return 0
 
 
+cdef class NativeText:
+    """Text as native code has it, which need not be UTF-8: a path, for example.  Passed as a str.
+
+    Parameters
+    ----------
+    content : bytes
+        The text.
+    """
+
+    cdef bytes content
+
+    def __cinit__(self, bytes content not None):
+        self.content = content
+
+
+cdef int _pack_native_text(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef bytes content = (<NativeText>value).content
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = content, len(content)
+    check(abi.TVMFFIStringFromByteArray(&view, out))
+    if out.type_index == abi.kTVMFFIStr:
+        pack_temporary(state, out, abi.kTVMFFIStr, out.v_obj)
+    return 0
+
+
 cdef int _copy_bytearray(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -183,6 +210,7 @@ cdef object _make_heap(abi.TVMFFIAny* owned, CallState* state):
 
 add_exact_packer(bytes, pack_bytes, NULL)
 add_exact_packer(ByteArrayArg, _pack_byte_array, NULL)
+add_exact_packer(NativeText, <PackFunction>_pack_native_text, NULL)
 add_rule(Precedence.TEXT, _text_rule)
 add_maker(abi.kTVMFFISmallStr, _make_small)
 add_maker(abi.kTVMFFISmallBytes, _make_small)
