@@ -108,6 +108,23 @@ def test_function_emptied_by_its_own_argument_is_called_all_the_same():
         function()
 
 
+@pytest.mark.parametrize("watch", ["array", "function"])
+def test_wrapper_emptied_and_filled_by_an_argument_keeps_what_the_call_has(kernels, watch):
+    """What was put aside once went when the empty wrapper was filled during the same call."""
+    wrapper, target = watched_array() if watch == "array" else watched_function()
+    other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
+    alive = []
+
+    def act():
+        empty(wrapper)
+        wrapper.__move_handle_from__(other)
+        alive.append(target() is not None)
+
+    call = kernels.count if watch == "array" else wrapper
+    call(wrapper, Doing(act))
+    assert alive == [True]
+
+
 def test_function_filled_anew_by_its_own_argument_calls_what_it_was():
     function, _ = watched_function()
     other = tvm_ffi.convert_func(lambda *args: "other")

@@ -254,18 +254,33 @@ cdef class HandleOwner:
 cdef dict _kept = {}
 
 
+cdef inline bint _is_function(abi.TVMFFIObjectHandle handle) noexcept:
+    return (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIFunction
+
+
 cdef bint _is_in_use(CObject wrapper) noexcept:
     """Whether a call may have borrowed the handle.  Of functions nobody knows: any may be running.
     """
     return wrapper.chandle != NULL and (
-        (<abi.TVMFFIObject*>wrapper.chandle).type_index == abi.kTVMFFIFunction
-        or is_borrowed_from(<PyObject*>wrapper))
+        _is_function(wrapper.chandle) or is_borrowed_from(<PyObject*>wrapper))
+
+
+cdef void _forget_kept(CObject wrapper) noexcept:
+    """Drop what was kept for calls that have come back; functions may be running still."""
+    cdef object address = <uintptr_t><PyObject*>wrapper
+    cdef list entry = _kept.get(address)
+    if entry is None or is_borrowed_from(<PyObject*>wrapper):
+        return
+    for owner in entry[1:]:
+        if _is_function((<HandleOwner>owner).handle):
+            return
+    _kept.pop(address, None)
 
 
 cdef void keep_for_borrowers(CObject wrapper) noexcept:
     cdef abi.TVMFFIObjectHandle kept = NULL
-    if len(_kept) != 0 and not _is_in_use(wrapper):
-        _kept.pop(<uintptr_t><PyObject*>wrapper, None)  # whoever needed it has come back
+    if len(_kept) != 0:
+        _forget_kept(wrapper)
     # Again if what ran meanwhile, such as a collection, has filled the wrapper anew.
     while wrapper.chandle != kept and _is_in_use(wrapper):
         kept = wrapper.chandle
