@@ -20,6 +20,8 @@ from tvm_ffi import libinfo
 from tvm_ffi._binding.object.object import live_object_count
 from tvm_ffi.core import TypeInfo
 
+from . import boundary_mode
+
 # A busy machine makes single examples slow.
 hypothesis.settings.register_profile("tests", deadline=None, database=None)
 hypothesis.settings.load_profile("tests")
@@ -137,3 +139,13 @@ def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
     yield
     after = _count_live_objects()
     assert after <= before, f"{after - before} objects more than before the tests of this file"
+
+
+@pytest.fixture(autouse=bool(os.environ.get(boundary_mode.VARIABLE)))
+def _what_may_happen_does() -> Iterator[None]:
+    """Collect and move at each boundary, see boundary_mode.py."""
+    end = boundary_mode.take_lone_tensors()
+    boundary_mode.enter()
+    yield
+    boundary_mode.leave()
+    end()
