@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whether the interpreter has a GIL, and what takes its place where it has none.
+# What the interpreter is doing: whether it has a GIL, and what takes its place where it has none;
+# whether it is shutting down.
 from libc.stdint cimport int64_t
 
 cdef extern from * nogil:
@@ -12,8 +13,15 @@ cdef extern from * nogil:
     #define TVM_FFI_GIL_IS_OPTIONAL 0
     #define tvm_ffi_add(place, number) (*(place) += (number))
     #endif
+
+    #if PY_VERSION_HEX >= 0x030D0000
+    #define tvm_ffi_is_finalizing() Py_IsFinalizing()
+    #else
+    #define tvm_ffi_is_finalizing() _Py_IsFinalizing()
+    #endif
     """
     enum:
         GIL_IS_OPTIONAL "TVM_FFI_GIL_IS_OPTIONAL"
     void add_to_count "tvm_ffi_add"(Py_ssize_t* place, Py_ssize_t number) noexcept
     int64_t advance "tvm_ffi_add"(int64_t* place, int64_t number) noexcept  # returns the sum
+    bint is_finalizing "tvm_ffi_is_finalizing"() noexcept

@@ -17,6 +17,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport is_finalizing
 
 cdef extern from * nogil:
     """
@@ -25,12 +26,6 @@ cdef extern from * nogil:
     #include <sys/syscall.h>
     #include <tvm/ffi/c_api.h>
     #include <unistd.h>
-
-    #if PY_VERSION_HEX >= 0x030D0000
-    #define tvm_ffi_is_finalizing() Py_IsFinalizing()
-    #else
-    #define tvm_ffi_is_finalizing() _Py_IsFinalizing()
-    #endif
 
     /* How long the gate waits for those inside: a destructor takes microseconds, but a callback
      * may be meant to run for ever. */

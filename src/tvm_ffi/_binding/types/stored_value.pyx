@@ -120,14 +120,20 @@ cdef int _store_converted(
         <abi.TVMFFISafeCallType><void*>_enter_conversion, &place, value, 1, NULL)
 
 
+# Seen as a C function that returns -1 with an exception set: `try` needs memory, which may be what
+# is missing.
+ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
+cdef _Convert _convert = <_Convert>_convert_and_put
+
+
 cdef int _enter_conversion(
     void* self, const abi.TVMFFIAny* value, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept:
     cdef const _Place* place = <const _Place*>self
-    try:
-        return 0 if _convert_and_put(place.rule, place.field, value) == 0 else -1
-    except BaseException as error:
-        return raise_to_native(error)
+    cdef int code = _convert(place.rule, place.field, value)
+    if code == -1:
+        return raise_to_native()
+    return 0 if code == 0 else -1
 
 
 cdef class Refusal:
