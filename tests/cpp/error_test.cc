@@ -6,13 +6,23 @@
 
 #include <iomanip>
 #include <ostream>
+#include <sstream>
 #include <stdexcept>
+#include <vector>
 
 struct Point {
   int x, y;
 };
 std::ostream& operator<<(std::ostream& out, const Point& p) {
   return out << "(" << p.x << ", " << p.y << ")";
+}
+
+// Found from the place of the throw alone: argument-dependent lookup looks into std.
+std::ostream& operator<<(std::ostream& out, const std::vector<int>& items) {
+  return out << items.size() << " items";
+}
+std::ostream& operator<<(std::ostream& out, const DLDevice& device) {
+  return out << "device " << device.device_id;
 }
 
 namespace {
@@ -151,6 +161,82 @@ TEST_CASE("expected holds value or error") {
   CHECK_EQ(Thrown([] { Half(2).error(); }).message(),
            "Bad expected access: contains value, not error");
   CHECK(Half(4).as_or_error<String>().is_err());
+}
+
+// What another macro does with its argument.
+#define PASS_ON(statement) statement
+void WriteTo(std::ostream& out) {
+  out << "number " << std::hex << 255;
+  out.write("text", 2);
+}
+
+TEST_CASE("operators that only the place of the throw sees are found") {
+  Error error = Thrown([] {
+    TVM_FFI_THROW(E) << "<" << std::vector<int>{1, 2} << DLDevice{kDLCPU, 4} << 1.5 << ">";
+  });
+  CHECK_EQ(error.message(), "<2 itemsdevice 41.5>");
+  error = Thrown([] { TVM_FFI_CHECK_EQ(1, 2, E) << std::vector<int>{1}; });
+  CHECK_EQ(error.message(), "Check failed: 1 == 2 (1 vs. 2) : 1 items");
+  Expected<int> result = []() -> Expected<int> {
+    return TVM_FFI_UNEXPECTED(E) << std::vector<int>{1} << "!";
+  }();
+  CHECK_EQ(result.error().message(), "1 items!");
+}
+
+TEST_CASE("manipulators act as on an ostream") {
+  Error error = Thrown([] {
+    TVM_FFI_THROW(E) << std::boolalpha << true << std::hex << 255 << " " << -1 << " "
+                     << static_cast<short>(-2) << " " << -3L << std::dec << std::setw(4)
+                     << std::setfill('0') << 7 << std::fixed << std::setprecision(2) << 3.14159;
+  });
+  CHECK_EQ(error.message(), "trueff ffffffff fffe fffffffffffffffd00073.14");
+}
+
+TEST_CASE("a buffer is streamed by its content") {
+  std::stringstream content("content");
+  CHECK_EQ(Thrown([&] { TVM_FFI_THROW(E) << content.rdbuf() << 1; }).message(), "content1");
+}
+
+TEST_CASE("the macros are one argument of another macro") {
+  int* null = nullptr;
+  CHECK_EQ(Thrown([] { PASS_ON(TVM_FFI_THROW(E) << "m"); }).message(), "m");
+  CHECK_EQ(Thrown([] { PASS_ON(TVM_FFI_CHECK(false, E) << "m"); }).message(),
+           "Check failed: (false) is false: m");
+  CHECK_EQ(Thrown([] { PASS_ON(TVM_FFI_ICHECK_EQ(1, 2) << "m"); }).message(),
+           "Check failed: 1 == 2 (1 vs. 2) : m");
+  CHECK_EQ(Thrown([&] { PASS_ON(TVM_FFI_ICHECK_NOTNULL(null)); }).message(),
+           "Check not null: null ");
+  auto unexpected = [] { PASS_ON(return TVM_FFI_UNEXPECTED(E) << "m"); };
+  CHECK_EQ(unexpected().error().message(), "m");
+}
+
+TEST_CASE("the stream of an error builder is an ostream") {
+  TVMFFIByteArray backtrace{"place\n", 6};
+  Error error = Thrown([&] { WriteTo(detail::ErrorBuilder("E", &backtrace, false).stream()); });
+  CHECK_EQ(error.message(), "number ffte");
+  CHECK_EQ(error.backtrace(), "place\n");
+  error = Thrown([] {
+    detail::ErrorBuilder builder("E", std::string("place\n"), false);
+    std::ostream& out = builder.stream();
+    out << "one" << std::setw(4) << 2;
+    builder.stream().write("three", 2).put('!').flush() << builder.stream().str().size();
+  });
+  CHECK_EQ(error.message(), "one   2th!10");
+  error = Thrown([&] {
+    detail::ErrorBuilder builder("E", &backtrace, false, Error("Cause", "cause", ""), std::nullopt);
+    builder.stream() << "m";
+  });
+  CHECK_EQ(error.cause_chain()->message(), "cause");
+}
+
+TEST_CASE("an unexpected value is built step by step") {
+  Expected<int> result = detail::UnexpectedBuilder("E", "file.cc", 7, "f")
+                         << "a" << 1 << std::hex << 255;
+  CHECK_EQ(result.error().kind(), "E");
+  CHECK_EQ(result.error().message(), "a1ff");
+  CHECK_EQ(result.error().backtrace(), "  File \"file.cc\", line 7, in f\n");
+  Unexpected<Error> unexpected = detail::UnexpectedBuilder("E", "file.cc", 7, "f") << "b";
+  CHECK_EQ(unexpected.error().message(), "b");
 }
 
 }  // namespace

@@ -226,16 +226,28 @@ TVM_FFI_FAILURE_ TVM_FFI_NO_NULL_CHECK_ inline int RaiseCurrentException() {
 // The left side of `thrower <<= message`: C++ evaluates the message first, and the backtrace,
 // which lives in a buffer of the thread, after it.
 template <bool log>
-struct TVM_FFI_HIDDEN ErrorThrower {
-  const char* kind;
-  const TVMFFIByteArray* backtrace;
+class TVM_FFI_HIDDEN ErrorThrower {
+ public:
+  // A constructor, because a comma between braces would end an argument of another macro.
+  ErrorThrower(const char* kind, const TVMFFIByteArray* backtrace)
+      : kind_(kind), backtrace_(backtrace) {}
 
   [[noreturn]] TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE void operator<<=(const MessageStream& message) {
     Error error =
-        MakeError(kind, message.view(), std::string_view(backtrace->data, backtrace->size));
+        MakeError(kind_, message.view(), std::string_view(backtrace_->data, backtrace_->size));
     if constexpr (log) std::fprintf(stderr, "%s", error.FullMessage().c_str());
     throw error;
   }
+  // What a user's operator<< for std::ostream has returned.
+  template <typename Char, typename CharTraits>
+  [[noreturn]] void operator<<=(std::basic_ostream<Char, CharTraits>& message) {
+    if (const MessageStream* text = MessageStream::Under(message)) *this <<= *text;
+    *this <<= MessageStream();
+  }
+
+ private:
+  const char* kind_;
+  const TVMFFIByteArray* backtrace_;
 };
 
 // For code that builds an error step by step; the macros below do without it.
@@ -257,6 +269,10 @@ class TVM_FFI_HIDDEN ErrorBuilderWith {
     cause_chain_ = std::move(cause_chain);
     extra_context_ = std::move(extra_context);
   }
+  ErrorBuilderWith(Text kind, const TVMFFIByteArray* backtrace, bool log_before_throw,
+                   std::optional<Cause> cause_chain, std::optional<Context> extra_context)
+      : ErrorBuilderWith(std::move(kind), std::string(backtrace->data, backtrace->size),
+                         log_before_throw, std::move(cause_chain), std::move(extra_context)) {}
   ErrorBuilderWith(const ErrorBuilderWith&) = delete;
   ErrorBuilderWith& operator=(const ErrorBuilderWith&) = delete;
   [[noreturn]] ~ErrorBuilderWith() noexcept(false) {
@@ -350,8 +366,8 @@ TVM_FFI_DEFINE_LOG_CHECK_(_NE, !=)
 // ---- Throwing ---------------------------------------------------------------------------------
 
 #define TVM_FFI_THROW_(ErrorKind, log)                                            \
-  ::tvm::ffi::detail::ErrorThrower<(log)>{                                        \
-      #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)} <<= \
+  ::tvm::ffi::detail::ErrorThrower<(log)>(                                        \
+      #ErrorKind, ::TVMFFIBacktrace(__FILE__, __LINE__, TVM_FFI_FUNC_SIG, 0)) <<= \
       ::tvm::ffi::detail::MessageStream().stream()
 
 // TVM_FFI_THROW(ValueError) << "text" << value;  the kind is free text.

@@ -244,18 +244,61 @@ struct TypeTraits<Expected<T>> : TypeTraitsBase {
 namespace detail {
 
 // The left side of `site <<= message` in TVM_FFI_UNEXPECTED.
-struct TVM_FFI_HIDDEN UnexpectedMaker {
-  const char* kind;
-  const char* file;
-  int line;
-  const char* function;
+class TVM_FFI_HIDDEN UnexpectedMaker {
+ public:
+  UnexpectedMaker(const char* kind, const char* file, int line, const char* function)
+      : kind_(kind), file_(file), line_(line), function_(function) {}
 
   TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE Unexpected<Error> operator<<=(
       const MessageStream& message) const {
     MessageStream frame;
-    frame << "  File \"" << file << "\", line " << line << ", in " << function << "\n";
-    return Unexpected<Error>(MakeError(kind, message.view(), frame.view()));
+    frame << "  File \"" << file_ << "\", line " << line_ << ", in " << function_ << "\n";
+    return Unexpected<Error>(MakeError(kind_, message.view(), frame.view()));
   }
+  // What a user's operator<< for std::ostream has returned.
+  template <typename Char, typename CharTraits>
+  Unexpected<Error> operator<<=(std::basic_ostream<Char, CharTraits>& message) const {
+    if (const MessageStream* text = MessageStream::Under(message)) return *this <<= *text;
+    return *this <<= MessageStream();
+  }
+
+ private:
+  const char* kind_;
+  const char* file_;
+  int line_;
+  const char* function_;
+};
+
+// For code that builds such an error step by step; the macro does without it.
+class TVM_FFI_HIDDEN UnexpectedBuilder {
+ public:
+  UnexpectedBuilder(const char* kind, const char* file, int line, const char* function)
+      : maker_(kind, file, line, function) {}
+
+  template <typename V>
+  UnexpectedBuilder&& operator<<(V&& value) && {
+    message_ << std::forward<V>(value);
+    return std::move(*this);
+  }
+  template <typename Ostream = std::ostream>
+  UnexpectedBuilder&& operator<<(std::ostream& (*manipulator)(std::ostream&)) && {
+    message_.template operator<< <Ostream>(manipulator);
+    return std::move(*this);
+  }
+  template <typename Ostream = std::ostream>
+  UnexpectedBuilder&& operator<<(std::ios_base& (*manipulator)(std::ios_base&)) && {
+    message_.template operator<< <Ostream>(manipulator);
+    return std::move(*this);
+  }
+  operator Unexpected<>() && { return maker_ <<= message_; }  // NOLINT(*)
+  template <typename T>
+  operator Expected<T>() && {  // NOLINT(*)
+    return maker_ <<= message_;
+  }
+
+ private:
+  UnexpectedMaker maker_;
+  MessageStream message_;
 };
 
 }  // namespace detail
@@ -264,7 +307,7 @@ struct TVM_FFI_HIDDEN UnexpectedMaker {
 
 // return TVM_FFI_UNEXPECTED(ValueError) << "text";
 #define TVM_FFI_UNEXPECTED(ErrorKind)                                                       \
-  ::tvm::ffi::detail::UnexpectedMaker{#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG} <<= \
+  ::tvm::ffi::detail::UnexpectedMaker(#ErrorKind, __FILE__, __LINE__, TVM_FFI_FUNC_SIG) <<= \
       ::tvm::ffi::detail::MessageStream().stream()
 
 // Checks that return from the enclosing function instead of throwing.

@@ -3,8 +3,10 @@
 //
 // It prints like a std::ostream but needs none: numbers, text, pointers and enums are printed
 // here.  Anything else that has an operator<<(std::ostream&, X), manipulators included, gets a real
-// std::ostream that writes into the same text.  That code is a template, so <ostream> must be
-// complete only in a file that streams such a value, and there its author included it.
+// std::ostream that writes into the same text.  Where that operator is found only from the place of
+// the throw, the stream converts to that std::ostream, and the message is taken from under it.
+// That code is a template, so <ostream> must be complete only in a file that streams such a value,
+// and there its author included it.
 #ifndef TVM_FFI_MESSAGE_DETAIL_H_
 #define TVM_FFI_MESSAGE_DETAIL_H_
 
@@ -23,13 +25,45 @@ namespace detail {
 // how they look.
 struct MessageOstream {
   void (*destroy)(MessageOstream* self);
-  void (*put_int)(MessageOstream* self, long long value);
+  void (*put_bool)(MessageOstream* self, bool value);
+  // size_bytes: of the type that the value had, which shows where a negative one is not decimal.
+  void (*put_int)(MessageOstream* self, long long value, size_t size_bytes);
   void (*put_uint)(MessageOstream* self, unsigned long long value);
   void (*put_float)(MessageOstream* self, double value);
   void (*put_text)(MessageOstream* self, const char* data, size_t size);
 };
 
 class TVM_FFI_HIDDEN MessageStream {
+ private:
+  // Only what argument-dependent lookup finds: the members of std::ostream accept every enum.
+  template <typename T>
+  static constexpr auto HasOwnOperator(int)
+      -> decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T&>()), bool()) {
+    return true;
+  }
+  template <typename T>
+  static constexpr bool HasOwnOperator(...) {
+    return false;
+  }
+  template <typename T>
+  static constexpr auto HasOperator(int)
+      -> decltype(std::declval<std::ostream&>() << std::declval<const T&>(), bool()) {
+    return true;
+  }
+  template <typename T>
+  static constexpr bool HasOperator(...) {
+    return false;
+  }
+  // The types of most values are told apart without a look at operators.
+  template <typename T>
+  static constexpr bool Prints() {
+    if constexpr (std::is_scalar_v<T> || std::is_array_v<T> || std::is_same_v<T, std::string>) {
+      return true;
+    } else {
+      return HasOperator<T>(0);
+    }
+  }
+
  public:
   MessageStream() = default;
   // Takes the text alone: manipulators do not follow it.
@@ -65,6 +99,29 @@ class TVM_FFI_HIDDEN MessageStream {
   std::string str() const { return std::string(view()); }
   // The temporary of the throw macros as an lvalue, to which free operators bind.
   MessageStream& stream() { return *this; }
+  // A std::ostream over the same text, for whatever takes one.
+  template <typename Ostream, typename = std::enable_if_t<std::is_same_v<Ostream, std::ostream>>>
+  operator Ostream&() {  // NOLINT(*)
+    return RequireOstream<Ostream>();
+  }
+  // The stream under the ostream that such a function has returned; nullptr for another ostream.
+  template <typename Ostream>
+  static const MessageStream* Under(Ostream& out) {
+    using Standard = std::enable_if_t<sizeof(Ostream) != 0, std::ostream>;
+    using Buffer = typename OstreamOverText<Standard>::TextBuffer;
+#if defined(__GXX_RTTI) || defined(_CPPRTTI)
+    auto* buffer = dynamic_cast<Buffer*>(out.rdbuf());
+#else
+    auto* buffer = static_cast<Buffer*>(out.rdbuf());
+#endif
+    return buffer != nullptr ? buffer->message : nullptr;
+  }
+  // Text that no manipulator concerns.
+  MessageStream& write(const char* data, std::ptrdiff_t size) {
+    return Append(data, static_cast<size_t>(size));
+  }
+  MessageStream& put(char value) { return Append(&value, 1); }
+  MessageStream& flush() { return *this; }
 
   MessageStream& operator<<(const char* text) {
     return text != nullptr ? PutText(text, std::strlen(text)) : PutText("(null)", 6);
@@ -74,15 +131,19 @@ class TVM_FFI_HIDDEN MessageStream {
   MessageStream& operator<<(char value) { return PutText(&value, 1); }
   MessageStream& operator<<(signed char value) { return *this << static_cast<char>(value); }
   MessageStream& operator<<(unsigned char value) { return *this << static_cast<char>(value); }
-  MessageStream& operator<<(bool value) { return PutInt(value); }
-  MessageStream& operator<<(short value) { return PutInt(value); }            // NOLINT(*)
-  MessageStream& operator<<(unsigned short value) { return PutUint(value); }  // NOLINT(*)
-  MessageStream& operator<<(int value) { return PutInt(value); }
+  MessageStream& operator<<(bool value) {
+    if (ostream_ == nullptr) return PutText(value ? "1" : "0", 1);
+    ostream_->put_bool(ostream_, value);
+    return *this;
+  }
+  MessageStream& operator<<(short value) { return PutInt(value, sizeof(value)); }  // NOLINT(*)
+  MessageStream& operator<<(unsigned short value) { return PutUint(value); }       // NOLINT(*)
+  MessageStream& operator<<(int value) { return PutInt(value, sizeof(value)); }
   MessageStream& operator<<(unsigned value) { return PutUint(value); }
-  MessageStream& operator<<(long value) { return PutInt(value); }                 // NOLINT(*)
-  MessageStream& operator<<(unsigned long value) { return PutUint(value); }       // NOLINT(*)
-  MessageStream& operator<<(long long value) { return PutInt(value); }            // NOLINT(*)
-  MessageStream& operator<<(unsigned long long value) { return PutUint(value); }  // NOLINT(*)
+  MessageStream& operator<<(long value) { return PutInt(value, sizeof(value)); }       // NOLINT(*)
+  MessageStream& operator<<(unsigned long value) { return PutUint(value); }            // NOLINT(*)
+  MessageStream& operator<<(long long value) { return PutInt(value, sizeof(value)); }  // NOLINT
+  MessageStream& operator<<(unsigned long long value) { return PutUint(value); }       // NOLINT(*)
   MessageStream& operator<<(float value) { return PutFloat(static_cast<double>(value)); }
   MessageStream& operator<<(double value) { return PutFloat(value); }
   MessageStream& operator<<(long double value) { return PutFloat(static_cast<double>(value)); }
@@ -100,14 +161,15 @@ class TVM_FFI_HIDDEN MessageStream {
     manipulator(RequireOstream<Ostream>());
     return *this;
   }
-  // Everything that is not spelled out above.
-  template <typename T>
+  // Everything else for which an operator is found here; for the rest, see the conversion above.
+  template <typename T, typename = std::enable_if_t<Prints<T>()>>
   MessageStream& operator<<(const T& value) {
     if constexpr (std::is_convertible_v<const T&, const char*> && std::is_pointer_v<T>) {
       return *this << static_cast<const char*>(value);
     } else if constexpr (std::is_function_v<std::remove_pointer_t<T>>) {
-      return PutInt(1);
-    } else if constexpr (std::is_pointer_v<T>) {
+      return *this << true;
+    } else if constexpr (std::is_pointer_v<T> && !HasOwnOperator<T>(0) &&
+                         !std::is_convertible_v<T, std::streambuf*>) {
       return PutPointer(const_cast<const void*>(static_cast<const volatile void*>(value)));
     } else if constexpr (std::is_enum_v<T> && std::is_convertible_v<T, long long> &&
                          !HasOwnOperator<T>(0)) {
@@ -119,17 +181,6 @@ class TVM_FFI_HIDDEN MessageStream {
   }
 
  private:
-  // Only what argument-dependent lookup finds: the members of std::ostream accept every enum.
-  template <typename T>
-  static constexpr auto HasOwnOperator(int)
-      -> decltype(operator<<(std::declval<std::ostream&>(), std::declval<const T&>()), bool()) {
-    return true;
-  }
-  template <typename T>
-  static constexpr bool HasOwnOperator(...) {
-    return false;
-  }
-
   template <typename Ostream>
   struct OstreamOverText;
   template <typename Ostream>
@@ -145,9 +196,10 @@ class TVM_FFI_HIDDEN MessageStream {
     }
     return Append(data, size);
   }
-  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutInt(long long value) {  // NOLINT(*)
+  TVM_FFI_COLD_CODE TVM_FFI_NO_INLINE MessageStream& PutInt(long long value,  // NOLINT
+                                                            size_t size_bytes) {
     if (ostream_ != nullptr) {
-      ostream_->put_int(ostream_, value);
+      ostream_->put_int(ostream_, value, size_bytes);
       return *this;
     }
     char digits[24];
@@ -225,7 +277,16 @@ struct MessageStream::OstreamOverText : MessageOstream {
 
   explicit OstreamOverText(MessageStream* out) : buffer(out), stream(&buffer) {
     destroy = [](MessageOstream* self) { delete static_cast<OstreamOverText*>(self); };
-    put_int = [](MessageOstream* self, long long value) { Of(self) << value; };            // NOLINT
+    put_bool = [](MessageOstream* self, bool value) { Of(self) << value; };
+    put_int = [](MessageOstream* self, long long value, size_t size_bytes) {  // NOLINT(*)
+      if (size_bytes == sizeof(short)) {                                      // NOLINT(*)
+        Of(self) << static_cast<short>(value);                                // NOLINT(*)
+      } else if (size_bytes == sizeof(int)) {
+        Of(self) << static_cast<int>(value);
+      } else {
+        Of(self) << value;
+      }
+    };
     put_uint = [](MessageOstream* self, unsigned long long value) { Of(self) << value; };  // NOLINT
     put_float = [](MessageOstream* self, double value) { Of(self) << value; };
     put_text = [](MessageOstream* self, const char* data, size_t size) {
