@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 #include <tvm/ffi/any.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/function.h>
+
+#include <sstream>
 
 #include "thrown.h"
 
@@ -111,6 +114,67 @@ TEST_CASE("dtype abbreviations") {
   CHECK_EQ(Thrown([] { DTypeAbbrev({77, 8, 1}); }),
            "ValueError: DLDataType contains unknown type_code=77");
   CHECK((DTypeIsFloat({kDLFloat4_e2m1fn, 4, 1}) && DTypeIsInt({kDLUInt, 8, 1})));
+}
+
+TEST_CASE("devices compare and print") {
+  DLDevice cuda{kDLCUDA, 1};
+  CHECK(cuda == Any("cuda:1").cast<DLDevice>());
+  CHECK(cuda != DLDevice{kDLCUDA, 0});
+  CHECK(cuda != DLDevice{kDLCPU, 1});
+  std::ostringstream out;
+  out << cuda << " " << DLDevice{kDLWebGPU, 0} << " " << DLDevice{static_cast<DLDeviceType>(99), 2};
+  CHECK_EQ(out.str(), "cuda:1 webgpu:0 99:2");
+}
+
+TEST_CASE("references that do not fit say which element") {
+  ObjectRef array = Array<Any>{1, "a"};
+  CHECK_EQ(Thrown([&] { array.as_or_throw<Array<String>>(); }),
+           "TypeError: Cannot treat type `Array[index 0: int]` as type `Array<str>`");
+  ObjectRef map = Map<String, int>{{"a", 1}};
+  CHECK_EQ(Thrown([&] { map.as_or_throw<Map<String, String>>(); }),
+           "TypeError: Cannot treat type `Map[K, some value is int]` as type `Map<str, str>`");
+  CHECK_EQ(
+      Thrown([&] { std::move(map).as_or_throw<Map<int, int>>(); }),
+      "TypeError: Cannot treat type `Map[some key is ffi.SmallStr, V]` as type `Map<int, int>`");
+  CHECK_EQ(Thrown([] { ObjectRef().as_or_throw<Array<int>>(); }),
+           "TypeError: Cannot treat type `None` as type `Array<int>`");
+}
+
+class OpenObj : public Object {
+ public:
+  int value = 0;
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.any.Open", OpenObj, Object);
+};
+
+TEST_CASE("objects come back as pointers") {
+  Any any = make_object<OpenObj>();
+  any.cast<OpenObj*>()->value = 5;
+  CHECK_EQ(any.as<OpenObj*>().value()->value, 5);
+  CHECK_EQ(AnyView(any).as_or_throw<const OpenObj*>()->value, 5);
+  CHECK(!Any(3).try_cast<OpenObj*>().has_value());
+  CHECK(any.as<OpenObj>()->unique());
+}
+
+TEST_CASE("an expected value is moved out once") {
+  struct Source : Any {
+    // Clients derive from it and look at the cell.
+    int32_t index() const { return data_.type_index; }
+  };
+  Source source;
+  CHECK_EQ(source.index(), kTVMFFINone);
+  Expected<String> text = String("too long for the cell itself");
+  String moved = std::move(text).value();
+  CHECK_EQ(moved, "too long for the cell itself");
+  CHECK_EQ(text.type_index(), kTVMFFINone);
+  Expected<Array<int>> array = Array<int>{1};
+  Expected<ObjectRef> wider = std::move(array);
+  CHECK_EQ(wider.value().use_count(), 2);  // its own, and the copy that is asked
+  CHECK_EQ(array.type_index(), kTVMFFINone);
+  Expected<int> failed = Unexpected<Error>(Error("ValueError", "m", ""));
+  Error error = std::move(failed).error();
+  CHECK_EQ(error.use_count(), 1);
+  CHECK_EQ(failed.type_index(), kTVMFFINone);
 }
 
 }  // namespace

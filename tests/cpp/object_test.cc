@@ -192,4 +192,30 @@ TEST_CASE("byte swap reverses each element") {
   CHECK_EQ(values[1], 0x0403);
 }
 
+TEST_CASE("identity is compared across classes of references") {
+  First first(1);
+  Base base = first;
+  ObjectRef ref = base;
+  ObjectPtrEqual equal;
+  ObjectPtrHash hash;
+  CHECK((equal(first, base) && equal(base, ref) && equal(ref, first)));
+  CHECK(!equal(First(1), base));
+  CHECK((hash(first) == hash(ref) && hash(base) == hash(ref)));
+}
+
+TEST_CASE("assignment to an ancestor counts once") {
+  First first(1);
+  Base base;
+  base = first;
+  CHECK_EQ(first.use_count(), 2);
+  ObjectRef ref;
+  ref = base;
+  CHECK_EQ(first.use_count(), 3);
+  ref = std::move(base);
+  CHECK_EQ(first.use_count(), 2);
+  CHECK(!base.defined());
+  base = First(2);
+  CHECK_EQ(base.use_count(), 1);
+}
+
 }  // namespace

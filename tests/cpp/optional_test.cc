@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <tvm/ffi/cast.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/function.h>
 
 namespace {
@@ -62,5 +65,87 @@ TEST_CASE("moved from reference is empty") {
   CHECK(!second.has_value());
   CHECK_EQ(out.use_count(), 1);
 }
+
+TEST_CASE("optionals are assigned what their type is") {
+  Optional<String> text;
+  text = "abc";
+  CHECK(text == "abc");
+  text = std::string("xyz");
+  CHECK(text == std::string("xyz"));
+  text = std::optional<String>("w");
+  CHECK(text == String("w"));
+  text = {};
+  CHECK(!text.has_value());
+  Optional<Bytes> bytes;
+  bytes = "abc";
+  CHECK_EQ(bytes.value().size(), 3u);
+  bytes = std::string("ab");
+  CHECK_EQ(bytes.value().size(), 2u);
+  Optional<Array<int64_t>> array;
+  array = std::vector<int64_t>{1, 2};
+  CHECK_EQ(array.value().size(), 2u);
+  array = {3};
+  CHECK_EQ(array.value()[0], 3);
+  Optional<Map<String, Any>> map;
+  map = Map<String, int64_t>{{"a", 1}};
+  CHECK_EQ(map.value().size(), 1u);
+  Optional<Function> function;
+  function = TypedFunction<int(int)>([](int x) { return x + 1; });
+  CHECK_EQ(function.value()(1).cast<int>(), 2);
+  Optional<Variant<int64_t, String>> variant;
+  variant = int64_t{3};
+  CHECK_EQ(variant.value().get<int64_t>(), 3);
+  variant = String("a");
+  CHECK_EQ(variant.value().get<String>(), "a");
+  Optional<int> number = 5;
+  number = 0;
+  CHECK(number == 0);
+  number = {};
+  CHECK(number == nullptr);
+  Optional<double> real;
+  real = 1;
+  CHECK(real == 1.0);
+  Optional<Any> any;
+  any = 5;
+  CHECK_EQ(any.value().cast<int>(), 5);
+}
+
+TEST_CASE("optionals compare in both orders") {
+  Optional<String> text = "a";
+  CHECK(("a" == text && String("a") == text && std::string("b") != text));
+  CHECK((text != nullptr && nullptr != text && std::nullopt != text));
+  CHECK((text == Optional<String>("a") && std::optional<String>("a") == text));
+  text = nullptr;
+  CHECK((text == nullptr && nullptr == text && std::nullopt == text && "a" != text));
+  Optional<int64_t> number = 3;
+  CHECK((3 == number && number == int16_t{3} && 4 != number && nullptr != number));
+  // By identity.
+  Array<int> items = {1};
+  Optional<Array<int>> array = items;
+  CHECK((array == items && items == array && array != Array<int>{1} && Array<int>{1} != array));
+  CHECK((array != nullptr && Optional<Array<int>>() == nullptr));
+  Optional<DLDevice> device = DLDevice{kDLCUDA, 1};
+  CHECK((device == DLDevice{kDLCUDA, 1} && device != DLDevice{kDLCUDA, 0}));
+}
+
+TEST_CASE("an optional pointer is read as another class") {
+  Optional<ObjectPtr<ShapeObj>> pointer;
+  CHECK(pointer.as<ShapeObj>() == nullptr);
+  static_assert(std::is_same_v<decltype(pointer)::ContainerType, ShapeObj>);
+  Shape shape = {1, 2};
+  pointer = GetObjectPtr<ShapeObj>(const_cast<ShapeObj*>(shape.as<ShapeObj>()));
+  CHECK(pointer.as<ShapeObj>() == shape.as<ShapeObj>());
+  CHECK(pointer.as<ErrorObj>() == nullptr);
+  CHECK(pointer.as_or_throw<Shape>().same_as(shape));
+}
+
+template <typename T>
+constexpr bool kIsExact = T::_type_container_is_exact;
+static_assert(!kIsExact<Array<int>> && !kIsExact<Optional<Array<int>>> && !kIsExact<Optional<int>>);
+static_assert(!kIsExact<Variant<int, String>> && kIsExact<Function>);
+static_assert(object_ref_contains_v<Function, FunctionObj> &&
+              !object_ref_contains_v<Array<int>, ArrayObj> &&
+              !object_ref_contains_v<int, ArrayObj> &&
+              !object_ref_contains_v<Variant<int, Function>, FunctionObj>);
 
 }  // namespace

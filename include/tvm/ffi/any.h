@@ -68,7 +68,8 @@ TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void CopyBorrowedForm(TVMFFIAny* data) {
   CheckSafeCall(TVMFFIAnyViewToOwnedAny(&view, data));
 }
 
-inline void InplaceConvertAnyViewToAny(TVMFFIAny* data) {
+// The second argument has no meaning; callers written for the contract may give one.
+inline void InplaceConvertAnyViewToAny(TVMFFIAny* data, size_t = 0) {
   if (data->type_index >= kTVMFFIStaticObjectBegin) {
     IncRef(data->v_obj);
   } else if (data->type_index >= kTVMFFIRawStr && data->type_index <= kTVMFFIObjectRValueRef) {
@@ -163,8 +164,10 @@ class AnyView {
     return view;
   }
 
- private:
+ protected:
   TVMFFIAny data_;
+
+ private:
   friend struct detail::AnyUnsafe;
   friend class Any;
 };
@@ -291,6 +294,9 @@ class Any {
     }
   }
 
+ protected:
+  TVMFFIAny data_;
+
  private:
   bool HoldsObject() const { return data_.type_index >= kTVMFFIStaticObjectBegin; }
   template <typename T>
@@ -302,7 +308,6 @@ class Any {
     return TypeTraits<T>::MoveFromAnyAfterCheck(&data_);
   }
 
-  TVMFFIAny data_;
   friend struct detail::AnyUnsafe;
 };
 
@@ -447,3 +452,9 @@ using ffi::AnyView;
 
 #include <tvm/ffi/any_hash_detail.h>
 #endif  // TVM_FFI_ANY_H_
+
+// The first examples of many sources print with std::cout and include nothing else.  Only a file
+// that names this header itself pays for it.
+#if defined(__INCLUDE_LEVEL__) && __INCLUDE_LEVEL__ == 1
+#include <iostream>
+#endif

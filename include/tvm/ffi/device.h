@@ -9,17 +9,19 @@ namespace tvm {
 namespace ffi {
 namespace detail {
 
+// What devices are called in text; of several names the first is printed.
+struct DeviceName {
+  std::string_view text;
+  DLDeviceType type;
+};
+inline constexpr DeviceName kDeviceNames[] = {
+    {"cpu", kDLCPU},        {"cuda", kDLCUDA},       {"opencl", kDLOpenCL}, {"vulkan", kDLVulkan},
+    {"metal", kDLMetal},    {"mps", kDLMetal},       {"vpi", kDLVPI},       {"rocm", kDLROCM},
+    {"ext_dev", kDLExtDev}, {"hexagon", kDLHexagon}, {"webgpu", kDLWebGPU}, {"wgpu", kDLWebGPU},
+    {"maia", kDLMAIA},      {"trn", kDLTrn}};
+
 // Parses `name[:index]`, and returns whether that worked; what follows a space is not looked at.
 inline bool ParseDevice(std::string_view text, DLDevice* out) {
-  struct Name {
-    std::string_view text;
-    DLDeviceType type;
-  };
-  constexpr Name kNames[] = {{"cpu", kDLCPU},         {"cuda", kDLCUDA},   {"opencl", kDLOpenCL},
-                             {"vulkan", kDLVulkan},   {"metal", kDLMetal}, {"mps", kDLMetal},
-                             {"vpi", kDLVPI},         {"rocm", kDLROCM},   {"ext_dev", kDLExtDev},
-                             {"hexagon", kDLHexagon}, {"wgpu", kDLWebGPU}, {"webgpu", kDLWebGPU},
-                             {"maia", kDLMAIA},       {"trn", kDLTrn}};
   text = text.substr(0, text.find(' '));
   size_t colon = text.find(':');
   int32_t index = 0;
@@ -31,7 +33,7 @@ inline bool ParseDevice(std::string_view text, DLDevice* out) {
       index = index * 10 + (c - '0');
     }
   }
-  for (const Name& name : kNames) {
+  for (const DeviceName& name : kDeviceNames) {
     if (name.text != text.substr(0, colon)) continue;
     *out = DLDevice{name.type, index};
     return true;
@@ -69,4 +71,24 @@ struct TypeTraits<DLDevice> : detail::DeviceTraits<DLDevice> {};
 
 }  // namespace ffi
 }  // namespace tvm
+
+// Templates, so that a program that has its own uses those.
+template <typename = void>
+bool operator==(const DLDevice& lhs, const DLDevice& rhs) {
+  return lhs.device_type == rhs.device_type && lhs.device_id == rhs.device_id;
+}
+template <typename = void>
+bool operator!=(const DLDevice& lhs, const DLDevice& rhs) {
+  return !(lhs == rhs);
+}
+// cuda:1, or 99:0 for a device without a name.
+template <typename Traits>
+std::basic_ostream<char, Traits>& operator<<(std::basic_ostream<char, Traits>& out,
+                                             const DLDevice& device) {
+  for (const auto& name : ::tvm::ffi::detail::kDeviceNames) {
+    if (name.type == device.device_type) return out << name.text << ":" << device.device_id;
+  }
+  return out << static_cast<int>(device.device_type) << ":" << device.device_id;
+}
+
 #endif  // TVM_FFI_DEVICE_H_

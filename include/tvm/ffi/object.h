@@ -27,6 +27,9 @@ template <typename T, typename Enable = void>
 class Optional;
 template <typename... V>
 class Variant;
+// memory.h defines it.
+template <typename T, typename... Args>
+Arc<T> make_arc(Args&&... args);
 
 namespace detail {
 
@@ -404,11 +407,24 @@ class ObjectRef {
   friend struct detail::ObjectUnsafe;
 };
 
+namespace detail {
+// False for what is no class of references.
+template <typename T, typename = void>
+inline constexpr bool container_is_exact_v = false;
+template <typename T>
+inline constexpr bool container_is_exact_v<T, std::void_t<typename T::ContainerType>> =
+    T::_type_container_is_exact;
+
+template <typename RefType, typename ObjectType, bool = container_is_exact_v<RefType>>
+inline constexpr bool exact_container_holds_v = false;
+template <typename RefType, typename ObjectType>
+inline constexpr bool exact_container_holds_v<RefType, ObjectType, true> =
+    std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
+}  // namespace detail
+
 // Whether a RefType can hold every ObjectType.
 template <typename RefType, typename ObjectType>
-inline constexpr bool object_ref_contains_v =
-    RefType::_type_container_is_exact &&
-    std::is_base_of_v<typename RefType::ContainerType, ObjectType>;
+inline constexpr bool object_ref_contains_v = detail::exact_container_holds_v<RefType, ObjectType>;
 
 }  // namespace ffi
 }  // namespace tvm

@@ -177,7 +177,11 @@ struct ObjectRefWithFallbackTraitsBase : ObjectRefTypeTraitsBase<RefType> {
     if (TypeTraits<RefType>::CheckAnyStrict(src)) {
       return ObjectRefTypeTraitsBase<RefType>::CopyFromAnyViewAfterCheck(src);
     }
-    return FallbackOnlyTraitsBase<RefType, Fallback...>::TryCastFromAnyView(src);
+    return TryFallbackTypes<Fallback...>(src);
+  }
+  template <typename... Types>
+  static std::optional<RefType> TryFallbackTypes(const TVMFFIAny* src) {
+    return FallbackOnlyTraitsBase<RefType, Types...>::TryCastFromAnyView(src);
   }
 };
 
@@ -244,13 +248,12 @@ inline constexpr bool type_subsumes_v<ObjectPtr<T>, Arc<U>> = std::is_base_of_v<
 template <typename T, typename U>
 inline constexpr bool type_subsumes_v<Arc<T>, Arc<U>> = std::is_base_of_v<T, U>;
 
-// Borrowed pointers; must not be null when they are passed in.
+// Borrowed pointers; must not be null when they are passed in.  One that comes out is const unless
+// the type is declared mutable.
 template <typename T>
 struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<T>>>>
     : TypeTraitsBase {
   using ObjectType = std::remove_const_t<T>;
-  static_assert(std::is_const_v<T> || ObjectType::_type_mutable,
-                "only const pointers: the type is not declared mutable");
   static constexpr bool storage_enabled = false;
   static constexpr int32_t field_static_type_index = kTVMFFIObject;
 
@@ -265,6 +268,8 @@ struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<
     return detail::HoldsInstance<ObjectType>(src);
   }
   static T* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
+    static_assert(std::is_const_v<T> || ObjectType::_type_mutable,
+                  "only const pointers: the type is not declared mutable");
     return detail::ObjectUnsafe::RawObjectPtrFromUnowned<ObjectType>(src->v_obj);
   }
   static std::optional<T*> TryCastFromAnyView(const TVMFFIAny* src) {
@@ -293,11 +298,21 @@ std::optional<RefType> ObjectRef::as() && {
   return detail::ObjectUnsafe::ObjectRefFromObjectPtr<RefType>(std::move(data_));
 }
 
+namespace detail {
+// Names the element that does not fit, where there is one.
+template <typename RefType>
+[[noreturn]] TVM_FFI_FAILURE_ void ThrowCannotTreatRef(const ObjectRef& ref) {
+  TVMFFIAny view;
+  TypeTraits<ObjectRef>::CopyToAnyView(ref, &view);
+  ThrowCannotTreat(TypeTraits<RefType>::GetMismatchTypeInfo(&view), TypeTraits<RefType>::TypeStr());
+}
+}  // namespace detail
+
 template <typename RefType>
 RefType ObjectRef::as_or_throw() const& {
   std::optional<RefType> result = as<RefType>();
   if (!result.has_value()) {
-    detail::ThrowCannotTreat(GetTypeKey(), TypeTraits<RefType>::TypeStr());
+    detail::ThrowCannotTreatRef<RefType>(*this);
   }
   return *std::move(result);
 }
@@ -306,7 +321,7 @@ template <typename RefType>
 RefType ObjectRef::as_or_throw() && {
   std::optional<RefType> result = std::move(*this).template as<RefType>();
   if (!result.has_value()) {
-    detail::ThrowCannotTreat(GetTypeKey(), TypeTraits<RefType>::TypeStr());
+    detail::ThrowCannotTreatRef<RefType>(*this);
   }
   return *std::move(result);
 }
@@ -335,8 +350,8 @@ struct ObjectPtrHash {
 
 // Equality by address.
 struct ObjectPtrEqual {
-  template <typename T>
-  bool operator()(const T& a, const T& b) const {
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
     return detail::IdentityOf(a) == detail::IdentityOf(b);
   }
 };

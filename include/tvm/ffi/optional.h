@@ -40,6 +40,18 @@ inline constexpr bool optional_converts_v =
     !std::is_base_of_v<Self, std::decay_t<U>> && !std::is_same_v<std::decay_t<U>, std::nullptr_t> &&
     !std::is_same_v<std::decay_t<U>, std::optional<T>>;
 
+// Whether an Optional<T> is assigned a U as a T would be, and by no operator of its own.
+template <typename T, typename U>
+struct TakesValue
+    : std::bool_constant<std::is_constructible_v<T, U&&> &&
+                         (std::is_convertible_v<U&&, T> || std::is_assignable_v<T&, U&&>)> {};
+template <typename Self, typename T, typename U, typename Plain = std::decay_t<U>>
+inline constexpr bool optional_assigns_v =
+    std::conjunction_v<std::negation<std::is_base_of<Self, Plain>>,
+                       std::negation<std::is_same<Plain, std::optional<T>>>,
+                       std::negation<std::is_same<Plain, std::nullopt_t>>,
+                       std::negation<std::is_same<Plain, std::nullptr_t>>, TakesValue<T, U>>;
+
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowEmptyOptional(const char* message) {
   ThrowError("RuntimeError", std::string_view(message));
 }
@@ -47,14 +59,29 @@ inline constexpr bool optional_converts_v =
 // What an Optional is compared with as a value; the other operands have overloads of their own.
 template <typename U>
 inline constexpr bool is_optional_operand_v =
-    !is_optional_type_v<U> && !std::is_same_v<U, std::nullopt_t>;
+    !is_optional_type_v<U> && !std::is_same_v<U, std::nullopt_t> &&
+    !std::is_same_v<U, std::nullptr_t>;
 template <typename U>
 inline constexpr bool is_optional_operand_v<std::optional<U>> = false;
+
+// Whether a T is compared with a U; not asked about other Optionals, which may ask about this one.
+template <typename T, typename U, typename = void>
+inline constexpr bool equals_v = false;
+template <typename T, typename U>
+inline constexpr bool
+    equals_v<T, U, std::void_t<decltype(std::declval<const T&>() == std::declval<const U&>())>> =
+        true;
+template <typename T, typename U, bool = is_optional_operand_v<U>>
+inline constexpr bool optional_equals_v = false;
+template <typename T, typename U>
+inline constexpr bool optional_equals_v<T, U, true> = equals_v<T, U>;
 
 // What all representations derive from has_value() and operator*.
 template <typename Self, typename T>
 class OptionalOperators {
  public:
+  static constexpr bool _type_container_is_exact = false;
+
   explicit operator bool() const { return self().has_value(); }
   template <typename U = std::remove_cv_t<T>>
   T value_or(U&& other) const {
@@ -66,17 +93,33 @@ class OptionalOperators {
   friend bool operator!=(const Self& lhs, const Self& rhs) { return !Same(lhs, rhs); }
   friend bool operator==(const Self& lhs, std::nullopt_t) { return !lhs.has_value(); }
   friend bool operator!=(const Self& lhs, std::nullopt_t) { return lhs.has_value(); }
+  friend bool operator==(std::nullopt_t, const Self& rhs) { return !rhs.has_value(); }
+  friend bool operator!=(std::nullopt_t, const Self& rhs) { return rhs.has_value(); }
+  friend bool operator==(const Self& lhs, std::nullptr_t) { return !lhs.has_value(); }
+  friend bool operator!=(const Self& lhs, std::nullptr_t) { return lhs.has_value(); }
+  friend bool operator==(std::nullptr_t, const Self& rhs) { return !rhs.has_value(); }
+  friend bool operator!=(std::nullptr_t, const Self& rhs) { return rhs.has_value(); }
   friend bool operator==(const Self& lhs, const std::optional<T>& rhs) {
     return lhs.has_value() == rhs.has_value() && (!rhs.has_value() || *lhs == *rhs);
   }
   friend bool operator!=(const Self& lhs, const std::optional<T>& rhs) { return !(lhs == rhs); }
-  template <typename U, typename = std::enable_if_t<is_optional_operand_v<U>>>
+  friend bool operator==(const std::optional<T>& lhs, const Self& rhs) { return rhs == lhs; }
+  friend bool operator!=(const std::optional<T>& lhs, const Self& rhs) { return !(rhs == lhs); }
+  template <typename U, typename = std::enable_if_t<optional_equals_v<T, U>>>
   friend bool operator==(const Self& lhs, const U& rhs) {
     return lhs.has_value() && *lhs == rhs;
   }
-  template <typename U, typename = std::enable_if_t<is_optional_operand_v<U>>>
+  template <typename U, typename = std::enable_if_t<optional_equals_v<T, U>>>
   friend bool operator!=(const Self& lhs, const U& rhs) {
-    return !lhs.has_value() || *lhs != rhs;
+    return !(lhs.has_value() && *lhs == rhs);
+  }
+  template <typename U, typename = std::enable_if_t<optional_equals_v<T, U>>>
+  friend bool operator==(const U& lhs, const Self& rhs) {
+    return rhs.has_value() && *rhs == lhs;
+  }
+  template <typename U, typename = std::enable_if_t<optional_equals_v<T, U>>>
+  friend bool operator!=(const U& lhs, const Self& rhs) {
+    return !(rhs.has_value() && *rhs == lhs);
   }
 
  private:
@@ -96,12 +139,15 @@ class Optional : public detail::OptionalOperators<Optional<T>, T> {
   Optional(std::nullopt_t) {}                                    // NOLINT(*)
   Optional(std::optional<T> other) : data_(std::move(other)) {}  // NOLINT(*)
   Optional(T other) : data_(std::move(other)) {}                 // NOLINT(*)
+  template <typename U, typename = std::enable_if_t<detail::optional_converts_v<Optional, T, U>>>
+  Optional(U&& other) : data_(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     data_ = std::nullopt;
     return *this;
   }
-  Optional& operator=(T other) {
-    data_ = std::move(other);
+  template <typename U = T, typename = std::enable_if_t<detail::optional_assigns_v<Optional, T, U>>>
+  Optional& operator=(U&& other) {
+    data_ = T(std::forward<U>(other));
     return *this;
   }
 
@@ -145,8 +191,9 @@ class Optional<T, std::enable_if_t<TypeTraits<T>::storage_enabled &&
     data_.reset();
     return *this;
   }
-  Optional& operator=(T other) {
-    data_ = Any(std::move(other));
+  template <typename U = T, typename = std::enable_if_t<detail::optional_assigns_v<Optional, T, U>>>
+  Optional& operator=(U&& other) {
+    data_ = Any(T(std::forward<U>(other)));
     return *this;
   }
 
@@ -204,8 +251,9 @@ class Optional<T, std::enable_if_t<use_object_ref_optional_v<T>>>
     data_.reset();
     return *this;
   }
-  Optional& operator=(T other) {
-    data_ = detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(other));
+  template <typename U = T, typename = std::enable_if_t<detail::optional_assigns_v<Optional, T, U>>>
+  Optional& operator=(U&& other) {
+    data_ = detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(T(std::forward<U>(other)));
     return *this;
   }
 
@@ -249,6 +297,7 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
   using Base = ObjectPtr<Element>;
 
  public:
+  using ContainerType = Element;
   using Base::get;
   using Base::unique;
   using Base::use_count;
@@ -260,6 +309,8 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
     if (other.has_value()) Base::operator=(*std::move(other));
   }
   Optional(T other) : Base(std::move(other)) {}  // NOLINT(*)
+  template <typename U, typename = std::enable_if_t<detail::optional_converts_v<Optional, T, U>>>
+  Optional(U&& other) : Base(T(std::forward<U>(other))) {}  // NOLINT(*)
   Optional& operator=(std::nullopt_t) {
     Base::reset();
     return *this;
@@ -268,8 +319,9 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
     Base::reset();
     return *this;
   }
-  Optional& operator=(T other) {
-    Base::operator=(std::move(other));
+  template <typename U = T, typename = std::enable_if_t<detail::optional_assigns_v<Optional, T, U>>>
+  Optional& operator=(U&& other) {
+    Base::operator=(T(std::forward<U>(other)));
     return *this;
   }
 
@@ -285,6 +337,15 @@ class Optional<T, std::enable_if_t<use_object_ptr_optional_v<T>>>
     } else {
       return copy;
     }
+  }
+  // The object as a reference or pointer of another class, as Any does it.
+  template <typename U>
+  auto as() const {
+    return AnyView(static_cast<const Base&>(*this)).template as<U>();
+  }
+  template <typename U>
+  U as_or_throw() const {
+    return AnyView(static_cast<const Base&>(*this)).template as_or_throw<U>();
   }
   bool same_as(const Optional& other) const { return get() == other.get(); }
 };

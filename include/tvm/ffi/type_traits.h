@@ -18,6 +18,9 @@
 namespace tvm {
 namespace ffi {
 
+class Any;
+class AnyView;
+
 // The C enum under a name of C++.
 using TypeIndex = TVMFFITypeIndex;
 // The C struct under a name of C++.
@@ -228,8 +231,11 @@ struct TypeTraits<bool> : detail::BoolTraits<bool> {};
 template <typename Int>
 struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int> {
   static constexpr int32_t field_static_type_index = TypeIndex::kTVMFFIInt;
+  static void CopyInt64ToAnyView(int64_t src, TVMFFIAny* result) {
+    detail::SetIntPayload(result, TypeIndex::kTVMFFIInt, src);
+  }
   static void CopyToAnyView(const Int& src, TVMFFIAny* result) {
-    detail::SetIntPayload(result, TypeIndex::kTVMFFIInt, static_cast<int64_t>(src));
+    CopyInt64ToAnyView(static_cast<int64_t>(src), result);
   }
   static Int CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<Int>(src->v_int64);
@@ -304,8 +310,13 @@ struct FallbackOnlyTraitsBase : TypeTraitsBase {
                 "bool accepts integers and would hide later fallbacks; use StrictBool");
 
   static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
+    return TryFallbackTypes<Fallback...>(src);
+  }
+  // The same for other fallbacks, which a derived class may try before its own.
+  template <typename... Types>
+  static std::optional<T> TryFallbackTypes(const TVMFFIAny* src) {
     std::optional<T> result;
-    (TryFallback<Fallback>(src, &result) || ...);
+    (TryFallback<Types>(src, &result) || ...);
     return result;
   }
 

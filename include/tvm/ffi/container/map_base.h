@@ -8,6 +8,7 @@
 #define TVM_FFI_CONTAINER_MAP_BASE_H_
 
 #include <tvm/ffi/container/container_detail.h>
+#include <tvm/ffi/optional.h>
 
 namespace tvm {
 namespace ffi {
@@ -61,11 +62,13 @@ class MapBaseObj : public Object {
       return before;
     }
 
-   private:
+   protected:
     iterator(uint64_t index, const MapBaseObj* self) : index(index), self(self) {}
 
     uint64_t index{0};
     const MapBaseObj* self{nullptr};
+
+   private:
     friend class MapBaseObj;
   };
 
@@ -254,5 +257,6 @@ struct TVM_FFI_HIDDEN MapUnsafe {
 }  // namespace ffi
 }  // namespace tvm
 
+#include <tvm/ffi/container/map_ref_detail.h>
 #include <tvm/ffi/container/map_table_detail.h>
 #endif  // TVM_FFI_CONTAINER_MAP_BASE_H_

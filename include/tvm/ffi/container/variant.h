@@ -16,6 +16,7 @@ class Variant {
   static_assert(detail::all_storage_enabled_v<V...>, "Variant holds what an Any can hold");
 
  public:
+  static constexpr bool _type_container_is_exact = false;
   template <typename T>
   static constexpr bool variant_contains_v = (type_subsumes_v<V, T> || ...);
   template <typename T>
