@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/function.h>
@@ -129,6 +130,61 @@ TEST_CASE("shape is made from everything") {
   CHECK_EQ(Shape().Product(), 1);
   CHECK_EQ(Thrown([&] { shape.at(3); }), "IndexError: indexing 3 on a Shape of size 3");
   CHECK_EQ(Thrown([&] { TVM_FFI_THROW(E) << shape; }), "E: [2, 3, 4]");
+}
+
+class CountObj : public Object {
+ public:
+  int64_t count;
+  explicit CountObj(int64_t count) : count(count) {}
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.sequence.Count", CountObj, Object);
+};
+class Count : public ObjectRef {
+ public:
+  explicit Count(int64_t count) : ObjectRef(ObjectPtr<Object>(make_object<CountObj>(count))) {}
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(Count, ObjectRef, CountObj);
+};
+
+TEST_CASE("a map function takes elements in every way") {
+  Array<Count> a = {Count(1), Count(2)};
+  CHECK(a.Map([](Count&& x) { return std::move(x); }).same_as(a));
+  CHECK(a.Map([](Count x) { return x; }).same_as(a));
+  CHECK_EQ(Text(a.Map([](const Count& x) { return x->count + 1; })), "2 3 ");
+  CHECK_EQ(Text(Array<String>{"a", "bcd"}.Map(&String::size)), "1 3 ");
+  // The type may widen without a copy.
+  Array<ObjectRef> refs = a.Map([](Count x) -> ObjectRef { return x; });
+  CHECK(refs.get() == a.get());
+  Array<Count> changed = a.Map([](Count x) { return x->count == 2 ? Count(3) : x; });
+  CHECK((changed[0].same_as(a[0]) && changed[1]->count == 3 && a[1]->count == 2));
+}
+
+TEST_CASE("elements of an array that nobody else holds are changed in place") {
+  Array<Count> a = {Count(1), Count(2)};
+  const ArrayObj* object = a.get();
+  bool unique = true;
+  a.MutateByApply([&](Count&& x) {
+    unique = unique && x.unique();
+    return Count(x->count + 1);
+  });
+  CHECK((unique && a.get() == object && a[0]->count == 2 && a[1]->count == 3));
+  Array<Count> shared = a;
+  a.MutateByApply([&](Count x) {
+    unique = x.unique();
+    return Count(9);
+  });
+  CHECK((!unique && shared.get() == object && shared[0]->count == 2 && a[1]->count == 9));
+  CHECK_EQ(
+      Thrown([&] { a.MutateByApply([](Count) -> Count { TVM_FFI_THROW(ValueError) << "no"; }); }),
+      "ValueError: no");
+  CHECK_EQ(Thrown([&] { a[0]; }), "IndexError: cannot index a null array");
+}
+
+TEST_CASE("lists of one value, copies of dicts") {
+  ObjectPtr<ListObj> list = ListObj::CreateRepeated(3, Any(7));
+  CHECK((list->size() == 3 && list->at(2).cast<int>() == 7));
+  Dict<String, int> dict = {{"a", 1}};
+  Dict<String, int> copy(DictObj::ShallowCopy(dict.get()));
+  copy.Set("a", 2);
+  CHECK_EQ(dict.at("a"), 1);
 }
 
 }  // namespace

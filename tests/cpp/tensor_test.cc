@@ -134,4 +134,23 @@ TEST_CASE("parameters take views and tensors") {
         }).find("Expected `DLTensor*` but got `None`") != std::string::npos);
 }
 
+TEST_CASE("the object of a tensor is reached") {
+  Tensor tensor = NewTensor({2, 3});
+  CHECK_EQ(tensor->ndim, 2);
+  const TensorObj* object = tensor.get();
+  CHECK(object == tensor.as<TensorObj>());
+  const TensorView view = tensor;
+  DLTensor* raw = view.GetDLTensorPtr();
+  CHECK_EQ(raw->shape[1], 3);
+  static_assert(std::is_same_v<Shape::index_type, int64_t>);
+}
+
+TEST_CASE("strides for another shape are refused") {
+  constexpr const char* kMessage = "ValueError: shape and strides must have the same size.";
+  CHECK_EQ(Thrown([] { Tensor::FromNDAllocStrided(Allocator(), {2, 3}, {1}, kFloat32, kCPU, 0); }),
+           kMessage);
+  Tensor tensor = NewTensor({2, 3});
+  CHECK_EQ(Thrown([&] { tensor.as_strided({2}, {1, 2}); }), kMessage);
+}
+
 }  // namespace

@@ -3,7 +3,7 @@
 #ifndef TVM_FFI_DTYPE_H_
 #define TVM_FFI_DTYPE_H_
 
-#include <tvm/ffi/any.h>
+#include <tvm/ffi/function.h>
 
 // Equal when code, bits and lanes are.
 inline bool operator==(const DLDataType& lhs, const DLDataType& rhs) {

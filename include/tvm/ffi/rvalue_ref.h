@@ -13,6 +13,8 @@ template <typename RefType>
 class RValueRef {
  public:
   static_assert(std::is_base_of_v<ObjectRef, RefType>, "RValueRef wraps references to objects");
+  using ContainerType = typename RefType::ContainerType;
+
   explicit RValueRef(RefType&& data)
       : data_(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(std::move(data))) {}
 

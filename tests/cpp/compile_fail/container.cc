@@ -186,12 +186,6 @@ int32_t Rank() {
 // REJECTED
 int32_t Rank() { return TensorView(Make()).ndim(); }
 
-// CASE tensor_object_is_hidden: {protected}
-// ACCEPTED
-int32_t Rank(const Tensor& tensor) { return tensor.ndim(); }
-// REJECTED
-int32_t Rank(const Tensor& tensor) { return tensor->ndim; }
-
 // CASE any_keeps_a_borrowed_tensor: a TensorView does not own its tensor
 // ACCEPTED
 Any Keep(const Tensor& tensor) { return tensor; }

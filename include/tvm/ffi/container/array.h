@@ -122,25 +122,46 @@ class Array : public detail::SeqRef<Array<T>, T> {
   // An unshared object to write to.
   ArrayObj* CopyOnWrite() { return Writable(0); }
 
-  // The array of f(element); the same object when every result is its element.
-  template <typename F, typename U = std::invoke_result_t<F, T>>
+  // The array of f(element); the same object when every result is its element.  f takes a T, a
+  // const T& or a T&&, or is a pointer to a member.
+  template <typename F, typename U = std::decay_t<std::invoke_result_t<F&, T>>>
   Array<U> Map(F f) const {
-    Array<U> result;
-    bool changed = !std::is_same_v<T, U>;
-    result.reserve(static_cast<int64_t>(this->size()));
-    for (const T& item : *this) {
-      U mapped = f(item);
-      changed = changed || !Any(mapped).same_as(Any(item));
-      result.push_back(std::move(mapped));
+    Array from = *this;  // f may change this one
+    Array<U> result(UnsafeInit{});
+    for (int64_t i = 0; i < static_cast<int64_t>(from.size()); ++i) {
+      T item = from[i];
+      Any before(item);
+      Any mapped(U(InvokeOn(f, std::move(item))));
+      if constexpr (type_subsumes_v<U, T>) {
+        if (!result.defined() && mapped.same_as(before)) continue;
+      }
+      if (!result.defined()) result.StartFrom(from, i);
+      result.Writable(0)->Append(std::move(mapped));
     }
-    if constexpr (std::is_same_v<T, U>) {
-      if (!changed) return *this;
+    if (result.defined()) return result;
+    if constexpr (type_subsumes_v<U, T>) {
+      return from;
+    } else {
+      return Array<U>();
     }
-    return result;
   }
-  template <typename F, typename = std::enable_if_t<std::is_same_v<T, std::invoke_result_t<F, T>>>>
+  // Makes each element f(element).  In an array that nobody else holds, f gets the elements
+  // themselves, so that it may change those that nobody else holds in place; when f throws then,
+  // the array is null.
+  template <typename F, typename = std::enable_if_t<
+                            std::is_same_v<T, std::decay_t<std::invoke_result_t<F&, T>>>>>
   void MutateByApply(F f) {
-    *this = this->Map(std::move(f));
+    if (!this->data_.unique()) {
+      *this = this->Map(std::move(f));
+      return;
+    }
+    Array own = std::move(*this);
+    Any* items = own.GetArrayObj()->MutableBegin();
+    for (size_t i = 0; i < own.size(); ++i) {
+      T item = detail::AnyUnsafe::MoveFromAnyAfterCheck<T>(std::move(items[i]));
+      items[i] = Any(T(InvokeOn(f, std::move(item))));
+    }
+    *this = std::move(own);
   }
 
   // All arguments in one array: values of T, and ranges of them.  The spelling is contract.
@@ -172,6 +193,25 @@ class Array : public detail::SeqRef<Array<T>, T> {
       ArrayObj::MakeWritable(&this->data_, extra);
     }
     return GetArrayObj();
+  }
+  // Begins with the first `count` elements of another array, and with room for all of them.
+  template <typename U>
+  void StartFrom(const Array<U>& from, int64_t count) {
+    ObjectPtr<ArrayObj> array = ArrayObj::Empty(static_cast<int64_t>(from.size()));
+    const Any* items = from.GetArrayObj()->begin();
+    array->InitRange(0, items, items + count);
+    this->data_ = std::move(array);
+  }
+  // f(item) as std::invoke has it, which lies in a large header.
+  template <typename F>
+  static decltype(auto) InvokeOn(F& f, T&& item) {
+    if constexpr (std::is_member_function_pointer_v<F>) {
+      return (std::move(item).*f)();
+    } else if constexpr (std::is_member_object_pointer_v<F>) {
+      return std::decay_t<decltype(item.*f)>(std::move(item).*f);
+    } else {
+      return f(std::move(item));
+    }
   }
   ArrayObj* Replace(int64_t n) {
     ArrayObj* array = GetArrayObj();

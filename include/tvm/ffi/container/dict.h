@@ -14,6 +14,10 @@ class DictObj : public MapBaseObj {
   static constexpr int32_t _type_index = kTVMFFIDict;
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIDict, DictObj, Object)
+
+  static ObjectPtr<Object> ShallowCopy(const DictObj* from) {
+    return detail::MapUnsafe::Copy(from, kTVMFFIDict);
+  }
 };
 
 template <>

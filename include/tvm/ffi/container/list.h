@@ -3,7 +3,7 @@
 #ifndef TVM_FFI_CONTAINER_LIST_H_
 #define TVM_FFI_CONTAINER_LIST_H_
 
-#include <tvm/ffi/container/seq_ref_detail.h>
+#include <tvm/ffi/container/array.h>
 
 #include <initializer_list>
 
@@ -32,6 +32,12 @@ class ListObj : public SeqBaseObj {
     data = target;
     TVMFFISeqCell::size = count;
     TVMFFISeqCell::capacity = n;
+  }
+  static ObjectPtr<ListObj> CreateRepeated(int64_t n, const Any& value) {
+    ObjectPtr<ListObj> list = make_object<ListObj>();
+    list->Reserve(n);
+    for (int64_t i = 0; i < n; ++i) list->Append(value);
+    return list;
   }
 
  private:

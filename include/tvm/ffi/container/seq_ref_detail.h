@@ -4,6 +4,7 @@
 #define TVM_FFI_CONTAINER_SEQ_REF_DETAIL_H_
 
 #include <tvm/ffi/container/seq_base.h>
+#include <tvm/ffi/optional.h>
 
 #include <vector>
 

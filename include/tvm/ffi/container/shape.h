@@ -132,6 +132,8 @@ inline ObjectPtr<ShapeObj> MakeStridesFromShape(ShapeView shape) {
 // Extents of a tensor, immutable; at least 0 each.
 class Shape : public ObjectRef {
  public:
+  using index_type = int64_t;
+
   Shape() : Shape(ShapeView()) {}
   template <typename Iter, typename = typename std::iterator_traits<Iter>::value_type>
   Shape(Iter begin, Iter end) : Shape(detail::MakeInplaceShape(begin, end)) {}

@@ -259,7 +259,6 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
   DLManagedTensor* ToDLPack() const { return get()->ToDLPack(); }
   DLManagedTensorVersioned* ToDLPackVersioned() const { return get()->ToDLPackVersioned(); }
 
- protected:
   const TensorObj* get() const { return static_cast<const TensorObj*>(data_.get()); }
   const TensorObj* operator->() const { return get(); }
 
@@ -288,7 +287,8 @@ class TensorView : public detail::TensorAccessors<TensorView> {
   TensorView(Tensor&&) = delete;                                     // the view would outlive it
   TensorView(const DLTensor* tensor) : tensor_(*NotNull(tensor)) {}  // NOLINT(*)
 
-  const DLTensor* GetDLTensorPtr() const { return &tensor_; }
+  // Not const, for C functions that take it so: the view says where data lies and owns none of it.
+  DLTensor* GetDLTensorPtr() const { return const_cast<DLTensor*>(&tensor_); }
   // Borrows the arrays.
   template <typename Offset = std::nullopt_t, typename Int = int64_t>
   TensorView as_strided(ShapeView shape, ShapeView strides,
@@ -372,7 +372,7 @@ namespace detail {
 template <typename T>
 struct TensorViewTraits : DLTensorTraits {
   static void CopyToAnyView(const T& src, TVMFFIAny* result) {
-    SetPointerPayload(result, kTVMFFIDLTensorPtr, const_cast<DLTensor*>(src.GetDLTensorPtr()));
+    SetPointerPayload(result, kTVMFFIDLTensorPtr, src.GetDLTensorPtr());
   }
   static void MoveToAny(T, TVMFFIAny*) {
     static_assert(sizeof(T) == 0,
