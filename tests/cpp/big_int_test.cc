@@ -372,4 +372,50 @@ TEST_CASE("ownership") {
   CHECK(detail::int_ops::IsNormalizedZero(BigIntUnsafe::GetArrayView(BigInt())));
 }
 
+// ==, !=, <, >, <=, >= of the two.
+template <typename A, typename B>
+std::string Compared(const A& a, const B& b) {
+  std::string text;
+  for (bool holds : {a == b, a != b, a<b, a> b, a <= b, a >= b}) text += holds ? '1' : '0';
+  return text;
+}
+
+TEST_CASE("floating-point numbers are compared by their exact value") {
+  const BigInt five = 5;
+  const std::string equal = "100011", less = "011010", greater = "010101", unordered = "010000";
+  CHECK_EQ(Compared(five, 5.0), equal);
+  CHECK_EQ(Compared(5.0f, five), equal);
+  CHECK_EQ(Compared(five, 5.5), less);
+  CHECK_EQ(Compared(5.5, five), greater);
+  CHECK_EQ(Compared(five, 4.5), greater);
+  CHECK_EQ(Compared(-five, -5.5), greater);
+  CHECK_EQ(Compared(BigInt(1) << 100, std::ldexp(1.0, 100)), equal);
+  CHECK_EQ(Compared((BigInt(1) << 100) + 1, std::ldexp(1.0, 100)), greater);
+  CHECK_EQ(Compared(BigInt(INT64_MAX), 9223372036854775808.0), less);
+  CHECK_EQ(Compared(five, 1e300), less);
+  CHECK_EQ(Compared(five, -1e300), greater);
+  CHECK_EQ(Compared(five, HUGE_VAL), less);
+  CHECK_EQ(Compared(-HUGE_VAL, five), less);
+  CHECK_EQ(Compared(five, std::nan("")), unordered);
+  CHECK_EQ(Compared(std::nan(""), five), unordered);
+}
+
+TEST_CASE("every arithmetic type is compared in both orders") {
+  const BigInt one = 1;
+  CHECK((one == true && true == one && one < 2u && 2u > one && one <= short{1} && 'a' > one));
+  CHECK((one == uint64_t{1} && 1ull == one && one != int8_t{2} && 2LL >= one));
+}
+
+TEST_CASE("a number is changed through its pointer") {
+  BigInt value = 3;
+  BigInt* pointer = &value;
+  *pointer += 4;
+  *pointer <<= 70;
+  *pointer |= 1;
+  ++*pointer;
+  *pointer >>= 69;
+  CHECK_EQ(value, 14);
+  CHECK((~*pointer == -15 && -*pointer == -14 && +*pointer == 14));
+}
+
 }  // namespace

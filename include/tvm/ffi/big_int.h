@@ -127,9 +127,9 @@ class BigInt {
     --*this;
     return before;
   }
-  BigInt operator+() const { return *this; }
-  BigInt operator-() const { return 0 - *this; }
-  BigInt operator~() const { return -1 - *this; }
+  friend BigInt operator+(const BigInt& a) { return a; }
+  friend BigInt operator-(const BigInt& a) { return 0 - a; }
+  friend BigInt operator~(const BigInt& a) { return -1 - a; }
 
   // int64_t operands convert; so do all integers of at most 64 bits.
   friend BigInt operator+(const BigInt& a, const BigInt& b) {
@@ -183,6 +183,28 @@ class BigInt {
   friend bool operator<=(const BigInt& a, const BigInt& b) { return Compare(a, b) <= 0; }
   friend bool operator>=(const BigInt& a, const BigInt& b) { return Compare(a, b) >= 0; }
 
+  // With the exact value of a floating-point number; NaN is unequal to everything.
+#define TVM_FFI_COMPARE_WITH_FLOAT_(op)                                                         \
+  template <typename Float>                                                                     \
+  friend std::enable_if_t<std::is_floating_point_v<Float>, bool> operator op(const BigInt& a,   \
+                                                                             Float b) {         \
+    double value = static_cast<double>(b);                                                      \
+    return value == value ? CompareFloat(a, value) op 0 : 0 op value;                           \
+  }                                                                                             \
+  template <typename Float>                                                                     \
+  friend std::enable_if_t<std::is_floating_point_v<Float>, bool> operator op(Float a,           \
+                                                                             const BigInt& b) { \
+    double value = static_cast<double>(a);                                                      \
+    return value == value ? 0 op CompareFloat(b, value) : 0 op value;                           \
+  }
+  TVM_FFI_COMPARE_WITH_FLOAT_(==)
+  TVM_FFI_COMPARE_WITH_FLOAT_(!=)
+  TVM_FFI_COMPARE_WITH_FLOAT_(<)
+  TVM_FFI_COMPARE_WITH_FLOAT_(>)
+  TVM_FFI_COMPARE_WITH_FLOAT_(<=)
+  TVM_FFI_COMPARE_WITH_FLOAT_(>=)
+#undef TVM_FFI_COMPARE_WITH_FLOAT_
+
  private:
   bool IsSmall() const { return data_.type_index == kTVMFFIInt; }
   detail::BigIntObj* object() const {
@@ -191,6 +213,8 @@ class BigInt {
   ArrayView Words() const {
     return IsSmall() ? ArrayView(&data_.v_int64, 1) : ArrayView(object()->words(), object()->size);
   }
+  // -1, 0 or 1; `b` is not NaN.
+  static int CompareFloat(const BigInt& a, double b);
   static int Compare(const BigInt& a, const BigInt& b) {
     if (a.IsSmall() && b.IsSmall()) {
       return a.data_.v_int64 < b.data_.v_int64 ? -1 : a.data_.v_int64 > b.data_.v_int64;
@@ -303,6 +327,13 @@ inline MessageStream& operator<<(MessageStream& out, const BigInt& value) {
 }
 
 }  // namespace detail
+
+inline int BigInt::CompareFloat(const BigInt& a, double b) {
+  if (std::isinf(b)) return b > 0 ? -1 : 1;
+  int order = Compare(a, BigInt(b));
+  double fraction = b - std::trunc(b);
+  return order != 0 ? order : (fraction > 0 ? -1 : fraction < 0);
+}
 
 inline BigInt::BigInt(double value) : BigInt(0) {
   if (value >= -9223372036854775808.0 && value < 9223372036854775808.0) {
