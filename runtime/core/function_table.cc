@@ -61,7 +61,11 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
   // Without the lock: both wait for the loader, which may be waiting for an initialiser that
   // registers something.
   if (WarnIfLibraryIsLoading("global function", registration.name, registrant)) return;
-  Raise("RuntimeError", "Global Function `", registration.name, "` is already registered");
+  Raise("RuntimeError", "Global Function `", registration.name,
+        "` is already registered, possible causes:\n"
+        "- two registrations of this name, in one library or in two\n"
+        "- the same library, loaded from two files\n"
+        "Remove one of them, or give one another name.");
 }
 
 bool FunctionTable::TrySet(const Registration& registration, bool allow_override,

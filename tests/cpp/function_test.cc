@@ -155,4 +155,26 @@ TEST_CASE("packed callables may change themselves") {
   CHECK_EQ(counter().cast<int>(), 2);
 }
 
+// Takes a callable whose result is of no interest.
+void Ignore(String, int) {}
+
+TEST_CASE("typed functions without a result") {
+  using Sink = TypedFunction<void(String, int)>;
+  Sink plain = Ignore;
+  Function packed = plain;
+  CHECK(packed("a", 1) == nullptr);
+  Sink wrapper = [plain](String text, int x) { return plain(text, x); };
+  wrapper("a", 1);
+  int seen = 0;
+  Sink with_result = [&](String, int x) { return seen = x; };
+  with_result("a", 7);
+  CHECK_EQ(seen, 7);
+  TypedFunction<Sink()> maker = [plain] { return plain; };
+  maker()("a", 1);
+  CHECK_EQ(TypeTraits<Sink>::TypeStr(), "(0: str, 1: int) -> void");
+  CHECK_EQ(Thrown([&] { packed("a"); }),
+           "TypeError: Mismatched number of arguments when calling: `(0: str, 1: int) -> void`. "
+           "Expected 2 but got 1 arguments");
+}
+
 }  // namespace

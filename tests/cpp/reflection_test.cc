@@ -210,9 +210,9 @@ TEST_CASE("global functions") {
            R"({"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":)"
            R"(\"float\"}],\"params\":[{\"type\":\"int\"},{\"type\":\"float\"}]}}","pure":true})");
   CHECK_EQ(GlobalMetadata("test.refl.count"), R"({"type_schema":"{\"type\":\"ffi.Function\"}"})");
-  CHECK(Thrown([] {
-          refl::GlobalDef().def("test.refl.add", [] {});
-        }).find("RuntimeError: Global Function `test.refl.add` is already registered") == 0);
+  CHECK(Thrown([] { refl::GlobalDef().def("test.refl.add", [] {}); })
+            .find("RuntimeError: Global Function `test.refl.add` is already registered, possible "
+                  "causes:\n") == 0);
   CHECK_EQ(
       Thrown([] { refl::GlobalDef().def("test.refl.bad", [] {}, refl::Metadata{{"f", 1.5}}); }),
       "TypeError: Metadata can be only int, bool or string, but on key `f`, the type is float");
@@ -360,6 +360,58 @@ TEST_CASE("native attributes") {
   CHECK_EQ(AnyHash()(first), AnyHash()(second));
   CHECK(AnyEqual()(first, second));
   CHECK_EQ((Map<Any, int>{{first, 1}, {second, 2}}.size()), size_t{1});
+}
+
+struct Overloaded {
+  int Of(int) { return 1; }
+  int Of(double) const { return 2; }
+  int Of() const { return 3; }
+};
+int Single(double) { return 1; }
+int Single() { return 2; }
+int Single(int, int) { return 3; }
+
+TEST_CASE("overload cast finds what has exactly these parameters") {
+  Overloaded mine;
+  const Overloaded fixed;
+  CHECK_EQ((mine.*refl::overload_cast<int>(&Overloaded::Of))(0), 1);
+  CHECK_EQ((fixed.*refl::overload_cast<double>(&Overloaded::Of))(0), 2);
+  CHECK_EQ((fixed.*refl::overload_cast<double>(&Overloaded::Of, refl::const_))(0), 2);
+  CHECK_EQ((fixed.*refl::overload_cast<>(&Overloaded::Of))(), 3);
+  CHECK_EQ((fixed.*refl::overload_cast<>(&Overloaded::Of, refl::const_))(), 3);
+  CHECK_EQ(refl::overload_cast<>(&Single)(), 2);
+  CHECK_EQ(refl::overload_cast<int, int>(&Single)(0, 0), 3);
+  CHECK_EQ(refl::overload_cast<double>(&Single)(0), 1);
+}
+
+TEST_CASE("native functions leave an Any") {
+  static_assert(std::is_same_v<SizeView::ABIType, TVMFFIAny (*)(const Any&) noexcept>);
+  using Owned = refl::NativeFunction<int64_t(const Any&)>;
+  static_assert(std::is_same_v<Owned::View, SizeView>);
+  Any any = SizeView::FromNative<&SizeOf>();
+  SizeView view = std::move(any).cast<SizeView>();
+  CHECK_EQ(view(Any(1)), 8);
+  using Hook = Variant<SizeView, String>;
+  Hook hook = view;
+  CHECK_EQ((*hook.as<SizeView>())(Any(1)), 8);
+  CHECK_EQ(std::move(hook).get<SizeView>()(Any(1)), 8);
+  CHECK_EQ(TypeTraits<refl::NativeFunctionView<int(int)>>::TypeStr(),
+           "Variant<void*, (0: int) -> int>");
+  CHECK_EQ(Owned::From(view)(Any(1)), 8);
+  // The Any keeps the function that a view taken out of it calls.
+  TypedFunction<int64_t(const Any&)> typed = [](const Any&) -> int64_t { return 5; };
+  Any owner = SizeView(typed);
+  typed = nullptr;
+  CHECK_EQ(std::move(owner).as<SizeView>().value()(Any()), 5);
+}
+
+TEST_CASE("attributes are converted to the type of their key") {
+  refl::TypeAttrDef<PointObj>()
+      .attr(refl::AttrKey<double>{"__test_weight__"}, 2)
+      .attr(refl::AttrKey<String>{"__test_text__"}, "text");
+  int32_t index = PointObj::RuntimeTypeIndex();
+  CHECK_EQ(refl::TypeAttrColumn("__test_weight__")[index].as<double>().value(), 2.0);
+  CHECK_EQ(refl::TypeAttrColumn("__test_text__")[index].as<String>().value(), "text");
 }
 
 }  // namespace

@@ -194,7 +194,11 @@ TEST_CASE("method info of a taken name is also reported on stderr") {
     TVMFFIObjectDecRef(function);
   });
   CHECK_EQ(end.exit_status, 0);
-  CHECK_EQ(end.stderr_text, "Global Function `test.method_info_twice` is already registered\n");
+  CHECK_EQ(end.stderr_text,
+           "Global Function `test.method_info_twice` is already registered, possible causes:\n"
+           "- two registrations of this name, in one library or in two\n"
+           "- the same library, loaded from two files\n"
+           "Remove one of them, or give one another name.\n");
 }
 
 TEST_CASE("names are listed while registered") {

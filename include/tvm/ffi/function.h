@@ -387,7 +387,13 @@ class TypedFunction<R(Args...)> {
   template <typename F>
   struct Adapter {
     mutable F callable;
-    R operator()(Args... args) const { return callable(std::forward<Args>(args)...); }
+    R operator()(Args... args) const {
+      if constexpr (std::is_void_v<R>) {
+        callable(std::forward<Args>(args)...);
+      } else {
+        return callable(std::forward<Args>(args)...);
+      }
+    }
   };
 
  public:
@@ -478,10 +484,11 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   }                                                                                     \
   }
 
-#define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                     \
-  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName,                                           \
-                         (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(Function)>>( \
-                             Function, #ExportName, args, num_args, result)))
+// The argument is written once: each lambda expression has a type of its own.
+#define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                             \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName, const auto& tvm_ffi_exported = Function;          \
+                         (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(tvm_ffi_exported)>>( \
+                             tvm_ffi_exported, #ExportName, args, num_args, result)))
 
 // Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
 // may leave gaps otherwise.

@@ -63,7 +63,10 @@ struct NativeAdapter<kFunction, R(Args...)> {
       return ExpectedUnsafe::MoveToTVMFFIAny(kFunction(std::forward<Args>(args)...));
     } else {
       try {
-        if constexpr (std::is_void_v<Result>) {
+        if constexpr (is_unexpected_v<std::decay_t<Result>>) {
+          Error error = kFunction(std::forward<Args>(args)...).error();
+          return AnyUnsafe::MoveAnyToTVMFFIAny(Any(std::move(error)));
+        } else if constexpr (std::is_void_v<Result>) {
           kFunction(std::forward<Args>(args)...);
           return AnyUnsafe::MoveAnyToTVMFFIAny(Any());
         } else {
@@ -111,6 +114,9 @@ namespace details = detail;
 template <typename R, typename... Args>
 class NativeFunctionView<R(Args...)> {
  public:
+  // What an OpaquePtr points to.
+  using ABIType = TVMFFIAny (*)(Args...) noexcept;
+
   // From a function that returns Expected<R> and does not throw, or R and may throw.
   template <auto kFunction>
   static NativeFunctionView FromNative() {
@@ -147,6 +153,9 @@ class NativeFunctionView<R(Args...)> {
 template <typename R, typename... Args>
 class NativeFunction<R(Args...)> {
  public:
+  using View = NativeFunctionView<R(Args...)>;
+
+  static NativeFunction From(const View& view) { return NativeFunction(view); }
   template <auto kFunction>
   static NativeFunction FromNative() {
     return NativeFunction(View::template FromNative<kFunction>());
@@ -165,7 +174,6 @@ class NativeFunction<R(Args...)> {
   R operator()(Args... args) const { return CallExpected(std::forward<Args>(args)...).value(); }
 
  private:
-  using View = NativeFunctionView<R(Args...)>;
   explicit NativeFunction(Any value) : value_(std::move(value)) {}
 
   Any value_;
@@ -208,8 +216,8 @@ struct TypeTraits<reflection::NativeFunctionView<FType>>
     if (!Base::CheckAnyStrict(src)) return std::nullopt;
     return View(*src);
   }
-  // A view taken out of an owner would dangle.
-  static View MoveFromAnyAfterCheck(TVMFFIAny* src) = delete;
+  // The owner keeps the function: a view that took it would dangle.
+  static View MoveFromAnyAfterCheck(TVMFFIAny* src) { return View(*src); }
 };
 
 template <typename FType>

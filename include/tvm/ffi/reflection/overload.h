@@ -191,6 +191,8 @@ class OverloadObjectDef : private ObjectDef<Class> {
   using Base = ObjectDef<Class>;
 
  public:
+  using Super = ObjectDef<Class>;
+
   template <typename... Extra>
   explicit OverloadObjectDef(const Extra&... extra) : Base(extra...) {}
 

@@ -9,6 +9,7 @@
 #ifndef TVM_FFI_REFLECTION_REGISTRY_H_
 #define TVM_FFI_REFLECTION_REGISTRY_H_
 
+#include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/reflection/registry_detail.h>
 
 namespace tvm {
@@ -260,9 +261,11 @@ class TypeAttrDef {
     detail::RegisterTypeAttr(type_index_, name, AnyView(value));
     return *this;
   }
-  template <typename T>
-  TypeAttrDef& attr(const AttrKey<T>& key, const T& value) {
-    return attr(key.name, value);
+  // The value is converted to what the key says.
+  template <typename T, typename Value>
+  TypeAttrDef& attr(const AttrKey<T>& key, Value&& value) {
+    const T converted(std::forward<Value>(value));
+    return attr(key.name, converted);
   }
   // A function that callers reach without packing their arguments.
   template <auto kFunction, typename FType>

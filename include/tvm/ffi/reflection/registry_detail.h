@@ -129,19 +129,23 @@ class FieldFlagSwitch : public InfoTrait {
 
 // Whether a field is printed, compared, hashed; whether its init parameter is keyword-only.
 class repr : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskReprOff, false> {
-  using FieldFlagSwitch::FieldFlagSwitch;
+ public:
+  explicit repr(bool answer) : FieldFlagSwitch(answer) {}
 };
 // Whether a field is compared by recursive comparison.
 class compare : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskCompareOff, false> {
-  using FieldFlagSwitch::FieldFlagSwitch;
+ public:
+  explicit compare(bool answer) : FieldFlagSwitch(answer) {}
 };
 // Whether a field is hashed by recursive hash.
 class hash : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskHashOff, false> {
-  using FieldFlagSwitch::FieldFlagSwitch;
+ public:
+  explicit hash(bool answer) : FieldFlagSwitch(answer) {}
 };
 // Whether the init parameter is keyword-only.
 class kw_only : public detail::FieldFlagSwitch<kTVMFFIFieldFlagBitMaskKwOnly, true> {
-  using FieldFlagSwitch::FieldFlagSwitch;
+ public:
+  explicit kw_only(bool answer) : FieldFlagSwitch(answer) {}
 };
 
 // init<Args...>() declares a constructor; init(false) says that a type gets none automatically, or
@@ -170,19 +174,41 @@ inline constexpr bool is_init_v = false;
 template <typename... Args>
 inline constexpr bool is_init_v<init<Args...>> = true;
 
-// The one overload of f whose parameters begin with Args.
+// The overload of f whose parameters are Args, or else the only one whose parameters begin with
+// them.  A const member function needs const_ unless its parameters are Args and no other's are.
+// The qualifiers say in which order these are tried; the object itself has none.
 template <typename... Args>
 struct OverloadCast {
-  template <typename R, typename... Rest>
-  constexpr auto operator()(R (*f)(Args..., Rest...)) const {
+  template <typename R>
+  constexpr auto operator()(R (*f)(Args...)) {
     return f;
   }
-  template <typename R, typename Class, typename... Rest>
-  constexpr auto operator()(R (Class::*f)(Args..., Rest...), std::false_type = {}) const {
+  template <typename R, typename Class>
+  constexpr auto operator()(R (Class::*f)(Args...), std::false_type = {}) {
     return f;
   }
-  template <typename R, typename Class, typename... Rest>
-  constexpr auto operator()(R (Class::*f)(Args..., Rest...) const, std::true_type) const {
+  template <typename R, typename Class>
+  constexpr auto operator()(R (Class::*f)(Args...) const, std::true_type) {
+    return f;
+  }
+
+  template <typename R, typename Class>
+  constexpr auto operator()(R (Class::*f)(Args...) const) const {
+    return f;
+  }
+
+  template <typename R, typename Next, typename... Rest>
+  constexpr auto operator()(R (*f)(Args..., Next, Rest...)) const volatile {
+    return f;
+  }
+  template <typename R, typename Class, typename Next, typename... Rest>
+  constexpr auto operator()(R (Class::*f)(Args..., Next, Rest...), std::false_type = {}) const
+      volatile {
+    return f;
+  }
+  template <typename R, typename Class, typename Next, typename... Rest>
+  constexpr auto operator()(R (Class::*f)(Args..., Next, Rest...) const, std::true_type) const
+      volatile {
     return f;
   }
 };
@@ -306,7 +332,7 @@ MethodInfoBuilder MakeMethodInfo(const char* name, int64_t flags, const Function
 
 // Selects one overload: overload_cast<int, String>(&f), overload_cast<int>(&C::f, const_).
 template <typename... Args>
-inline constexpr detail::OverloadCast<Args...> overload_cast{};
+inline detail::OverloadCast<Args...> overload_cast{};
 inline constexpr auto const_ = std::true_type{};
 
 // Distance from the object's header to the member.
