@@ -407,4 +407,9 @@ TEST_CASE("many nodes") {
   CHECK_EQ(GraphOf(back), graph);
 }
 
+TEST_CASE("the attributes of data have keys") {
+  CHECK_EQ(std::string(type_attr::kDataToJson.name), "__data_to_json__");
+  CHECK_EQ(std::string(type_attr::kDataFromJson.name), "__data_from_json__");
+}
+
 }  // namespace

@@ -398,4 +398,48 @@ TEST_CASE("errors half way in place") {
   check(table, "{1:11 2:[2] 3:3}");
 }
 
+// A mutator whose callbacks get one value more.
+class CountingObj : public StructuralMapEngineBase {
+ public:
+  using StateTupleType = std::tuple<int&>;
+  int count = 0;
+
+ protected:
+  using StructuralMapEngineBase::StructuralMapEngineBase;
+  StateTupleType StateTuple() noexcept { return StateTupleType(count); }
+};
+
+TEST_CASE("callbacks get the states of the mutator") {
+  auto rename = [](const VarObj* var, int& count) -> Any {
+    return Var((std::string(var->name) + std::to_string(count++)).c_str());
+  };
+  using Engine = StructuralMapEngine<CountingObj, WalkOrder::kPostOrder, decltype(rename)>;
+  auto mutator = make_object<Engine>(rename);
+  Any result = mutator->Mutate(Call(Var("x"), Var("y"))).ValueOrUnchanged(Any());
+  CHECK_EQ(Show(result), "Call(x0, y1)");
+  CHECK_EQ(mutator->count, 2);
+}
+
+TEST_CASE("callbacks return an Unexpected") {
+  Unexpected<Error> unexpected(Error("ValueError", "no", ""));
+  ObjectRef call = Call(1, 2);
+  auto outcome = StructuralMapExpected<WalkOrder::kPostOrder>(
+      call, [&](const ObjectRef&) -> Unexpected<Error>& { return unexpected; });
+  CHECK_EQ(Failure(outcome), "ValueError: no; Call(1, 2)");
+  CHECK_EQ(unexpected.error().message(), "no");
+  outcome = StructuralMapExpected<WalkOrder::kPreOrder>(
+      call, [&](const ObjectRef&) { return Unexpected<Error>(Error("ValueError", "new", "")); });
+  CHECK_EQ(Failure(outcome), "ValueError: new; Call(1, 2)");
+}
+
+TEST_CASE("unchanged is a value of its own") {
+  CHECK_EQ(Unchanged().CopyToTVMFFIAny().type_index, kTVMFFIUnchanged);
+  Changed unchanged = Unchanged();
+  Any original = 5;
+  CHECK(std::move(unchanged).ValueOrUnchanged(AnyView(original)).same_as(original));
+  static_assert(
+      std::is_same_v<FStructuralMutate, decltype(type_attr::kStructuralMutate)::ValueType>);
+  static_assert(std::is_same_v<decltype(StructuralMutatorVTable::mutate), FStructuralMutateABI>);
+}
+
 }  // namespace

@@ -416,4 +416,65 @@ TEST_CASE("failed walks hold nothing") {
   CHECK_EQ(root.use_count(), 1);
 }
 
+// A visitor whose callbacks get two values more.
+class CountingObj : public StructuralVisitorObj {
+ public:
+  using StateTupleType = std::tuple<int&, const String&>;
+  int count = 0;
+  String mark = "#";
+
+ protected:
+  using StructuralVisitorObj::StructuralVisitorObj;
+  StateTupleType StateTuple() noexcept { return StateTupleType(count, mark); }
+};
+
+TEST_CASE("callbacks get the states of the visitor, and the region after them") {
+  ObjectRef function = Func(Items{Var("x")}, Call(Var("y"), 1));
+  std::string seen;
+  auto all = [&](const ObjectRef& value, int& count, const String& mark,
+                 TVMFFIDefRegionKind region) -> WalkResult {
+    if (const auto* var = value.as<VarObj>()) {
+      seen += std::string(mark) + std::string(var->name) + std::to_string(count++) +
+              (region == kTVMFFIDefRegionKindNone ? "" : "!");
+    }
+    return WalkResult::Advance();
+  };
+  using All = StructuralWalkEngine<CountingObj, WalkOrder::kPreOrder, decltype(all)>;
+  static_assert(std::is_same_v<All::StateTupleType, CountingObj::StateTupleType>);
+  auto visitor = make_object<All>(all);
+  visitor->Visit(function);
+  CHECK_EQ(seen, "#x0!#y1");
+  CHECK_EQ(visitor->count, 2);
+
+  auto without_region = [&](const ObjectRef&, int& count, const String&) -> WalkResult {
+    ++count;
+    return WalkResult::Skip();
+  };
+  using Fewer = StructuralWalkEngine<CountingObj, WalkOrder::kPreOrder, decltype(without_region)>;
+  auto skipping = make_object<Fewer>(without_region);
+  skipping->Visit(function);
+  CHECK_EQ(skipping->count, 1);
+}
+
+TEST_CASE("a visitor sees its region, walk results their values") {
+  struct Looking : StructuralVisitorObj {
+    static TVMFFIAny Look(StructuralVisitorObj* self, AnyView) noexcept {
+      static_cast<Looking*>(self)->seen = static_cast<Looking*>(self)->def_region_mode_;
+      return AnyView().CopyToTVMFFIAny();
+    }
+    static const StructuralVisitorVTable* VTable() {
+      static constexpr StructuralVisitorVTable vtable{&Look};
+      return &vtable;
+    }
+    Looking() : StructuralVisitorObj(VTable()) {}
+    TVMFFIDefRegionKind seen = kTVMFFIDefRegionKindNone;
+  };
+  auto visitor = make_object<Looking>();
+  visitor->WithDefRegionKind(kTVMFFIDefRegionKindSimple, [&] { visitor->Visit(1); });
+  CHECK_EQ(visitor->seen, kTVMFFIDefRegionKindSimple);
+  static_assert(std::is_same_v<WalkResult::Storage, Variant<VisitInterrupt, int>>);
+  static_assert(WalkResult::kAdvanceTag == 0 && WalkResult::kSkipTag == 1);
+  static_assert(std::is_same_v<FStructuralVisit, decltype(type_attr::kStructuralVisit)::ValueType>);
+}
+
 }  // namespace

@@ -13,9 +13,17 @@
 
 #include <tvm/ffi/extra/base.h>
 #include <tvm/ffi/extra/json.h>
+#include <tvm/ffi/reflection/accessor.h>
 
 namespace tvm {
 namespace ffi {
+
+namespace type_attr {
+// How values of a type become JSON data, and are made of it.
+inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataToJson{"__data_to_json__"};
+inline constexpr reflection::AttrKey<TypedFunction<Any(AnyView)>> kDataFromJson{
+    "__data_from_json__"};
+}  // namespace type_attr
 
 // The graph of `value`; `metadata`, a JSON value, becomes part of it unless it is None.
 // Fails: TypeError for objects that reflection cannot create, unless they have a

@@ -75,6 +75,40 @@ struct StructuralCallback {
   }
 };
 
+// A callback of an engine that descends by itself: (value[, state...][, TVMFFIDefRegionKind]),
+// where the states are those of the engine's parent, all of them.
+template <typename Callback, typename States>
+struct WalkCallback : StructuralCallback<Callback> {
+  using Base = StructuralCallback<Callback>;
+  using Arguments = typename Base::Info::ArgType;
+  using Last = std::tuple_element_t<Base::Info::num_args - 1, Arguments>;
+  static constexpr size_t kNumArgs = Base::Info::num_args;
+  static constexpr size_t kNumStates = std::tuple_size_v<States>;
+  static constexpr bool kTakesRegion =
+      kNumArgs == 2 + kNumStates ||
+      (kNumArgs == 2 && std::is_same_v<std::decay_t<Last>, TVMFFIDefRegionKind>);
+  static constexpr size_t kNumTaken = kNumArgs - 1 - (kTakesRegion ? 1 : 0);
+  static_assert(kNumTaken == 0 || kNumTaken == kNumStates,
+                "a structural callback takes (value[, state...][, TVMFFIDefRegionKind])");
+
+  static decltype(auto) Call(Callback& callback, AnyView value, States states,
+                             TVMFFIDefRegionKind region) {
+    return CallWith(std::make_index_sequence<kNumTaken>(), callback, value, states, region);
+  }
+
+ private:
+  template <size_t... I>
+  static decltype(auto) CallWith(std::index_sequence<I...>, Callback& callback, AnyView value,
+                                 [[maybe_unused]] States& states,
+                                 [[maybe_unused]] TVMFFIDefRegionKind region) {
+    if constexpr (kTakesRegion) {
+      return callback(Base::Convert(value), std::get<I>(states)..., region);
+    } else {
+      return callback(Base::Convert(value), std::get<I>(states)...);
+    }
+  }
+};
+
 // ---- Callbacks in a table ---------------------------------------------------------------------
 
 // Pairs of a type index and a function; the first whose type the value has, or inherits, wins.

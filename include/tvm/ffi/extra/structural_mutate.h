@@ -23,40 +23,52 @@ namespace ffi {
 // Keeps what becomes of variables; keys stay alive, so that no other object takes their address.
 class TVM_FFI_HIDDEN StructuralMapEngineBase : public StructuralMutatorObj {
  public:
+  // What callbacks of an engine get besides the value; a derived class has its own, and StateTuple.
+  using StateTupleType = std::tuple<>;
+
   explicit StructuralMapEngineBase(const StructuralMutatorVTable* vtable)
       : StructuralMutatorObj(vtable) {}
 
  protected:
-  static TVMFFIAny VarRemapGet(StructuralMutatorObj* self, AnyView var) noexcept {
+  StateTupleType StateTuple() const noexcept { return {}; }
+  static TVMFFIAny DispatchVarRemapGet(StructuralMutatorObj* self, AnyView var) noexcept {
     return detail::DispatchRemap([&]() -> Expected<Any> {
       return static_cast<StructuralMapEngineBase*>(self)->Lookup(detail::RemapKey(var));
     });
   }
-  static TVMFFIAny VarRemapSet(StructuralMutatorObj* self, AnyView var, AnyView value) noexcept {
+  static TVMFFIAny DispatchVarRemapSet(StructuralMutatorObj* self, AnyView var,
+                                       AnyView value) noexcept {
     return detail::DispatchRemap([&]() -> Expected<Any> {
       static_cast<StructuralMapEngineBase*>(self)->var_remap_[detail::RemapKey(var)] = Any(value);
       return Any();
     });
   }
+  // Adds a node to the path of a failure; does nothing to a success.
+  static void UpdateVisitErrorContext(const Expected<Any>& outcome, AnyView node) noexcept {
+    if (outcome.is_err()) detail::RecordFailedNode(outcome.error(), node);
+  }
+
+  std::unordered_map<ObjectRef, Any, ObjectPtrHash, ObjectPtrEqual> var_remap_;
 
  private:
   Any Lookup(const ObjectRef& var) const {
     auto found = var_remap_.find(var);
     return found != var_remap_.end() ? found->second : Any();
   }
-
-  std::unordered_map<ObjectRef, Any, ObjectPtrHash, ObjectPtrEqual> var_remap_;
 };
 
 // Replaces values by what the first callback that takes them returns, and descends by itself: in
 // pre order into the replacement, in post order before the callback is called.  A callback is
-// (value[, TVMFFIDefRegionKind]) -> anything that an Any holds, Unchanged, or an Expected of those.
+// (value[, state...][, TVMFFIDefRegionKind]) -> anything that an Any holds, Unchanged, an Expected
+// of those, or an Unexpected; the states are what Parent::StateTuple returns.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralMapEngineBase, Parent>, "an engine keeps variables");
   static_assert(sizeof...(Callbacks) > 0, "StructuralMap requires at least one callback");
 
  public:
+  using StateTupleType = typename Parent::StateTupleType;
+
   explicit StructuralMapEngine(Callbacks... callbacks)
       : Parent(VTable()), callbacks_(std::move(callbacks)...) {}
 
@@ -64,9 +76,9 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   using Outcome = Expected<UnchangedOr<Any>>;
 
   static const StructuralMutatorVTable* VTable() {
-    static constexpr StructuralMutatorVTable vtable{&MutateNode<InplaceMode::kDisallow>,
-                                                    &MutateNode<InplaceMode::kAllow>,
-                                                    &Parent::VarRemapGet, &Parent::VarRemapSet};
+    static constexpr StructuralMutatorVTable vtable{
+        &MutateNode<InplaceMode::kDisallow>, &MutateNode<InplaceMode::kAllow>,
+        &Parent::DispatchVarRemapGet, &Parent::DispatchVarRemapSet};
     return &vtable;
   }
   template <InplaceMode mode>
@@ -96,15 +108,10 @@ class TVM_FFI_HIDDEN StructuralMapEngine : public Parent {
   }
   template <typename Callback>
   bool TryCallback(Callback& callback, AnyView value, Outcome* outcome) {
-    using Traits = detail::StructuralCallback<Callback>;
-    static_assert(Traits::Info::num_args <= 2,
-                  "a StructuralMap callback takes (value[, TVMFFIDefRegionKind])");
+    using Traits = detail::WalkCallback<Callback, StateTupleType>;
     if (!Traits::Accepts(value)) return false;
-    if constexpr (Traits::Info::num_args == 1) {
-      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value)));
-    } else {
-      *outcome = detail::ToMutateOutcome(callback(Traits::Convert(value), this->def_region_kind()));
-    }
+    *outcome = detail::ToMutateOutcome(
+        Traits::Call(callback, value, this->StateTuple(), this->def_region_kind()));
     return true;
   }
 
@@ -139,9 +146,9 @@ class TVM_FFI_HIDDEN StructuralMutateEngine : public Parent {
   using Outcome = Expected<UnchangedOr<Any>>;
 
   static const StructuralMutatorVTable* VTable() {
-    static constexpr StructuralMutatorVTable vtable{&MutateNode<InplaceMode::kDisallow>,
-                                                    &MutateNode<InplaceMode::kAllow>,
-                                                    &Parent::VarRemapGet, &Parent::VarRemapSet};
+    static constexpr StructuralMutatorVTable vtable{
+        &MutateNode<InplaceMode::kDisallow>, &MutateNode<InplaceMode::kAllow>,
+        &Parent::DispatchVarRemapGet, &Parent::DispatchVarRemapSet};
     return &vtable;
   }
   template <InplaceMode mode>

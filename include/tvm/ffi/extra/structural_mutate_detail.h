@@ -15,20 +15,31 @@ enum class InplaceMode : int { kDisallow = 0, kAllow = 1 };
 class StructuralMutatorObj;
 
 // Results are owned, and Errors on failure.
+using FStructuralMutateABI = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+using FStructuralVarRemapGet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var) noexcept;
+using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var,
+                                             AnyView value) noexcept;
+
 struct StructuralMutatorVTable {
   // The new value, or Unchanged.
-  TVMFFIAny (*mutate)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+  FStructuralMutateABI mutate;
   // The same for an object that only the caller holds and that may be written to.
-  TVMFFIAny (*maybe_inplace_mutate)(StructuralMutatorObj* mutator, AnyView value) noexcept;
+  FStructuralMutateABI maybe_inplace_mutate;
   // What var_remap_set was told last about an object, else None.
-  TVMFFIAny (*var_remap_get)(StructuralMutatorObj* mutator, AnyView var) noexcept;
+  FStructuralVarRemapGet var_remap_get;
   // None.
-  TVMFFIAny (*var_remap_set)(StructuralMutatorObj* mutator, AnyView var, AnyView value) noexcept;
+  FStructuralVarRemapSet var_remap_set;
 };
+
+// How a type mutates its values: see type_attr::kStructuralMutate.
+using FStructuralMutate =
+    reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>;
 
 // Users derive from it with a table of their own.  Threads: one at a time.
 class StructuralMutatorObj : public Object {
  public:
+  using MutatorObjType = StructuralMutatorObj;
+
   // Mutates a value as this mutator does it; in place only when that is allowed and nobody else
   // holds the value.
   UnchangedOr<Any> Mutate(AnyView value, InplaceMode mode = InplaceMode::kDisallow) {
@@ -47,10 +58,10 @@ class StructuralMutatorObj : public Object {
   Expected<void> VarRemapSetExpected(AnyView var, AnyView value);
 
   // As for visitors.
-  TVMFFIDefRegionKind def_region_kind() const { return def_region_kind_; }
+  TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
-    detail::DefRegionScope scope(&def_region_kind_, kind);
+    detail::DefRegionScope scope(&def_region_mode_, kind);
     return std::forward<Callback>(callback)();
   }
 
@@ -63,9 +74,8 @@ class StructuralMutatorObj : public Object {
   StructuralMutatorObj(const StructuralMutatorObj&) = default;
   StructuralMutatorObj& operator=(const StructuralMutatorObj&) = default;
 
- private:
   const StructuralMutatorVTable* vtable_;
-  TVMFFIDefRegionKind def_region_kind_ = kTVMFFIDefRegionKindNone;
+  TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
 static_assert(sizeof(StructuralMutatorObj) == 40, "read by other libraries");
@@ -81,18 +91,14 @@ class StructuralMutator : public ObjectRef {
 namespace type_attr {
 // How values of a type are mutated: calls mutator->MutateExpected for what they hold.  The second
 // may write to the value, which only its caller holds; a type without it uses the first.
-inline constexpr reflection::AttrKey<
-    reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>>
-    kStructuralMutate{"__s_mutate__"};
-inline constexpr reflection::AttrKey<
-    reflection::NativeFunctionView<UnchangedOr<Any>(StructuralMutatorObj*, AnyView)>>
-    kStructuralMaybeInplaceMutate{"__s_maybe_inplace_mutate__"};
+inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMutate{"__s_mutate__"};
+inline constexpr reflection::AttrKey<FStructuralMutate> kStructuralMaybeInplaceMutate{
+    "__s_maybe_inplace_mutate__"};
 }  // namespace type_attr
 
 namespace detail {
 
 using MutateOutcome = Expected<UnchangedOr<Any>>;
-using FStructuralMutateABI = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView value) noexcept;
 
 // Every value fits: an Error is the failure, 13 is Unchanged.
 inline MutateOutcome TakeMutateOutcome(TVMFFIAny raw) {
@@ -102,7 +108,9 @@ inline MutateOutcome TakeMutateOutcome(TVMFFIAny raw) {
 // The result of a callback or hook, of whatever type.
 template <typename R>
 MutateOutcome ToMutateOutcome(R result) {
-  if constexpr (is_expected_v<R>) {
+  if constexpr (is_unexpected_v<R>) {
+    return Error(std::move(result).error());
+  } else if constexpr (is_expected_v<R>) {
     return TakeMutateOutcome(ExpectedUnsafe::MoveToTVMFFIAny(std::move(result)));
   } else {
     return TakeMutateOutcome(AnyUnsafe::MoveAnyToTVMFFIAny(Any(std::move(result))));

@@ -49,6 +49,10 @@ class StructuralVisitorObj;
 // None to go on, a VisitInterrupt to stop, or an Error; owned.
 using FStructuralVisitABI = TVMFFIAny (*)(StructuralVisitorObj* visitor, AnyView value) noexcept;
 
+// How a type descends into its values: see type_attr::kStructuralVisit.
+using FStructuralVisit =
+    reflection::NativeFunctionView<Optional<VisitInterrupt>(StructuralVisitorObj*, AnyView)>;
+
 // What a kind of visitors does with a value.
 struct StructuralVisitorVTable {
   FStructuralVisitABI visit;
@@ -57,6 +61,10 @@ struct StructuralVisitorVTable {
 // Users derive from it with a table of their own.  Threads: one at a time.
 class StructuralVisitorObj : public Object {
  public:
+  using VisitorObjType = StructuralVisitorObj;
+  // What callbacks of an engine get besides the value; a derived class has its own, and StateTuple.
+  using StateTupleType = std::tuple<>;
+
   // Visits a value as this visitor does it.
   Optional<VisitInterrupt> Visit(AnyView value) { return VisitExpected(value).value(); }
   Expected<Optional<VisitInterrupt>> VisitExpected(AnyView value);
@@ -64,11 +72,11 @@ class StructuralVisitorObj : public Object {
   Expected<Optional<VisitInterrupt>> DefaultVisitExpected(AnyView value);
 
   // Whether what is being visited lies in a field that defines variables.
-  TVMFFIDefRegionKind def_region_kind() const { return def_region_kind_; }
+  TVMFFIDefRegionKind def_region_kind() const { return def_region_mode_; }
   // callback() within such a region; a Pattern region stays one, whatever is nested in it.
   template <typename Callback>
   decltype(auto) WithDefRegionKind(TVMFFIDefRegionKind kind, Callback&& callback) {
-    detail::DefRegionScope scope(&def_region_kind_, kind);
+    detail::DefRegionScope scope(&def_region_mode_, kind);
     return std::forward<Callback>(callback)();
   }
 
@@ -81,9 +89,10 @@ class StructuralVisitorObj : public Object {
   StructuralVisitorObj(const StructuralVisitorObj&) = default;
   StructuralVisitorObj& operator=(const StructuralVisitorObj&) = default;
 
- private:
+  StateTupleType StateTuple() const noexcept { return {}; }
+
   const StructuralVisitorVTable* vtable_;
-  TVMFFIDefRegionKind def_region_kind_ = kTVMFFIDefRegionKindNone;
+  TVMFFIDefRegionKind def_region_mode_ = kTVMFFIDefRegionKindNone;
 };
 
 static_assert(sizeof(StructuralVisitorObj) == 40, "read by other libraries");
@@ -98,9 +107,7 @@ class StructuralVisitor : public ObjectRef {
 
 namespace type_attr {
 // How values of a type are descended into: calls visitor->VisitExpected for what they hold.
-inline constexpr reflection::AttrKey<
-    reflection::NativeFunctionView<Optional<VisitInterrupt>(StructuralVisitorObj*, AnyView)>>
-    kStructuralVisit{"__s_visit__"};
+inline constexpr reflection::AttrKey<FStructuralVisit> kStructuralVisit{"__s_visit__"};
 }  // namespace type_attr
 
 namespace detail {
@@ -181,9 +188,13 @@ inline Expected<Optional<VisitInterrupt>> StructuralVisitorObj::DefaultVisitExpe
 // Advance, 1 for Skip, or the interrupt.
 class WalkResult : public Variant<VisitInterrupt, int> {
  public:
-  static WalkResult Advance() { return WalkResult(0); }
+  using Storage = Variant<VisitInterrupt, int>;
+  static constexpr int kAdvanceTag = 0;
+  static constexpr int kSkipTag = 1;
+
+  static WalkResult Advance() { return WalkResult(kAdvanceTag); }
   // Do not visit what this value holds; in post order that has happened already.
-  static WalkResult Skip() { return WalkResult(1); }
+  static WalkResult Skip() { return WalkResult(kSkipTag); }
   static WalkResult Interrupt(VisitInterrupt interrupt = VisitInterrupt()) {
     return WalkResult(std::move(interrupt));
   }
@@ -253,13 +264,16 @@ inline VisitOutcome AsVisitOutcome(Expected<WalkResult>&& result) {
 }  // namespace detail
 
 // Calls the first callback that takes the value, and descends by itself.  A callback is
-// (value[, TVMFFIDefRegionKind]) -> WalkResult or Expected<WalkResult>.
+// (value[, state...][, TVMFFIDefRegionKind]) -> WalkResult or Expected<WalkResult>; the states are
+// what Parent::StateTuple returns.
 template <typename Parent, WalkOrder order, typename... Callbacks>
 class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   static_assert(std::is_base_of_v<StructuralVisitorObj, Parent>, "an engine is a visitor");
   static_assert(sizeof...(Callbacks) > 0, "StructuralWalk requires at least one callback");
 
  public:
+  using StateTupleType = typename Parent::StateTupleType;
+
   explicit StructuralWalkEngine(Callbacks... callbacks)
       : Parent(VTable()), callbacks_(std::move(callbacks)...) {}
 
@@ -301,14 +315,8 @@ class TVM_FFI_HIDDEN StructuralWalkEngine : public Parent {
   }
   template <typename Callback>
   Expected<WalkResult> Call(Callback& callback, AnyView value) {
-    using Traits = detail::StructuralCallback<Callback>;
-    static_assert(Traits::Info::num_args <= 2,
-                  "a StructuralWalk callback takes (value[, TVMFFIDefRegionKind])");
-    if constexpr (Traits::Info::num_args == 1) {
-      return callback(Traits::Convert(value));
-    } else {
-      return callback(Traits::Convert(value), this->def_region_kind());
-    }
+    return detail::WalkCallback<Callback, StateTupleType>::Call(callback, value, this->StateTuple(),
+                                                                this->def_region_kind());
   }
 
   std::tuple<Callbacks...> callbacks_;

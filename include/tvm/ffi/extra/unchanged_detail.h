@@ -13,7 +13,14 @@ namespace ffi {
 
 // Says that a value stays what it is.
 struct Unchanged {
-  operator Any() const;  // NOLINT(*)
+  TVMFFIAny CopyToTVMFFIAny() const noexcept {
+    TVMFFIAny data;
+    detail::SetIntPayload(&data, kTVMFFIUnchanged, 0);
+    return data;
+  }
+  operator Any() const {  // NOLINT(*)
+    return detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(CopyToTVMFFIAny());
+  }
 };
 
 template <typename T>
@@ -26,11 +33,7 @@ inline constexpr bool is_unchanged_or_v = std::is_same_v<T, Unchanged>;
 template <typename T>
 inline constexpr bool is_unchanged_or_v<UnchangedOr<T>> = true;
 
-inline Any MakeUnchanged() {
-  TVMFFIAny data;
-  SetIntPayload(&data, kTVMFFIUnchanged, 0);
-  return AnyUnsafe::MoveTVMFFIAnyToAny(&data);
-}
+inline Any MakeUnchanged() { return Unchanged(); }
 
 // Whether an UnchangedOr<T> is made from a U by way of T.
 template <typename T, typename U>
@@ -40,8 +43,6 @@ inline constexpr bool unchanged_or_converts_v =
     !is_expected_v<std::decay_t<U>> && !is_unexpected_v<std::decay_t<U>>;
 
 }  // namespace detail
-
-inline Unchanged::operator Any() const { return detail::MakeUnchanged(); }
 
 // A new T, or the word that the old one stays.
 template <typename T>
