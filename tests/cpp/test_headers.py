@@ -31,6 +31,25 @@ DOCTEST = ("-DDOCTEST_CONFIG_SUPER_FAST_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEAD
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 
+# What a file that includes this header, and no other, uses besides what the header is named for.
+SHOWN = {
+    "tvm/ffi/any.h": 'void Show(const tvm::ffi::Any& a) { std::cout << a.cast<int>() << "\\n"; }',
+    "tvm/ffi/object.h": "bool Same(const tvm::ffi::Any& a, const tvm::ffi::Any& b);",
+    "tvm/ffi/dtype.h": "tvm::ffi::Function Get(tvm::ffi::Expected<tvm::ffi::Function> f) {"
+    " return f.value(); }",
+    "tvm/ffi/container/array.h": "tvm::ffi::Optional<tvm::ffi::Array<int>> value;"
+    " static_assert(!tvm::ffi::is_optional_type_v<int>);",
+    "tvm/ffi/container/list.h": "tvm::ffi::Array<int> value;",
+    "tvm/ffi/container/dict.h": "tvm::ffi::Optional<int> value;",
+    "tvm/ffi/container/tensor.h": "int Twice(int x) { return 2 * x; }\n"
+    "TVM_FFI_DLL_EXPORT_TYPED_FUNC(twice, Twice)",
+    "tvm/ffi/extra/serialization.h": "auto key = tvm::ffi::type_attr::kDataToJson;"
+    ' tvm::ffi::Function Get() { return tvm::ffi::reflection::GetMethod("a", "b"); }',
+    "tvm/ffi/extra/stl.h": "tvm::ffi::List<int> value;",
+    "tvm/ffi/reflection/registry.h": "tvm::ffi::Variant<int, tvm::ffi::String> value = 1;",
+}
+
+
 def rejected(diagnoses):
     """Return what the compiler said about each source that it did not accept in silence."""
     return {name: said.text for name, said in diagnoses.items() if said.text or not said.accepted}
@@ -47,6 +66,11 @@ def test_the_tree_has_the_headers_that_every_kernel_includes():
 
 def test_headers_compile_alone(baseline_compiler):
     sources = {name: include_twice(name) for name in HEADERS}
+    assert rejected(baseline_compiler.diagnose_all(sources, *WARNINGS)) == {}
+
+
+def test_headers_show_what_sources_take_from_them(baseline_compiler):
+    sources = {name: f"#include <{name}>\n{use}\n" for name, use in SHOWN.items()}
     assert rejected(baseline_compiler.diagnose_all(sources, *WARNINGS)) == {}
 
 
