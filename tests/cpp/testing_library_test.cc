@@ -31,6 +31,28 @@ TEST_CASE("functions are found by name") {
   CHECK_EQ(Named("testing.object_use_count")(numbers).cast<int>(), 1);
 }
 
+// What the exported function returns, which is found by its symbol.
+template <typename... Args>
+Any CallSymbol(const char* symbol, Args&&... args) {
+  void* library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void* found = dlsym(library, symbol);
+  if (found == nullptr) TVM_FFI_THROW(RuntimeError) << dlerror();
+  return Function::InvokeExternC(nullptr, reinterpret_cast<TVMFFISafeCallType>(found), args...);
+}
+
+TEST_CASE("functions are found by symbol, with what is known about them") {
+  CHECK_EQ(CallSymbol("__tvm_ffi_testing_dll_schema_id_int", 3).cast<int>(), 3);
+  CHECK_EQ(CallSymbol("__tvm_ffi__metadata_testing_dll_schema_id_int").cast<std::string>(),
+           R"({"type_schema":"{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[{\"type\":)"
+           R"(\"int\"}],\"params\":[{\"type\":\"int\"}]}}"})");
+  CHECK_EQ(CallSymbol("__tvm_ffi_testing_dll_test_add_with_docstring", 1, 2).cast<int>(), 3);
+  std::string text =
+      CallSymbol("__tvm_ffi__doc_testing_dll_test_add_with_docstring").cast<std::string>();
+  CHECK_EQ(text.find("Add two integers and return the sum."), 0u);
+  void* library = dlopen(TESTING_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  CHECK(dlsym(library, "TVMFFITestingDummyTarget") != nullptr);
+}
+
 TEST_CASE("symbols are callable") {
   auto add_one = reinterpret_cast<TVMFFISafeCallType>(
       Named("testing.get_add_one_c_symbol")().cast<intptr_t>());

@@ -228,7 +228,7 @@ String Value(const Optional<String>& optional) { return optional.value_or("text"
 // REJECTED
 String Value(const Optional<String>& optional) { return optional.value_or(Shape({1})); }
 
-// CASE optional_compared_with_another_type: comparison between pointer and integer
+// CASE optional_compared_with_another_type: {no_match}
 // ACCEPTED
 bool Compare(const Optional<int64_t>& optional) { return optional == 1; }
 // REJECTED

@@ -4,6 +4,20 @@
 // SHARED
 struct Unsupported {};
 
+// CASE message_of_an_unprintable_value: {no_match}
+// ACCEPTED
+void Fail() { TVM_FFI_THROW(ValueError) << 1; }
+// REJECTED
+void Fail() { TVM_FFI_THROW(ValueError) << Unsupported(); }
+
+// CASE pointer_to_a_changeable_object_of_an_immutable_type: only const pointers
+// ACCEPTED
+Any Keep(ErrorObj* error) { return error; }
+const ErrorObj* Take(const Any& any) { return any.cast<const ErrorObj*>(); }
+// REJECTED
+Any Keep(ErrorObj* error) { return error; }
+ErrorObj* Take(const Any& any) { return any.cast<ErrorObj*>(); }
+
 // CASE any_of_an_unsupported_type: {no_conversion}
 // ACCEPTED
 Any Make() { return 1; }
