@@ -57,7 +57,6 @@ class CopiedObj : public Object {
  public:
   int64_t value = 0;
   explicit CopiedObj(int64_t value) : value(value) {}
-  static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.Copied", CopiedObj, Object);
 };
 

@@ -254,7 +254,6 @@ template <typename T>
 struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<T>>>>
     : TypeTraitsBase {
   using ObjectType = std::remove_const_t<T>;
-  using MayComeOut = std::bool_constant<std::is_const_v<T> || ObjectType::_type_mutable>;
   static constexpr bool storage_enabled = false;
   static constexpr int32_t field_static_type_index = kTVMFFIObject;
 
@@ -269,7 +268,8 @@ struct TypeTraits<T*, std::enable_if_t<is_object_subclass_v<std::remove_const_t<
     return detail::HoldsInstance<ObjectType>(src);
   }
   static T* CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
-    static_assert(MayComeOut::value, "only const pointers: the type is not declared mutable");
+    static_assert(std::is_const_v<T> || ObjectType::_type_mutable,
+                  "only const pointers: the type is not declared mutable");
     return detail::ObjectUnsafe::RawObjectPtrFromUnowned<ObjectType>(src->v_obj);
   }
   static std::optional<T*> TryCastFromAnyView(const TVMFFIAny* src) {
