@@ -152,6 +152,17 @@ def _declarations(unit: Any) -> list[Declaration]:
         if entry.name in macros or (not entry.comment and entry.name in described):
             found.remove(entry)  # defined in another way for another compiler
         macros.add(entry.name)
+    # A function that one header announces and another has is in the latter, which comes later.
+    last = {
+        (entry.namespace, entry.prototype): entry.header
+        for entry in found
+        if entry.kind == "function"
+    }
+    found = [
+        entry
+        for entry in found
+        if last.get((entry.namespace, entry.prototype), entry.header) == entry.header
+    ]
     return sorted(found, key=lambda entry: (entry.header, entry.line))
 
 

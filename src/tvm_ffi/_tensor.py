@@ -16,7 +16,7 @@ describe_late("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:
-    """Return a device, as ``Device(device_type, index)`` does, of the class in which native ones arrive.
+    """Return a device, of the class in which devices arrive in Python.
 
     >>> device("cuda:1")
     device(type='cuda', index=1)

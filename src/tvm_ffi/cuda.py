@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from ._library.tvm_cuda_module import read_tvm_cuda_module
 from .module import Module
-from .registry import get_global_func
+from .registry import get_global_func, register_global_func
 
-__all__ = ["Kernel", "create_module"]
+__all__ = ["Kernel", "create_module", "register_tvm_loader"]
 
 
 class Kernel:
@@ -134,3 +135,29 @@ def _parts(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
         kernel = Kernel(kernel)
     symbol = name if kernel.symbol is None else kernel.symbol
     return [name, symbol, kernel.parameters, kernel.launch, kernel.fixed]
+
+
+def register_tvm_loader() -> None:
+    """Load libraries with kernels that Apache TVM and TileLang have compiled, without either.
+
+    Such libraries embed modules of kind ``cuda``, which their packages load.  In a process where
+    neither was imported this registers a loader of ours; where one was, it does nothing.
+
+    Notes
+    -----
+    Kernels that take tensor maps are refused when the library is loaded.
+    """
+    if get_global_func(_TVM_LOADER, allow_missing=True) is None:
+        register_global_func(_TVM_LOADER, _load_tvm_module)
+
+
+_TVM_LOADER = "ffi.Module.load_from_bytes.cuda"
+
+
+def _load_tvm_module(content: bytes) -> Module:
+    read = read_tvm_cuda_module(bytes(content))
+    kernels = {
+        name: Kernel(kernel.parameters, kernel.launch, symbol=kernel.symbol)
+        for name, kernel in read.kernels.items()
+    }
+    return create_module(read.image, kernels, image_format=read.image_format)

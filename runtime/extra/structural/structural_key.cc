@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type ffi.StructuralKey.  Its hooks are raw pointers, which maps of all libraries call.
+// The type ffi.StructuralKey, whose hooks maps of all libraries call.
 #include <tvm/ffi/extra/structural_key.h>
 #include <tvm/ffi/reflection/registry.h>
 

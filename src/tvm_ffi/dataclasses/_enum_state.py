@@ -9,6 +9,7 @@ from .._binding.types.attribute import lookup_type_attr, register_type_attr
 from .._types.info import MISSING
 from .._types.package_classes import CLASS_OF_KEY
 from ..core import Object
+from ._earlier_enum import fill_from_earlier_form
 from .c_class import c_class
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def state_of(type_index: int) -> Any:
     state = find_state(type_index)
     if state is None:
         state = EnumState()
+        fill_from_earlier_form(state, type_index)
         register_type_attr(type_index, ENUM_STATE_ATTR, state)
     return state
 

@@ -24,7 +24,7 @@ else:
         return lambda function: function
 
 
-__all__ = ["MISSING", "method", "on_fields_resolved", "py_class"]
+__all__ = ["MISSING", "method", "py_class"]
 
 _T = TypeVar("_T", bound=type)
 _STRUCTURAL_EQ = ("const-tree", "dag", "singleton", "tree", "var")

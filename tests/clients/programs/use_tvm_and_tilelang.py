@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Apache TVM and TileLang in one environment.
+
+Not in one process: each brings a package `tvm` and its own copy of the compiler.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+for program in ("use_tvm.py", "use_tilelang.py"):
+    subprocess.run([sys.executable, HERE / program], check=True)
+print("done")
