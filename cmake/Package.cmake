@@ -43,5 +43,6 @@ export(EXPORT tvm_ffi_targets NAMESPACE tvm_ffi::
 # `add_subdirectory($(tvm-ffi-config --sourcedir))` builds the runtime from what the wheel carries.
 if(TVM_FFI_BUILD_WHEEL)
   install(FILES ${PROJECT_SOURCE_DIR}/CMakeLists.txt DESTINATION .)
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cmake ${PROJECT_SOURCE_DIR}/runtime DESTINATION .
+    PATTERN "*.py" EXCLUDE)  # for the binding, which is not built there
 endif()

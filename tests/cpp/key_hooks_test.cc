@@ -24,16 +24,16 @@ std::string ErrorOf(F f) {
   return "no error";
 }
 
+constexpr const char* kTypeKeys[] = {"test.cpp.EarlierKey", "test.cpp.LaterKey", "test.cpp.LoneKey",
+                                     "test.cpp.FailingKey", "test.cpp.TextKey"};
+
 // Another type for each test: a hook is registered once.
 template <int kNumber>
 class KeyObj : public Object {
  public:
   int64_t id;
   explicit KeyObj(int64_t id) : id(id) {}
-  static constexpr const char* kNames[] = {"test.cpp.EarlierKey", "test.cpp.LaterKey",
-                                           "test.cpp.LoneKey", "test.cpp.FailingKey",
-                                           "test.cpp.TextKey"};
-  static constexpr const char* _type_key = kNames[kNumber];
+  static constexpr const char* _type_key = kTypeKeys[kNumber];
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_PREDEFINED_TYPE_KEY(KeyObj, Object);
 };

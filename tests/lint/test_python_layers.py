@@ -24,8 +24,8 @@ LAYERS = (
     {"_ffi_api", "core"},
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
     {"_convert", "module"},
-    {"_library", "cuda", "libinfo"},
-    {"config", "export", "inspection", "stub", "utils"},
+    {"_library", "libinfo"},
+    {"config", "cuda", "export", "inspection", "stub", "utils"},
     {"cpp", "testing"},
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},

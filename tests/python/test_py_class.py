@@ -980,3 +980,17 @@ def test_annotations_as_text_see_the_names_of_their_function():
         y: "list[number]"
 
     assert Local(1, [2]).y[0] == 2
+
+
+def test_what_the_collector_is_told_may_outlive_the_object():
+    @py_class(key())
+    class Holder(tvm_ffi.Object):
+        call: Callable
+
+    holder = Holder(lambda: 3)
+    kept = [item for item in gc.get_objects() if type(item).__name__ == "ReferenceLink"]
+    assert kept
+    del holder
+    other = [Holder(lambda: 4) for _ in range(100)]  # where the object was
+    gc.collect()
+    assert all(item.call() == 4 for item in other)

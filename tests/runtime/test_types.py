@@ -18,6 +18,7 @@ ABI = json.loads(
 )
 TYPE_KEYS = ABI["type_keys"]
 # The numbers of dynamic types depend on the order of registration.
+FUNCTION = TYPE_KEYS["ffi.Function"]["type_index"]
 KEY_OF_INDEX = {entry["type_index"]: key for key, entry in TYPE_KEYS.items()}
 
 # ---- The structs of c_api.h ----------------------------------------------------------------------
@@ -191,7 +192,10 @@ def test_attributes(library, name):
     assert found is not None
     assert found.begin_index == 0
     missing, differing = [], {}
-    for index, kind in expected["set_on"].items():
+    # Pointers in these two columns become functions, which clients of all eras call alike.
+    is_key_hook = name in ("__any_hash__", "__any_equal__")
+    for index, pointer_kind in expected["set_on"].items():
+        kind = FUNCTION if is_key_hook else pointer_kind
         key = KEY_OF_INDEX[int(index)]
         ours = type_info(library, key).type_index
         if ours >= found.size or found.data[ours].type_index == 0:

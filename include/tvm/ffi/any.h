@@ -454,7 +454,9 @@ using ffi::AnyView;
 #endif  // TVM_FFI_ANY_H_
 
 // The first examples of many sources print with std::cout and include nothing else.  Only a file
-// that names this header itself pays for it.
-#if defined(__INCLUDE_LEVEL__) && __INCLUDE_LEVEL__ == 1
+// that names this header itself pays for it; and none where the header would put an object with a
+// destructor into each client, which code that a JIT loads must not have.
+#if defined(__INCLUDE_LEVEL__) && __INCLUDE_LEVEL__ == 1 && \
+    (defined(_LIBCPP_VERSION) || (defined(_GLIBCXX_RELEASE) && _GLIBCXX_RELEASE >= 13))
 #include <iostream>
 #endif

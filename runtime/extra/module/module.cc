@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of ModuleObj and Module that libtvm_ffi exports.
-#include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include <iterator>
 #include <mutex>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -37,33 +34,6 @@ std::mutex& ImportsMutex() {
   static auto* mutex = new std::mutex();
   return *mutex;
 }
-
-// Modules that some module has imported; the lock must be held.  Weak references go with them, so
-// that no other module has the address of one that died.
-class ImportedModules {
- public:
-  static ImportedModules& Global() {
-    static auto* table = new ImportedModules();
-    return *table;
-  }
-  bool Contains(const ModuleObj* module) const { return modules_.count(module) != 0; }
-  void Add(const Module& module) {
-    if (modules_.size() >= next_purge_) Purge();
-    modules_.try_emplace(module.get(), GetObjectPtr<ModuleObj>(module.get()));
-  }
-
- private:
-  // Forgets those that died.
-  void Purge() {
-    for (auto entry = modules_.begin(); entry != modules_.end();) {
-      entry = entry->second.expired() ? modules_.erase(entry) : std::next(entry);
-    }
-    next_purge_ = 2 * modules_.size() + 64;
-  }
-
-  std::unordered_map<const ModuleObj*, WeakObjectPtr<ModuleObj>> modules_;
-  size_t next_purge_ = 64;
-};
 
 bool IsFound(bool implemented) { return implemented; }
 template <typename T>
@@ -180,13 +150,8 @@ void ModuleObj::ImportModule(const Module& other) {
   bool is_cyclic;
   {
     std::lock_guard<std::mutex> lock(ImportsMutex());
-    // Only what was imported can be reached; so a chain that grows in front takes linear time.
-    bool may_be_reached = other.get() == this || ImportedModules::Global().Contains(this);
-    is_cyclic = may_be_reached && InternalUnsafe::Reaches(other.get(), this);
-    if (!is_cyclic) {
-      ImportedModules::Global().Add(other);
-      imports_.push_back(other);
-    }
+    is_cyclic = InternalUnsafe::Reaches(other.get(), this);
+    if (!is_cyclic) imports_.push_back(other);
   }
   if (is_cyclic) TVM_FFI_THROW(RuntimeError) << "Cyclic dependency detected during import";
 }

@@ -94,7 +94,7 @@ class EnumAttrMap:
         """Name of the column."""
         return self._name
 
-    def _column(self, make: bool = False) -> Dict | None:
+    def _column(self, make: bool = False) -> Dict[Any, Any] | None:
         attrs = state_of(self._cls.__tvm_ffi_type_info__.type_index).attrs  # type: ignore[attr-defined]
         if make and self._name not in attrs:
             attrs[self._name] = CLASS_OF_KEY["ffi.Dict"]()

@@ -132,6 +132,10 @@ class Module(Object):
         ------
         RuntimeError
             If the other module already imports this one, directly or not.
+
+        Notes
+        -----
+        Takes time in proportion to the number of modules that the other one reaches.
         """
         _ffi_api.ModuleImportModule(self, module)
 

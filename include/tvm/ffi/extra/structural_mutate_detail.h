@@ -20,6 +20,7 @@ using FStructuralVarRemapGet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyV
 using FStructuralVarRemapSet = TVMFFIAny (*)(StructuralMutatorObj* mutator, AnyView var,
                                              AnyView value) noexcept;
 
+// What a mutator does; the order of its functions is contract.
 struct StructuralMutatorVTable {
   // The new value, or Unchanged.
   FStructuralMutateABI mutate;

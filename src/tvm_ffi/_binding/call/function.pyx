@@ -25,15 +25,16 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.object.error cimport (
     check, raise_from_native, set_exception, traceback_of, without_binding_frames,
 )
+from tvm_ffi._binding.call.argument_error cimport with_argument
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
+from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
-    CObject, PairGuard, begin_pair_guard, end_pair_guard, handle_of, has_one_owner, hold,
-    keep_for_borrowers, object_locks, wrap_object,
+    CObject, handle_of, has_one_owner, hold, keep_for_borrowers, wrap_object,
 )
 from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
@@ -71,7 +72,6 @@ cdef enum:
     MAX_MANY_ARGS = 32   # more than these go to the heap
 
 cdef LoanPool* _pool = loan_pool()
-cdef PyObject** _locks = object_locks()
 cdef PackerTable** _packers = packer_table()
 
 # Returns the module that knows what functions say about themselves; it is built on this one, and is
@@ -153,38 +153,11 @@ cdef inline int _invoke(
         return enter_callback(handle, args, num_args, result, names)
     if not function.releases_gil:
         if GIL_IS_OPTIONAL:
-            return _call_guarded(safe_call, handle, args, num_args, result)
+            return call_guarded(safe_call, handle, args, num_args, result)
         return safe_call(handle, args, num_args, result)
     thread = PyEval_SaveThread()
     code = safe_call(handle, args, num_args, result)
     PyEval_RestoreThread(thread)
-    return code
-
-
-cdef int _call_guarded(
-    abi.TVMFFISafeCallType safe_call, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args,
-    int32_t num_args, abi.TVMFFIAny* result,
-) noexcept:
-    """What keeping the GIL means where there is none: the callee has Lists and Dicts for itself.
-
-    The first two among the arguments, as no function of the runtime takes more.
-    """
-    cdef PairGuard guard
-    cdef abi.TVMFFIObjectHandle first = NULL
-    cdef abi.TVMFFIObjectHandle second = NULL
-    cdef int32_t i
-    cdef int code
-    for i in range(num_args):
-        if args[i].type_index == abi.kTVMFFIList or args[i].type_index == abi.kTVMFFIDict:
-            second = args[i].v_obj
-            if first != NULL:
-                break
-            first = second
-    if first == NULL:
-        return safe_call(handle, args, num_args, result)
-    begin_pair_guard(&guard, _locks, first, second)
-    code = safe_call(handle, args, num_args, result)
-    end_pair_guard(&guard)
     return code
 
 
@@ -443,10 +416,6 @@ cdef void _refuse_keyword(PyObject* name) noexcept:
 
 # ---- failures while packing ----------------------------------------------------------------
 
-# Exceptions whose text is all there is to them: these can be made anew with more in it.
-cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
-
-
 cdef int _explain_argument(
     Function function, int32_t position, int32_t num_args, PyObject* names
 ) noexcept:
@@ -456,46 +425,14 @@ cdef int _explain_argument(
     except BaseException as error:
         traceback = without_binding_frames(traceback_of(error))
         try:
-            explained = _explained(function, position, num_args, names, error)
+            explained = with_argument(
+                error, _display_name(function), position, num_args, names)
         except BaseException:  # what describes the error may fail itself
             explained = error
         # Not by assignment: frozen dataclasses refuse it.
         PyException_SetTraceback(explained, traceback)
         set_exception(explained)
     return -1
-
-
-cdef object _explained(
-    Function function, int32_t position, int32_t num_args, PyObject* names, object error
-):
-    """The exception with the argument in it: the same one, or one of its class."""
-    cdef int32_t first_named = num_args
-    which = f"#{position}"
-    if names != NULL:
-        first_named -= <int32_t>PyTuple_GET_SIZE(names)
-    if position >= first_named:
-        which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
-    where = f"argument {which} when calling `{_display_name(function)}`"
-    BaseException.__setattr__(error, "__suppress_context__", True)
-    for cls in _PLAIN_ERRORS:
-        if type(error) is cls:
-            explained = cls(f"Cannot pass {where}: {error}")
-            explained.__cause__ = error.__cause__
-            explained.__suppress_context__ = True
-            if hasattr(error, "__notes__"):
-                explained.__notes__ = error.__notes__
-            return explained
-    _add_note(error, f"While passing {where}")
-    return error
-
-
-cdef int _add_note(object error, str note) except -1:
-    """A note is a convenience: Python before 3.11 has none, and the class may refuse it."""
-    try:
-        error.add_note(note)
-    except BaseException:
-        pass
-    return 0
 
 
 cdef str _display_name(Function function):

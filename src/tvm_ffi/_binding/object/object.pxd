@@ -66,6 +66,11 @@ cdef class CObject:
     cdef object __weakref__
 
 
+# What is told that its owner dies or holds another object; others may keep it for longer.
+cdef class OwnerLink:
+    cdef abi.TVMFFIObjectHandle* owner  # where the owner has its handle, or NULL
+
+
 # Seen by the garbage collector, as its fields may hold Python values; see types/reference_link.
 cdef class LinkedObject(CObject):
     cdef object link  # NULL until there are such values

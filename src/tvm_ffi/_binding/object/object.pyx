@@ -150,13 +150,28 @@ cdef class CObject:
             vars(self).update(state["__dict__"])
 
 
+cdef class OwnerLink:
+    """What belongs to one object, as long as that lives."""
+
+
+# The collector would drop the link without telling it.
+@cython.no_gc_clear
 cdef class LinkedObject(CObject):
     """Base of classes with fields that may hold Python values; added by their metaclass."""
 
+    def __dealloc__(self):
+        _leave_link(self)
+
     def __move_handle_from__(self, CObject other not None):
         """Take the reference of `other`, which is empty afterwards."""
-        drop_link(self)  # it looks at the fields of the previous object
+        _leave_link(self)  # it looks at the fields of the previous object
+        drop_link(self)
         CObject.__move_handle_from__(self, other)
+
+
+cdef void _leave_link(LinkedObject owner) noexcept:
+    if <PyObject*>owner.link != NULL and isinstance(owner.link, OwnerLink):
+        (<OwnerLink>owner.link).owner = NULL
 
 
 # Made like any other, so that `Object.__new__(cls)` stays a way to make one: the link is NULL then.

@@ -21,7 +21,7 @@ from libc.stdlib cimport free, realloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport callable_of
-from tvm_ffi._binding.object.object cimport CObject, LinkedObject
+from tvm_ffi._binding.object.object cimport CObject, LinkedObject, OwnerLink
 from tvm_ffi._binding.types.field cimport FieldGetter
 
 cdef extern from * nogil:
@@ -35,7 +35,6 @@ cdef extern from * nogil:
     } TVMFFIHeldValue;
 
     typedef struct {
-      TVMFFIObjectHandle* owner; /* of the Python object; it may be NULL */
       TVMFFIHeldValue* values;
       Py_ssize_t num_values;
     } TVMFFIHeldValues;
@@ -54,8 +53,8 @@ cdef extern from * nogil:
       return (count & TVM_FFI_REF_COUNT_STRONG_MASK) == number * TVM_FFI_REF_COUNT_STRONG_ONE;
     }
 
-    static int tvm_ffi_visit_held(const TVMFFIHeldValues* held, visitproc visit, void* arg) {
-      TVMFFIObject* owner = (TVMFFIObject*)*held->owner;
+    static int tvm_ffi_visit_held(
+        const TVMFFIHeldValues* held, TVMFFIObject* owner, visitproc visit, void* arg) {
       int is_only_owner = owner != NULL && tvm_ffi_has_owners(owner, 1);
       for (Py_ssize_t i = 0; i < held->num_values; ++i) {
         TVMFFIHeldValue* value = &held->values[i];
@@ -74,17 +73,16 @@ cdef extern from * nogil:
         abi.TVMFFIObject* holder
         PyObject* value
     ctypedef struct HeldValues "TVMFFIHeldValues":
-        abi.TVMFFIObjectHandle* owner
         HeldValue* values
         Py_ssize_t num_values
     void set_link "tvm_ffi_set_link"(LinkedObject owner, object made)
     int visit_held "tvm_ffi_visit_held"(
-        const HeldValues* held, visitproc visit, void* arg) noexcept
+        const HeldValues* held, abi.TVMFFIObject* owner, visitproc visit, void* arg) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-cdef class ReferenceLink:
+cdef class ReferenceLink(OwnerLink):
     """Belongs to one Python object, and knows the Python values in the fields of the native one.
 
     Parameters
@@ -98,7 +96,7 @@ cdef class ReferenceLink:
 
     def __init__(self, CObject owner not None):
         self.values = []
-        self.held.owner = &owner.chandle  # the link dies with its owner, so this stays valid
+        self.owner = &owner.chandle  # which the owner takes back
 
     def __dealloc__(self):
         self._forget()
@@ -191,9 +189,10 @@ def relink(owner) -> None:
 cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
     cdef int stop = _traverse_fields(self, visit, arg)
     # Casts only: a variable would count as a reference while the collector counts.
-    if stop != 0 or (<ReferenceLink>self).held.owner == NULL:
+    if stop != 0 or (<ReferenceLink>self).owner == NULL:
         return stop
-    return visit_held(&(<ReferenceLink>self).held, visit, arg)
+    return visit_held(
+        &(<ReferenceLink>self).held, <abi.TVMFFIObject*>(<ReferenceLink>self).owner[0], visit, arg)
 
 
 _traverse_fields = (<PyTypeObject*>ReferenceLink).tp_traverse

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which argument of a call an exception is about."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+
+cdef extern from "Python.h":
+    Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
+    PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
+
+# Exceptions whose text is all there is to them: these can be made anew with more in it.
+cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
+
+
+cdef object with_argument(
+    object error, str function_name, int32_t position, int32_t num_args, PyObject* names
+):
+    cdef int32_t first_named = num_args
+    which = f"#{position}"
+    if names != NULL:
+        first_named -= <int32_t>PyTuple_GET_SIZE(names)
+    if position >= first_named:
+        which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
+    where = f"argument {which} when calling `{function_name}`"
+    BaseException.__setattr__(error, "__suppress_context__", True)
+    for cls in _PLAIN_ERRORS:
+        if type(error) is cls:
+            explained = cls(f"Cannot pass {where}: {error}")
+            explained.__cause__ = error.__cause__
+            explained.__suppress_context__ = True
+            if hasattr(error, "__notes__"):
+                explained.__notes__ = error.__notes__
+            return explained
+    _add_note(error, f"While passing {where}")
+    return error
+
+
+cdef int _add_note(object error, str note) except -1:
+    """A note is a convenience: Python before 3.11 has none, and the class may refuse it."""
+    try:
+        error.add_note(note)
+    except BaseException:
+        pass
+    return 0
