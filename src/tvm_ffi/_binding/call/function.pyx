@@ -36,7 +36,7 @@ from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_b
 from tvm_ffi._binding.object.object cimport (
     CObject, handle_of, has_one_owner, hold, keep_for_borrowers, wrap_object,
 )
-from tvm_ffi._binding.object.release cimport release_object, releases_gil_by_default
+from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor

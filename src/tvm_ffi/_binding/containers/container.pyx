@@ -22,7 +22,7 @@ from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_b
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks, wrap_object,
 )
-from tvm_ffi._binding.object.release cimport add_harmless_type, release_object
+from tvm_ffi._binding.object.release cimport add_harmless_type
 from tvm_ffi._binding.tensor.dlpack cimport choose_stream
 
 from tvm_ffi._binding.call.making import find_global_func

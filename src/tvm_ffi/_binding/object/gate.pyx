@@ -17,7 +17,7 @@ from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.interpreter cimport is_finalizing
+from tvm_ffi._binding.interpreter cimport is_finalizing  # no-cython-lint: for the C code
 
 cdef extern from * nogil:
     """
