@@ -18,6 +18,26 @@ function(tvm_ffi_configure_target target)
   endforeach()
 endfunction()
 
+# tvm_ffi_add_prefix_map(TARGET FOLDER)
+#
+# Let messages and debug information of TARGET name files relative to FOLDER, so that they do not
+# tell where TARGET was compiled.
+function(tvm_ffi_add_prefix_map target folder)
+  foreach(language C CXX)
+    target_compile_options(${target} PRIVATE
+      "$<$<COMPILE_LANG_AND_ID:${language},GNU,Clang,AppleClang>:-ffile-prefix-map=${folder}/=>")
+  endforeach()
+endfunction()
+
+# tvm_ffi_add_apple_dsymutil(TARGET)
+#
+# Write the debug information of TARGET beside it, where the linker leaves it in the object files.
+function(tvm_ffi_add_apple_dsymutil target)
+  if(APPLE)
+    add_custom_command(TARGET ${target} POST_BUILD COMMAND dsymutil $<TARGET_FILE:${target}>)
+  endif()
+endfunction()
+
 # tvm_ffi_install(TARGET [DESTINATION DIR])
 #
 # Install the library TARGET into DIR below the prefix, which is the package in a wheel.

@@ -103,6 +103,29 @@ def test_a_newer_version_is_refused(tmp_path):
         build_and_run(project, libinfo.find_cmake_path())
 
 
+NAMELESS = """
+cmake_minimum_required(VERSION 3.18)
+project(nameless LANGUAGES C)
+find_package(tvm_ffi CONFIG REQUIRED)
+foreach(name plain mapped)
+  add_executable(${name} main.c)
+endforeach()
+tvm_ffi_add_prefix_map(mapped ${CMAKE_CURRENT_SOURCE_DIR})
+tvm_ffi_add_apple_dsymutil(mapped)
+"""
+
+
+def test_a_target_does_not_tell_where_it_was_compiled(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(NAMELESS, encoding="utf-8")
+    source = "#include <stdio.h>\nint main(void) { return puts(__FILE__) < 0; }\n"
+    (tmp_path / "main.c").write_text(source, encoding="utf-8")
+    build = tmp_path / "build"
+    cmake("-S", tmp_path, "-B", build, f"-Dtvm_ffi_ROOT={libinfo.find_cmake_path()}")
+    cmake("--build", build)
+    assert run(build / "plain") == f"{tmp_path / 'main.c'}\n"
+    assert run(build / "mapped") == "main.c\n"
+
+
 def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
     build, installed, moved = tmp_path / "build", tmp_path / "installed", tmp_path / "moved"
     cmake("-S", ROOT, "-B", build, *BUILD_OPTIONS)
