@@ -128,22 +128,34 @@ def test_no_thread_and_no_exit_handler_is_left(run_python):
     assert (result.returncode, result.stdout) == (0, "1 0\n"), result.stderr
 
 
+IMPORT_TIME = """
+import time
+start = time.process_time()
+import {module}
+print((time.process_time() - start) * 1e3)
+"""
+
+
 def test_import_costs_at_most_30_milliseconds(run_python):
-    """Time of the processor, and the best of several runs: others may use the machine as well."""
-    code = textwrap.dedent("""
-        import time
-        start = time.process_time()
-        import tvm_ffi
-        print((time.process_time() - start) * 1e3)
-    """)
-    times_ms = []
-    for _ in range(20):
-        result = run_python(code)
+    """Time of the processor, and the best of several runs: others may use the machine as well.
+
+    A processor that is shared is slower for all: where asyncio takes longer than the 40 ms that it
+    takes on one that is not, the limit grows with it.
+    """
+
+    def time_ms(module):
+        result = run_python(IMPORT_TIME.format(module=module))
         assert result.returncode == 0, result.stderr
-        times_ms.append(float(result.stdout))
+        return float(result.stdout)
+
+    times_ms, others_ms = [], []
+    for _ in range(20):
+        times_ms.append(time_ms("tvm_ffi"))
         if times_ms[-1] <= 30:
             return
-    pytest.fail(f"no run out of {len(times_ms)} took 30 ms or less: {times_ms}")
+        others_ms.append(time_ms("asyncio"))
+    limit_ms = 30 * max(1, min(others_ms) / 40)
+    assert min(times_ms) <= limit_ms, f"{times_ms}, where asyncio takes {others_ms}"
 
 
 def test_import_after_torch_and_before_it(run_python):
