@@ -40,11 +40,12 @@ constexpr bool kReturnsInRegisters = true;
 constexpr bool kReturnsInRegisters = false;  // pointers are left as they are
 #endif
 
+enum class Convention { kUnknown, kEarlier, kLater };
+
 struct KeyHook : FunctionObject {
   void* native = nullptr;
-  // Seen to answer by the earlier convention, or by the later one.  Only a hash has to remember.
-  std::atomic<bool> is_earlier{false};
-  std::atomic<bool> is_later{false};
+  // By which it has been seen to answer.  Only a hash has to remember.
+  std::atomic<Convention> convention{Convention::kUnknown};
 };
 
 bool LooksLike(const Answer& answer, int32_t type_index) {
@@ -95,15 +96,16 @@ const KeyHook* EqualHookOf(int32_t type_index) {
 
 // Whether a hash that looks like an answer of the later convention is one.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
-  if (hook->is_earlier.load(std::memory_order_relaxed)) return false;
-  if (hook->is_later.load(std::memory_order_relaxed)) return true;
+  Convention seen = hook->convention.load(std::memory_order_relaxed);
+  if (seen != Convention::kUnknown) return seen == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
   if (equal == nullptr) return true;  // most likely; not remembered, for it is a guess
   Answer answer = AskEqual(equal, key, key);
   bool has_failed = LooksLike(answer, kTVMFFIError);
   if (has_failed) Value dropped = AdoptError(answer);
   bool is_later = has_failed || LooksLike(answer, kTVMFFIBool);
-  (is_later ? hook->is_later : hook->is_earlier).store(true, std::memory_order_relaxed);
+  hook->convention.store(is_later ? Convention::kLater : Convention::kEarlier,
+                         std::memory_order_relaxed);
   return is_later;
 }
 
@@ -114,8 +116,8 @@ int CallHash(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny*
     using Hash = Answer (*)(const TVMFFIAny*);
     Answer answer = reinterpret_cast<Hash>(hook->native)(args);
     bool is_ambiguous = LooksLike(answer, kTVMFFIInt) || LooksLike(answer, kTVMFFIError);
-    if (!is_ambiguous && !hook->is_earlier.load(std::memory_order_relaxed)) {
-      hook->is_earlier.store(true, std::memory_order_relaxed);
+    if (!is_ambiguous && hook->convention.load(std::memory_order_relaxed) != Convention::kEarlier) {
+      hook->convention.store(Convention::kEarlier, std::memory_order_relaxed);
     }
     bool is_later = is_ambiguous && IsLater(hook, args);
     if (is_later && LooksLike(answer, kTVMFFIError)) RaiseAnswer(answer);

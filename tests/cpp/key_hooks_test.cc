@@ -10,19 +10,11 @@
 #include <cstring>
 #include <string>
 
+#include "thrown.h"
+
 namespace {
 
 using namespace tvm::ffi;
-
-template <typename F>
-std::string ErrorOf(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.kind() + ": " + error.message();
-  }
-  return "no error";
-}
 
 constexpr const char* kTypeKeys[] = {"test.cpp.EarlierKey", "test.cpp.LaterKey", "test.cpp.LoneKey",
                                      "test.cpp.FailingKey", "test.cpp.TextKey"};
@@ -146,15 +138,15 @@ TEST_CASE("a hash without equality is of the earlier convention once it has show
 TEST_CASE("an error of a hook is raised, and counted once") {
   Register<3>("__any_hash__", +[](const TVMFFIAny*) { return Failure(); });
   Register<3>("__any_equal__", +[](const TVMFFIAny*, const TVMFFIAny*) { return Failure(); });
-  CHECK_EQ(ErrorOf([] { (void)AnyHash()(Key<3>(1)); }), "ValueError: no key");
-  CHECK_EQ(ErrorOf([] { (void)AnyEqual()(Key<3>(1), Key<3>(1)); }), "ValueError: no key");
+  CHECK_EQ(Thrown([] { (void)AnyHash()(Key<3>(1)); }), "ValueError: no key");
+  CHECK_EQ(Thrown([] { (void)AnyEqual()(Key<3>(1), Key<3>(1)); }), "ValueError: no key");
 }
 
 TEST_CASE("other values stay as they are") {
   RegisterValue<4>("__any_hash__", "text");
   Any key = Key<4>(1);
   CHECK_EQ(Column("__any_hash__").data[key.type_index()].type_index, kTVMFFISmallStr);
-  CHECK_EQ(ErrorOf([&] { (void)AnyHash()(key); }),
+  CHECK_EQ(Thrown([&] { (void)AnyHash()(key); }),
            "TypeError: `__any_hash__` must be a native function pointer or ffi.Function");
 }
 
@@ -166,6 +158,6 @@ TEST_CASE("the functions count their arguments") {
     REQUIRE_EQ(hook.type_index, kTVMFFIFunction);
     auto function = detail::AnyUnsafe::CopyFromAnyViewAfterCheck<Function>(
         *reinterpret_cast<const Any*>(&hook));
-    CHECK_EQ(ErrorOf([&] { function(); }), std::string(message));
+    CHECK_EQ(Thrown([&] { function(); }), std::string(message));
   }
 }

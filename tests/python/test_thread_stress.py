@@ -24,6 +24,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi import core, registry, testing
 
+from .threads_together import run_together
+
 NUM_THREADS = 8
 SECONDS = float(os.environ.get("TVM_FFI_STRESS_SECONDS", "1.5"))
 SEED = int(os.environ.get("TVM_FFI_STRESS_SEED", "0")) or random.SystemRandom().randrange(1, 2**32)
@@ -308,26 +310,6 @@ def test_every_operation_is_stressed(cls):
     assert set(OPERATIONS[cls]) - {"__hash__"} == present - made_once - {"__class__"}
 
 
-def run_threads(work):
-    """Run ``work(i)`` on threads that start together; return the first failure, or None."""
-    barrier = threading.Barrier(NUM_THREADS)
-    failures = []
-
-    def body(i):
-        try:
-            barrier.wait(30)
-            work(i)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=body, args=(i,)) for i in range(NUM_THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return failures[0] if failures else None
-
-
 @pytest.fixture
 def _threads_switch_often():
     interval = sys.getswitchinterval()
@@ -373,12 +355,15 @@ def check_consistency(s):
 def test_all_operations_at_once(kernels, kernel_library):
     shared = Shared(kernels, kernel_library)
     counts = [0] * NUM_THREADS
-    failure = run_threads(partial(do_anything, shared, counts, time.monotonic() + SECONDS))
-    print(f"seed {SEED}: {sum(counts)} operations in {SECONDS} s")
-    if failure is not None:
+    end = time.monotonic() + SECONDS
+    try:
+        run_together(partial(do_anything, shared, counts, end), NUM_THREADS)
+    except BaseException as failure:
         raise AssertionError(f"TVM_FFI_STRESS_SEED={SEED}") from failure
+    finally:
+        print(f"seed {SEED}: {sum(counts)} operations in {SECONDS} s")
     assert min(counts) > 0
     check_consistency(shared)
-    del shared, failure
+    del shared
     gc.collect()
     assert Token.alive == 0

@@ -15,6 +15,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi import core, registry
 
+from .threads_together import run_together
+
 NUM_THREADS = 8
 NUM_ROUNDS = 200
 
@@ -22,29 +24,7 @@ NUM_ROUNDS = 200
 @pytest.fixture
 def on_threads():
     """Return a function that runs ``work(i)`` on as many threads, which start together."""
-
-    def run(work):
-        barrier = threading.Barrier(NUM_THREADS)
-        results = [None] * NUM_THREADS
-        failures = []
-
-        def body(i):
-            try:
-                barrier.wait(30)
-                results[i] = work(i)
-            except BaseException as error:
-                failures.append(error)
-
-        threads = [threading.Thread(target=body, args=(i,)) for i in range(NUM_THREADS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        if failures:
-            raise failures[0]
-        return results
-
-    return run
+    return lambda work: run_together(work, NUM_THREADS, timeout_s=60)
 
 
 def test_calls_with_every_kind_of_value(kernels, on_threads):

@@ -213,8 +213,33 @@ class Enum(Object, metaclass=_EnumMeta):
         return variant
 
 
+class _WithValue:
+    """What variants that stand for plain values have; `self` is one of them."""
+
+    __slots__ = ()
+
+    @property
+    def name(self: Any) -> str:
+        """Name of the variant; of a `StrEnum` its text, as the name is not kept natively."""
+        return self._str_index  # type: ignore[no-any-return]
+
+    def __repr__(self: Any) -> str:
+        return f"{type(self).__name__}.{self._str_index}"
+
+    def __str__(self: Any) -> str:
+        return str(self.value)
+
+    def __eq__(self: Any, other: object) -> bool:
+        if type(other) is self._payload:
+            return self.value == other  # type: ignore[no-any-return]
+        return Object.__eq__(self, other)
+
+    def __hash__(self: Any) -> int:
+        return hash(self.value)
+
+
 @c_class("ffi.IntEnum", init=False, repr=False)
-class IntEnum(Enum):
+class IntEnum(_WithValue, Enum):
     """Base of enumerations whose variants are integers, which may be written plainly.
 
     Examples
@@ -231,28 +256,9 @@ class IntEnum(Enum):
 
     _payload: ClassVar[type | None] = int
 
-    @property
-    def name(self) -> str:
-        """Name of the variant."""
-        return self._str_index
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}.{self._str_index}"
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is int:
-            return self.value == other
-        return Object.__eq__(self, other)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
 
 @c_class("ffi.StrEnum", init=False, repr=False)
-class StrEnum(Enum):
+class StrEnum(_WithValue, Enum):
     """Base of enumerations whose variants are text, which may be written plainly.
 
     Examples
@@ -267,25 +273,6 @@ class StrEnum(Enum):
     value: str
 
     _payload: ClassVar[type | None] = str
-
-    @property
-    def name(self) -> str:
-        """Text of the variant; the name that the class gives it is not kept natively."""
-        return self._str_index
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}.{self._str_index}"
-
-    def __str__(self) -> str:
-        return str(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is str:
-            return self.value == other
-        return Object.__eq__(self, other)
-
-    def __hash__(self) -> int:
-        return hash(self.value)
 
 
 # ---- Definition ----------------------------------------------------------------------------------
