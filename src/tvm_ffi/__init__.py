@@ -84,6 +84,7 @@ __all__ = [
     "Object",
     "ObjectConvertible",
     "Shape",
+    "Signature",
     "StreamContext",
     "StructuralKey",
     "StructuralMutator",
@@ -137,6 +138,7 @@ if _TYPE_CHECKING:
         export,
         inspection,
         libinfo,
+        signature,
         structural,
         stub,
         testing,
@@ -144,6 +146,7 @@ if _TYPE_CHECKING:
     )
     from .dataclasses.py_class import method
     from .export import export_library
+    from .signature import Signature
     from .structural import (
         DefRegionKind,
         InplaceMode,
@@ -197,6 +200,8 @@ __getattr__ = _late_attributes(
         "inspection": ".inspection",
         "libinfo": ".libinfo",
         "method": ".dataclasses.py_class:method",
+        "signature": ".signature",
+        "Signature": ".signature:Signature",
         "structural": ".structural",
         "DefRegionKind": ".structural:DefRegionKind",
         "InplaceMode": ".structural:InplaceMode",

@@ -17,13 +17,12 @@ from typing import Any, Generic, TypeVar
 from .names import ORIGIN_OF_JSON_NAME
 from .schema import Schema
 
-__all__ = ["Tokens", "parse_type"]
+__all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
 _MAX_DEPTH = 100  # of brackets
 _MAX_SHOWN = 40  # characters of a text in a message
-_TOKEN = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*\*?|\.\.\.|\d+|[^\s\w]")
 _SPACE = re.compile(r"\s*")
 
 
@@ -38,6 +37,8 @@ class Tokens:
         Where the token begins, counted from 0.
     """
 
+    _TOKEN = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*\*?|\.\.\.|\d+|[^\s\w]")
+
     def __init__(self, text: str) -> None:
         self.text = text
         self.token = ""
@@ -47,12 +48,19 @@ class Tokens:
     def advance(self) -> str:
         """Go on to the next token; return the one that was current."""
         before = self.token
-        start = self.position + len(before)
-        space = _SPACE.match(self.text, start)
-        self.position = start if space is None else space.end()
-        found = _TOKEN.match(self.text, self.position)
-        self.token = "" if found is None else found[0]
+        self.position, self.token = self._next()
         return before
+
+    def peek(self) -> str:
+        """Return the token behind the current one."""
+        return self._next()[1]
+
+    def _next(self) -> tuple[int, str]:
+        start = self.position + len(self.token)
+        space = _SPACE.match(self.text, start)
+        position = start if space is None else space.end()
+        found = self._TOKEN.match(self.text, position)
+        return position, "" if found is None else found[0]
 
     def accept(self, token: str) -> bool:
         """Go on if the current token is this one; return whether it was."""
@@ -69,13 +77,15 @@ class Tokens:
     def error(self, expected: str) -> ValueError:
         """Return what to raise when something else stands at the current position."""
         got = repr(self.token) if self.token else "the end"
+        return self.fault(self.position, f"expected {expected}, got {got[:_MAX_SHOWN]}")
+
+    def fault(self, position: int, message: str) -> ValueError:
+        """Return what to raise about the text at a position."""
         text = self.text
         if len(text) > _MAX_SHOWN:
-            start = max(0, min(self.position, len(text) - 1) - _MAX_SHOWN // 2)
+            start = max(0, min(position, len(text) - 1) - _MAX_SHOWN // 2)
             text = f"...{text[start : start + _MAX_SHOWN]}..."
-        return ValueError(
-            f"character {self.position} of {text!r}: expected {expected}, got {got[:_MAX_SHOWN]}"
-        )
+        return ValueError(f"character {position} of {text!r}: {message}")
 
 
 def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
@@ -87,13 +97,13 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
         If it describes none; the message says where.
     """
     tokens = Tokens(text)
-    schema = _Parser(tokens, make).type_()
+    schema = TypeParser(tokens, make).type_()
     if tokens.token:
         raise tokens.error("'|' or the end")
     return schema
 
 
-class _Parser(Generic[SchemaT]):
+class TypeParser(Generic[SchemaT]):
     """Reads types from the current token on."""
 
     def __init__(self, tokens: Tokens, make: type[SchemaT]) -> None:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of element types, as `tvm_ffi.dtype` writes them; which of them fit a Python number."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["integer_range", "is_dtype_name", "is_scalar_dtype"]
+
+_EXACT = (
+    *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
+    *("float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    *("float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"),
+)
+_SIZED = "bool|u?int[1-9][0-9]{0,2}|float(?:16|32|64)|bfloat16|complex(?:64|128)"
+_DTYPE = re.compile(rf"(?:{_SIZED}|{'|'.join(_EXACT)})(?:x[1-9][0-9]{{0,4}})?")
+_SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
+
+
+def is_dtype_name(name: str) -> bool:
+    """Whether a name is that of an element type: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
+    return _DTYPE.fullmatch(name) is not None
+
+
+def is_scalar_dtype(name: str) -> bool:
+    """Whether C has a number of this type, which a parameter may be; ``bool`` is Python's."""
+    return _SCALAR.fullmatch(name) is not None
+
+
+def integer_range(name: str) -> tuple[int, int] | None:
+    """Return the smallest and the largest number of a C integer type; None for other types."""
+    found = _SCALAR.fullmatch(name)
+    if found is None or found["code"] is None:
+        return None
+    bits = int(found["bits"])
+    return (
+        (0, 2**bits - 1) if found["code"] == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    )

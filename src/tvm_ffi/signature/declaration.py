@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of a signature as a value, checked to fit each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._schema.dtypes import is_dtype_name
+from .expression import Expression, Extent, names_in
+from .parameter import KINDS, Parameter, Result, checked_name
+from .types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+
+__all__ = ["Declaration"]
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """What a function takes and returns; `tvm_ffi.Signature` documents the parts."""
+
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...] = ()
+    name: str = ""
+    dtype_variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    doc: str | None = None
+    non_blocking: bool = False
+    errors: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        variables = dict(self.dtype_variables)
+        parts = {
+            "parameters": tuple(self.parameters),
+            "results": _without_none(tuple(self.results)),
+            "dtype_variables": {name: tuple(types) for name, types in variables.items()},
+            "errors": tuple(self.errors),
+        }
+        for part, value in parts.items():
+            object.__setattr__(self, part, value)
+        _check_function_name(self.name)
+        _check_parameters(self.parameters)
+        _check_variables(self)
+        _check_extents(self)
+        for error in self.errors:
+            checked_name(error, "kind of error")
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.parameters))
+
+    @property
+    def has_names(self) -> bool:
+        """Whether arguments can be given by name."""
+        return any(
+            parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
+        )
+
+    @property
+    def types(self) -> list[Type]:
+        """The types of all parameters, and then of all results."""
+        types: list[Type] = [parameter.type for parameter in self.parameters]
+        return types + [result.type for result in self.results]
+
+
+# ---- whether the parts fit each other ----------------------------------------------------------
+
+
+def _without_none(results: tuple[Result, ...]) -> tuple[Result, ...]:
+    """Return the results; a single None is none."""
+    if len(results) == 1 and results[0].name is None:
+        type_ = results[0].type
+        if isinstance(type_, ValueType) and type_.schema.origin == "None":
+            return ()
+    return results
+
+
+def _check_function_name(name: Any) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"name of a function must be a str, got {type(name).__name__}")
+    parts = name.replace("::", ".").split(".")
+    if name and not all(part.isidentifier() for part in parts):
+        raise ValueError(f"{name!r} cannot be the name of a function")
+
+
+def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
+    order = list(KINDS)
+    seen: set[str] = set()
+    previous: Parameter | None = None
+    for parameter in parameters:
+        if parameter.name in seen:
+            raise ValueError(f"parameter '{parameter.name}' stands twice")
+        seen.add(parameter.name)
+        if previous is not None:
+            if order.index(parameter.kind) < order.index(previous.kind):
+                raise ValueError(
+                    f"parameter '{parameter.name}' is {parameter.kind} and cannot stand behind "
+                    f"'{previous.name}', which is {previous.kind}"
+                )
+            if parameter.kind == previous.kind == "variadic":
+                raise ValueError(f"'*{parameter.name}' stands behind '*{previous.name}'")
+            if _lacks_default(previous, parameter):
+                raise ValueError(
+                    f"parameter '{parameter.name}' without a default stands behind "
+                    f"'{previous.name}', which has one"
+                )
+        previous = parameter
+
+
+def _lacks_default(previous: Parameter, parameter: Parameter) -> bool:
+    by_position = {"positional", "positional-only"}
+    return (
+        {previous.kind, parameter.kind} <= by_position
+        and parameter.is_required
+        and not previous.is_required
+    )
+
+
+def _check_variables(declaration: Declaration) -> None:
+    declared = declaration.dtype_variables
+    for name, dtypes in declared.items():
+        checked_name(name, "dtype variable")
+        if is_dtype_name(name):
+            raise ValueError(f"'{name}' is a dtype and cannot stand for others")
+        if not dtypes:
+            raise ValueError(f"'{name}' stands for no dtype")
+        for dtype in dtypes:
+            if not is_dtype_name(dtype):
+                raise ValueError(f"'{name}' stands for {dtype!r}, which is no dtype")
+    bound = {variable for p in declaration.parameters if (variable := _variable_of(p.type))}
+    for type_ in declaration.types:
+        variable = _variable_of(type_)
+        if variable is not None and variable not in declared:
+            raise ValueError(
+                f"'{variable}' is no dtype; if it stands for several, "
+                f"say 'where {variable} in (...)'"
+            )
+        if variable is not None and variable not in bound:
+            raise ValueError(f"no parameter says which dtype '{variable}' is")
+    for name in declared:
+        if name not in bound:
+            raise ValueError(f"no parameter has the dtype '{name}'")
+
+
+def _variable_of(type_: Type) -> str | None:
+    return type_.variable if isinstance(type_, TensorType) else None
+
+
+def _check_extents(declaration: Declaration) -> None:
+    """Raise ValueError for a name that no parameter binds."""
+    bound = set(declaration.dtype_variables)
+    for parameter in declaration.parameters:
+        if isinstance(parameter.type, TensorType):
+            for extent in parameter.type.shape or ():
+                if isinstance(extent, str) and extent in declaration.dtype_variables:
+                    raise ValueError(f"'{extent}' is a dtype and an extent")
+                if isinstance(extent, str):
+                    bound.add(extent)
+        elif _is_integer(parameter.type):
+            bound.add(parameter.name)
+    bound -= set(declaration.dtype_variables)
+    for number, type_ in enumerate(declaration.types):
+        is_result = number >= len(declaration.parameters)
+        for extent in (type_.shape or ()) if isinstance(type_, TensorType) else ():
+            if is_result and extent in (ELLIPSIS, ANY_EXTENT):
+                continue
+            if is_result or isinstance(extent, Expression):
+                _check_names(extent, bound)
+
+
+def _check_names(extent: Extent, bound: set[str]) -> None:
+    for name in names_in(extent):
+        if name not in bound:
+            raise ValueError(
+                f"no parameter says what '{name}' is: none has it for an extent, and none of this "
+                "name is an integer"
+            )
+
+
+def _is_integer(type_: Type) -> bool:
+    if isinstance(type_, ScalarType):
+        return "int" in type_.dtype and not type_.is_optional
+    return isinstance(type_, ValueType) and type_.schema.origin == "int"

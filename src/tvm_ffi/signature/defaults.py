@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Defaults of parameters: constants that text and JSON can hold, and whether a type takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._schema.dtypes import integer_range
+from .._schema.schema import Schema
+from .types import ScalarType, TensorType, Type
+
+__all__ = ["checked_default", "same_default"]
+
+_INT64 = (-(2**63), 2**63 - 1)
+_MAX_DEPTH = 20
+_SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
+
+
+def checked_default(name: str, type_: Type, default: Any) -> Any:
+    """Return the default of a parameter in the form that its type gives it.
+
+    An int becomes a float where a float is declared, a list becomes a tuple.
+
+    Raises
+    ------
+    TypeError
+        If the type does not take it.
+    ValueError
+        If a number is out of range.
+    """
+    where = f"default of parameter '{name}'"
+    if isinstance(type_, TensorType):
+        if default is None and type_.is_optional:
+            return None
+        remedy = "" if type_.is_optional else "; write '| None' behind the type to have None"
+        raise TypeError(f"{where}: a tensor has no default but None{remedy}")
+    if isinstance(type_, ScalarType):
+        return None if default is None and type_.is_optional else _scalar(where, type_, default)
+    found = _value(type_.schema, default, where, 0)
+    if found is _NO_MATCH:
+        raise TypeError(f"{where}: expected {_shown(type_.schema)}, got {default!r}")
+    return found
+
+
+def same_default(one: Any, other: Any) -> bool:
+    """Whether two defaults are the same: of equal type and value, not-a-number included."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(same_default, one, other))
+    # The sign of a zero counts, and not-a-number is itself.
+    return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
+
+
+def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
+    limits = integer_range(type_.dtype)
+    if isinstance(default, int) and not isinstance(default, bool):
+        if limits is None:
+            return float(default)
+        if not limits[0] <= default <= limits[1]:
+            raise ValueError(f"{where}: {default} does not fit {type_.dtype}")
+        return default
+    if isinstance(default, float) and limits is None:
+        return default
+    raise TypeError(f"{where}: expected {type_.dtype}, got {default!r}")
+
+
+_NO_MATCH = object()
+
+
+def _value(schema: Schema, default: Any, where: str, depth: int) -> Any:
+    """Return what the type makes of the default, or `_NO_MATCH`."""
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"{where}: nested deeper than {_MAX_DEPTH}")
+    origin, args = schema.origin, schema.args or ()
+    if origin in ("Union", "Optional"):
+        options = [*args, Schema("None")] if origin == "Optional" else args
+        # Exact before converted: `int | float` leaves 1 an int.
+        found = [_value(option, default, where, depth + 1) for option in options]
+        found = [value for value in found if value is not _NO_MATCH]
+        exact = [value for value in found if type(value) is type(default)]
+        return (exact or found or [_NO_MATCH])[0]
+    if isinstance(default, (list, tuple)):
+        return _sequence(origin, args, default, where, depth)
+    return _plain(origin, default, where)
+
+
+def _sequence(origin: str, args: tuple[Schema, ...], default: Any, where: str, depth: int) -> Any:
+    if origin not in (*_SEQUENCES, "Any"):
+        return _NO_MATCH
+    item = Schema("int") if origin == "ffi.Shape" else Schema("Any")
+    if origin == "tuple" and args:
+        if len(args) != len(default):
+            return _NO_MATCH
+        items = args
+    else:
+        items = (args[0] if args else item,) * len(default)
+    values = tuple(_value(one, part, where, depth + 1) for one, part in zip(items, default))
+    return _NO_MATCH if _NO_MATCH in values else values
+
+
+_CLASSES: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "dtype": str, "Device": str}
+
+
+def _plain(origin: str, default: Any, where: str) -> Any:
+    if not (default is None or isinstance(default, (bool, int, float, str, bytes))):
+        return _NO_MATCH
+    if isinstance(default, int) and not isinstance(default, bool):
+        if not _INT64[0] <= default <= _INT64[1]:
+            raise ValueError(f"{where}: {default} does not fit 64 bits")
+        return default if origin in ("int", "Any") else _float_of(origin, default)
+    if origin == "Any":
+        return default
+    if default is None:
+        return None if origin == "None" else _NO_MATCH
+    if isinstance(default, float):
+        return default if origin == "float" else _NO_MATCH
+    return default if type(default) is _CLASSES.get(origin) else _NO_MATCH
+
+
+def _float_of(origin: str, default: int) -> Any:
+    return float(default) if origin == "float" else _NO_MATCH
+
+
+def _shown(schema: Schema) -> str:
+    from .._schema.printing import TypePrinter
+
+    return TypePrinter().text(schema)

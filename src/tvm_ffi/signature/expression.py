@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Extents as expressions over names: ``n``, ``2*n``, ``cdiv(n, 1024)``.
+
+An extent is an int, a name (str) or an `Expression`.  Division rounds down, as in Python; values
+are 64-bit, as extents are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Union
+
+__all__ = ["FUNCTIONS", "Expression", "Extent", "evaluate", "extent_text", "names_in"]
+
+Extent = Union[int, str, "Expression"]
+
+FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # name -> number of arguments
+_PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+_LIMITS = (-(2**63), 2**63 - 1)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An operation: ``+ - * // %`` with two operands, or a function with its arguments.
+
+    Parameters
+    ----------
+    operator : str
+        One of the operators, or the name of a function in `FUNCTIONS`.
+    operands : tuple of int, str and Expression
+        What it is applied to.
+    """
+
+    operator: str
+    operands: tuple[Extent, ...]
+
+    def __post_init__(self) -> None:
+        wanted = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
+        if wanted is None:
+            raise ValueError(f"unknown operator {self.operator!r}")
+        if len(self.operands) != wanted:
+            raise ValueError(f"{self.operator!r} takes {wanted} operands, got {len(self.operands)}")
+
+    def __str__(self) -> str:
+        return extent_text(self)
+
+
+def names_in(extent: Extent) -> Iterator[str]:
+    """Yield the names in an extent, in the order of the text."""
+    if isinstance(extent, str):
+        yield extent
+    elif isinstance(extent, Expression):
+        for operand in extent.operands:
+            yield from names_in(operand)
+
+
+def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
+    """Return the value of an extent.
+
+    Raises
+    ------
+    KeyError
+        If a name has no value.
+    ValueError
+        If a number is divided by zero, or a value does not fit 64 bits.
+    """
+    if isinstance(extent, int):
+        return extent
+    if isinstance(extent, str):
+        return values[extent]
+    left, right = (evaluate(operand, values) for operand in extent.operands)
+    if right == 0 and extent.operator in ("//", "%", "cdiv"):
+        raise ValueError(f"`{extent}` divides by zero")
+    result = _apply(extent.operator, left, right)
+    if not _LIMITS[0] <= result <= _LIMITS[1]:
+        raise ValueError(f"`{extent}` does not fit 64 bits")
+    return result
+
+
+def _apply(operator: str, left: int, right: int) -> int:
+    if operator == "+":
+        return left + right
+    if operator == "-":
+        return left - right
+    if operator == "*":
+        return left * right
+    if operator == "//":
+        return left // right
+    if operator == "%":
+        return left % right
+    if operator == "cdiv":
+        return -(-left // right)
+    return min(left, right) if operator == "min" else max(left, right)
+
+
+def extent_text(extent: Extent, precedence: int = 0) -> str:
+    """Return an extent as text, with the brackets that it needs inside an operator's operand."""
+    if not isinstance(extent, Expression):
+        return str(extent)
+    own = _PRECEDENCE.get(extent.operator)
+    if own is None:
+        return f"{extent.operator}({', '.join(map(extent_text, extent.operands))})"
+    left, right = extent.operands
+    sign = extent.operator if own == 2 else f" {extent.operator} "
+    # Operators are read from the left: a right operand of the same rank needs brackets.
+    text = f"{extent_text(left, own)}{sign}{extent_text(right, own + 1)}"
+    return f"({text})" if own < precedence else text

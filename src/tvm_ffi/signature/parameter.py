@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One parameter or one result of a signature, checked by itself."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+import unicodedata
+from dataclasses import dataclass, field
+from typing import Any
+
+from .defaults import checked_default, same_default
+from .types import ScalarType, TensorType, Type, ValueType, is_writable
+
+__all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
+
+EMPTY = inspect.Parameter.empty
+UNKNOWN = "unknown"  # nobody has said whether the function writes into the argument
+DIRECTIONS = ("in", "out", "inout", UNKNOWN)
+# Words for the kinds of parameters, in the order in which they stand.
+KINDS = {
+    "positional-only": inspect.Parameter.POSITIONAL_ONLY,
+    "positional": inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    "variadic": inspect.Parameter.VAR_POSITIONAL,
+    "keyword-only": inspect.Parameter.KEYWORD_ONLY,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Parameter:
+    """A parameter of a function.
+
+    Parameters
+    ----------
+    name : str
+        How callers name it.
+    type : TensorType, ScalarType or ValueType
+        What it may be.
+    kind : str
+        ``"positional-only"``, ``"positional"`` (or by name), ``"variadic"`` or ``"keyword-only"``.
+    default : object
+        What stands in its place when callers leave it out; `EMPTY` for none.
+    direction : str
+        What the function does with the argument: ``"in"`` reads, ``"out"`` writes, ``"inout"``
+        both, ``"unknown"`` nobody has said.
+
+    Raises
+    ------
+    TypeError
+        If the default has another type.
+    ValueError
+        If a part has no such value, or the default is none of the type's.
+    """
+
+    name: str
+    type: Type
+    kind: str = "positional"
+    default: Any = field(default=EMPTY)
+    direction: str = "in"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", checked_name(self.name, "parameter"))
+        if not isinstance(self.type, (TensorType, ScalarType, ValueType)):
+            raise TypeError(
+                f"type of parameter '{self.name}' must be a TensorType, ScalarType or ValueType, "
+                f"got {type(self.type).__name__}"
+            )
+        if self.kind not in KINDS:
+            raise ValueError(f"kind of parameter '{self.name}' must be one of {', '.join(KINDS)}")
+        self._check_direction()
+        if self.default is not EMPTY:
+            if self.kind == "variadic":
+                raise ValueError(f"parameter '*{self.name}' cannot have a default")
+            default = checked_default(self.name, self.type, self.default)
+            object.__setattr__(self, "default", default)
+
+    def _check_direction(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise ValueError(
+                f"direction of parameter '{self.name}' must be one of {', '.join(DIRECTIONS)}, "
+                f"got {self.direction!r}"
+            )
+        if self.direction in ("out", "inout") and not is_writable(self.type):
+            raise ValueError(f"parameter '{self.name}' is '{self.direction}', but never changes")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parameter):
+            return NotImplemented
+        return (
+            (self.name, self.kind, self.direction) == (other.name, other.kind, other.direction)
+            and self.type == other.type
+            and same_default(self.default, other.default)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.kind, self.direction))
+
+    @property
+    def is_required(self) -> bool:
+        """Whether callers have to give it."""
+        return self.default is EMPTY and self.kind != "variadic"
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the function is known to write into the argument."""
+        return self.direction in ("out", "inout")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A value that a function returns.
+
+    Parameters
+    ----------
+    type : TensorType, ScalarType or ValueType
+        What it is.
+    name : str, optional
+        How it is called in documentation.
+    """
+
+    type: Type
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.name is not None:
+            object.__setattr__(self, "name", checked_name(self.name, "result"))
+
+
+def checked_name(name: Any, what: str) -> str:
+    """Return a name as Python reads it in a program.
+
+    Raises
+    ------
+    TypeError
+        If it is no text.
+    ValueError
+        If no parameter can have this name.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name of a {what} must be a str, got {type(name).__name__}")
+    if not name.isidentifier():
+        raise ValueError(f"{name!r} cannot be the name of a {what}")
+    normal = unicodedata.normalize("NFKC", name)
+    if keyword.iskeyword(normal):
+        raise ValueError(f"{name!r} cannot be the name of a {what}: Python uses the word itself")
+    return normal

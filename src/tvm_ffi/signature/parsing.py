@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures read from text.
+
+    signature  =  [ name ] "(" [ parameter { "," parameter } ] ")" [ "->" results ] { clause }
+    parameter  =  "/"  |  "*"  |  [ "*" ] name ":" [ direction ] type [ "=" constant ]
+    direction  =  "in" | "out" | "inout" | "unknown"
+    results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
+    type       =  ( tensor | number ) [ "|" "None" ]  |  whatever `_schema` reads
+    tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
+                  [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ] [ "on" device ]
+    extent     =  "..." | "_" | an expression over names and numbers
+    clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
+               |  "raises" name { "," name }  |  "non_blocking"  |  "doc" string
+
+The text is gone through once, so the time is proportional to its length, whatever it contains.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Any, Callable, TypeVar
+
+from .._schema.dtypes import is_dtype_name, is_scalar_dtype
+from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
+from .._schema.parsing import Tokens, TypeParser
+from .._schema.schema import Schema
+from .declaration import Declaration
+from .expression import FUNCTIONS, Expression, Extent
+from .parameter import DIRECTIONS, EMPTY, Parameter, Result
+from .types import ELLIPSIS, ScalarType, TensorType, Type, ValueType
+
+__all__ = ["parse_annotation", "parse_extent", "parse_signature"]
+
+DeclarationT = TypeVar("DeclarationT", bound=Declaration)
+
+_MAX_DEPTH = 50  # of brackets in expressions and constants
+_MAX_DIGITS = 400
+# Words that stand before a bracket and begin no tensor.
+_GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
+_CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
+
+
+class _SignatureTokens(Tokens):
+    """The same with fractions, strings and ``->``; a star behind a name may be a product."""
+
+    _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
+    # A star belongs to the name where what follows cannot be a factor.
+    _BEHIND_STAR = r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b)"
+    _TOKEN = re.compile(
+        rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
+        rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_BEHIND_STAR}))?"
+        r"|\.\.\.|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+        r"|->|//|[^\s\w]"
+    )
+
+
+def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
+    """Return the signature that a text describes, as an instance of `make`.
+
+    Raises
+    ------
+    ValueError
+        If it describes none; the message says where.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a signature's text must be a str, got {type(text).__name__}")
+    return _SignatureParser(_SignatureTokens(text)).signature(make)
+
+
+def parse_annotation(text: str) -> tuple[str, Type]:
+    """Return a parameter's direction and its type."""
+    tokens = _SignatureTokens(text)
+    parser = _SignatureParser(tokens)
+    direction = parser.direction() or "in"
+    found = parser.type_()
+    if tokens.token:
+        raise tokens.error("the end")
+    return direction, found
+
+
+def parse_extent(text: str) -> Extent:
+    """Return the extent that a text describes."""
+    tokens = _SignatureTokens(text)
+    found = _SignatureParser(tokens).extent()
+    if tokens.token:
+        raise tokens.error("the end")
+    return found
+
+
+class _SignatureParser:
+    """Reads a signature from the current token on."""
+
+    def __init__(self, tokens: _SignatureTokens) -> None:
+        self._tokens = tokens
+        self._depth = 0
+
+    def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Return what `make` makes; what it complains of is the text at a position."""
+        try:
+            return make(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            raise self._tokens.fault(position, str(error)) from None
+
+    # ---- the whole --------------------------------------------------------------------------
+
+    def signature(self, make: type[DeclarationT]) -> DeclarationT:
+        tokens = self._tokens
+        name = "" if tokens.token == "(" else self._name("the name of a function or '('")
+        tokens.expect("(")
+        parameters = self._parameters()
+        tokens.expect(")")
+        results = self._results() if tokens.accept("->") else ()
+        clauses = self._clauses()
+        if tokens.token:
+            raise tokens.error("'->', a clause or the end")
+        made: DeclarationT = self._located(0, make, parameters, results, name, **clauses)
+        return made
+
+    def _clauses(self) -> dict[str, Any]:
+        readers: dict[str, tuple[str, Callable[[], Any]]] = {
+            "where": ("dtype_variables", self._variables),
+            "raises": ("errors", self._errors),
+            "non_blocking": ("non_blocking", lambda: True),
+            "doc": ("doc", self._doc),
+        }
+        found: dict[str, Any] = {}
+        while self._tokens.token in readers:
+            position = self._tokens.position
+            word = self._tokens.advance()
+            part, read = readers[word]
+            if part in found:
+                raise self._tokens.fault(position, f"'{word}' stands twice")
+            found[part] = read()
+        return found
+
+    def _variables(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        while True:
+            position = self._tokens.position
+            name = self._name("a name for dtypes")
+            if name in found:
+                raise self._tokens.fault(position, f"'{name}' stands twice")
+            self._tokens.expect("in")
+            self._tokens.expect("(")
+            found[name] = self._dtypes(")")
+            if not self._tokens.accept(","):
+                return found
+
+    def _errors(self) -> tuple[str, ...]:
+        found = [self._name("a kind of error")]
+        while self._tokens.accept(","):
+            found.append(self._name("a kind of error"))
+        return tuple(found)
+
+    def _doc(self) -> str:
+        position = self._tokens.position
+        text = self._constant()
+        if not isinstance(text, str):
+            raise self._tokens.fault(position, "expected a string")
+        return text
+
+    # ---- parameters and results -------------------------------------------------------------
+
+    def _parameters(self) -> list[Parameter]:
+        tokens = self._tokens
+        found: list[Parameter] = []
+        kind = "positional"
+        while tokens.token != ")":
+            position = tokens.position
+            if tokens.accept("/"):
+                if not found or kind != "positional":
+                    raise tokens.fault(position, "'/' stands behind the first parameters, once")
+                found = [_as_positional_only(parameter) for parameter in found]
+                kind = "positional "  # a second '/' is none
+            elif tokens.accept("*") and tokens.token in (",", ")"):
+                if kind == "keyword-only" or tokens.token == ")":
+                    raise tokens.fault(position, "'*' stands before parameters that need names")
+                kind = "keyword-only"
+            else:
+                variadic = tokens.text[position] == "*"
+                found.append(self._parameter("variadic" if variadic else kind.strip(), position))
+                kind = "keyword-only" if variadic else kind
+            if not tokens.accept(","):
+                break
+        return found
+
+    def _parameter(self, kind: str, position: int) -> Parameter:
+        name = self._name("the name of a parameter")
+        self._tokens.expect(":")
+        direction = self.direction()
+        type_ = self.type_()
+        default = self._constant() if self._tokens.accept("=") else EMPTY
+        made: Parameter = self._located(
+            position, Parameter, name, type_, kind, default, direction or "in"
+        )
+        return made
+
+    def direction(self) -> str | None:
+        """Read a direction, if there is one: a word behind which a type stands."""
+        if self._tokens.token in DIRECTIONS and self._tokens.peek() not in ("[", ",", ")", ""):
+            return self._tokens.advance()
+        return None
+
+    def _results(self) -> list[Result]:
+        tokens = self._tokens
+        if not tokens.accept("("):
+            type_ = self.type_()
+            return [] if _is_none(type_) else [Result(type_)]
+        found = []
+        while tokens.token != ")":
+            position = tokens.position
+            name = None
+            if tokens.peek() == ":":
+                name = self._name("the name of a result")
+                tokens.expect(":")
+            found.append(self._located(position, Result, self.type_(), name))
+            if not tokens.accept(","):
+                break
+        if not found:
+            raise tokens.error("a type")
+        tokens.expect(")")
+        return found
+
+    def _name(self, expected: str) -> str:
+        if not self._tokens.token[:1].isidentifier() or self._tokens.token[-1:] in "\"'":
+            raise self._tokens.error(expected)
+        return self._tokens.advance()
+
+    # ---- types ------------------------------------------------------------------------------
+
+    def type_(self) -> Type:
+        tokens = self._tokens
+        position, word = tokens.position, tokens.token
+        plain = word.rstrip("*")
+        if word == "{" or plain == "Tensor":
+            return self._tensor()
+        if tokens.peek() == "[" and plain not in _GENERIC and "." not in word:
+            return self._tensor()
+        if is_dtype_name(plain) and word != "bool":
+            if word != plain:
+                return self._tensor()
+            if is_scalar_dtype(plain):
+                tokens.advance()
+                return ScalarType(plain, self._or_none())
+            raise tokens.fault(
+                position, f"C has no number {plain}; a tensor of any shape is {plain}[...]"
+            )
+        return ValueType(TypeParser(tokens, Schema).type_())
+
+    def _tensor(self) -> TensorType:
+        tokens = self._tokens
+        position = tokens.position
+        dtype, is_pointer = self._element_type()
+        shape = self._shape() if tokens.token == "[" else None
+        layout = tokens.advance() if tokens.token in ("compact", "strided") else None
+        device = self._device() if tokens.accept("on") else None
+        made: TensorType = self._located(
+            position, TensorType, dtype, shape, layout, device, is_pointer, self._or_none()
+        )
+        return made
+
+    def _element_type(self) -> tuple[Any, bool]:
+        tokens = self._tokens
+        if tokens.accept("{"):
+            return self._dtypes("}"), tokens.accept("*")
+        word = self._name("the name of a type")
+        name = word.rstrip("*")
+        return None if name == "Tensor" else name, name != word
+
+    def _dtypes(self, end: str) -> tuple[str, ...]:
+        tokens = self._tokens
+        found = []
+        while True:
+            if not is_dtype_name(tokens.token):
+                raise tokens.error("a dtype")
+            found.append(tokens.advance())
+            if not tokens.accept(","):
+                break
+        tokens.expect(end)
+        return tuple(found)
+
+    def _device(self) -> str:
+        kind = self._name("a device")
+        if not self._tokens.accept(":"):
+            return kind
+        if not self._tokens.token.isdecimal():
+            raise self._tokens.error("the number of a device")
+        return f"{kind}:{self._tokens.advance()}"
+
+    def _or_none(self) -> bool:
+        if not self._tokens.accept("|"):
+            return False
+        self._tokens.expect("None")
+        return True
+
+    # ---- extents ----------------------------------------------------------------------------
+
+    def _shape(self) -> list[Extent]:
+        tokens = self._tokens
+        tokens.expect("[")
+        found: list[Extent] = []
+        while tokens.token != "]":
+            found.append(self.extent())
+            if not tokens.accept(","):
+                break
+        tokens.expect("]")
+        return found
+
+    def extent(self) -> Extent:
+        return ELLIPSIS if self._tokens.accept("...") else self._sum()
+
+    def _sum(self) -> Extent:
+        return self._operations(("+", "-"), self._product)
+
+    def _product(self) -> Extent:
+        return self._operations(("*", "//", "%"), self._factor)
+
+    def _operations(self, operators: tuple[str, ...], operand: Callable[[], Extent]) -> Extent:
+        found = operand()
+        depth = self._depth
+        while self._tokens.token in operators:
+            self._enter()  # each one nests the value deeper
+            operator = self._tokens.advance()
+            found = Expression(operator, (found, operand()))
+        self._depth = depth
+        return found
+
+    def _factor(self) -> Extent:
+        tokens = self._tokens
+        if tokens.token.isdecimal():
+            return self._integer()
+        if tokens.accept("("):
+            self._enter()
+            found = self._sum()
+            self._depth -= 1
+            tokens.expect(")")
+            return found
+        position = tokens.position
+        name = self._name("an extent")
+        if tokens.token != "(":
+            if "." in name or ":" in name or name.endswith("*"):
+                raise tokens.fault(position, f"{name!r} is no name of an extent")
+            return name
+        if name not in FUNCTIONS:
+            raise tokens.fault(
+                position, f"expected one of {', '.join(FUNCTIONS)} before '(', got {name!r}"
+            )
+        return self._call(name)
+
+    def _call(self, name: str) -> Expression:
+        position = self._tokens.position
+        self._tokens.expect("(")
+        self._enter()
+        operands = [self._sum()]
+        while self._tokens.accept(","):
+            operands.append(self._sum())
+        self._depth -= 1
+        self._tokens.expect(")")
+        made: Expression = self._located(position, Expression, name, tuple(operands))
+        return made
+
+    def _integer(self) -> int:
+        if len(self._tokens.token) > _MAX_DIGITS:
+            raise self._tokens.error("a number of fewer digits")
+        return int(self._tokens.advance())
+
+    def _enter(self) -> None:
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise self._tokens.fault(self._tokens.position, f"nested deeper than {_MAX_DEPTH}")
+
+    # ---- constants --------------------------------------------------------------------------
+
+    def _constant(self) -> Any:
+        tokens = self._tokens
+        if tokens.token in ("[", "("):
+            return self._sequence("]" if tokens.advance() == "[" else ")")
+        if tokens.token[-1:] in ("'", '"') and len(tokens.token) > 1:
+            return self._string()
+        if tokens.token in _CONSTANTS:
+            return _CONSTANTS[tokens.advance()]
+        is_negative = tokens.accept("-")
+        number = self._number()
+        return -number if is_negative else number
+
+    def _number(self) -> int | float:
+        tokens = self._tokens
+        if tokens.accept("inf"):
+            return math.inf
+        if tokens.token.isdecimal():
+            return self._integer()
+        if tokens.token[:1].isdecimal() or tokens.token[:1] == "." != tokens.token[1:2]:
+            return float(tokens.advance())
+        raise tokens.error("a number, a string, None, True, False or a list of them")
+
+    def _string(self) -> Any:
+        position = self._tokens.position
+        try:
+            return ast.literal_eval(self._tokens.advance())
+        except (SyntaxError, ValueError):
+            raise self._tokens.fault(position, "an escape in the string is wrong") from None
+
+    def _sequence(self, end: str) -> tuple[Any, ...]:
+        self._enter()
+        found = []
+        while self._tokens.token != end:
+            found.append(self._constant())
+            if not self._tokens.accept(","):
+                break
+        self._depth -= 1
+        self._tokens.expect(end)
+        return tuple(found)
+
+
+def _is_none(type_: Type) -> bool:
+    return isinstance(type_, ValueType) and type_.schema.origin == "None"
+
+
+def _as_positional_only(parameter: Parameter) -> Parameter:
+    return Parameter(
+        parameter.name, parameter.type, "positional-only", parameter.default, parameter.direction
+    )

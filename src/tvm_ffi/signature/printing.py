@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures as text: what `parsing` reads, ``inspect.signature``, and the line of a stub."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from .._schema.printing import TypePrinter
+from .declaration import Declaration
+from .expression import extent_text
+from .parameter import EMPTY, KINDS, Parameter, Result
+from .types import ScalarType, TensorType, Type
+
+__all__ = ["constant_text", "inspect_signature", "result_text", "signature_text", "type_text"]
+
+_PRINTER = TypePrinter()
+
+
+def signature_text(signature: Declaration) -> str:
+    """Return the text of a signature; reading it gives an equal one."""
+    text = f"{signature.name}({', '.join(_parameters(signature))})"
+    if signature.results:
+        text += f" -> {result_text(signature.results)}"
+    if signature.dtype_variables:
+        variables = signature.dtype_variables.items()
+        text += " where " + ", ".join(f"{name} in ({', '.join(ts)})" for name, ts in variables)
+    if signature.errors:
+        text += f" raises {', '.join(signature.errors)}"
+    if signature.non_blocking:
+        text += " non_blocking"
+    if signature.doc is not None:
+        text += f" doc {constant_text(signature.doc)}"
+    return text
+
+
+def _parameters(signature: Declaration) -> list[str]:
+    words = []
+    previous = ""
+    for parameter in signature.parameters:
+        if previous == "positional-only" != parameter.kind:
+            words.append("/")
+        if parameter.kind == "keyword-only" and previous not in ("keyword-only", "variadic"):
+            words.append("*")
+        words.append(_parameter_text(parameter))
+        previous = parameter.kind
+    return [*words, "/"] if previous == "positional-only" else words
+
+
+def _parameter_text(parameter: Parameter) -> str:
+    star = "*" if parameter.kind == "variadic" else ""
+    direction = "" if parameter.direction == "in" else f"{parameter.direction} "
+    default = "" if parameter.default is EMPTY else f" = {constant_text(parameter.default)}"
+    return f"{star}{parameter.name}: {direction}{type_text(parameter.type)}{default}"
+
+
+def result_text(results: tuple[Result, ...]) -> str:
+    """Return what stands behind the arrow."""
+    if not results:
+        return "None"
+    if len(results) == 1 and results[0].name is None:
+        return type_text(results[0].type)
+    texts = [
+        type_text(result.type)
+        if result.name is None
+        else f"{result.name}: {type_text(result.type)}"
+        for result in results
+    ]
+    return f"({', '.join(texts)})"
+
+
+def type_text(type_: Type) -> str:
+    """Return a type as the text of signatures has it."""
+    if isinstance(type_, ScalarType):
+        text = type_.dtype
+    elif isinstance(type_, TensorType):
+        text = _tensor_text(type_)
+    else:
+        return _PRINTER.text(type_.schema)
+    return f"{text} | None" if type_.is_optional else text
+
+
+def _tensor_text(type_: TensorType) -> str:
+    if isinstance(type_.dtype, tuple):
+        text = f"{{{', '.join(type_.dtype)}}}"
+    else:
+        text = type_.dtype or "Tensor"
+    text += "*" if type_.is_pointer else ""
+    if type_.shape is not None:
+        text += f"[{', '.join(map(extent_text, type_.shape))}]"
+    elif type_.variable is not None or (type_.dtype is not None and not type_.is_pointer):
+        text += "[...]"
+    text += f" {type_.layout}" if type_.layout else ""
+    return f"{text} on {type_.device}" if type_.device else text
+
+
+def constant_text(value: Any) -> str:
+    """Return a default as the text of signatures has it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(constant_text, value))}]"
+    return repr(value)
+
+
+def inspect_signature(signature: Declaration) -> inspect.Signature:
+    """Return what ``inspect.signature`` shows of the function."""
+    parameters = [
+        inspect.Parameter(
+            parameter.name,
+            KINDS[parameter.kind],
+            default=parameter.default,
+            annotation=type_text(parameter.type),
+        )
+        for parameter in signature.parameters
+    ]
+    return inspect.Signature(parameters, return_annotation=result_text(signature.results))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures and the types of functions that libraries tell, which have no names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from .._schema.dtypes import integer_range
+from .._schema.json_form import declared_function
+from .._schema.schema import Schema
+from .declaration import Declaration
+from .parameter import UNKNOWN, Parameter, Result
+from .parsing import parse_signature
+from .types import TensorType, Type, ValueType, is_writable
+
+__all__ = [
+    "schema_of_signature",
+    "signature_from_metadata",
+    "signature_from_schema",
+    "type_of_schema",
+]
+
+DeclarationT = TypeVar("DeclarationT", bound=Declaration)
+
+
+def schema_of_signature(signature: Declaration) -> Schema:
+    """Return the type of the function."""
+    groups: dict[str, tuple[Schema, ...]] = {"return": (_schema_of_results(signature.results),)}
+    if all(parameter.kind != "variadic" for parameter in signature.parameters):
+        groups["params"] = tuple(_schema_of(parameter.type) for parameter in signature.parameters)
+    return Schema("Callable", named_args=groups)
+
+
+def _schema_of_results(results: tuple[Result, ...]) -> Schema:
+    if len(results) == 1:
+        return _schema_of(results[0].type)
+    if not results:
+        return Schema("None")
+    return Schema("tuple", tuple(_schema_of(result.type) for result in results))
+
+
+def _schema_of(type_: Type) -> Schema:
+    if isinstance(type_, ValueType):
+        return type_.schema
+    if isinstance(type_, TensorType):
+        schema = Schema("Tensor")
+    else:
+        schema = Schema("float" if integer_range(type_.dtype) is None else "int")
+    return Schema("Optional", (schema,)) if type_.is_optional else schema
+
+
+def signature_from_schema(schema: Schema, name: str, make: type[DeclarationT]) -> DeclarationT:
+    """Return the signature of a function of this type."""
+    if schema.origin != "Callable":
+        raise ValueError(f"expected the type of a function, got {schema.origin}")
+    groups = schema.named_args or {"return": (Schema("Any"),)}
+    if "params" in groups:
+        parameters = tuple(
+            _parameter(f"_{i}", one, "positional-only") for i, one in enumerate(groups["params"])
+        )
+    else:
+        parameters = (_parameter("args", Schema("Any"), "variadic"),)
+    return make(parameters, (Result(type_of_schema(groups["return"][0])),), name)
+
+
+def _parameter(name: str, schema: Schema, kind: str) -> Parameter:
+    type_ = type_of_schema(schema)
+    return Parameter(name, type_, kind, direction=UNKNOWN if is_writable(type_) else "in")
+
+
+def type_of_schema(schema: Schema) -> Type:
+    """Return the type that a schema stands for."""
+    is_optional = schema.origin == "Optional"
+    inner = schema.args[0] if is_optional and schema.args else schema
+    return TensorType(is_optional=is_optional) if inner.origin == "Tensor" else ValueType(schema)
+
+
+def signature_from_metadata(
+    metadata: Mapping[str, Any], name: str, make: type[DeclarationT]
+) -> DeclarationT | None:
+    """Return the signature in a function's metadata; None when they have none."""
+    text = metadata.get("signature")
+    if text is None:
+        schema = declared_function(metadata, Schema)
+        return None if schema is None else signature_from_schema(schema, name, make)
+    if not isinstance(text, str):
+        raise ValueError(f"'signature' in the metadata must be text, got {type(text).__name__}")
+    signature = parse_signature(text, make)
+    return signature if signature.name else replace(signature, name=name)

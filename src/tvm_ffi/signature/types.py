@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a parameter or a result may be: a tensor, a number of C, or any value with a schema."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Union
+
+from .._schema.dtypes import is_dtype_name, is_scalar_dtype
+from .._schema.schema import Schema
+from .expression import Expression, Extent
+
+__all__ = ["ANY_EXTENT", "ELLIPSIS", "ScalarType", "TensorType", "Type", "ValueType", "is_writable"]
+
+ELLIPSIS = "..."  # any number of extents
+ANY_EXTENT = "_"  # one extent of any size
+_NAME = re.compile(r"[^\W\d]\w*")
+_DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """A tensor.
+
+    Parameters
+    ----------
+    dtype : str, tuple of str, or None
+        An element type, several, or a variable that the signature declares; None for any.
+    shape : tuple, length ndim, or None
+        Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
+        ``"..."`` for any number of extents.  None for any shape, which ``("...",)`` becomes.
+    layout : {"compact", "strided"}, optional
+        Whether elements lie in row-major order without gaps, or may have any strides.  None where
+        the function says for itself.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
+    is_pointer : bool
+        Whether the function behind takes the address of the first element only.
+    is_optional : bool
+        Whether None may stand in its place.
+    """
+
+    dtype: str | tuple[str, ...] | None = None
+    shape: tuple[Extent, ...] | None = None
+    layout: str | None = None
+    device: str | None = None
+    is_pointer: bool = False
+    is_optional: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_dtype()
+        if self.layout not in (None, "compact", "strided"):
+            raise ValueError(f"layout must be 'compact' or 'strided', got {self.layout!r}")
+        if self.device is not None and _DEVICE.fullmatch(self.device) is None:
+            raise ValueError(f"device must be like 'cuda' or 'cuda:1', got {self.device!r}")
+        if self.shape is not None:
+            shape = tuple(map(_checked_extent, self.shape))
+            if shape.count(ELLIPSIS) > 1:
+                raise ValueError("a shape has at most one '...'")
+            object.__setattr__(self, "shape", None if shape == (ELLIPSIS,) else shape)
+
+    def _check_dtype(self) -> None:
+        if isinstance(self.dtype, str):
+            if not (is_dtype_name(self.dtype) or _NAME.fullmatch(self.dtype)):
+                raise ValueError(f"{self.dtype!r} is neither a dtype nor a name")
+        elif self.dtype is not None:
+            object.__setattr__(self, "dtype", tuple(self.dtype))
+            if not self.dtype:
+                raise ValueError("a set of dtypes must not be empty")
+            for name in self.dtype:
+                if not is_dtype_name(name):
+                    raise ValueError(f"{name!r} is no dtype")
+
+    @property
+    def variable(self) -> str | None:
+        """The variable that stands for the element type, if one does."""
+        if isinstance(self.dtype, str) and not is_dtype_name(self.dtype):
+            return self.dtype
+        return None
+
+    @property
+    def ndim(self) -> int | None:
+        """Number of extents; None where there may be any."""
+        if self.shape is None or ELLIPSIS in self.shape:
+            return None
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A number of C.
+
+    Parameters
+    ----------
+    dtype : str
+        ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32`` or ``float64``.
+    is_optional : bool
+        Whether None may stand in its place.
+    """
+
+    dtype: str
+    is_optional: bool = False
+
+    def __post_init__(self) -> None:
+        if not is_scalar_dtype(self.dtype):
+            raise ValueError(f"{self.dtype!r} is no number that C has")
+
+
+@dataclass(frozen=True, eq=False)
+class ValueType:
+    """Any other value: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
+
+    Parameters
+    ----------
+    schema : Schema
+        The type; `tvm_ffi.core.TypeSchema` is one.
+    """
+
+    schema: Schema
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ValueType):
+            return NotImplemented
+        return same_schema(self.schema, other.schema)
+
+    def __hash__(self) -> int:
+        return hash(self.schema.origin)
+
+
+Type = Union[TensorType, ScalarType, ValueType]
+
+_IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str", "ffi.Shape"}
+
+
+def is_writable(type_: Type) -> bool:
+    """Whether a function could write into a value of the type."""
+    if isinstance(type_, ValueType):
+        parts = type_.schema.args if type_.schema.origin in ("Optional", "Union") else None
+        return any(part.origin not in _IMMUTABLE for part in parts or (type_.schema,))
+    return isinstance(type_, TensorType)
+
+
+def same_schema(one: Schema, other: Schema) -> bool:
+    """Whether two schemas say the same; what they know about registered types does not count."""
+    one_groups, other_groups = one.named_args or {}, other.named_args or {}
+    return (
+        one.origin == other.origin
+        and _same_schemas(one.args or (), other.args or ())
+        and one_groups.keys() == other_groups.keys()
+        and all(_same_schemas(one_groups[name], other_groups[name]) for name in one_groups)
+    )
+
+
+def _same_schemas(some: tuple[Schema, ...], others: tuple[Schema, ...]) -> bool:
+    return len(some) == len(others) and all(map(same_schema, some, others))
+
+
+def _checked_extent(extent: Extent) -> Extent:
+    if isinstance(extent, bool) or not isinstance(extent, (int, str, Expression)):
+        raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
+    if isinstance(extent, int) and extent < 0:
+        raise ValueError(f"an extent must be >= 0, got {extent}")
+    if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
+        raise ValueError(f"{extent!r} is no name")
+    return extent

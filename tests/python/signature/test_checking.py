@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`Signature.check`: which calls fit, and what is said of those that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tvm_ffi import Signature
+
+SOFTMAX = Signature.parse(
+    "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1.0)"
+)
+F32 = np.float32
+
+
+def zeros(*shape, dtype=F32):
+    return np.zeros(shape, dtype)
+
+
+def test_calls_that_fit():
+    SOFTMAX.check(zeros(2, 3), zeros(2, 3))
+    SOFTMAX.check(zeros(2, 3), zeros(2, 3), 2)
+    SOFTMAX.check(x=zeros(0, 3), temperature=0.5, y=zeros(0, 3))
+
+
+INTS = zeros(1, dtype=np.int8), zeros(1, dtype=np.int16)
+
+
+def read_only(array):
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "error", "text"),
+    [
+        ((), {}, TypeError, "softmax() missing a required argument: 'x'"),
+        ((zeros(1, 1),), {"z": 1}, TypeError, "softmax() missing a required argument: 'y'"),
+        (
+            (zeros(1, 1), zeros(1, 1)),
+            {"tmperature": 1},
+            TypeError,
+            "softmax() got an unexpected keyword argument 'tmperature'",
+        ),
+        (
+            (1, zeros(1, 1)),
+            {},
+            TypeError,
+            "softmax() argument 'x': expected float32[n, m], got int",
+        ),
+        (
+            (zeros(2), zeros(1, 1)),
+            {},
+            ValueError,
+            "softmax() argument 'x': expected 2 dimensions, got 1",
+        ),
+        (
+            (zeros(1, 1, dtype=np.float64), zeros(1, 1)),
+            {},
+            ValueError,
+            "softmax() argument 'x': expected dtype float32, got float64",
+        ),
+        (
+            (zeros(2, 3), zeros(2, 4)),
+            {},
+            ValueError,
+            "softmax() argument 'y': shape[1] must be m = 3, got 4",
+        ),
+        (
+            (zeros(2, 3), read_only(zeros(2, 3))),
+            {},
+            BufferError,
+            "softmax() argument 'y': the function writes into it, and it is read-only",
+        ),
+        (
+            (zeros(2, 3), zeros(2, 3), "1"),
+            {},
+            TypeError,
+            "softmax() argument 'temperature': expected float, got str",
+        ),
+    ],
+)
+def test_calls_that_do_not_fit(args, kwargs, error, text):
+    with pytest.raises(error) as caught:
+        SOFTMAX.check(*args, **kwargs)
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "args", "error"),
+    [
+        ("f(x: T[n], y: T[n]) where T in (int8, int16)", INTS, "dtype T = int8, got int16"),
+        ("f(x: T[n]) where T in (int8, int16)", (zeros(1),), "expected dtype int8 or int16, got"),
+        ("f(x: {int8, bool}[n])", (zeros(1),), "expected dtype int8 or bool, got float32"),
+        ("f(x: Tensor[n, ..., n])", (zeros(2, 5, 3),), "shape[2] must be n = 2, got 3"),
+        ("f(x: Tensor[n, ..., n])", (zeros(2),), "expected at least 2 dimensions, got 1"),
+        ("f(x: Tensor[2*n + 1], n: int)", (zeros(4), 2), "shape[0] must be 2*n + 1 = 5, got 4"),
+        ("f(x: Tensor[n], n: int32)", (zeros(4), 3), "argument 'n': must be n = 4, got 3"),
+        ("f(x: Tensor[4//n], n: int)", (zeros(4), 0), "`4//n` divides by zero"),
+        ("f(x: Tensor[n*n], n: int)", (zeros(4), 2**40), "`n*n` does not fit 64 bits"),
+        ("f(x: Tensor[3])", (zeros(4),), "shape[0] must be 3, got 4"),
+        ("f(x: Tensor[n, m] compact)", (zeros(4, 4)[:, ::2],), "expected a compact tensor"),
+        ("f(x: Tensor on cuda)", (zeros(4),), "expected device cuda, got cpu:0"),
+        ("f(x: Tensor on cpu:1)", (zeros(4),), "expected device cpu:1, got cpu:0"),
+        ("f(x: int8)", (128,), "128 does not fit int8"),
+        ("f(x: uint8)", (True,), "expected uint8, got bool"),
+        ("f(x: Array[int])", ([1, "a"],), "element [1]: expected int, got str"),
+        ("f(*x: int)", (1, "a"), "argument 'x': expected int, got str"),
+    ],
+)  # fmt: skip
+def test_each_check(text, args, error):
+    with pytest.raises((TypeError, ValueError)) as caught:
+        Signature.parse(text).check(*args)
+    assert error in str(caught.value)
+    assert str(caught.value).startswith("f() argument '")
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("f(x: Tensor | None, y: Tensor[n] | None = None, z: int8 | None = None)", (None,)),
+        ("f(x: Tensor[_, ...], *y: Tensor)", (zeros(2, 3), zeros(1), zeros(2, 2))),
+        ("f(x: float64, y: float32)", (1, 2.5)),
+        ("f(x: in Tensor)", (read_only(zeros(3)),)),
+        ("f(x: Tensor[2*n], y: Tensor[n] | None)", (zeros(5), None)),
+        ("f(x: Tensor[1, n] compact)", (zeros(4, 4)[1:2],)),
+        ("f(x: Tensor on cpu)", (zeros(4),)),
+    ],
+)
+def test_what_is_let_through(text, args):
+    Signature.parse(text).check(*args)

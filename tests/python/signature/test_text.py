@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures as text: what is read, what is written, and where errors point."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+
+import pytest
+from hypothesis import given
+
+from tvm_ffi import Signature
+from tvm_ffi._schema.schema import Schema
+from tvm_ffi.signature import (
+    EMPTY,
+    Expression,
+    Parameter,
+    Result,
+    ScalarType,
+    TensorType,
+    ValueType,
+)
+
+from .strategies import signatures
+
+INT = ValueType(Schema("int"))
+FLOAT = ValueType(Schema("float"))
+
+
+def test_the_parts_of_a_text():
+    found = Signature.parse(
+        "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1)"
+    )
+    rows = ("n", "m")
+    assert found == Signature(
+        (
+            Parameter("x", TensorType("float32", rows)),
+            Parameter("y", TensorType("float32", rows), direction="out"),
+            Parameter("temperature", FLOAT, default=1.0),
+        ),
+        name="softmax",
+    )
+    assert [parameter.is_required for parameter in found.parameters] == [True, True, False]
+    assert [parameter.is_written for parameter in found.parameters] == [False, True, False]
+
+
+def test_variables_names_and_results():
+    found = Signature.parse(
+        "gather(table: T[v, d], index: int64[n], *, scale: float | None = None) -> T[n, d]"
+        "   where T in (float16, bfloat16, float32)"
+    )
+    assert found.dtype_variables == {"T": ("float16", "bfloat16", "float32")}
+    assert found.parameters[0].type.variable == "T"
+    assert found.parameters[2].kind == "keyword-only"
+    assert found.parameters[2].type == ValueType(Schema("Optional", (Schema("float"),)))
+    assert found.results == (Result(TensorType("T", ("n", "d"))),)
+
+
+@pytest.mark.parametrize(
+    ("text", "type_"),
+    [
+        ("float32[...]", TensorType("float32")),
+        ("float32[]", TensorType("float32", ())),
+        ("float32*", TensorType("float32", is_pointer=True)),
+        ("float32*[n]", TensorType("float32", ("n",), is_pointer=True)),
+        ("Tensor", TensorType()),
+        ("Tensor[n, _, ...]", TensorType(None, ("n", "_", "..."))),
+        ("{int8, uint8}[n]", TensorType(("int8", "uint8"), ("n",))),
+        ("bool[n]", TensorType("bool", ("n",))),
+        ("bool", ValueType(Schema("bool"))),
+        ("int32", ScalarType("int32")),
+        ("int32 | None", ScalarType("int32", True)),
+        ("float32[n] | None", TensorType("float32", ("n",), is_optional=True)),
+        ("float32[n] compact on cuda:1", TensorType("float32", ("n",), "compact", "cuda:1")),
+        ("Map[str, Array[int]]", None),
+        ("Tensor[4, n, 2*n + 1, (n - 1)//2]", None),
+        ("Tensor[n, n - (1 - n), cdiv(n, 4)*2, min(n, 3)]", None),
+    ],
+)
+def test_types(text, type_):
+    found = Signature.parse(f"f(x: {text}, n: int)").parameters[0].type
+    assert str(Signature((Parameter("x", found), Parameter("n", INT)))) == (f"(x: {text}, n: int)")
+    if type_ is not None:
+        assert found == type_
+
+
+def test_a_product_is_no_pointer():
+    shape = Signature.parse("f(x: Tensor[n*2, n * m, n], m: int)").parameters[0].type.shape
+    assert shape == (Expression("*", ("n", 2)), Expression("*", ("n", "m")), "n")
+
+
+@pytest.mark.parametrize(
+    ("text", "default"),
+    [
+        ("int = -5", -5),
+        ("float = 1e-5", 1e-5),
+        ("float = .5", 0.5),
+        ("float = -inf", float("-inf")),
+        ("str = 'a\"\\n'", 'a"\n'),
+        ("bytes = b'\\xff'", b"\xff"),
+        ("bool = True", True),
+        ("Array[int] = [1, 2]", (1, 2)),
+        ("ffi.Shape = (1, 2)", (1, 2)),
+        ("dtype = 'float32'", "float32"),
+        ("int | None = None", None),
+        ("Any = [1, 'a', [None]]", (1, "a", (None,))),
+        ("int | float = 1", 1),
+    ],
+)
+def test_defaults(text, default):
+    found = Signature.parse(f"f(x: {text})").parameters[0].default
+    assert (type(found), found) == (type(default), default)
+
+
+@given(signatures())
+def test_text_and_json_keep_everything(signature):
+    assert Signature.parse(str(signature)) == signature
+    assert Signature.from_json(json.dumps(signature.to_json())) == signature
+    assert eval(repr(signature), {"Signature": Signature}) == signature
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("f", r"character 1 of 'f': expected '\(', got the end"),
+        ("f(x)", r"character 3 of 'f\(x\)': expected ':', got '\)'"),
+        ("f(x: )", "character 5 .*: expected the name of a type"),
+        ("f(x: float32[n, q*2)", r"character 19 .*: expected '\]', got '\)'"),
+        ("f(x: float32[2*k])", "no parameter says what 'k' is"),
+        ("f(x: float16)", r"character 5 .*: C has no number float16; .* float16\[...\]"),
+        ("f(x: T[n])", r"'T' is no dtype; .* 'where T in \(...\)'"),
+        ("f(x: T[n]) where T in (floaty)", "character 23 .*: expected a dtype, got 'floaty'"),
+        ("f(x: T[n]) where T in (int8), T in (int8)", "character 30 .*: 'T' stands twice"),
+        ("f(x: int) where T in (int8)", "no parameter has the dtype 'T'"),
+        ("f() -> T[n] where T in (int8)", "no parameter says which dtype 'T' is"),
+        ("f() -> float32[n]", "no parameter says what 'n' is"),
+        ("f(T: int, x: T[T]) where T in (int8)", "'T' is a dtype and an extent"),
+        ("f(x: int, x: int)", "parameter 'x' stands twice"),
+        ("f(lambda: int)", "character 2 .*: 'lambda' cannot be the name .* Python uses"),
+        ("f(1x: int)", "character 2 .*: expected the name of a parameter, got '1'"),
+        ("f(a.b: int)", r"'a\.b' cannot be the name of a parameter"),
+        ("f(x: int = 'a')", "default of parameter 'x': expected int, got 'a'"),
+        ("f(x: int = 1.5)", "default of parameter 'x': expected int, got 1.5"),
+        ("f(x: int = True)", "default of parameter 'x': expected int, got True"),
+        ("f(x: int8 = 128)", "default of parameter 'x': 128 does not fit int8"),
+        ("f(x: int = 99999999999999999999)", "does not fit 64 bits"),
+        ("f(x: float32[n] = 1)", r"a tensor has no default but None; write '\| None'"),
+        ("f(x: int = 1, y: int)", "'y' without a default stands behind 'x'"),
+        ("f(x: out int)", "parameter 'x' is 'out', but never changes"),
+        ("f(*x: int = 1)", r"parameter '\*x' cannot have a default"),
+        ("f(*x: int, *y: int)", r"'\*y' stands behind '\*x'"),
+        ("f(x: int, *)", r"character 10 .*: '\*' stands before parameters that need names"),
+        ("f(/, x: int)", "character 2 .*: '/' stands behind the first parameters"),
+        ("f(x: int, /, y: int, /)", "character 21 .*: '/' stands behind"),
+        ("f(*, x: int, /)", "character 13 .*: '/' stands behind"),
+        ("f(x: Tensor[..., ...])", "a shape has at most one '...'"),
+        ("f(x: Tensor[cdiv(n)], n: int)", "'cdiv' takes 2 operands, got 1"),
+        (
+            "f(x: Tensor[sqrt(n)], n: int)",
+            "expected one of cdiv, min, max before '\\(', got 'sqrt'",
+        ),
+        ("f(x: Tensor on 'cuda')", "expected a device"),
+        ("f(x: int) raises 1", "expected a kind of error, got '1'"),
+        ("f(x: int) non_blocking non_blocking", "'non_blocking' stands twice"),
+        ("f(x: int) doc 5", "expected a string"),
+        ("f(x: int) and more", "expected '->', a clause or the end, got 'and'"),
+        ("f(x: str = 'a)", 'got "\'"'),
+        ("f(x: str = '\\x')", "an escape in the string is wrong"),
+        ("f(x: Tensor[" + "(" * 60 + "n", "nested deeper than 50"),
+        ("f(x: Any = " + "[" * 60, "nested deeper than 50"),
+        ("f(x: Tensor[" + "+".join("n" * 60) + "])", "nested deeper than 50"),
+        ("f(x: Tensor[" + "9" * 5000 + "])", "a number of fewer digits"),
+    ],
+)
+def test_errors_say_where(text, error):
+    with pytest.raises(ValueError, match=error):
+        Signature.parse(text)
+
+
+@pytest.mark.parametrize("text", [None, 5, b"f()"])
+def test_other_values_are_no_text(text):
+    with pytest.raises(TypeError, match="must be a str, got"):
+        Signature.parse(text)
+
+
+@pytest.mark.parametrize("count", [10_000])
+def test_many_parameters_take_time_in_proportion(count):
+    text = f"f({', '.join(f'p{i}: Tensor[n{i}, 2*n{i}]' for i in range(count))})"
+    start = time.process_time()
+    found = Signature.parse(text)
+    assert str(found) == text
+    assert time.process_time() - start < 5
+    assert len(found.parameters) == count
+
+
+def test_names_are_those_of_programs():
+    """Python reads a ligature in a program as the letters; a keyword argument comes so, too."""
+    assert Signature.parse("f(ﬁ: int)").parameters[0].name == "fi"
+    with pytest.raises(ValueError, match="stands twice"):
+        Signature.parse("f(ﬁ: int, fi: int)")
+
+
+def test_what_inspect_shows():
+    found = Signature.parse("f(a: int, /, x: float32[n], *rest: str, y: float = 2) -> int")
+    shown = found.to_inspect()
+    assert str(shown) == "(a: 'int', /, x: 'float32[n]', *rest: 'str', y: 'float' = 2.0) -> 'int'"
+    assert shown.parameters["x"].default is inspect.Parameter.empty is EMPTY
+
+
+@pytest.mark.parametrize(
+    ("obj", "error"),
+    [
+        ([], "a signature in JSON must be an object, got list"),
+        ({}, "member 'version' .* must be of type int, got NoneType"),
+        ({"version": True, "parameters": []}, "member 'version' .* got bool"),
+        ({"version": 2, "parameters": []}, "written by a newer release: version 2"),
+        ({"version": 1}, "member 'parameters' of a signature .* got NoneType"),
+        ({"version": 1, "parameters": [1]}, "a parameter in JSON must be an object, got int"),
+        (
+            {"version": 1, "parameters": [{"name": "x", "type": {}}]},
+            "has one of the members 'value', 'scalar' and 'tensor'",
+        ),
+        ({"version": 1, "parameters": [], "errors": [1]}, "kind of error must be a str"),
+        ({"version": 1, "parameters": [], "doc": 1}, "member 'doc' .* type str, got int"),
+    ],
+)
+def test_json_of_others(obj, error):
+    with pytest.raises((TypeError, ValueError), match=error):
+        Signature.from_json(obj)
+
+
+def test_deep_json():
+    text = '{"version": 1, "parameters": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    with pytest.raises(ValueError, match="nested too deep"):
+        Signature.from_json(text)
+
+
+def test_unknown_members_are_left_out():
+    assert Signature.from_json({"version": 1, "parameters": [], "later": 1}) == Signature(())
+
+
+def test_signatures_are_values():
+    one, other = Signature.parse("f(x: int = 1)"), Signature.parse("f(x: int=1)")
+    assert one == other
+    assert hash(one) == hash(other)
+    assert len({one, other, Signature.parse("f(x: int)")}) == 2
+    with pytest.raises(AttributeError):
+        one.name = "g"
