@@ -24,6 +24,18 @@ END = "<!-- end: tools/package_imports.py -->\n"
 
 Graph = dict[str, set[str]]
 
+# Imports of what stands above, by module, with the reason.  The picture is without them.
+UPWARD = {
+    # Its public place is there; a kind of modules written in Python derives from what is there.
+    ("tvm_ffi.module", "tvm_ffi.module._custom"),
+    # Signatures need nothing native but to read annotations, which are classes of the package, and
+    # to check arguments.
+    ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),
+    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.dlpack"),
+    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.tensor"),
+    ("tvm_ffi.signature.values", "tvm_ffi._types.schema"),
+}
+
 CYTHON_IMPORT = re.compile(
     r"^(\s*)(?:from\s+([\w.]+)\s+)?c?import\s+\(?\s*([\w.]+(?:\s*,\s*\w+)*)?"
 )
@@ -113,6 +125,14 @@ def cython_imports(path: Path, module: str, everywhere: bool) -> set[str]:
 # ---- The picture ---------------------------------------------------------------------------------
 
 
+def without_upward(graph: Mapping[str, set[str]]) -> Graph:
+    """Return the imports but for those that are listed with their reason."""
+    return {
+        module: {name for name in names if (module, name) not in UPWARD}
+        for module, names in graph.items()
+    }
+
+
 def unit_of(module: str) -> str:
     """Return the module or subpackage directly below the package; the package for itself."""
     return module.split(".")[1] if "." in module else module
@@ -146,7 +166,7 @@ def levels(units: Mapping[str, set[str]]) -> dict[str, int]:
 
 def picture(graph: Mapping[str, set[str]]) -> str:
     """Return a line for each unit, the highest first: what it imports and nothing else brings."""
-    units = imports_of_units(graph)
+    units = imports_of_units(without_upward(graph))
     level = levels(units)
     reached: Graph = {}
     for unit in sorted(units, key=level.__getitem__):

@@ -31,17 +31,6 @@ LAYERS = (
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},
 )
-# Imports of what stands above, by module, with the reason.
-UPWARD = {
-    # Its public place is there; a kind of modules written in Python derives from what is there.
-    ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # Signatures need nothing native but to read annotations, which are classes of the package, and
-    # to check arguments.
-    ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.dlpack"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.tensor"),
-    ("tvm_ffi.signature.values", "tvm_ffi._types.schema"),
-}
 # Loaded by programs that want nothing else: all that these may import when they are loaded.
 LIGHT = {
     "_version": set(),
@@ -68,17 +57,9 @@ def loaded():
     return tool.imports_of_package(everywhere=False)
 
 
-def _without_listed(graph):
-    """Return the imports but for those that are listed with their reason."""
-    return {
-        module: {name for name in names if (module, name) not in UPWARD}
-        for module, names in graph.items()
-    }
-
-
 def test_each_layer_imports_only_lower_ones(graph):
     row = {unit: number for number, units in enumerate(LAYERS) for unit in units}
-    units = tool.imports_of_units(_without_listed(graph))
+    units = tool.imports_of_units(tool.without_upward(graph))
     assert row.keys() == units.keys()
     upward = {
         f"{unit} imports {other}"
@@ -91,7 +72,7 @@ def test_each_layer_imports_only_lower_ones(graph):
 
 def test_no_module_needs_itself(graph):
     """Submodules that import the package itself meet it half initialized, so that counts, too."""
-    listed = _without_listed(graph)
+    listed = tool.without_upward(graph)
     ours = {module: {name for name in names if name in graph} for module, names in listed.items()}
     try:
         TopologicalSorter(ours).prepare()
@@ -100,7 +81,9 @@ def test_no_module_needs_itself(graph):
 
 
 def test_every_upward_import_is_there(graph):
-    assert {(module, name) for module, name in UPWARD if name in graph.get(module, ())} == UPWARD
+    assert {
+        (module, name) for module, name in tool.UPWARD if name in graph.get(module, ())
+    } == tool.UPWARD
 
 
 def test_loading_the_package_loads_no_array_library(loaded):
@@ -116,10 +99,10 @@ def test_loading_the_package_loads_no_array_library(loaded):
 
 def test_the_language_of_types_is_python_alone(graph):
     """Not even the package: it can be copied out and used for itself."""
-    ours = tool.imports_of_units(_without_listed(graph))
+    ours = tool.imports_of_units(tool.without_upward(graph))
     assert ours["_schema"] == set()
     assert ours["signature"] == {"_schema"}
-    assert ours["_binding"] == {"_conflict", "_schema"}
+    assert ours["_binding"] == {"_conflict", "_schema", "signature"}
 
 
 @pytest.mark.parametrize("name", sorted(LIGHT))

@@ -10,6 +10,8 @@ from typing import Any
 # First: all that is loaded later needs the symbols of the C ABI.
 from .object import library  # isort: skip
 from .call.function import set_description_loader
+from .call.plan_lookup import plan_of
+from .call.planned_call import set_plan_lookup
 from .tensor import numpy_array, torch_capsule  # type: ignore[attr-defined]  # have no stubs
 
 __all__ = ["library", "numpy_array", "torch_capsule"]
@@ -22,3 +24,4 @@ def _load_description() -> Any:
 
 
 set_description_loader(_load_description)
+set_plan_lookup(plan_of)

@@ -12,9 +12,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
+from .._binding.call.call_plan import set_container_converter
 from .._binding.object.object import type_key_to_index
 from .._binding.types.attribute import lookup_type_attr
-from .._binding.values.any import CAny
+from .._binding.values.any import CAny, to_py_class_value
 from .._schema.json_form import schema_from_json, schema_to_json
 from .._schema.names import ANY, NO_TYPE, ORIGIN_OF_KEY
 from .._schema.printing import TypePrinter
@@ -241,3 +242,12 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "items"):
         return {key: _plain(part) for key, part in value.items()}
     return value if isinstance(value, str) else [_plain(part) for part in value]
+
+
+def _container_converter(schema: Schema) -> Callable[[Any], Any]:
+    """Return what converts a list, tuple or dict to a declared container."""
+    known = TypeSchema.from_json_obj(schema_to_json(schema))
+    return lambda value: to_py_class_value(known.convert(value))
+
+
+set_container_converter(_container_converter)

@@ -2,7 +2,10 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
-# The exception with the argument in it that it is about: the same one, or one of its class.
-# `names` are those of the last arguments, or NULL.
-cdef object with_argument(
-    object error, str function_name, int32_t position, int32_t num_args, PyObject* names)
+from tvm_ffi._binding.object.object cimport CObject
+
+# Says in the exception that is set which argument of which function it is about.  `names` are those
+# of the last arguments, or NULL; `declared_name` is that of the parameter, or None.  Returns -1.
+cdef int explain_argument(
+    CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
+) noexcept

@@ -2,9 +2,15 @@
 """Which argument of a call an exception is about."""
 
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uintptr_t
+
+from tvm_ffi._binding.object.error cimport (
+    check, set_exception, traceback_of, without_binding_frames,
+)
+from tvm_ffi._binding.object.object cimport CObject
 
 cdef extern from "Python.h":
+    int PyException_SetTraceback(object error, object traceback) except -1
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
 
@@ -12,11 +18,35 @@ cdef extern from "Python.h":
 cdef tuple _PLAIN_ERRORS = (TypeError, ValueError, OverflowError, BufferError, RuntimeError)
 
 
-cdef object with_argument(
-    object error, str function_name, int32_t position, int32_t num_args, PyObject* names
+cdef int explain_argument(
+    CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
+) noexcept:
+    try:
+        check(-2)  # turns the exception that is set into one we can catch
+    except BaseException as error:
+        traceback = without_binding_frames(traceback_of(error))
+        try:
+            explained = _with_argument(
+                error, _display_name(function), position, num_args, names, declared_name)
+        except BaseException:  # what describes the error may fail itself
+            explained = error
+        # Not by assignment: frozen dataclasses refuse it.
+        PyException_SetTraceback(explained, traceback)
+        set_exception(explained)
+    return -1
+
+
+cdef str _display_name(CObject function):
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
+
+
+cdef object _with_argument(
+    object error, str function_name, int32_t position, int32_t num_args, PyObject* names,
+    object declared_name,
 ):
     cdef int32_t first_named = num_args
-    which = f"#{position}"
+    which = f"#{position}" if declared_name is None else f"'{declared_name}'"
     if names != NULL:
         first_named -= <int32_t>PyTuple_GET_SIZE(names)
     if position >= first_named:

@@ -8,7 +8,7 @@ function, or a `ModuleOrigin`.  Loaded when somebody asks.
 from __future__ import annotations
 
 from inspect import Signature
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import (
@@ -18,20 +18,24 @@ from tvm_ffi._binding.call.making import (
     named_function,
     plain_function,
 )
-from tvm_ffi._binding.call.origin import ModuleOrigin
+from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
 __all__ = ["doc_of", "reduce", "reduce_subclass", "signature_of"]
 
-Origin = Union[str, ModuleOrigin, None]
 
-
-def doc_of(pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
+def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
     """Return the documentation of a function."""
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
+    if origin is None:
+        return None
     # The table of global functions keeps documentation, but has no way to ask for it.
-    return None if origin is None or isinstance(origin, str) else origin.doc()
+    doc = None if isinstance(origin, str) else origin.doc()
+    if doc is None:
+        plan = plan_of(function, origin)
+        doc = None if plan is None else plan.signature.doc
+    return doc
 
 
 def signature_of(
@@ -42,9 +46,13 @@ def signature_of(
         return signature_of_callable(pyfunc)
     if origin is None:
         return None
+    plan = plan_of(function, origin)
+    if plan is not None:
+        shown: Signature = plan.signature.to_inspect()
+        return shown
     if not isinstance(origin, str):
         return signature_of_metadata_text(origin.metadata())
-    if not _is_registered(function, origin):
+    if not is_registered(function, origin):
         return None
     ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
     return signature_of_metadata_text(ask(origin))
@@ -63,7 +71,7 @@ def reduce(
     if origin is None and pyfunc is None:
         origin = _find_global_name(function)
     if isinstance(origin, str):
-        if _is_registered(function, origin):
+        if is_registered(function, origin):
             return named_function, (origin,)
         if pyfunc is None:
             raise TypeError(
@@ -85,14 +93,9 @@ def reduce_subclass(function: Function) -> Any:
     return function_of_class, (type(function), plain_function(function), vars(function))
 
 
-def _is_registered(function: Function, name: str) -> bool:
-    """Whether the global function of this name is (still) this one."""
-    return function == find_global_func(name)
-
-
 def _find_global_name(function: Function) -> str | None:
     """Return the name under which a function is registered; asks for every name there is."""
     list_names: Any = find_global_func("ffi.FunctionListGlobalNamesFunctor")
     names = list_names()
     all_names = (names(i) for i in range(names(-1)))
-    return next((name for name in all_names if _is_registered(function, name)), None)
+    return next((name for name in all_names if is_registered(function, name)), None)

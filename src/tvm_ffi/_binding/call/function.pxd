@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call.call_plan cimport CallPlan
 from tvm_ffi._binding.object.object cimport CObject
 
 ctypedef PyObject* (*Vectorcall)(
@@ -11,11 +12,22 @@ ctypedef PyObject* (*Vectorcall)(
 cdef class Function(CObject):
     cdef Vectorcall vectorcall  # at a fixed offset, which the type announces to the interpreter
     cdef bint releases_gil
+    cdef bint chose_gil    # whether somebody has set `release_gil`
+    cdef bint is_resolved  # whether it was asked for its signature
+    cdef CallPlan plan     # how arguments find the parameters; None where there is no signature
     # Where the function was found: name of a global function, `_origin.ModuleOrigin`, or None.
     cdef object origin
     cdef dict __dict__
 
 
+# Finds out how arguments find the parameters, and sets `vectorcall`.  -1 with an exception set.
+ctypedef int (*Resolve)(Function function) noexcept
+cdef void set_resolve(Resolve resolve) noexcept
+# The vectorcall entry of functions without a signature.
+cdef PyObject* call_by_position(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
+# Where this wrapper or another one of the function was found, or None.
+cdef object origin_of(Function function)
 # The Python object of an owned function, which is taken over.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
 # A method of a native type; a static one does not bind.

@@ -3,7 +3,7 @@
 
 The class and the way of a call stand in one file, because the compiler has to see them together.
 
-The hot path is `_call`: arguments are packed into an array on the stack, by one comparison of the
+The hot path is `call_by_position`: arguments are packed into an array on the stack, by one comparison of the
 exact type for the commonest types and one cached function pointer for all others; then one
 indirect call, with the GIL released if the function says so; then one switch on the result.
 No Cython traceback entry is made on the way, so users see their frames and the native ones only.
@@ -22,10 +22,9 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, PackerTable, add_maker, begin_call, choose_packer, find_packer,
     make_object, pack_object, packer_table, release_temporaries,
 )
-from tvm_ffi._binding.object.error cimport (
-    check, raise_from_native, set_exception, traceback_of, without_binding_frames,
-)
-from tvm_ffi._binding.call.argument_error cimport with_argument
+from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
+from tvm_ffi._binding.call.argument_error cimport explain_argument
+from tvm_ffi._binding.call.call_plan cimport name_of_argument
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
@@ -63,7 +62,6 @@ cdef extern from "Python.h":
     PyObject* PyErr_NoMemory() noexcept
     void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
     void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
-    int PyException_SetTraceback(object error, object traceback) except -1
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
 
@@ -77,6 +75,8 @@ cdef PackerTable** _packers = packer_table()
 # Returns the module that knows what functions say about themselves; it is built on this one, and is
 # loaded when somebody asks.
 cdef object _load_description = None
+# Finds the signature of a function that is called for the first time.
+cdef Resolve _resolve = NULL
 
 
 # Initial Function.release_gil.
@@ -208,7 +208,8 @@ cdef inline PyObject* _call_with_buffers(
         if _pack_argument(values[i], &args[i], &state) != 0:
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
-            _explain_argument(function, i, num_args, names)
+            explain_argument(
+                function, name_of_argument(function.plan, i, num_args), i, num_args, names)
             _release_after_failure(&state)
             return NULL
         # With the first object: numbers and short text borrow nothing.
@@ -313,7 +314,7 @@ cdef inline PyObject* _call_with_nothing_to_pack(
     return _unpack_result(&result, &state)
 
 
-cdef PyObject* _call(
+cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
     """The vectorcall entry of Function."""
@@ -343,7 +344,7 @@ cdef PyObject* _call_method(
                 return _call_with_nothing_to_pack(method, values, &arg, 1)
         elif method.receiver_class is None:
             _learn_receiver_class(method, Py_TYPE(values[0]))
-    return _call(callable, values, nargsf, kwnames)
+    return call_by_position(callable, values, nargsf, kwnames)
 
 
 cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
@@ -360,14 +361,13 @@ cdef PyObject* _call_unusual(
 ) noexcept:
     """Calls with names or with many arguments, and those that cannot be made at all.
 
-    Names reach Python callables only: there the interpreter binds them, with its own texts for
-    what is missing, unknown or given twice.  Native functions do not know names.
+    Names reach Python callables: there the interpreter binds them, with its own texts for what is
+    missing, unknown or given twice.  Native functions know them where they have a signature.
     """
     if kwnames != NULL and PyTuple_GET_SIZE(kwnames) == 0:
         kwnames = NULL
     if kwnames != NULL and callable_of(function.chandle) == NULL:
-        _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
-        return NULL
+        return _call_by_name(function, values, num_args, kwnames)
     if function.chandle == NULL:
         set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
         return NULL
@@ -376,6 +376,18 @@ cdef PyObject* _call_unusual(
     if num_args <= MAX_MANY_ARGS:
         return _call_with_many(function, values, num_args, kwnames, target)
     return _call_on_heap(function, values, num_args, kwnames, target)
+
+
+cdef PyObject* _call_by_name(
+    Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """A native function that came as a value has not been asked for its signature."""
+    if not function.is_resolved and type(function) is Function:
+        if _resolve(function) != 0:
+            return NULL
+        return function.vectorcall(<PyObject*>function, values, <size_t>num_args, kwnames)
+    _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
+    return NULL
 
 
 cdef PyObject* _call_with_many(
@@ -414,40 +426,14 @@ cdef void _refuse_keyword(PyObject* name) noexcept:
         set_exception(error)
 
 
-# ---- failures while packing ----------------------------------------------------------------
-
-cdef int _explain_argument(
-    Function function, int32_t position, int32_t num_args, PyObject* names
-) noexcept:
-    """Say in the exception that is set which argument of which function it is about."""
-    try:
-        check(-2)  # turns the exception that is set into one we can catch
-    except BaseException as error:
-        traceback = without_binding_frames(traceback_of(error))
-        try:
-            explained = with_argument(
-                error, _display_name(function), position, num_args, names)
-        except BaseException:  # what describes the error may fail itself
-            explained = error
-        # Not by assignment: frozen dataclasses refuse it.
-        PyException_SetTraceback(explained, traceback)
-        set_exception(explained)
-    return -1
-
-
-cdef str _display_name(Function function):
-    name = getattr(function, "__name__", None)
-    return name if isinstance(name, str) else f"<function at {<uintptr_t>function.chandle:#x}>"
-
-
 # ---- the class -----------------------------------------------------------------------------
 
 cdef class Function(CObject):
     """A function that any language can call.
 
     Calling it converts the arguments, runs the native code with the GIL released (see
-    `release_gil`), and converts the result.  Keyword arguments are for Python callables: libraries
-    do not say how their parameters are called.
+    `release_gil`), and converts the result.  Keyword arguments and defaults work for Python
+    callables, and for native functions that have a `Signature`.
 
     ``__name__``, ``__doc__`` and ``inspect.signature`` give those of the Python callable, or what
     the library says about the function.
@@ -470,7 +456,7 @@ cdef class Function(CObject):
     """
 
     def __cinit__(self):
-        self.vectorcall = _call
+        self.vectorcall = call_by_position
         self.releases_gil = _releases_gil_by_default
 
     def __call__(self, *args, **kwargs):
@@ -479,11 +465,17 @@ cdef class Function(CObject):
 
     @property
     def release_gil(self) -> bool:
-        """Whether other Python threads run while this function does."""
+        """Whether other Python threads run while this function does.
+
+        They do, unless the function's signature says *non-blocking*.  Assigning overrides it.
+        """
+        if not self.is_resolved and _resolve(self) != 0:
+            check(-2)
         return self.releases_gil
 
     @release_gil.setter
     def release_gil(self, value: bool) -> None:
+        self.chose_gil = True
         self.releases_gil = value
 
     @staticmethod
@@ -522,7 +514,7 @@ cdef class Function(CObject):
         if name == "__name__":
             value = _name_of(self)
         elif name == "__signature__" and type(self).__call__ is Function.__call__:
-            value = _load_description().signature_of(self, _callable_of(self), _origin_of(self))
+            value = _load_description().signature_of(self, _callable_of(self), origin_of(self))
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return value
@@ -533,7 +525,7 @@ cdef class Function(CObject):
         assigned = vars(self).get("__doc__")
         if assigned is not None:
             return assigned
-        return _load_description().doc_of(_callable_of(self), _origin_of(self))
+        return _load_description().doc_of(self, _callable_of(self), origin_of(self))
 
     @__doc__.setter
     def __doc__(self, value):
@@ -548,7 +540,7 @@ cdef class Function(CObject):
         if type(self) not in (Function, Method):
             return description.reduce_subclass(self)
         return description.reduce(
-            self, _callable_of(self), _tensor_class_of(self), _origin_of(self))
+            self, _callable_of(self), _tensor_class_of(self), origin_of(self))
 
     def __copy__(self):
         return self
@@ -596,7 +588,7 @@ cdef object _callable_of(Function function):
     return None if callable == NULL else <object>callable
 
 
-cdef object _origin_of(Function function):
+cdef object origin_of(Function function):
     """Where this wrapper or another one of the function was found, or None."""
     if function.origin is None:
         function.origin = note_of(function)
@@ -604,7 +596,7 @@ cdef object _origin_of(Function function):
 
 
 cdef object _name_of(Function function):
-    origin = _origin_of(function)
+    origin = origin_of(function)
     if origin is not None:
         return origin if isinstance(origin, str) else origin.name
     name = getattr(_callable_of(function), "__name__", None)
@@ -622,6 +614,11 @@ def set_description_loader(load) -> None:
     """Set what returns the module `call.description`."""
     global _load_description
     _load_description = load
+
+
+cdef void set_resolve(Resolve resolve) noexcept:
+    global _resolve
+    _resolve = resolve
 
 
 # ---- the garbage collector -----------------------------------------------------------------

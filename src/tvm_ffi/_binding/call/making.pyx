@@ -4,6 +4,7 @@
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport new_callback
 from tvm_ffi._binding.call.function cimport Function, wrap_function
+from tvm_ffi._binding.call.planned_call cimport set_origin
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport handle_of, wrap_object
 from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
@@ -52,7 +53,10 @@ def find_global_func(name: str):
     if handle == NULL:
         return None
     cdef Function function = wrap_function(handle)
-    function.origin = name
+    if name.startswith(("ffi.", "pytvmffi.")):  # the runtime's own tell no signatures
+        function.origin = name
+    else:
+        set_origin(function, name)
     return function
 
 
@@ -81,8 +85,8 @@ def plain_function(Function function not None) -> Function:
     cdef Function plain = Function.__new__(Function)
     plain.chandle = handle_of(function)
     abi.TVMFFIObjectIncRef(plain.chandle)
-    plain.origin = function.origin
-    plain.releases_gil = function.releases_gil
+    set_origin(plain, function.origin)
+    plain.releases_gil, plain.chose_gil = function.releases_gil, function.chose_gil
     return plain
 
 
@@ -90,8 +94,8 @@ def function_of_class(cls, Function function not None, dict attributes) -> Funct
     """Return the function as an instance of a subclass, with these attributes."""
     cdef Function made = cls.__new__(cls)
     made.__move_handle_from__(plain_function(function))
-    made.origin = function.origin
-    made.releases_gil = function.releases_gil
+    set_origin(made, function.origin)
+    made.releases_gil, made.chose_gil = function.releases_gil, function.chose_gil
     vars(made).update(attributes)
     return made
 

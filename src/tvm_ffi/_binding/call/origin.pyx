@@ -8,6 +8,7 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.function cimport Function, wrap_function
+from tvm_ffi._binding.call.planned_call cimport set_origin
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, begin_call, pack_object, release_temporaries,
@@ -33,6 +34,8 @@ cdef class ModuleOrigin(NativeReference):
     cdef abi.TVMFFIObject* module  # one weak count is ours
     cdef readonly str name
     cdef readonly bint query_imports
+    # The plan of its calls; None until somebody has asked, False where there is none.
+    cdef public object plan
 
     def __dealloc__(self):
         drop_target(self.module)
@@ -84,8 +87,11 @@ def function_of_module(CObject module not None, str name not None, bint query_im
     if found.type_index != abi.kTVMFFIFunction:
         return None
     cdef Function function = wrap_function(found.v_obj)
-    if note_of(function) is None:  # a function of another module stays that module's
+    cdef object origin = note_of(function)
+    if origin is None:
         set_module_origin(function, module, name, query_imports)
+    else:  # a function of another module stays that module's
+        set_origin(function, origin)
     return function
 
 
@@ -98,5 +104,5 @@ cpdef set_module_origin(
     origin.module = weak_target(module)
     origin.name = name
     origin.query_imports = query_imports
-    function.origin = origin
+    set_origin(function, origin)
     keep_note(origin)

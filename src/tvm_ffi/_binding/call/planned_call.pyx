@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of functions that have a signature: by name, with defaults, converted as is declared.
+
+A function that was found somewhere is asked for its signature by its first call.  What has none is
+called by position ever after, and pays nothing; what has one pays a comparison where all arguments
+are given by position.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
+
+from tvm_ffi._binding.call.call_plan cimport (
+    CallPlan, bind, convert_bound, count_bound, is_as_declared,
+)
+from tvm_ffi._binding.call.callback cimport callable_of
+from tvm_ffi._binding.call.function cimport (
+    Function, Resolve, Vectorcall, call_by_position, origin_of, set_resolve,
+)
+from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
+
+cdef extern from "Python.h":
+    PyObject* PyErr_NoMemory() noexcept
+
+cdef enum:
+    MAX_STACK_ARGS = 8
+
+# Finds the plan of a native function, given it and where it was found.
+cdef object _plan_of = None
+
+
+def set_plan_lookup(plan_of) -> None:
+    """Set what returns the plan of a function, given it and its origin, or None."""
+    global _plan_of
+    _plan_of = plan_of
+
+
+cdef PyObject* _call_unresolved(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry until the first call, which asks for the signature."""
+    cdef Function function = <Function>callable
+    if _resolve(function) != 0:
+        return NULL
+    return function.vectorcall(callable, values, nargsf, kwnames)
+
+
+cdef int _resolve(Function function) noexcept:
+    """Find out how arguments find their parameters.  -1 with an exception set."""
+    function.vectorcall = call_by_position  # also after a failure: the next call does without
+    try:
+        function.is_resolved = True
+        if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
+            function.plan = _plan_of(function, origin_of(function))
+    except BaseException as error:
+        set_exception(error)
+        return -1
+    if function.plan is None:
+        return 0
+    if not function.chose_gil and function.plan.signature.non_blocking:
+        function.releases_gil = False
+    function.vectorcall = _call_with_plan
+    return 0
+
+
+cdef PyObject* _call_with_plan(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of functions with a signature."""
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef CallPlan plan = (<Function>callable).plan
+    cdef PyObject* bound[MAX_STACK_ARGS]
+    cdef Py_ssize_t num_bound
+    if kwnames == NULL and num_args == plan.exact_count and is_as_declared(plan, values):
+        return call_by_position(callable, values, nargsf, NULL)
+    num_bound = count_bound(plan, num_args)
+    if num_bound > MAX_STACK_ARGS:
+        return _call_bound_on_heap(callable, values, num_args, kwnames, plan)
+    if bind(plan, values, num_args, kwnames, bound) != 0:
+        return NULL
+    return _call_bound(callable, plan, bound, num_bound)
+
+
+cdef inline PyObject* _call_bound(
+    PyObject* callable, CallPlan plan, PyObject** bound, Py_ssize_t num_bound
+) noexcept:
+    """Call with arguments in the order of the parameters, converted where that is declared."""
+    cdef PyObject* owned[MAX_STACK_ARGS]
+    cdef Py_ssize_t num_owned = 0
+    cdef PyObject* answer
+    if plan.num_conversions != 0:
+        num_owned = convert_bound(plan, bound, owned)
+        if num_owned < 0:
+            return NULL
+    answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    while num_owned > 0:
+        num_owned -= 1
+        Py_DECREF(<object>owned[num_owned])
+    return answer
+
+
+cdef PyObject* _call_bound_on_heap(
+    PyObject* callable, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    CallPlan plan,
+) noexcept:
+    """The same for any number of arguments."""
+    cdef Py_ssize_t num_bound = count_bound(plan, num_args)
+    cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*))
+    cdef PyObject** owned = bound + num_bound
+    cdef Py_ssize_t num_owned = -1
+    cdef PyObject* answer = NULL
+    if bound == NULL:
+        return PyErr_NoMemory()
+    if bind(plan, values, num_args, kwnames, bound) == 0:
+        num_owned = convert_bound(plan, bound, owned)
+    if num_owned >= 0:
+        answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    while num_owned > 0:
+        num_owned -= 1
+        Py_DECREF(<object>owned[num_owned])
+    PyMem_Free(bound)
+    return answer
+
+
+cdef int set_origin(Function function, object origin) except -1:
+    function.origin = origin
+    if function.vectorcall == <Vectorcall>call_by_position:
+        function.vectorcall = _call_unresolved
+    return 0
+
+
+set_resolve(<Resolve>_resolve)

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why the arguments of a call do not find their parameters, in the words that Python has for it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from .declaration import Declaration
+from .parameter import Parameter
+
+__all__ = ["binding_problem"]
+
+
+def binding_problem(
+    signature: Declaration, num_positional: int, keywords: Sequence[str]
+) -> str | None:
+    """Return what is wrong with the arguments of a call; None when nothing is.
+
+    Parameters
+    ----------
+    signature : Declaration
+        What the function takes.
+    num_positional : int
+        How many arguments are given by position.
+    keywords : sequence of str
+        The names of the others.
+    """
+    by_position = [p for p in signature.parameters if p.kind.startswith("positional")]
+    given = {parameter.name for parameter in by_position[:num_positional]}
+    return (
+        _unknown_keyword(signature, keywords)
+        or _given_twice(signature, given, keywords)
+        or _too_many(signature, by_position, num_positional)
+        or _missing(signature, given | set(keywords))
+    )
+
+
+def _unknown_keyword(signature: Declaration, keywords: Sequence[str]) -> str | None:
+    kinds = {parameter.name: parameter.kind for parameter in signature.parameters}
+    names = [name for name, kind in kinds.items() if kind in ("positional", "keyword-only")]
+    for keyword in keywords:
+        if keyword in names:
+            continue
+        if kinds.get(keyword) == "positional-only":
+            return f"got positional-only argument '{keyword}' as a keyword argument"
+        text = f"got an unexpected keyword argument '{keyword}'"
+        nearest = difflib.get_close_matches(keyword, names, 1)
+        return f"{text}; did you mean '{nearest[0]}'?" if nearest else text
+    return None
+
+
+def _given_twice(signature: Declaration, given: set[str], keywords: Sequence[str]) -> str | None:
+    for keyword in keywords:
+        if keyword in given:
+            return f"got multiple values for argument '{keyword}'"
+    return None
+
+
+def _too_many(
+    signature: Declaration, by_position: list[Parameter], num_positional: int
+) -> str | None:
+    most = len(by_position)
+    if num_positional <= most or any(p.kind == "variadic" for p in signature.parameters):
+        return None
+    least = sum(parameter.is_required for parameter in by_position)
+    count = str(most) if least == most else f"from {least} to {most}"
+    plural = "" if count == "1" else "s"
+    verb = "was" if num_positional == 1 else "were"
+    return f"takes {count} positional argument{plural} but {num_positional} {verb} given"
+
+
+def _missing(signature: Declaration, given: set[str]) -> str | None:
+    absent = [p for p in signature.parameters if p.is_required and p.name not in given]
+    if not absent:
+        return None
+    kind = "positional" if absent[0].kind != "keyword-only" else "keyword-only"
+    names = [f"'{p.name}'" for p in absent if (p.kind == "keyword-only") == (kind != "positional")]
+    plural = "" if len(names) == 1 else "s"
+    listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"missing {len(names)} required {kind} argument{plural}: {listed}"

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of native functions that have a signature: names, defaults, conversions."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+import warnings
+from pathlib import PurePosixPath
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+
+UNKNOWN = "softmax() got an unexpected keyword argument 'tmperature'; did you mean 'temperature'?"
+
+
+def shown(array):
+    return list(array)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs", "expected"),
+    [
+        ("softmax", (1, 2), {}, [1, 2, 1.0]),
+        ("softmax", (1, 2, 0.5), {}, [1, 2, 0.5]),
+        ("softmax", (1, 2), {"temperature": 0.5}, [1, 2, 0.5]),
+        ("softmax", (), {"temperature": 2, "y": 2, "x": 1}, [1, 2, 2.0]),
+        ("named", (1, 2), {"d": 4}, [1, 2, 3, 4, "x"]),
+        ("named", (1,), {"d": 4, "e": "z", "b": 5}, [1, 5, 3, 4, "z"]),
+        ("collecting", (1,), {}, [1, 2, 4]),
+        ("collecting", (1, 2, 3, 4), {"c": 5}, [1, 2, 3, 4, 5]),
+        ("collecting", (), {"a": 1, "c": 5}, [1, 2, 5]),
+        ("collecting", tuple(range(40)), {}, [*range(40), 4]),
+        ("wide", tuple(range(7)), {}, [*range(7), 8, 9, 10]),
+        ("wide", tuple(range(6)), {"j": 1, "g": 0}, [*range(6), 0, 8, 9, 1]),
+        ("nameless", (), {"x": 1}, [1]),
+        ("scalars", (1,), {"y": 2}, [1.0, 2]),
+    ],
+)
+def test_arguments_find_their_parameters(kernels, name, args, kwargs, expected):
+    got = shown(kernels[name](*args, **kwargs))
+    assert got == expected
+    assert [type(value) for value in got] == [type(value) for value in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs", "text"),
+    [
+        ("softmax", (), {}, "softmax() missing 2 required positional arguments: 'x' and 'y'"),
+        ("softmax", (1,), {}, "softmax() missing 1 required positional argument: 'y'"),
+        (
+            "softmax",
+            (1, 2, 3, 4),
+            {},
+            "softmax() takes from 2 to 3 positional arguments but 4 were given",
+        ),
+        ("softmax", (1, 2), {"x": 3}, "softmax() got multiple values for argument 'x'"),
+        (
+            "softmax",
+            (1, 2),
+            {"tmperature": 3},
+            UNKNOWN,
+        ),
+        ("softmax", (1, 2), {"q": 3}, "softmax() got an unexpected keyword argument 'q'"),
+        ("named", (1, 2), {}, "named() missing 1 required keyword-only argument: 'd'"),
+        (
+            "named",
+            (),
+            {"a": 1, "b": 1, "d": 1},
+            "named() got positional-only argument 'a' as a keyword argument",
+        ),
+        (
+            "named",
+            (1, 2, 3, 4),
+            {"d": 1},
+            "named() takes from 2 to 3 positional arguments but 4 were given",
+        ),
+        ("nameless", (1, 2), {}, "nameless() takes 1 positional argument but 2 were given"),
+        ("collecting", (), {"c": 1}, "collecting() missing 1 required positional argument: 'a'"),
+    ],
+)
+def test_arguments_that_find_none(kernels, name, args, kwargs, text):
+    for _ in range(2):
+        with pytest.raises(TypeError) as caught:
+            kernels[name](*args, **kwargs)
+        assert str(caught.value) == text
+
+
+def test_names_need_not_be_interned(kernels):
+    name = "".join(["temp", "erature"])
+    assert name is not sys.intern("temperature")
+    assert shown(kernels.softmax(1, 2, **{name: 3.0})) == [1, 2, 3.0]
+
+
+def test_declared_types_convert(kernels):
+    number, path, numbers = kernels.converted(1, PurePosixPath("/a/b"), [1, 2.5])
+    assert (number, type(number), path) == (1.0, float, "/a/b")
+    assert [type(one) for one in numbers] == [float, float]
+    assert shown(kernels.converted(None, "x"))[:2] == [None, "x"]
+    assert [float(one) for one in kernels.converted(None, "x")[2]] == [1.0, 2.0]
+
+
+def test_values_of_other_types_are_for_the_function_to_judge(kernels):
+    assert shown(kernels.converted("no number", 5, ()))[:2] == ["no number", 5]
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "text"),
+    [
+        ((1, "x", [1, "a"]), TypeError, "converted() argument 'numbers': type conversion failed"),
+        ((10**400, "x"), OverflowError, "converted() argument 'number': int too large"),
+    ],
+)
+def test_conversions_that_fail(kernels, args, error, text):
+    with pytest.raises(error) as caught:
+        kernels.converted(*args)
+    assert str(caught.value).startswith(text)
+
+
+def test_defaults_of_values_that_text_names(kernels):
+    dtype, device = kernels.others()
+    assert (dtype, device) == (tvm_ffi.dtype("float16"), tvm_ffi.device("cuda:1"))
+
+
+def test_a_default_is_not_changed_by_a_call(kernels):
+    first = kernels.converted(None, "x")[2]
+    assert list(first) == [1.0, 2.0]
+    assert kernels.converted(None, "x")[2].same_as(first)
+
+
+def test_errors_of_packing_name_the_parameter(kernels):
+    with pytest.raises(TypeError, match="argument 'temperature' when calling `softmax`"):
+        kernels.softmax(1, 2, temperature=np.array(["text"]))
+    with pytest.raises(TypeError, match="argument 'x' when calling `softmax`"):
+        kernels.softmax(np.array(["text"]), 2)
+    with pytest.raises(TypeError, match="argument #2 when calling `collecting`"):
+        kernels.collecting(1, 2, np.array(["text"]))
+
+
+def test_every_look_up_has_the_names(kernels, kernel_library):
+    for function in (
+        kernels.softmax,
+        kernels["softmax"],
+        kernels.get_function("softmax"),
+        tvm_ffi.load_module(kernel_library)["softmax"],
+        tvm_ffi.convert([kernels.softmax])[0],
+    ):
+        assert shown(function(1, y=2)) == [1, 2, 1.0]
+
+
+def test_global_functions_have_names(kernels):
+    tvm_ffi.register_global_func("test_keyword_calls.softmax", kernels.softmax, override=True)
+    found = tvm_ffi.get_global_func("test_keyword_calls.softmax")
+    try:
+        # The registration says nothing about the function: that is what its module does.
+        assert shown(kernels.softmax(1, y=2)) == [1, 2, 1.0]
+        assert shown(found(1, 2, 3)) == [1, 2, 3]
+    finally:
+        tvm_ffi.registry.remove_global_func("test_keyword_calls.softmax")
+
+
+def test_functions_without_a_signature_take_no_names(kernels):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'x'"):
+        kernels.unsigned_(x=1)
+    assert shown(kernels.unsigned_(1, 2, 3)) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("wrong_text", "expected '\\]'"),
+        ("wrong_json", "Expecting value"),
+        ("wrong_member", "'signature' in the metadata must be text, got int"),
+    ],
+)
+def test_damaged_metadata_are_a_warning(kernels, name, text):
+    function = kernels.get_function(name)
+    with pytest.warns(RuntimeWarning, match=f"`{name}` cannot be used: .*{text}"):
+        assert shown(function(1)) == [1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert shown(function(1, 2)) == [1, 2]
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        function(x=1)
+
+
+def test_metadata_of_another_kind_are_none(kernels):
+    assert shown(kernels.wrong_kind(1, 2)) == [1, 2]
+
+
+def test_metadata_that_raise(kernels):
+    function = kernels.get_function("raising")
+    with pytest.raises(ValueError, match="no metadata today"):
+        function(1)
+    assert shown(function(1)) == [1]
+
+
+def test_what_a_function_says(kernels):
+    assert str(inspect.signature(kernels.named)) == (
+        "(a: 'int', /, b: 'int', c: 'int' = 3, *, d: 'int', e: 'str' = 'x') -> 'None'"
+    )
+    assert kernels.named.__doc__ == "Names."
+
+
+def test_non_blocking_functions_keep_the_lock(kernels):
+    assert kernels.get_function("blocking").release_gil
+    quick = kernels.get_function("quick")
+    assert not quick.release_gil
+    chosen = kernels.get_function("quick")
+    chosen.release_gil = True
+    chosen()
+    assert chosen.release_gil
+    quick()
+    assert not quick.release_gil
+
+
+def test_copies_of_functions_have_the_names(kernels):
+    class Named(tvm_ffi.Function):
+        pass
+
+    made = tvm_ffi._binding.call.making.function_of_class(Named, kernels.softmax, {"note": 1})
+    assert made.note == 1
+    assert shown(made(1, y=2)) == [1, 2, 1.0]
+
+
+def test_nothing_is_kept(kernels):
+    class Marker:
+        alive = 0
+
+        def __init__(self):
+            Marker.alive += 1
+
+        def __del__(self):
+            Marker.alive -= 1
+
+    for _ in range(3):
+        kernels.softmax(Marker(), y=Marker())
+        with pytest.raises(TypeError):
+            kernels.softmax(Marker(), Marker(), x=Marker())
+        with pytest.raises(TypeError):
+            kernels.converted(1, Marker(), numbers=[Marker()])
+    gc.collect()
+    assert Marker.alive == 0
+
+
+def test_a_hostile_argument_may_replace_the_plan(kernels):
+    """Its conversion runs user code, which calls the very same function."""
+    function = kernels.get_function("softmax")
+
+    class Hostile:
+        def __tvm_ffi_int__(self):
+            function(1, y=2)
+            gc.collect()
+            return 7
+
+    assert shown(function(Hostile(), y=2)) == [7, 2, 1.0]
