@@ -68,15 +68,16 @@ def signature_from_inspect(
 def _parameter(parameter: inspect.Parameter) -> Parameter:
     if parameter.kind is inspect.Parameter.VAR_KEYWORD:
         raise TypeError(f"parameter '**{parameter.name}' collects keywords; a signature names them")
-    annotation = parameter.annotation
+    annotation, default = parameter.annotation, parameter.default
     try:
-        direction, type_ = _read(Any if annotation is EMPTY else annotation)
+        direction, type_ = _read(Any if annotation is inspect.Parameter.empty else annotation)
     except (TypeError, ValueError) as error:
         raise TypeError(f"annotation of parameter '{parameter.name}': {error}") from error
     if direction is None:
         direction = UNKNOWN if is_writable(type_) else "in"
     kind = _WORD_OF_KIND[parameter.kind]
-    return Parameter(parameter.name, type_, kind, parameter.default, direction)
+    default = EMPTY if default is inspect.Parameter.empty else default
+    return Parameter(parameter.name, type_, kind, default, direction)
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:

@@ -14,7 +14,15 @@ from .types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
 
-EMPTY = inspect.Parameter.empty
+
+class _Empty:
+    """Class of `EMPTY`.  Not that of `inspect`, which cannot be the default of a field here."""
+
+    def __repr__(self) -> str:
+        return "EMPTY"
+
+
+EMPTY: Any = _Empty()
 UNKNOWN = "unknown"  # nobody has said whether the function writes into the argument
 DIRECTIONS = ("in", "out", "inout", UNKNOWN)
 # Words for the kinds of parameters, in the order in which they stand.

@@ -107,7 +107,7 @@ def inspect_signature(signature: Declaration) -> inspect.Signature:
         inspect.Parameter(
             parameter.name,
             KINDS[parameter.kind],
-            default=parameter.default,
+            default=inspect.Parameter.empty if parameter.default is EMPTY else parameter.default,
             annotation=type_text(parameter.type),
         )
         for parameter in signature.parameters

@@ -13,8 +13,8 @@ def set_container_converter(make: Callable[[Schema], Callable[[Any], Any]]) -> N
 class CallPlan:
     @property
     def signature(self) -> Signature: ...
-    def __init__(
-        self,
+    def __new__(
+        cls,
         signature: Signature,
         names: tuple[str, ...],
         defaults: tuple[Any, ...],
@@ -23,4 +23,4 @@ class CallPlan:
         num_positional_only: int,
         num_positional: int,
         is_variadic: bool,
-    ) -> None: ...
+    ) -> CallPlan: ...
