@@ -110,6 +110,7 @@ __all__ = [
     "init_ffi_api",
     "load_module",
     "method",
+    "readonly",
     "register_error",
     "register_global_func",
     "register_object",
@@ -144,6 +145,7 @@ if _TYPE_CHECKING:
         testing,
         utils,
     )
+    from ._binding.tensor.read_only import readonly
     from .dataclasses.py_class import method
     from .export import export_library
     from .signature import Signature
@@ -200,6 +202,7 @@ __getattr__ = _late_attributes(
         "inspection": ".inspection",
         "libinfo": ".libinfo",
         "method": ".dataclasses.py_class:method",
+        "readonly": "._binding.tensor.read_only:readonly",
         "signature": ".signature",
         "Signature": ".signature:Signature",
         "structural": ".structural",

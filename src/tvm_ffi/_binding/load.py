@@ -9,12 +9,13 @@ from typing import Any
 
 # First: all that is loaded later needs the symbols of the C ABI.
 from .object import library  # isort: skip
+from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
 from .call.plan_lookup import plan_of
 from .call.planned_call import set_plan_lookup
 from .tensor import numpy_array, torch_capsule  # type: ignore[attr-defined]  # have no stubs
 
-__all__ = ["library", "numpy_array", "torch_capsule"]
+__all__ = ["cycles", "library", "numpy_array", "torch_capsule"]
 
 
 def _load_description() -> Any:

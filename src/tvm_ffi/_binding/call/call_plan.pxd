@@ -41,3 +41,5 @@ cdef Py_ssize_t convert_bound(CallPlan plan, PyObject** bound, PyObject** owned)
 # The name of the parameter that an argument goes to; None for those of a variadic one, and without
 # a plan.
 cdef object name_of_argument(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args)
+# The direction of that parameter; "unknown" for those.
+cdef object direction_of_argument(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args)

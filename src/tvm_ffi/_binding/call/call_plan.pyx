@@ -231,11 +231,21 @@ cdef int _name_the_parameter(CallPlan plan, int place) noexcept:
     return -1
 
 
-cdef object name_of_argument(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args):
+cdef Py_ssize_t _parameter_of(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args) noexcept:
+    """The parameter that an argument goes to; -1: a variadic one, or there is no plan."""
     if plan is None:
-        return None
-    cdef Py_ssize_t num_extra = num_args - plan.num_params
+        return -1
     if place < plan.num_positional:
-        return plan.names[place]
-    place -= num_extra
-    return plan.names[place] if place >= plan.num_positional else None
+        return place
+    place -= num_args - plan.num_params
+    return place if place >= plan.num_positional else -1
+
+
+cdef object name_of_argument(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(plan, place, num_args)
+    return None if parameter < 0 else plan.names[parameter]
+
+
+cdef object direction_of_argument(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(plan, place, num_args)
+    return "unknown" if parameter < 0 else DIRECTIONS[plan.directions[parameter]]

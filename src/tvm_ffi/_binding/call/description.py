@@ -10,6 +10,7 @@ from __future__ import annotations
 from inspect import Signature
 from typing import Any, Callable
 
+from tvm_ffi._binding.call.bound_call import bound_call
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import (
     convert_func,
@@ -21,7 +22,7 @@ from tvm_ffi._binding.call.making import (
 from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
-__all__ = ["doc_of", "reduce", "reduce_subclass", "signature_of"]
+__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of"]
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:

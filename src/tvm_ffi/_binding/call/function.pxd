@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from cpython.object cimport PyObject
+from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.call_plan cimport CallPlan
+from tvm_ffi._binding.convert.table cimport CallState
 from tvm_ffi._binding.object.object cimport CObject
 
 ctypedef PyObject* (*Vectorcall)(
@@ -26,6 +28,14 @@ cdef void set_resolve(Resolve resolve) noexcept
 # The vectorcall entry of functions without a signature.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
+# -1 with an exception set if the function must not get the memory of an argument.
+cdef int check_read_only(
+    Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
+    CallState* state) noexcept
+# The call of a function with packed arguments, in the environment that `state` has; its result, or
+# NULL with an exception set.  Releases none of the arguments.
+cdef PyObject* call_packed(
+    Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
 # Where this wrapper or another one of the function was found, or None.
 cdef object origin_of(Function function)
 # The Python object of an owned function, which is taken over.

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any, Callable
 
+from tvm_ffi._binding.call.bound_call import BoundCall
 from tvm_ffi._binding.object.object import CObject
 
 class Function(CObject):
     __name__: str
     release_gil: bool
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def bind(self, *args: Any, **kwargs: Any) -> BoundCall: ...
     @staticmethod
     def __from_extern_c__(c_symbol: int, *, keep_alive_object: Any = None) -> Function: ...
     @staticmethod

@@ -10,7 +10,7 @@ No Cython traceback entry is made on the way, so users see their frames and the 
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
@@ -19,7 +19,7 @@ from tvm_ffi._binding.call.callback cimport (
     callable_of, enter_callback, tensor_class_of,
 )
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, PackerTable, add_maker, begin_call, choose_packer, find_packer,
+    CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call, choose_packer, find_packer,
     make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
@@ -28,12 +28,13 @@ from tvm_ffi._binding.call.call_plan cimport name_of_argument
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
+from tvm_ffi._binding.call.read_only_argument cimport refuse_read_only
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
-    CObject, handle_of, has_one_owner, hold, keep_for_borrowers, wrap_object,
+    CObject, handle_of, hold, keep_for_borrowers, wrap_object,
 )
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
@@ -205,7 +206,10 @@ cdef inline PyObject* _call_with_buffers(
     for i in range(num_args):
         if Py_TYPE(values[i]) == &PyLong_Type and _pack_int(values[i], &args[i]):
             continue
-        if _pack_argument(values[i], &args[i], &state) != 0:
+        if _pack_argument(values[i], &args[i], &state) != 0 or (
+            state.read_only != ReadOnlyBecause.IS_WRITABLE and target == NULL
+            and check_read_only(function, handle, i, num_args, &state) != 0
+        ):
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
             explain_argument(
@@ -236,6 +240,24 @@ cdef inline PyObject* _call_with_buffers(
         else:
             _release_after_failure(&state)
     return answer
+
+
+cdef int check_read_only(
+    Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
+    CallState* state,
+) noexcept:
+    """-1 with an exception set if the function must not get the memory of an argument."""
+    cdef ReadOnlyBecause because = state.read_only
+    state.read_only = ReadOnlyBecause.IS_WRITABLE
+    if callable_of(handle) != NULL or keeps_gil(handle):
+        return 0
+    if not function.is_resolved and _resolve(function) != 0:
+        return -1
+    try:
+        return refuse_read_only(function.plan, place, num_args, because)
+    except BaseException as error:
+        set_exception(error)
+        return -1
 
 
 cdef PyObject* _keep_result(
@@ -314,6 +336,28 @@ cdef inline PyObject* _call_with_nothing_to_pack(
     return _unpack_result(&result, &state)
 
 
+cdef PyObject* call_packed(
+    Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state
+) noexcept:
+    cdef abi.TVMFFIObjectHandle handle = function.chandle
+    cdef abi.TVMFFIAny result
+    cdef int code
+    if handle == NULL:
+        _refuse_empty()
+        return NULL
+    result.type_index = abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    if state.exchange_api == NULL and state.stream_device_type == 0:
+        code = _invoke(function, handle, args, num_args, &result, NULL)
+    else:
+        code = _invoke_in_environment(function, handle, args, num_args, &result, state, NULL)
+    if code != 0:
+        raise_from_native(code)
+        return NULL
+    return _unpack_result(&result, state)
+
+
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
@@ -369,7 +413,7 @@ cdef PyObject* _call_unusual(
     if kwnames != NULL and callable_of(function.chandle) == NULL:
         return _call_by_name(function, values, num_args, kwnames)
     if function.chandle == NULL:
-        set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+        _refuse_empty()
         return NULL
     if kwnames != NULL:
         num_args += PyTuple_GET_SIZE(kwnames)
@@ -419,11 +463,12 @@ cdef PyObject* _call_on_heap(
     return answer
 
 
+cdef void _refuse_empty() noexcept:
+    set_exception(ValueError("Function is empty: it was never set, or has been moved away"))
+
+
 cdef void _refuse_keyword(PyObject* name) noexcept:
-    try:
-        raise TypeError(f"__call__() got an unexpected keyword argument '{<object>name}'")
-    except BaseException as error:
-        set_exception(error)
+    set_exception(TypeError(f"__call__() got an unexpected keyword argument '{<object>name}'"))
 
 
 # ---- the class -----------------------------------------------------------------------------
@@ -477,6 +522,26 @@ cdef class Function(CObject):
     def release_gil(self, value: bool) -> None:
         self.chose_gil = True
         self.releases_gil = value
+
+    def bind(self, *args, **kwargs):
+        """Return a callable without parameters that passes these arguments each time.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As in a call; defaults are put in.
+
+        Returns
+        -------
+        BoundCall
+            Its call packs nothing: the arguments are kept as native code sees them.
+
+        Notes
+        -----
+        For loops over the same buffers.  The arguments are kept alive.  Arrays are seen as they
+        were: who gives one other memory (``resize``, ``set_``) binds anew.
+        """
+        return _load_description().bound_call(self, args, kwargs)
 
     @staticmethod
     def __from_extern_c__(c_symbol, *, keep_alive_object=None) -> Function:
@@ -621,38 +686,6 @@ cdef void set_resolve(Resolve resolve) noexcept:
     _resolve = resolve
 
 
-# ---- the garbage collector -----------------------------------------------------------------
-
-# The native object of a Python callable owns it, which the collector does not see.  A function that
-# is the object's only owner reports that reference as its own, so that
-# `obj.f = convert_func(obj.g)` is no leak.
-cdef traverseproc _traverse_fields = NULL
-ctypedef int (*_Clear)(PyObject* self) noexcept
-cdef _Clear _clear_fields = NULL
-
-
-cdef PyObject* _own_callable(PyObject* function) noexcept:
-    """The callable that lives by this function alone; NULL: there is none."""
-    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>(<Function>function).chandle
-    cdef PyObject* callable = callable_of(handle)
-    return callable if callable != NULL and has_one_owner(handle) else NULL
-
-
-cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    cdef PyObject* callable = _own_callable(self)
-    cdef int stop = _traverse_fields(self, visit, arg)
-    return stop if stop != 0 or callable == NULL else visit(callable, arg)
-
-
-cdef int _clear(PyObject* self) noexcept:
-    """Let go of the callable, whose cycle nobody refers to."""
-    cdef abi.TVMFFIObjectHandle handle
-    if _own_callable(self) != NULL:
-        handle, (<Function>self).chandle = (<Function>self).chandle, NULL
-        abi.TVMFFIObjectDecRef(handle)
-    return _clear_fields(self)
-
-
 def _install():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
@@ -664,7 +697,3 @@ def _install():
 
 
 _install()
-_traverse_fields = (<PyTypeObject*>Function).tp_traverse
-_clear_fields = <_Clear>(<PyTypeObject*>Function).tp_clear
-(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse
-(<PyTypeObject*>Function).tp_clear = <inquiry>_clear

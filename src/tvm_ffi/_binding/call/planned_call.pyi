@@ -1,4 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from typing import Any, Callable
 
+from tvm_ffi._binding.call.function import Function
+
 def set_plan_lookup(plan_of: Callable[[Any, Any], Any]) -> None: ...
+def arguments_in_order(
+    function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]: ...

@@ -17,10 +17,11 @@ from tvm_ffi._binding.call.callback cimport callable_of
 from tvm_ffi._binding.call.function cimport (
     Function, Resolve, Vectorcall, call_by_position, origin_of, set_resolve,
 )
-from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
 cdef extern from "Python.h":
+    PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
     PyObject* PyErr_NoMemory() noexcept
 
 cdef enum:
@@ -121,6 +122,46 @@ cdef PyObject* _call_bound_on_heap(
         Py_DECREF(<object>owned[num_owned])
     PyMem_Free(bound)
     return answer
+
+
+def arguments_in_order(Function function not None, tuple args not None, dict kwargs not None):
+    """Return what native code gets in a call: in the order of the parameters, with defaults.
+
+    Raises
+    ------
+    TypeError
+        If an argument is missing, unknown or given twice, or names are not known.
+    """
+    if not function.is_resolved and _resolve(function) != 0:
+        check(-2)
+    if function.plan is None:
+        if kwargs:
+            name = next(iter(kwargs))
+            raise TypeError(f"bind() got an unexpected keyword argument '{name}'")
+        return args
+    return _bound(function.plan, args, kwargs)
+
+
+cdef tuple _bound(CallPlan plan, tuple args, dict kwargs):
+    cdef tuple values = args + tuple(kwargs.values())
+    cdef tuple names = tuple(kwargs)
+    cdef Py_ssize_t num_bound = count_bound(plan, len(args))
+    cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*) + 1)
+    cdef PyObject** owned = bound + num_bound
+    cdef Py_ssize_t num_owned = -1
+    if bound == NULL:
+        raise MemoryError()
+    try:
+        if bind(plan, PySequence_Fast_ITEMS(values), len(args), <PyObject*>names, bound) == 0:
+            num_owned = convert_bound(plan, bound, owned)
+        if num_owned < 0:
+            check(-2)
+        return tuple([<object>bound[i] for i in range(num_bound)])
+    finally:
+        while num_owned > 0:
+            num_owned -= 1
+            Py_DECREF(<object>owned[num_owned])
+        PyMem_Free(bound)
 
 
 cdef int set_origin(Function function, object origin) except -1:

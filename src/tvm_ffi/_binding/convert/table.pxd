@@ -17,6 +17,14 @@ ctypedef struct CallState
 ctypedef struct Packer
 
 
+# Why the memory of an argument must not be written.
+cdef enum ReadOnlyBecause:
+    IS_WRITABLE
+    ARRAY_IS_READ_ONLY   # its owner has said so: only what is known to read it may get it
+    CLASS_IS_IMMUTABLE   # all arrays of the class are: there is no other way to pass them
+    CALLER_SAYS_SO       # `readonly`: the caller knows that the function reads it only
+
+
 # What one call collects while its arguments are packed.
 ctypedef struct CallState:
     abi.TVMFFIObject** temporaries  # released when the call is over; room for 2 per argument
@@ -26,6 +34,7 @@ ctypedef struct CallState:
     void* stream
     const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
     const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
+    ReadOnlyBecause read_only        # of the last argument that is; who looks at it clears it
 
 
 # Writes the borrowed form of `value` to `out`, all 16 bytes.  Returns 0, or -1 with a Python
@@ -81,6 +90,8 @@ cdef const Packer* packer_of(PyObject* value) noexcept
 # Packs an owned any; 0, or -1 with an exception set.  Nothing in it is borrowed but the description
 # of a tensor that is lent for a call (kTVMFFIDLTensorPtr), which the caller has to refuse.
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
+# Makes what a packer has written owned.  The same answers.
+cdef int own_packed(abi.TVMFFIAny* view) noexcept
 
 
 cdef inline size_t home_slot(PackerTable* table, PyTypeObject* cls) noexcept:
@@ -125,6 +136,7 @@ cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) no
     state.stream_device_type = 0
     state.exchange_api = NULL
     state.recent_packer = NULL
+    state.read_only = ReadOnlyBecause.IS_WRITABLE
 
 
 cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:

@@ -243,6 +243,14 @@ cdef int _own_borrowed(abi.TVMFFIAny* view) noexcept:
         return -1
 
 
+cdef int own_packed(abi.TVMFFIAny* view) noexcept:
+    if view.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(view.v_obj)
+    elif abi.kTVMFFIRawStr <= view.type_index <= abi.kTVMFFIObjectRValueRef:
+        return _own_borrowed(view)
+    return 0
+
+
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     cdef const Packer* packer = packer_of(value)
     cdef abi.TVMFFIObject* temporaries[2]
@@ -254,10 +262,7 @@ cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     begin_call(&state, temporaries)
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
-        if view.type_index >= abi.kTVMFFIStaticObjectBegin:
-            abi.TVMFFIObjectIncRef(view.v_obj)
-        elif abi.kTVMFFIRawStr <= view.type_index <= abi.kTVMFFIObjectRValueRef:
-            code = _own_borrowed(&view)
+        code = own_packed(&view)
         out[0] = view
     release_temporaries(&state, loan_pool())
     return code

@@ -17,7 +17,7 @@ from libc.stdlib cimport calloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, pack_owned, pack_temporary,
+    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned, pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.convert.loan cimport (
@@ -282,11 +282,14 @@ cdef int _adopt_versioned(
 ) except -1:
     cdef abi.TVMFFIObjectHandle tensor = NULL
     cdef abi.DLDevice device = managed.dl_tensor.device
+    cdef bint is_read_only = (managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
     if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &tensor) != 0:
         if managed.deleter != NULL:
             managed.deleter(managed)
         check(-1)
     pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if is_read_only:
+        state.read_only = ReadOnlyBecause.CLASS_IS_IMMUTABLE
     if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
@@ -338,10 +341,21 @@ cdef int _refuse_capsule(object capsule) except -1:
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 
 
+cdef bint _says_read_only(object capsule) except -1:
+    cdef abi.DLManagedTensorVersioned* managed
+    if not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        return False
+    managed = <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
+    return managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY != 0
+
+
 cdef int _pack_dlpack(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef abi.TVMFFIObjectHandle tensor = consume_capsule(_capsule_of(<object>value), 0, False)
+    cdef object capsule = _capsule_of(<object>value)
+    if _says_read_only(capsule):
+        state.read_only = ReadOnlyBecause.CLASS_IS_IMMUTABLE
+    cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
     return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
 
 

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls whose arguments are packed once, for loops over the same buffers.
+
+What native code gets is owned from here: tensors and strings stand alone and hold their Python
+objects, everything else holds a reference of its own.
+"""
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int32_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call.call_plan cimport name_of_argument
+from tvm_ffi._binding.call.callback cimport callable_of
+from tvm_ffi._binding.call.argument_error cimport explain_argument
+from tvm_ffi._binding.call.function cimport Function, call_packed, check_read_only
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.table cimport (
+    CallState, Packer, ReadOnlyBecause, begin_call, own_packed, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.object.error cimport check, set_exception
+from tvm_ffi._binding.object.object cimport handle_of
+from tvm_ffi._binding.object.release cimport release_object
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
+
+from tvm_ffi._binding.call.planned_call import arguments_in_order
+
+ctypedef PyObject* (*_Vectorcall)(
+    PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
+
+
+cdef class BoundCall:
+    """A call with fixed arguments; `Function.bind` makes it."""
+
+    cdef _Vectorcall vectorcall
+    cdef readonly Function function
+    cdef tuple values       # the Python objects, in the order of the parameters
+    cdef abi.TVMFFIAny* args
+    cdef int32_t num_args
+    cdef CallState state    # stream and framework of the arguments
+
+    def __cinit__(self):
+        self.vectorcall = _call
+        begin_call(&self.state, NULL)
+
+    cdef int _bind(self, Function function, tuple args, dict kwargs) except -1:
+        cdef int32_t i
+        handle_of(function)
+        self.function = function
+        self.values = arguments_in_order(function, args, kwargs)
+        self.args = <abi.TVMFFIAny*>PyMem_Calloc(len(self.values) + 1, sizeof(abi.TVMFFIAny))
+        if self.args == NULL:
+            raise MemoryError()
+        for i in range(len(self.values)):
+            if self._pack(i) != 0:
+                explain_argument(
+                    function, name_of_argument(function.plan, i, len(self.values)), i,
+                    len(self.values), NULL)
+                check(-2)
+            self.num_args += 1
+        return 0
+
+    cdef int _pack(self, int32_t place) noexcept:
+        """Pack an argument, owned; -1 with an exception set."""
+        cdef PyObject* value = <PyObject*>self.values[place]
+        cdef const Packer* packer = packer_of(value)
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny view
+        cdef int code
+        if packer == NULL:
+            return -1
+        self.state.temporaries, self.state.num_temporaries = temporaries, 0
+        code = packer.pack(value, &view, &self.state, packer)
+        if code == 0 and self.state.read_only != ReadOnlyBecause.IS_WRITABLE:
+            code = check_read_only(
+                self.function, self.function.chandle, place, <int32_t>len(self.values), &self.state)
+        if code == 0 and view.type_index == abi.kTVMFFIDLTensorPtr:
+            set_exception(BufferError(
+                "cannot keep a tensor that is lent for this call; copy the data instead"))
+            code = -1
+        if code == 0:
+            code = own_packed(&view)
+        if code == 0:
+            self.args[place] = view
+        release_temporaries(&self.state, loan_pool())
+        self.state.temporaries, self.state.num_temporaries = NULL, 0
+        return code
+
+    def __dealloc__(self):
+        cdef int32_t i
+        for i in range(self.num_args):
+            if self.args[i].type_index >= abi.kTVMFFIStaticObjectBegin:
+                release_object(self.args[i].v_obj)
+        PyMem_Free(self.args)
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
+
+    def __repr__(self):
+        return f"<call of {self.function!r} with {self.num_args} bound arguments>"
+
+
+def bound_call(Function function not None, tuple args not None, dict kwargs not None):
+    """Return what `Function.bind` returns."""
+    cdef BoundCall bound = BoundCall.__new__(BoundCall)
+    bound._bind(function, args, kwargs)
+    return bound
+
+
+cdef PyObject* _call(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    cdef BoundCall bound = <BoundCall>callable
+    cdef CallState state
+    if PyVectorcall_NARGS(nargsf) != 0 or kwnames != NULL:
+        set_exception(TypeError("a bound call takes no arguments: they were given to bind()"))
+        return NULL
+    if bound.function is None:
+        set_exception(ValueError("the call was never bound; `Function.bind` does it"))
+        return NULL
+    state = bound.state
+    if state.stream_device_type != 0:
+        _refresh_stream(&state)
+    return call_packed(bound.function, bound.args, bound.num_args, &state)
+
+
+cdef void _refresh_stream(CallState* state) noexcept:
+    """The framework's current stream may be another one than when the arguments were bound."""
+    if state.exchange_api != NULL and state.exchange_api.current_work_stream != NULL:
+        state.exchange_api.current_work_stream(
+            <abi.DLDeviceType>state.stream_device_type, state.stream_device_id, &state.stream)
+
+
+def _install():
+    """Make bound calls callable without an argument tuple."""
+    cdef BoundCall probe = BoundCall.__new__(BoundCall)
+    enable_vectorcall(
+        <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
+
+
+_install()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read-only memory reaches Python, and native functions that are known to read it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import as_strided
+
+import tvm_ffi
+
+from .forged import READ_ONLY, Source
+
+
+def read_only():
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    return array
+
+
+VIEWS = {
+    "flag": read_only(),
+    "broadcast": np.broadcast_to(np.float32(1), (2, 2)),
+    "view": read_only()[::2],
+    "strides": as_strided(np.zeros(3), writeable=False),
+}
+
+
+@pytest.mark.parametrize("array", list(VIEWS.values()), ids=list(VIEWS))
+def test_nobody_says_that_it_is_read(kernels, array):
+    text = (
+        "Cannot pass argument #1 when calling `last`: the array is read-only; nothing says whether "
+        "the function writes into it: pass `tvm_ffi.readonly(array)` if it only reads, or a "
+        "writable copy"
+    )
+    for _ in range(2):
+        with pytest.raises(BufferError) as caught:
+            kernels.last(1, array)
+        assert str(caught.value) == text
+    assert kernels.last(1, array.copy()).shape == array.shape
+
+
+def test_a_mapped_file_is_safe(kernels, tmp_path):
+    file = tmp_path / "data.bin"
+    np.arange(4.0).tofile(file)
+    array = np.memmap(file, dtype=np.float64, mode="r")
+    with pytest.raises(BufferError, match="the array is read-only"):
+        kernels.echo(array)
+    assert kernels.echo(tvm_ffi.readonly(array)).readonly
+
+
+def test_the_caller_says_that_it_is_read(kernels):
+    array = read_only()
+    got = kernels.echo(tvm_ffi.readonly(array))
+    assert got.readonly
+    assert got.data_ptr() == array.ctypes.data
+
+
+def test_a_promise_marks_what_could_be_written(kernels):
+    array = np.zeros(3)
+    assert kernels.echo(tvm_ffi.readonly(array)).readonly
+    assert not kernels.echo(array).readonly
+    assert array.flags.writeable
+
+
+def test_a_promise_about_what_is_no_array(kernels):
+    with pytest.raises(TypeError, match="readonly takes an array or tensor, got int"):
+        tvm_ffi.readonly(1)
+    assert repr(tvm_ffi.readonly(np.zeros(1))) == "readonly(array([0.]))"
+
+
+def test_a_signature_says_what_is_done(kernels):
+    array, writable = read_only(), np.zeros(3)
+    assert len(kernels.reading(array, writable, writable)) == 3
+    assert len(kernels.reading(x=array, y=writable, z=tvm_ffi.readonly(array))) == 3
+    with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it; pass"):
+        kernels.reading(array, array, writable)
+    with pytest.raises(BufferError, match="argument 'y' .* writes into it; pass a writable array"):
+        kernels.reading(array, tvm_ffi.readonly(writable), writable)
+    with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+        kernels.reading(array, writable, z=array)
+
+
+def immutable():
+    """Return an array of a class that marks all its arrays, as JAX does."""
+    return Source(flags=READ_ONLY)
+
+
+def test_classes_of_immutable_arrays_go_where_nobody_knows(kernels):
+    assert kernels.echo(immutable()).readonly
+    assert len(kernels.reading(immutable(), np.zeros(1), immutable())) == 3
+    with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
+        kernels.reading(np.zeros(1), immutable(), np.zeros(1))
+
+
+def test_python_gets_what_came_with_the_mark():
+    seen = []
+    function = tvm_ffi.convert(lambda tensor: seen.append(tensor.readonly))
+    function(read_only())
+    function(np.zeros(3))
+    assert seen == [True, False]
+
+
+def test_the_runtime_keeps_what_came_with_the_mark():
+    array = tvm_ffi.get_global_func("ffi.Array")(read_only())
+    assert array[0].readonly
+    assert tvm_ffi.Array([read_only()])[0].readonly
+
+
+def test_nothing_of_a_refused_call_is_left(kernels):
+    writable = np.zeros(3)
+    with pytest.raises(BufferError):
+        kernels.last(writable, read_only(), writable)
+    assert not kernels.echo(writable).readonly
