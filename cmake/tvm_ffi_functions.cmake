@@ -55,7 +55,8 @@ endfunction()
 # tvm_ffi_add_kernels(TARGET SOURCE... [LINK_SHARED ON|OFF])
 #
 # Add a library for tvm_ffi.load_module(): its file is TARGET.so.  It links nothing, so that it can
-# be loaded by whatever has the runtime; programs that load it without need LINK_SHARED ON.
+# be loaded by whatever has the runtime; programs that load it without need LINK_SHARED ON.  It says
+# what it exports unless TVM_FFI_DLL_EXPORT_INCLUDE_METADATA is defined as 0.
 function(tvm_ffi_add_kernels target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LINK_SHARED" "")
   if(NOT DEFINED arg_LINK_SHARED)
@@ -63,6 +64,7 @@ function(tvm_ffi_add_kernels target)
   endif()
   add_library(${target} MODULE ${arg_UNPARSED_ARGUMENTS})
   tvm_ffi_configure_target(${target} LINK_SHARED ${arg_LINK_SHARED})
+  target_compile_definitions(${target} PRIVATE TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1)
   set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".so" CXX_EXTENSIONS OFF)
 endfunction()
 

@@ -28,6 +28,8 @@ Graph = dict[str, set[str]]
 UPWARD = {
     # Its public place is there; a kind of modules written in Python derives from what is there.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
+    # Its methods; most programs describe nothing, and import faster without it.
+    ("tvm_ffi.module", "tvm_ffi.module._describing"),
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
     ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),

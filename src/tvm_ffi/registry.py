@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from .container import Array
     from .core import Function
+    from .signature import Signature
 
 __all__ = [
     "get_global_func",
@@ -57,7 +58,11 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
 
 
 def register_global_func(
-    func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
+    func_name: str | Callable[..., Any],
+    f: Callable[..., Any] | None = None,
+    override: bool = False,
+    *,
+    signature: Signature | str | None = None,
 ) -> Any:
     """Register a callable under a name; also usable as a decorator.
 
@@ -69,6 +74,9 @@ def register_global_func(
         The function; without it a decorator is returned.
     override : bool
         Whether to replace a function of the same name.
+    signature : Signature or str, optional
+        What `get_global_func_metadata` shall tell about the function: names, types, defaults.  A
+        Python callable tells callers in Python about itself; others learn it from here alone.
 
     Returns
     -------
@@ -80,19 +88,38 @@ def register_global_func(
     RuntimeError
         If the name is taken and `override` is false.
     TypeError
-        If `f` is not callable.
+        If `f` is not callable, or `signature` no signature.
+    ValueError
+        If the text of `signature` is none, or one of a function with another name.
     """
     if callable(func_name):
-        return _register(func_name.__name__, func_name, override)
+        return _register(func_name.__name__, func_name, override, signature)
     if f is not None:
-        return _register(func_name, f, override)
-    return lambda decorated: _register(func_name, decorated, override)
+        return _register(func_name, f, override, signature)
+    return lambda decorated: _register(func_name, decorated, override, signature)
 
 
-def _register(name: str, pyfunc: Callable[..., Any], override: bool) -> Function:
+def _register(
+    name: str,
+    pyfunc: Callable[..., Any],
+    override: bool,
+    signature: Signature | str | None = None,
+) -> Function:
+    metadata, doc = ("", "") if signature is None else _texts_of(name, signature)
     function = convert_func(pyfunc)
-    set_global_func(name, function, override)
+    set_global_func(name, function, override, metadata, doc)
     return function
+
+
+def _texts_of(name: str, description: Signature | str) -> tuple[str, str]:
+    """Return the metadata and the documentation of a function with this signature."""
+    from .signature import Signature
+    from .signature.carriage import metadata_text
+    from .signature.type_schema import check_name
+
+    signature = Signature.of(description)
+    check_name(signature, name)
+    return metadata_text(signature), signature.doc or ""
 
 
 def remove_global_func(name: str) -> None:

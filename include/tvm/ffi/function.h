@@ -8,6 +8,7 @@
 
 #include <tvm/ffi/function_detail.h>
 #include <tvm/ffi/optional.h>
+#include <tvm/ffi/signature_detail.h>
 
 // Bracket the body of a function with the C calling convention: 0 at the end, -1 and the thread's
 // pending error when anything is thrown.
@@ -30,9 +31,14 @@
     ::tvm::ffi::detail::CheckSafeCall((expr)); \
   }
 
-// Nonzero: exports also carry their signature and documentation.
+// Nonzero: exports also carry their types and documentation.  Build tools say what it is where the
+// sources say nothing.
 #ifndef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
+#ifdef TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
+#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT
+#else
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 0
+#endif
 #endif
 
 namespace tvm {
@@ -493,29 +499,63 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 // Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
 // may leave gaps otherwise.
 #ifdef __ELF__
-#define TVM_FFI_EXPORT_ROW_(Name, Kind, Text)                                      \
-  __attribute__((used, aligned(8),                                                 \
-                 section("tvm_ffi_exports"))) static ::tvm::ffi::detail::ExportRow \
+#define TVM_FFI_EXPORT_ROW_IN_(Section, Name, Kind, Text)                                  \
+  __attribute__((used, aligned(8), section(Section))) static ::tvm::ffi::detail::ExportRow \
       TVM_FFI_STR_CONCAT(TVMFFIExportRow, __COUNTER__) = {Name, Kind, Text};
 #else
-#define TVM_FFI_EXPORT_ROW_(Name, Kind, Text)
+#define TVM_FFI_EXPORT_ROW_IN_(Section, Name, Kind, Text)
 #endif
+#define TVM_FFI_EXPORT_ROW_(Name, Kind, Text) \
+  TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
+
+// The argument is written twice in all: here, where the type of a lambda expression is found.
+#define TVM_FFI_EXPORTED_TYPE_(ExportName, Function)               \
+  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() { \
+    return ::tvm::ffi::detail::ExportedTypeOf(Function);           \
+  }
+#define TVM_FFI_TYPE_OF_EXPORT_(ExportName) \
+  typename decltype(TVMFFIExportedType_##ExportName())::Type
+
+// `Signature` is the text of one, or nullptr.
+#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                            \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                                  \
+  TVM_FFI_EXPORTED_TYPE_(ExportName, Function)                                                    \
+  TVM_FFI_EXPORT_SYMBOL_(                                                                         \
+      __tvm_ffi__metadata_##ExportName,                                                           \
+      ::tvm::ffi::detail::ReturnMetadata<TVM_FFI_TYPE_OF_EXPORT_(ExportName)>(result, Signature)) \
+  TVM_FFI_EXPORT_ROW_(                                                                            \
+      #ExportName, "signature",                                                                   \
+      ::tvm::ffi::detail::CompilerTextOf<typename ::tvm::ffi::detail::FunctionInfo<               \
+          TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::FType>())
+
+// TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int"): the
+// symbol __tvm_ffi_add, and the names, defaults, shapes and directions of its parameters.  The
+// library carries them whether metadata are on or off.
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)           \
+  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                    \
+  static_assert(::tvm::ffi::detail::IsSignatureOf(Text, #ExportName),                      \
+                "the text is the signature of a function with another name");              \
+  static_assert(                                                                           \
+      ::tvm::ffi::detail::NumParametersIn(Text) ==                                         \
+          ::tvm::ffi::detail::FunctionInfo<TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::num_args, \
+      "the text has another number of parameters than the function");                      \
+  static_assert(                                                                           \
+      ::tvm::ffi::detail::ParameterOfOtherKind(                                            \
+          Text, ::tvm::ffi::detail::SignatureOf<typename ::tvm::ffi::detail::FunctionInfo< \
+                    TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::FType>::value) == -1,            \
+      "a parameter (this one, from 0) is a tensor in the text and a number in the "        \
+      "function, or the other way round");
 
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA
 #define TVM_FFI_LEVEL_                   \
   TVM_FFI_QUOTED_(TVM_FFI_VERSION_MAJOR) \
   "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_MINOR) "." TVM_FFI_QUOTED_(TVM_FFI_VERSION_PATCH)
-TVM_FFI_EXPORT_ROW_("", "abi", TVM_FFI_LEVEL_)
+// In a section of its own: Clang adds nothing to one that a precompiled header has begun.
+TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_headers", "", "abi", TVM_FFI_LEVEL_)
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC(add, my::Add): the symbol __tvm_ffi_add, callable from everywhere.
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function)                         \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                    \
-  TVM_FFI_EXPORT_SYMBOL_(                                                           \
-      __tvm_ffi__metadata_##ExportName,                                             \
-      ::tvm::ffi::detail::ReturnMetadata<std::decay_t<decltype(Function)>>(result)) \
-  TVM_FFI_EXPORT_ROW_(                                                              \
-      #ExportName, "signature",                                                     \
-      ::tvm::ffi::detail::CompilerTextOf<                                           \
-          typename ::tvm::ffi::detail::FunctionInfo<std::decay_t<decltype(Function)>>::FType>())
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
+  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, nullptr)
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"): the documentation of that function.
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)            \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                       \

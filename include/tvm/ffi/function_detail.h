@@ -19,15 +19,22 @@ class TypedFunction;
 
 namespace detail {
 
+// Conversions that clients wrote need no TypeSchema().
+template <typename T, typename = void>
+inline constexpr bool has_type_schema_v = false;
+template <typename T>
+inline constexpr bool has_type_schema_v<T, std::void_t<decltype(TypeTraits<T>::TypeSchema())>> =
+    true;
+
 template <typename T>
 struct TypeSchemaImpl {
   static std::string v() {
     if constexpr (std::is_void_v<T>) {
       return SchemaOfKey(StaticTypeKey::kTVMFFINone);
-    } else if constexpr (is_any_v<T>) {
-      return SchemaOfKey(StaticTypeKey::kTVMFFIAny);
-    } else {
+    } else if constexpr (has_type_schema_v<T>) {
       return TypeTraits<T>::TypeSchema();
+    } else {
+      return SchemaOfKey(StaticTypeKey::kTVMFFIAny);
     }
   }
 };
@@ -327,14 +334,33 @@ TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
   MakeRuntimeText(text.data(), text.size(), out);
 }
 
+// `signature` is nullptr when nobody wrote one.
+TVM_FFI_FAILURE_ inline void ReturnMetadataText(const std::string& schema, const char* signature,
+                                                TVMFFIAny* out) {
+  std::string text = "{\"type_schema\":" + std::string(EscapeStringJSON(schema));
+  if (signature != nullptr) {
+    text += ",\"signature\":" + std::string(EscapeStringJSON(std::string(signature)));
+  }
+  ReturnText(text + "}", out);
+}
+
 template <typename F>
-TVM_FFI_FAILURE_ void ReturnMetadata(TVMFFIAny* out) {
-  String schema = EscapeStringJSON(FunctionInfo<F>::TypeSchema());
-  ReturnText("{\"type_schema\":" + std::string(schema) + "}", out);
+TVM_FFI_FAILURE_ void ReturnMetadata(TVMFFIAny* out, const char* signature = nullptr) {
+  ReturnMetadataText(FunctionInfo<F>::TypeSchema(), signature, out);
+}
+
+// Lets the type of what an export macro got be asked for where lambda expressions may not stand.
+template <typename F>
+struct ExportedType {
+  using Type = F;
+};
+template <typename F>
+ExportedType<std::decay_t<F>> ExportedTypeOf(const F&) {
+  return {};
 }
 
 // A row of the section tvm_ffi_exports: what an export is, for tools that read a library without
-// running it.  `kind` is "signature", "metadata", "doc" or "abi"; docs/design/export-rows.md.
+// running it.  The kinds are in docs/design/export-rows.md.
 struct ExportRow {
   const char* name;
   const char* kind;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "module/described_functions.h"
 #include "module/library/library_module.h"
 #include "registration.h"
 
@@ -101,7 +102,14 @@ void RegisterModuleFunctions() {
       .def("ffi.ModuleGlobalsAdd", &Pin)
       .def("ffi.ModuleGlobalsRemove", &Unpin)
       // Not in the contract, so outside of its prefix.
-      .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes);
+      .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes)
+      // What the module itself says, without what was said from outside.
+      .def("pytvmffi.ModuleGetOwnFunctionMetadata",
+           [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
+      .def("pytvmffi.ModuleDescribeFunction", [](const Module& module, const String& name,
+                                                 Optional<String> metadata, Optional<String> doc) {
+        DescribeFunction(module, name, {std::move(metadata), std::move(doc)});
+      });
 }
 
 }  // namespace tvm::ffi::extra

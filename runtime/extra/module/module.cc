@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "module/described_functions.h"
 #include "registration.h"
 
 namespace tvm {
@@ -173,13 +174,17 @@ bool ModuleObj::ImplementsFunction(const String& name, bool query_imports) {
 }
 
 Optional<String> ModuleObj::GetFunctionDoc(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports,
-                        [&](ModuleObj* module) { return module->GetFunctionDoc(name); });
+  return AskWithImports(this, query_imports, [&](ModuleObj* module) {
+    Optional<String> described = extra::DescriptionOf(module, name).doc;
+    return described.has_value() ? described : module->GetFunctionDoc(name);
+  });
 }
 
 Optional<String> ModuleObj::GetFunctionMetadata(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports,
-                        [&](ModuleObj* module) { return module->GetFunctionMetadata(name); });
+  return AskWithImports(this, query_imports, [&](ModuleObj* module) {
+    Optional<String> described = extra::DescriptionOf(module, name).metadata;
+    return described.has_value() ? described : module->GetFunctionMetadata(name);
+  });
 }
 
 Module Module::LoadFromFile(const String& file_name) {

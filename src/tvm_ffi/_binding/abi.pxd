@@ -298,6 +298,8 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out)
     int TVMFFIFunctionSetGlobal(
         const TVMFFIByteArray* name, TVMFFIObjectHandle f, int allow_override)
+    int TVMFFIFunctionSetGlobalFromMethodInfo(
+        const TVMFFIMethodInfo* method_info, int allow_override)
 
     void TVMFFIErrorMoveFromRaised(TVMFFIObjectHandle* result)
     void TVMFFIErrorSetRaised(TVMFFIObjectHandle error)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, Union
 from .. import libinfo
 from .._version import __version__
 from ._compiler import compiler_command, describe_compiler
+from ._exports import Export
 from ._files import content_of, text_digest
 from ._gpu import Toolkit, find_toolkit
 from ._source import Unit
@@ -37,6 +38,8 @@ _EMBED_CUBIN = (
 
 C_FLAGS = ("-fPIC", "-O2")
 CPP_FLAGS = ("-std=c++17", "-fPIC", "-O2")
+# Libraries say what they export, unless the sources or the user's flags say otherwise.
+METADATA_FLAG = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
 
 # Variables by which compilers and linkers find other files or take other options.
 _VARIABLES = (
@@ -57,7 +60,7 @@ class Request(NamedTuple):
     units: Sequence[Unit]
     files: Mapping[str, str] = _NOTHING
     """Generated files and their texts."""
-    functions: Mapping[str, str] = _NOTHING
+    functions: Mapping[str, Export] = _NOTHING
     cflags: Sequence[str] = ()
     cuda_cflags: Sequence[str] = ()
     ldflags: Sequence[str] = ()
@@ -172,9 +175,11 @@ def _compile_step(
     flags: tuple[str, ...]
     if unit.kind == "cuda":
         assert toolkit is not None
-        flags = (*toolkit.compile_flags, *request.cuda_cflags)
+        flags = (*toolkit.compile_flags, METADATA_FLAG, *request.cuda_cflags)
+    elif unit.kind == "c":
+        flags = (*C_FLAGS, *request.cflags)
     else:
-        flags = (*(C_FLAGS if unit.kind == "c" else CPP_FLAGS), *request.cflags)
+        flags = (*CPP_FLAGS, METADATA_FLAG, *request.cflags)
     includes = tuple(f"-I{path}" for path in (*our_include_paths(), *request.include_paths))
     output = f"{unit.kind}_{index}.o"
     depfile = f"{output}.d"
@@ -237,7 +242,10 @@ def _parts(
     parts: dict[str, Part] = {
         "package": __version__,
         "platform": f"{sys.platform} {os.uname().machine}",
-        "functions": [f"{name}: {doc}" for name, doc in request.functions.items()],
+        "functions": [
+            f"{name}: {' '.join(filter(None, export))}"
+            for name, export in request.functions.items()
+        ],
         "product": request.output,
     }
     parts.update({f"compiler {kind}": version for kind, version in versions.items()})

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from ._exports import Export
+
 __all__ = ["CPP_HEAD", "CPP_HEADERS", "CPP_MAIN", "Unit", "inline_units"]
 
 CPP_HEADERS = (
@@ -20,6 +22,7 @@ CPP_HEADERS = (
     "tvm/ffi/function.h",
 )
 _C_HEADERS = ("tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h")
+_C_SIGNATURE_HEADER = "tvm/ffi/extra/c_signature.h"  # behind the user's text, which it changes not
 
 
 def _includes(headers: Sequence[str]) -> str:
@@ -45,7 +48,7 @@ class Unit(NamedTuple):
 
 
 def inline_units(
-    name: str, sources: Mapping[str, Sequence[str]], functions: Mapping[str, str]
+    name: str, sources: Mapping[str, Sequence[str]], functions: Mapping[str, Export]
 ) -> tuple[list[Unit], dict[str, str]]:
     """Return the units of inline sources, and the text of each file to write for them.
 
@@ -55,8 +58,8 @@ def inline_units(
         Name of the module; errors show it.
     sources : mapping of str to sequence of str
         The user's texts by kind.
-    functions : mapping of str to str
-        Documentation of each function to export, empty for none.
+    functions : mapping of str to Export
+        What the library says about each function to export.
     """
     units: list[Unit] = []
     files: dict[str, str] = {}
@@ -92,28 +95,26 @@ def _framed(main: str, head: str, shown: Mapping[str, str], tail: str) -> str:
     return text
 
 
-def _cpp_frame(functions: Mapping[str, str]) -> tuple[str, str]:
+def _cpp_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return what stands before and behind C++ and CUDA text."""
     tail = ""
-    for function, doc in functions.items():
-        tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function});\n"
-        if doc:
-            tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {_c_literal(doc)});\n"
+    for function, export in functions.items():
+        if export.signature:
+            text = _c_literal(export.signature)
+            macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
+            tail += f"{macro}({function}, {function}, {text});\n"
+        else:
+            tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC({function}, {function});\n"
+        if export.doc:
+            doc = _c_literal(export.doc)
+            tail += f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC({function}, {doc});\n"
     return CPP_HEAD, tail
 
 
 _C_PARAMETERS = "(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result)"
-_C_DOC = """\
-TVM_FFI_DLL_EXPORT int __tvm_ffi__doc_{function}{parameters} {{
-  static const char text[] = {doc};
-  const TVMFFIByteArray bytes = {{text, sizeof(text) - 1}};
-  (void)handle, (void)args, (void)num_args;
-  return TVMFFIStringFromByteArray(&bytes, result);
-}}
-"""
 
 
-def _c_frame(functions: Mapping[str, str]) -> tuple[str, str]:
+def _c_frame(functions: Mapping[str, Export]) -> tuple[str, str]:
     """Return what stands before and behind C text.
 
     A function that is exported from C is defined as ``__tvm_ffi_NAME`` by the user.  The
@@ -121,13 +122,18 @@ def _c_frame(functions: Mapping[str, str]) -> tuple[str, str]:
     it makes loading fail, naming the symbol, when it is not defined.
     """
     head, tail = _includes(_C_HEADERS), ""
-    for function, doc in functions.items():
+    if any(export.doc or export.signature for export in functions.values()):
+        tail += _includes([_C_SIGNATURE_HEADER])
+    for function, export in functions.items():
         head += f"TVM_FFI_DLL_EXPORT int __tvm_ffi_{function}{_C_PARAMETERS};\n"
-        if doc:
-            tail += _C_DOC.format(function=function, parameters=_C_PARAMETERS, doc=_c_literal(doc))
+        if export.signature:
+            text = _c_literal(export.signature)
+            tail += f"TVM_FFI_DLL_EXPORT_SIGNATURE({function}, {text})\n"
+        if export.doc:
+            tail += f"TVM_FFI_DLL_EXPORT_DOC({function}, {_c_literal(export.doc)})\n"
     if functions:
         symbols = ", ".join(f"__tvm_ffi_{function}" for function in functions)
-        tail += "__attribute__((used)) static TVMFFISafeCallType const tvm_ffi_exports[] = "
+        tail += "__attribute__((used)) static TVMFFISafeCallType const tvm_ffi_listed[] = "
         tail += f"{{{symbols}}};\n"
     return head, tail
 

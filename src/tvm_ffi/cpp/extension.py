@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._build import product_in_cache, product_in_folder
+from ._exports import Functions, exports_of
 from ._gpu import BACKENDS
 from ._plan import Plan, Request, make_plan
 from ._source import Unit, inline_units
@@ -34,7 +35,7 @@ def build_inline(
     *,
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
-    functions: Mapping[str, str] | Sequence[str] | str | None = None,
+    functions: Functions = None,
     extra_cflags: Sequence[str] | None = None,
     extra_cuda_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,
@@ -55,10 +56,13 @@ def build_inline(
         Text in C++, CUDA (or HIP) and C; at least one is needed.  Several texts of a kind are
         joined.  The headers for kernels are included in front: for C that is the C ABI alone, and
         no C++ compiler is needed.
-    functions : mapping of str to str, sequence of str, or str, optional
-        The functions to export, with or without documentation: functions of the C++ text if there
-        is one, else of the CUDA text.  C text defines ``__tvm_ffi_NAME`` itself with the signature
-        of the ABI; what is listed here is declared in front of it, and must be there.
+    functions : mapping of str to str or Signature, sequence of str, or str, optional
+        The functions to export: functions of the C++ text if there is one, else of the CUDA text.
+        C text defines ``__tvm_ffi_NAME`` itself with the calling convention of the ABI; what is
+        listed here is declared in front of it, and must be there.  In a mapping, each with its
+        documentation or its signature: a `tvm_ffi.Signature`, or text that begins with the
+        function's name and a parenthesis and can be read as one.  The documentation in a signature
+        becomes that of the function.
     extra_cflags, extra_cuda_cflags, extra_ldflags : sequence of str, optional
         More options for the C and C++ compilers, the CUDA compiler and the linker, behind ours.
     extra_include_paths : sequence of str, optional
@@ -93,7 +97,7 @@ def build_inline(
     plan = _inline_plan(
         name,
         {"c": c_sources, "cpp": cpp_sources, "cuda": cuda_sources},
-        functions=_function_docs(functions),
+        functions=exports_of(functions),
         cflags=tuple(extra_cflags or ()),
         cuda_cflags=tuple(extra_cuda_cflags or ()),
         ldflags=tuple(extra_ldflags or ()),
@@ -110,7 +114,7 @@ def load_inline(
     *,
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
-    functions: Mapping[str, str] | Sequence[str] | str | None = None,
+    functions: Functions = None,
     extra_cflags: Sequence[str] | None = None,
     extra_cuda_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,
@@ -318,13 +322,6 @@ def _absolute(paths: Sequence[str] | str | None) -> tuple[str, ...]:
 def _file_unit(path: str) -> Unit:
     file = Path(path).absolute()
     return Unit(_KINDS.get(file.suffix, "cpp"), str(file))
-
-
-def _function_docs(functions: Mapping[str, str] | Sequence[str] | str | None) -> dict[str, str]:
-    """Return the documentation of each function, empty for none."""
-    if isinstance(functions, Mapping):
-        return dict(functions)
-    return dict.fromkeys(_as_list(functions), "")
 
 
 def _checked_name(name: str) -> str:

@@ -161,7 +161,7 @@ def _functions(
 
 
 def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionReport:
-    signature = signature_of(texts)
+    signature = signature_of(name, texts)
     unread = []
     if _METADATA_PREFIX + name in defined and signature is None:
         unread.append("metadata")

@@ -16,7 +16,8 @@ class FunctionReport:
 
     name: str
     signature: str | None = None
-    """Parameters and result, ``(Tensor, int) -> None``; None when the file does not tell."""
+    """Parameters and result, ``(Tensor, int) -> None``; with names, defaults and directions where
+    the library carries its signature; None when the file does not tell."""
     doc: str | None = None
     """Its documentation; None when it has none, or the file does not tell."""
     metadata: dict[str, Any] | None = None

@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library's file tells about its functions: the rows of the section ``tvm_ffi_exports``.
+"""What a library's file tells about its functions: rows in the section ``tvm_ffi_exports``.
 
 A row is three addresses of texts: the function's name, a kind, and one of
 
+    declaration the signature, as text
     signature   the C++ type of the function, somewhere in what the compiler calls a template
     metadata    JSON, as ``__tvm_ffi__metadata_<name>`` returns it
     doc         the documentation
-    abi         the level of the ABI of the headers that wrote the rows; no name
+    abi         the level of the ABI of the headers that wrote the rows; no name; headers write it
+                into ``tvm_ffi_headers``
 
 docs/design/export-rows.md tells why the rows exist.
 """
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .._binding.object.object import type_key_to_index
@@ -22,11 +25,14 @@ from .._library.elf import Image
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
+from ..signature.carriage import parsed_metadata as parse_metadata
+from ..signature.carriage import signature_in
 
-_SECTION = "tvm_ffi_exports"
+_SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
 _MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
-_KINDS = ("signature", "metadata", "doc", "abi")
+_MAX_DECLARATION = 1_000_000
+_KINDS = ("declaration", "signature", "metadata", "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
 _FTYPE = re.compile(r"\[(?:with )?FType = ")
 _OTHER_PARAMETER = re.compile(r"; \w+ = ")
@@ -46,15 +52,13 @@ _SPELLINGS = (
 
 def exported_texts(image: Image) -> dict[str, dict[str, str]]:
     """Return the texts by function name and kind."""
-    section = image.section(_SECTION)
     texts: dict[str, dict[str, str]] = {}
-    if section is None:
-        return texts
-    addresses = image.addresses_in(section)
-    for row in range(0, len(addresses) - 2, 3):
-        name, kind, text = (image.text_at(address) for address in addresses[row : row + 3])
-        if name is not None and kind in _KINDS and text is not None:
-            texts.setdefault(name, {})[kind] = text
+    for section in filter(None, map(image.section, _SECTIONS)):
+        addresses = image.addresses_in(section)
+        for row in range(0, len(addresses) - 2, 3):
+            name, kind, text = (image.text_at(address) for address in addresses[row : row + 3])
+            if name is not None and kind in _KINDS and text is not None:
+                texts.setdefault(name, {})[kind] = text
     return texts
 
 
@@ -64,21 +68,38 @@ def declared_level(texts: dict[str, dict[str, str]]) -> str | None:
     return level if level and _LEVEL.fullmatch(level) else None
 
 
-def signature_of(texts: dict[str, str]) -> str | None:
-    """Return parameters and result of a function; None when the texts do not tell."""
-    metadata = parsed_metadata(texts)
-    if metadata and "type_schema" in metadata:
-        return _signature_of_metadata(metadata)
-    return _signature_of_cpp(texts["signature"]) if "signature" in texts else None
+def signature_of(name: str, texts: dict[str, str]) -> str | None:
+    """Return parameters and result of a function; None when the texts do not tell.
+
+    The first that can be read of: the declaration, the metadata, the C++ type.
+    """
+    metadata = parsed_metadata(texts) or {}
+    declaration = texts.get("declaration", metadata.get("signature"))
+    found = _signature_of_declaration(name, declaration, metadata)
+    if found is None and "type_schema" in metadata:
+        found = _signature_of_metadata(metadata)
+    if found is None and "signature" in texts:
+        found = _signature_of_cpp(texts["signature"])
+    return found
 
 
 def parsed_metadata(texts: dict[str, str]) -> dict[str, Any] | None:
     """Return the metadata; None when there are none, or not in JSON."""
     try:
-        metadata = json.loads(texts.get("metadata", "null"))
-    except (ValueError, RecursionError):
+        return parse_metadata(texts["metadata"]) if texts.get("metadata") else None
+    except ValueError:
         return None
-    return metadata if isinstance(metadata, dict) else None
+
+
+def _signature_of_declaration(name: str, text: Any, metadata: Mapping[str, Any]) -> str | None:
+    """Return a signature without the function's name and documentation, which stand elsewhere."""
+    if not isinstance(text, str) or len(text) > _MAX_DECLARATION:
+        return None
+    try:
+        signature = signature_in({**metadata, "signature": text}, name)
+        return None if signature is None else str(replace(signature, name="", doc=None))
+    except (ValueError, RecursionError):  # text from anywhere
+        return None
 
 
 def _signature_of_metadata(metadata: dict[str, Any]) -> str | None:

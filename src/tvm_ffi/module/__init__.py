@@ -27,6 +27,9 @@ from ..container import Array
 from ..registry import get_global_func
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..signature import Signature
     from ._custom import CustomModule
 
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
@@ -124,6 +127,50 @@ class Module(Object):
         """Return the documentation of a function; None when the library has none."""
         doc: str | None = _ffi_api.ModuleGetFunctionDoc(self, name, query_imports)
         return doc
+
+    def get_function_signature(self, name: str, query_imports: bool = False) -> Signature | None:
+        """Return the signature of a function; None when nobody knows it.
+
+        The first of: what `describe` was given; the file next to the library, see `load_module`;
+        what the library says.
+
+        Warns
+        -----
+        RuntimeWarning
+            If what the library says is damaged; once for each function.
+        """
+        from ._describing import signature_of
+
+        return signature_of(self, name, query_imports)
+
+    def describe(self, signatures: Mapping[str, Signature | str]) -> None:
+        """Say what the signatures of functions are, where the library does not or is wrong.
+
+        Parameters
+        ----------
+        signatures : mapping of str to Signature or str
+            Each by the name of a function of the module itself, not of those that it imports.
+
+        Raises
+        ------
+        ValueError
+            If the module lacks a function, or a text is no signature, or one of a function with
+            another name or another type.  The message names all of them, and nothing has changed.
+
+        Notes
+        -----
+        Holds for all wrappers of the functions from then on, also for those that are there
+        already, and for as long as the native module lives.  A documentation in the signature
+        becomes that of the function.
+
+        Examples
+        --------
+        >>> module = tvm_ffi.load_module("./library.so")  # doctest: +SKIP
+        >>> module.describe({"scale": "scale(x: inout float32[n])"})  # doctest: +SKIP
+        """
+        from ._describing import describe
+
+        describe(self, signatures)
 
     def import_module(self, module: Module) -> None:
         """Let functions of another module be found through this one.
@@ -372,6 +419,13 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     ------
     RuntimeError
         If the file cannot be loaded, or no loader is registered for the suffix.
+    ValueError
+        If there is a file of signatures next to it that is wrong, or that of another library.
+
+    Notes
+    -----
+    Where ``libfoo.signatures`` lies next to ``libfoo.so`` and the path has a folder, its texts are
+    given to `Module.describe`.
     """
     file = os.fspath(path)
     # A name without a slash was searched for, and will be again.
@@ -393,9 +447,22 @@ def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
     # Names of files are bytes, which Python shows as text.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     module: Module = _ffi_api.ModuleLoadFromFile(name)
+    _remember(module, load_module, place)
+    if os.sep in file:
+        _read_side_file(module, place)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
-    return _remember(module, load_module, place)
+    return module
+
+
+def _read_side_file(module: Module, place: str) -> None:
+    """Give the module the signatures in the file next to it, if there is one."""
+    side_file = os.path.splitext(place)[0] + ".signatures"  # noqa: PTH122  (pathlib loads slowly)
+    if _status_of(side_file) is None:
+        return
+    from ._describing import describe_by_file
+
+    describe_by_file(module, side_file)
 
 
 def system_lib(symbol_prefix: str = "") -> Module:

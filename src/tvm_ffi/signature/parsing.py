@@ -179,7 +179,7 @@ class _SignatureParser:
                     raise tokens.fault(position, "'*' stands before parameters that need names")
                 kind = "keyword-only"
             else:
-                variadic = tokens.text[position] == "*"
+                variadic = tokens.text.startswith("*", position)
                 found.append(self._parameter("variadic" if variadic else kind.strip(), position))
                 kind = "keyword-only" if variadic else kind
             if not tokens.accept(","):

@@ -145,7 +145,8 @@ class Signature(Declaration):
         Raises
         ------
         ValueError
-            If the text is no signature.
+            If the text is no signature, or that of a function with another number of parameters, or
+            with tensors where ``type_schema`` has numbers.
         """
         return signature_from_metadata(metadata, name, Signature)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from .._schema.dtypes import integer_range
 from .._schema.json_form import declared_function
+from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
 from .declaration import Declaration
 from .parameter import UNKNOWN, Parameter, Result
@@ -16,6 +17,7 @@ from .parsing import parse_signature
 from .types import TensorType, Type, ValueType, is_writable
 
 __all__ = [
+    "check_name",
     "schema_of_signature",
     "signature_from_metadata",
     "signature_from_schema",
@@ -23,6 +25,8 @@ __all__ = [
 ]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
+
+_PRINTER = TypePrinter()
 
 
 def schema_of_signature(signature: Declaration) -> Schema:
@@ -88,4 +92,59 @@ def signature_from_metadata(
     if not isinstance(text, str):
         raise ValueError(f"'signature' in the metadata must be text, got {type(text).__name__}")
     signature = parse_signature(text, make)
+    _check_fit(signature, text, metadata)
     return signature if signature.name else replace(signature, name=name)
+
+
+def check_name(signature: Declaration, name: str) -> None:
+    """Raise ValueError if a signature is that of a function with another name.
+
+    Either may have more parts in front: ``f`` is ``my.f`` in a table of functions.
+    """
+    own, wanted = (text.replace("::", ".") for text in (signature.name, name))
+    if own and own != wanted and not wanted.endswith(f".{own}") and not own.endswith(f".{wanted}"):
+        raise ValueError(f"the signature is that of function '{signature.name}', not of '{name}'")
+
+
+# ---- Whether a signature fits the type of a function ---------------------------------------------
+
+# What two descriptions of one parameter cannot both be; other types may stand for several.
+_SORTS = {
+    "Tensor": "a tensor",
+    "DLTensor*": "a tensor",
+    "int": "a number",
+    "float": "a number",
+    "bool": "a number",
+    "str": "a text",
+}
+
+
+def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -> None:
+    """Raise ValueError if the metadata have a type that is certainly another function's."""
+    schema = declared_function(metadata, Schema)
+    if schema is None or "params" not in (schema.named_args or {}):
+        return
+    declared = (schema.named_args or {})["params"]
+    problem = _misfit(signature.parameters, declared)
+    if problem:
+        raise ValueError(
+            f"{problem}: the signature is {text!r}, the type of the function "
+            f"{_PRINTER.signature(schema)!r}"
+        )
+
+
+def _misfit(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> str | None:
+    if any(parameter.kind == "variadic" for parameter in parameters):
+        return None
+    if len(parameters) != len(declared):
+        return f"the signature has {len(parameters)} parameters, and the function {len(declared)}"
+    for parameter, schema in zip(parameters, declared):
+        said, is_ = _sort_of(_schema_of(parameter.type)), _sort_of(schema)
+        if said and is_ and said != is_:
+            name = parameter.name
+            return f"parameter '{name}' is {said} in the signature, and {is_} in the function"
+    return None
+
+
+def _sort_of(schema: Schema) -> str | None:
+    return _SORTS.get(schema.origin)

@@ -48,11 +48,12 @@ def test_cuda(toolkit, monkeypatch):
         "kernel", cuda_sources="// x", functions="f", extra_cuda_cflags=["--use_fast_math"]
     )
     flags = ["-Xcompiler", "-fPIC", "-std=c++17", "-O2"]
+    metadata = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
     targets = ["-gencode=arch=compute_89,code=sm_89", "-gencode=arch=compute_90a,code=sm_90a"]
     rest = ["--use_fast_math", HEADERS, "-c", "cuda.cu", "-o", "cuda_0.o"]
     runtime = [f"-L{toolkit.folder}/lib64", "-lcudart"]
     assert toolkit.commands() == [
-        ["nvcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, *rest],
+        ["nvcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, metadata, *rest],
         ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
     ]
     main = cpp.cache.find("kernel")[0].path.with_name("cuda.cu").read_text()
@@ -64,11 +65,12 @@ def test_hip(toolkit, monkeypatch):
     monkeypatch.setenv("TVM_FFI_ROCM_ARCH_LIST", "gfx90a gfx1100")
     cpp.build_inline("kernel", cuda_sources="// x", backend="hip", extra_cuda_cflags=["-DX"])
     flags = ["-std=c++17", "-O2", "-fPIC", "-D__HIP_PLATFORM_AMD__=1", "-fno-gpu-rdc"]
+    metadata = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
     targets = ["--offload-arch=gfx90a", "--offload-arch=gfx1100"]
     rest = ["-DX", HEADERS, "-c", "cuda.cu", "-o", "cuda_0.o"]
     runtime = [f"-L{toolkit.folder}/lib", "-lamdhip64"]
     assert toolkit.commands() == [
-        ["hipcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, *rest],
+        ["hipcc", "-MD", "-MF", "cuda_0.o.d", *flags, *targets, metadata, *rest],
         ["c++", "cuda_0.o", "-shared", LIBRARY, "-ltvm_ffi", *runtime, "-o", "kernel.so"],
     ]
 

@@ -115,7 +115,7 @@ def test_a_compiler_error_shows_the_command_and_the_line():
 def test_an_error_behind_the_text_names_the_generated_file():
     with pytest.raises(RuntimeError, match=r"main\.c:\d+:\d+: error") as caught:
         cpp.build_inline("behind", c_sources="#define TVMFFISafeCallType ;", functions="f")
-    assert "tvm_ffi_exports" in str(caught.value)
+    assert "tvm_ffi_listed" in str(caught.value)
 
 
 def test_a_missing_compiler_is_named(monkeypatch):
@@ -221,7 +221,8 @@ def test_files_by_suffix(stand_ins, monkeypatch, tmp_path):
     headers = f"-I{tvm_ffi.libinfo.find_include_path()}"
     library = f"-L{Path(tvm_ffi.libinfo.find_libtvm_ffi()).parent}"
     flags = ["-O2", "-DX", headers]
-    cpp_flags = ["-std=c++17", "-fPIC", *flags]
+    metadata = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
+    cpp_flags = ["-std=c++17", "-fPIC", "-O2", metadata, *flags[1:]]
     one, two, three, four = paths
     assert sorted(lines[:3]) == [
         ["my-cc", "-MD", "-MF", "c_0.o.d", "-fPIC", *flags, "-c", one, "-o", "c_0.o"],

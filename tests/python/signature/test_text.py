@@ -122,6 +122,7 @@ def test_text_and_json_keep_everything(signature):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
+        ("f(", r"character 2 of 'f\(': expected the name of a parameter, got the end"),
         ("f", r"character 1 of 'f': expected '\(', got the end"),
         ("f(x)", r"character 3 of 'f\(x\)': expected ':', got '\)'"),
         ("f(x: )", "character 5 .*: expected the name of a type"),

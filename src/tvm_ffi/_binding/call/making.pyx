@@ -70,14 +70,35 @@ def named_function(str name not None) -> Function:
     return function
 
 
-def set_global_func(name: str, Function function not None, bint override) -> None:
+def set_global_func(
+    name: str, Function function not None, bint override, metadata: str = "", doc: str = ""
+) -> None:
     """Register the function; RuntimeError if the name is taken and `override` is false."""
     cdef bytes text = name.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
+    if metadata or doc:
+        _describe_global(&view, function, metadata.encode("utf-8"), doc.encode("utf-8"))
     if function.origin is None:
         function.origin = name
+
+
+cdef int _describe_global(
+    const abi.TVMFFIByteArray* name, Function function, bytes metadata, bytes doc
+) except -1:
+    """Register a function once more, with texts.
+
+    The first time finds out whether the name is taken, without a line on stderr.
+    """
+    cdef abi.TVMFFIMethodInfo info
+    info.name = name[0]
+    info.metadata.data, info.metadata.size = metadata, len(metadata)
+    info.doc.data, info.doc.size = doc, len(doc)
+    info.flags = abi.kTVMFFIFieldFlagBitMaskIsStaticMethod
+    info.method.type_index, info.method.zero_padding = abi.kTVMFFIFunction, 0
+    info.method.v_obj = <abi.TVMFFIObject*>handle_of(function)
+    return check(abi.TVMFFIFunctionSetGlobalFromMethodInfo(&info, True))
 
 
 def plain_function(Function function not None) -> Function:

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a signature compared with a C++ function type, while it compiles.
+//
+// Compared is what both say for certain: the name, the number of parameters, and which of them are
+// tensors and which numbers.  Everything else is for readers that know the whole language.
+#ifndef TVM_FFI_SIGNATURE_DETAIL_H_
+#define TVM_FFI_SIGNATURE_DETAIL_H_
+
+#include <tvm/ffi/function_detail.h>
+
+namespace tvm {
+namespace ffi {
+namespace detail {
+
+enum class ParameterKind { kUnknown, kTensor, kNumber };
+
+constexpr bool IsOneOf(std::string_view word, const char* const* words, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (word == words[i]) return true;
+  }
+  return false;
+}
+
+constexpr bool IsWordCharacter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == ':' || (c & 0x80) != 0;
+}
+
+// Goes through the text once; stands behind what it has read.
+class SignatureText {
+ public:
+  constexpr explicit SignatureText(std::string_view text) : text_(text) { SkipBlanks(); }
+
+  // A name, perhaps empty; then the parenthesis that opens the parameters.
+  constexpr std::string_view TakeName() {
+    std::string_view name = TakeWord();
+    Take('(');
+    return name;
+  }
+  // One more parameter; false at the end.  `kind` is what its type is.
+  constexpr bool TakeParameter(ParameterKind* kind) {
+    while (Front() != ')' && Front() != '\0') {
+      bool is_mark = Front() == '/' || Front() == '*';
+      if (is_mark) Advance();
+      if (is_mark && (Front() == ',' || Front() == ')')) {
+        Take(',');  // `/` and `*` alone are no parameters
+        continue;
+      }
+      TakeParameterName();
+      *kind = Take(':') ? TakeKind() : ParameterKind::kUnknown;
+      SkipToNext();
+      return true;
+    }
+    return false;
+  }
+
+ private:
+  constexpr char Front() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  constexpr void SkipBlanks() {
+    while (Front() == ' ' || (Front() >= '\t' && Front() <= '\r')) ++at_;
+  }
+  constexpr void Advance() {
+    ++at_;
+    SkipBlanks();
+  }
+  constexpr bool Take(char c) {
+    if (Front() != c) return false;
+    Advance();
+    return true;
+  }
+  constexpr std::string_view TakeWord() {
+    size_t begin = at_;
+    while (IsWordCharacter(Front())) ++at_;
+    std::string_view word = text_.substr(begin, at_ - begin);
+    SkipBlanks();
+    return word;
+  }
+  constexpr void TakeParameterName() {
+    while (IsWordCharacter(Front()) && Front() != ':') ++at_;
+    SkipBlanks();
+  }
+  constexpr ParameterKind TakeKind() {
+    if (Front() == '{') return ParameterKind::kTensor;
+    std::string_view word = TakeWord();
+    constexpr const char* kDirections[] = {"in", "out", "inout", "unknown"};
+    if (IsOneOf(word, kDirections, 4) && Front() != '[' && Front() != ',' && Front() != ')') {
+      return TakeKind();
+    }
+    bool is_shaped = Front() == '[' || Front() == '*';
+    if (word == "Tensor") return ParameterKind::kTensor;
+    constexpr const char* kNumbers[] = {"int",    "float",   "bool",    "int8",    "int16",
+                                        "int32",  "int64",   "uint8",   "uint16",  "uint32",
+                                        "uint64", "float16", "float32", "float64", "bfloat16"};
+    if (!IsOneOf(word, kNumbers, 15)) return ParameterKind::kUnknown;
+    return is_shaped ? ParameterKind::kTensor : ParameterKind::kNumber;
+  }
+  // Behind the comma at the end of a parameter; stays at the parenthesis that closes the list.
+  constexpr void SkipToNext() {
+    int depth = 0;
+    for (char c = Front(); c != '\0'; c = Front()) {
+      if (depth == 0 && c == ')') return;
+      if (depth == 0 && c == ',') return Advance();
+      depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
+      if (c == '"' || c == '\'') SkipString(c);
+      Advance();
+    }
+  }
+  // Stays at the quote that closes the string.
+  constexpr void SkipString(char quote) {
+    for (++at_; Front() != quote && Front() != '\0'; ++at_) at_ += Front() == '\\';
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+};
+
+// Whether the text is of a function of this name, or has no name.
+constexpr bool IsSignatureOf(std::string_view text, std::string_view name) {
+  std::string_view found = SignatureText(text).TakeName();
+  return found.empty() || found == name;
+}
+
+constexpr int NumParametersIn(std::string_view text) {
+  SignatureText signature(text);
+  signature.TakeName();
+  ParameterKind kind = ParameterKind::kUnknown;
+  int count = 0;
+  while (signature.TakeParameter(&kind)) ++count;
+  return count;
+}
+
+constexpr ParameterKind KindOfCpp(const TypeName& type) {
+  constexpr const char* kTensors[] = {StaticTypeKey::kTVMFFITensor,
+                                      StaticTypeKey::kTVMFFIDLTensorPtr};
+  constexpr const char* kNumbers[] = {"int", "float", "bool"};
+  if (type.text == nullptr) return ParameterKind::kUnknown;
+  if (IsOneOf(type.text, kTensors, 2)) return ParameterKind::kTensor;
+  return IsOneOf(type.text, kNumbers, 3) ? ParameterKind::kNumber : ParameterKind::kUnknown;
+}
+
+// The first parameter that is a tensor on one side and a number on the other; -1 when none is.
+constexpr int ParameterOfOtherKind(std::string_view text, const Signature* signature) {
+  SignatureText declared(text);
+  declared.TakeName();
+  ParameterKind kind = ParameterKind::kUnknown;
+  for (int i = 0; i < signature->num_parameters && declared.TakeParameter(&kind); ++i) {
+    ParameterKind own = KindOfCpp(signature->names[i]);
+    if (kind != own && kind != ParameterKind::kUnknown && own != ParameterKind::kUnknown) return i;
+  }
+  return -1;
+}
+
+}  // namespace detail
+}  // namespace ffi
+}  // namespace tvm
+#endif  // TVM_FFI_SIGNATURE_DETAIL_H_

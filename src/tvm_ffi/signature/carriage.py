@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures that libraries carry, in metadata that anybody may have written.
+
+The carrier is text, the member ``signature`` beside ``type_schema``.  What is damaged costs a
+function its names and nothing else: a warning says so, once.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from typing import Any, Callable
+
+from .._schema.json_form import schema_to_json
+from .signature import Signature
+from .type_schema import check_name
+
+__all__ = ["metadata_text", "parsed_metadata", "read_signature", "signature_in"]
+
+_MAX_REMEMBERED = 10_000
+_warned: set[tuple[str, str]] = set()
+
+
+def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature | None:
+    """Return the signature that a function's metadata carry; None when they carry none.
+
+    Parameters
+    ----------
+    ask : callable
+        Returns the JSON text of the metadata, or None; it may run code of the library.
+    name : str
+        Name of the function.
+    library : str
+        What warnings call the place that the metadata come from.
+
+    Warns
+    -----
+    RuntimeWarning
+        If the metadata are damaged; once for each function.  What their ``type_schema`` still
+        tells is returned then, which has no names.
+    """
+    metadata: Mapping[str, Any] = {}
+    try:
+        metadata = parsed_metadata(ask())
+        return signature_in(metadata, name)
+    except Exception as error:
+        _warn_once(name, library, error)
+    try:
+        return Signature.from_metadata({"type_schema": metadata.get("type_schema")}, name)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
+    """Return the signature that metadata carry; None when they carry none.
+
+    Raises
+    ------
+    ValueError
+        If they carry what is none, or that of another function.
+    """
+    signature = Signature.from_metadata(metadata, name)
+    if signature is not None:
+        check_name(signature, name)
+    return signature
+
+
+def parsed_metadata(text: Any) -> dict[str, Any]:
+    """Return what the JSON text of a function's metadata holds; empty for none.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no text, or not the text of a JSON object.
+    """
+    if text is None or text == "":
+        return {}
+    if not isinstance(text, str):
+        raise TypeError(f"expected text, got {type(text).__name__}")
+    try:
+        metadata = json.loads(text)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    if not isinstance(metadata, dict):
+        raise ValueError(f"expected a JSON object, got {type(metadata).__name__}")
+    return metadata
+
+
+def metadata_text(signature: Signature, known: Mapping[str, Any] | None = None) -> str:
+    """Return the JSON text of metadata that carry a signature.
+
+    Parameters
+    ----------
+    signature : Signature
+        The signature.
+    known : mapping, optional
+        Other members, which stay; ``type_schema`` is made where there is none.
+    """
+    schema = json.dumps(schema_to_json(signature.to_type_schema()))
+    return json.dumps({"type_schema": schema, **(known or {}), "signature": str(signature)})
+
+
+def _warn_once(name: str, library: str, error: Exception) -> None:
+    if (library, name) in _warned:
+        return
+    if len(_warned) >= _MAX_REMEMBERED:
+        _warned.clear()
+    _warned.add((library, name))
+    lines = str(error).strip().splitlines()
+    problem = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+    warnings.warn(
+        f"{library}: the metadata of function '{name}' are damaged ({problem}); "
+        "it has no parameter names",
+        RuntimeWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What libraries from source text say about their functions."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tvm_ffi import Signature, cpp
+from tvm_ffi.inspection import inspect_library
+
+C = """
+int __tvm_ffi_twice(void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  result->type_index = kTVMFFIInt;
+  result->v_int64 = 2 * args[0].v_int64;
+  return 0;
+}
+"""
+CPP = "int64_t twice(int64_t n) { return 2 * n; }"
+TEXT = "twice(n: int = 21) -> int doc 'Say \"two\".'"
+
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
+LANGUAGES = [
+    pytest.param({"c_sources": C}, marks=needs_cc, id="C"),
+    pytest.param({"cpp_sources": CPP, "extra_cflags": ["-O0"]}, marks=needs_cxx, id="C++"),
+]
+
+
+def load(sources, functions):
+    return cpp.load_inline("exports", **sources, functions=functions, keep_module_alive=False)
+
+
+@pytest.mark.parametrize("sources", LANGUAGES)
+@pytest.mark.parametrize("make", [str, Signature.parse], ids=["text", "Signature"])
+def test_a_signature_brings_its_documentation(sources, make):
+    module = load(sources, {"twice": make(TEXT)})
+    assert module.twice(4) == 8
+    assert module.get_function_signature("twice") == Signature.parse(TEXT)
+    assert module.get_function_doc("twice") == 'Say "two".'
+
+
+@pytest.mark.parametrize("sources", LANGUAGES)
+@pytest.mark.parametrize(
+    "doc", ["Twice a number.", "(n: int) -> int", "thrice(n: int) -> int", "twice (n: int)"]
+)
+def test_other_text_is_documentation(sources, doc):
+    module = load(sources, {"twice": doc})
+    assert module.get_function_doc("twice") == doc
+    assert "signature" not in (module.get_function_metadata("twice") or {})
+
+
+@needs_cc
+def test_text_that_begins_like_a_signature_is_documentation_with_a_warning():
+    doc = "twice(n) is two times n."
+    warning = r"functions\['twice'\] begins like a signature and is none.*: character 7 of"
+    with pytest.warns(UserWarning, match=warning):
+        module = load({"c_sources": C}, {"twice": doc})
+    assert module.get_function_doc("twice") == doc
+    assert module.get_function_metadata("twice") is None
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (3, TypeError, r"functions\['twice'\] must be documentation or a signature, got int"),
+        (Signature.parse("f()"), ValueError, "is that of function 'f', not of 'twice'"),
+    ],
+)
+def test_values_that_are_neither(value, error, message):
+    with pytest.raises(error, match=message):
+        cpp.build_inline("neither", c_sources=C, functions={"twice": value})
+
+
+@needs_cxx
+def test_types_and_documentation_are_there_by_default():
+    sources = {"cpp_sources": CPP, "extra_cflags": ["-O0"]}
+    module = load(sources, {"twice": "Twice a number."})
+    assert str(module.get_function_signature("twice")) == "twice(_0: int, /) -> int"
+    assert module.get_function_doc("twice") == "Twice a number."
+
+
+@needs_cxx
+def test_types_and_documentation_can_be_left_out():
+    flags = ["-O0", "-Werror", "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=0"]
+    module = load({"cpp_sources": CPP, "extra_cflags": flags}, {"twice": "Twice a number."})
+    assert module.get_function_metadata("twice") is None
+    assert module.get_function_doc("twice") is None
+
+
+@needs_cxx
+def test_sources_may_say_the_same(tmp_path):
+    source = tmp_path / "source.cc"
+    for value in (0, 1):
+        source.write_text(
+            f"#define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA {value}\n#include <tvm/ffi/function.h>\n"
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC(one, [] { return 1; });\n"
+        )
+        flags = ["-O0", "-Werror"]
+        path = cpp.build(f"says_{value}", sources=str(source), extra_cflags=flags)
+        (function,) = inspect_library(path).functions
+        assert (function.signature is not None) == bool(value)
+
+
+@needs_cxx
+def test_a_signature_of_another_type_does_not_compile():
+    with pytest.raises(RuntimeError, match="another number of parameters than the function"):
+        load({"cpp_sources": CPP}, {"twice": "twice(n: int, m: int) -> int"})
+
+
+@needs_cxx
+def test_conversions_of_clients_need_no_schema():
+    source = """
+    struct Money { int64_t cents; };
+    namespace tvm { namespace ffi {
+    template <> struct TypeTraits<Money> : TypeTraitsBase {
+      static constexpr bool storage_enabled = false;
+      static std::optional<Money> TryCastFromAnyView(const TVMFFIAny* src) {
+        return Money{src->v_int64};
+      }
+      static std::string TypeStr() { return "Money"; }
+    };
+    }}
+    int64_t cents(Money money) { return money.cents; }
+    """
+    sources = {"cpp_sources": source, "extra_cflags": ["-O0"]}
+    module = load(sources, ["cents"])
+    assert module.cents(5) == 5
+    assert str(module.get_function_signature("cents")) == "cents(_0: unknown Any, /) -> int"
+
+
+def test_device_code_is_exported_like_cpp(stand_ins, monkeypatch):
+    nvcc = stand_ins.add("nvcc")
+    stand_ins.add("c++")
+    monkeypatch.setenv("CUDA_HOME", str(nvcc.parents[1]))
+    monkeypatch.setenv("CXX", str(nvcc.with_name("c++")))
+    monkeypatch.setenv("TVM_FFI_CUDA_ARCH_LIST", "9.0")
+    cpp.build_inline("device", cuda_sources="// x", functions={"f": "f(x: float32[n] on cuda)"})
+    main = cpp.cache.find("device")[0].path.with_name("cuda.cu").read_text()
+    text = '"f(x: float32[n] on cuda)"'
+    assert main.endswith(f"TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(f, f, {text});\n")

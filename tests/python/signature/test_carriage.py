@@ -1,0 +1,469 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures that libraries carry: every way to declare one, and what damaged ones cost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import warnings
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import Signature, libinfo
+from tvm_ffi.inspection import inspect_library
+from tvm_ffi.module import CustomModule
+
+TEXT = (
+    "softmax(x: float32[n, m], y: out float32[n, m], *, temperature: float = 1.0)"
+    " doc 'Rows that \"sum\" to 1: \\\\ é.'"
+)
+EXPECTED = Signature.parse(TEXT)
+LITERAL = json.dumps(TEXT)  # ASCII, with escapes that C knows as well
+
+C = f"""
+#include <tvm/ffi/extra/c_signature.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
+TVM_FFI_DLL_EXPORT int __tvm_ffi_softmax(void*, const TVMFFIAny*, int32_t, TVMFFIAny*);
+#ifdef __cplusplus
+}}
+#endif
+TVM_FFI_DLL_EXPORT int __tvm_ffi_softmax(
+    void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {{
+  (void)self, (void)args, (void)num_args, (void)result;
+  return 0;
+}}
+TVM_FFI_DLL_EXPORT_SIGNATURE(softmax, {LITERAL})
+TVM_FFI_DLL_EXPORT_DOC(softmax, "The documentation.")
+""".replace("void*, const TVMFFIAny*, int32_t,", "void* a, const TVMFFIAny* b, int32_t c,").replace(
+    "TVMFFIAny*);", "TVMFFIAny* d);"
+)
+
+CPP = f"""
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+void Softmax(tvm::ffi::TensorView, tvm::ffi::TensorView, double) {{}}
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(softmax, Softmax, {LITERAL});
+TVM_FFI_DLL_EXPORT_TYPED_FUNC(plain, [](int64_t n) {{ return n; }});
+"""
+
+
+CC = ("cc", "-std=c11", "-x", "c")
+CXX = ("c++", "-std=c++17", "-x", "c++")
+
+
+def compiled(folder: Path, source: str, *command: str) -> Path:
+    target = folder / "library.so"
+    flags = ["-fPIC", "-shared", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    flags += [f"-I{path}" for path in libinfo.include_paths()]
+    done = subprocess.run(
+        [*command, *flags, "-o", str(target), "-"],
+        input=source,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def c_library(tmp_path_factory) -> Path:
+    return compiled(tmp_path_factory.mktemp("c"), C, *CC)
+
+
+@pytest.fixture(scope="module")
+def cpp_library(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("cpp")
+    return compiled(folder, CPP, "c++", "-std=c++17", "-Wno-unused-parameter", "-x", "c++")
+
+
+@pytest.fixture
+def module(tmp_path):
+    """Return a module of functions f and g that carry no signature."""
+    return load(plain_library(tmp_path))
+
+
+def load(path: Path) -> tvm_ffi.Module:
+    return tvm_ffi.load_module(path, keep_module_alive=False)
+
+
+def plain_library(folder: Path, more: str = "") -> Path:
+    """Compile functions f and g, and what is more."""
+    source = "#include <tvm/ffi/c_api.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    for symbol in ("__tvm_ffi_f", "__tvm_ffi_g"):
+        source += SYMBOL % (symbol, symbol, "(void)result; return 0;")
+    return compiled(folder, source + more, "cc", "-std=gnu11", "-x", "c")
+
+
+SYMBOL = """
+int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
+int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  (void)self, (void)args, (void)num_args;
+  %s
+}
+"""
+
+
+# ---- Ways to declare one -------------------------------------------------------------------------
+
+
+def softmax(
+    x: Annotated[tvm_ffi.Tensor, "float32[n, m]"],
+    y: Annotated[tvm_ffi.Tensor, "out float32[n, m]"],
+    *,
+    temperature: float = 1.0,
+) -> None:
+    r"""Rows that "sum" to 1: \ é."""
+
+
+def test_all_ways_to_declare_a_signature_give_equal_objects(c_library, cpp_library, tmp_path):
+    c_as_cpp = compiled(tmp_path, C, *CXX)
+    folder = tmp_path / "bare"
+    folder.mkdir()
+    bare = compiled(folder, C.split("TVM_FFI_DLL_EXPORT_SIGNATURE")[0], *CC)
+    described = load(bare)
+    described.describe({"softmax": TEXT})
+    bare.with_suffix(".signatures").write_text(f"{TEXT}\n", encoding="utf-8")
+    by_file = load(bare)
+    modules = [load(path) for path in (c_library, c_as_cpp, cpp_library)]
+    found = [m.get_function_signature("softmax") for m in (*modules, described, by_file)]
+    found.append(Signature.from_function(softmax))
+    assert found == [EXPECTED] * 6
+
+
+def test_readers_of_the_contract_see_what_they_saw(cpp_library):
+    module = load(cpp_library)
+    metadata = module.get_function_metadata("softmax")
+    params = json.loads(metadata["type_schema"])["named_args"]["params"]
+    assert [param["type"] for param in params] == ["DLTensor*", "DLTensor*", "float"]
+    assert metadata["signature"] == TEXT
+
+
+def test_documentation_in_c(c_library):
+    assert load(c_library).get_function_doc("softmax") == "The documentation."
+
+
+def test_without_metadata_only_what_was_written_is_carried(cpp_library):
+    module = load(cpp_library)
+    assert module.get_function_metadata("plain") is None
+    assert module.get_function_signature("plain") is None
+
+
+def test_metadata_of_lambda_expressions(tmp_path):
+    flag = "-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT=1"
+    path = compiled(tmp_path, CPP, "c++", "-std=c++17", flag, "-Wno-unused-parameter", "-x", "c++")
+    module = load(path)
+    assert str(module.get_function_signature("plain")) == "plain(_0: int, /) -> int"
+    assert module.plain(3) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("softmax(x: float32[n], y: float32[n])", "another number of parameters"),
+        ("softmax(x: float32[n], *a: int)", "another number of parameters"),
+        ("softmax(x: float32[n], y: inout float32, t: float)", "a tensor in the text and a number"),
+        ("softmax(x: float32[n], y: {int8, int32}, t: {float32}[n])", "a tensor in the text"),
+        ("soft(x: float32[n], y: float32[n], t: float)", "a function with another name"),
+    ],
+)
+def test_the_compiler_compares_text_and_type(tmp_path, text, problem):
+    source = CPP.replace(LITERAL, json.dumps(text))
+    includes = [f"-I{path}" for path in libinfo.include_paths()]
+    done = subprocess.run(
+        ["c++", "-std=c++17", "-fsyntax-only", *includes, "-x", "c++", "-"],
+        input=source,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert problem in done.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "softmax(x: T[2*(n), m], /, y: out float32*[n], *, t: float = 1.0,) where T in (int8)",
+        'softmax(x: Tensor | None, y: {int8, int32}[...] = None, t: float32 = 0) doc ")(, \\""',
+        "(x: unknown, y: Any = (1, [2, 'a,\\',(']), t: float)",
+        "softmax(in: float32[n], out: float32[n], inout: float)",
+    ],
+)
+def test_the_compiler_accepts_what_may_fit(text):
+    source = CPP.replace(LITERAL, json.dumps(text))
+    includes = [f"-I{path}" for path in libinfo.include_paths()]
+    subprocess.run(
+        ["c++", "-std=c++17", "-fsyntax-only", *includes, "-x", "c++", "-"],
+        input=source,
+        text=True,
+        check=True,
+    )
+
+
+def test_registered_functions():
+    tvm_ffi.register_global_func("test_carriage.softmax", lambda *a: None, signature=TEXT)
+    try:
+        metadata = tvm_ffi.get_global_func_metadata("test_carriage.softmax")
+        assert Signature.from_metadata(metadata, "test_carriage.softmax") == EXPECTED
+        assert "type_schema" in metadata
+    finally:
+        tvm_ffi.remove_global_func("test_carriage.softmax")
+
+
+def test_a_registration_with_a_wrong_signature_registers_nothing():
+    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_carriage.f'"):
+        tvm_ffi.register_global_func("test_carriage.f", len, signature=TEXT)
+    with pytest.raises(ValueError, match="character 2 of"):
+        tvm_ffi.register_global_func("test_carriage.f", len, signature="f(")
+    with pytest.raises(TypeError, match="a signature is a Signature or its text, got int"):
+        tvm_ffi.register_global_func("test_carriage.f", signature=3)(len)
+    assert tvm_ffi.get_global_func("test_carriage.f", allow_missing=True) is None
+
+
+def test_a_name_that_is_taken_keeps_its_metadata(capfd):
+    tvm_ffi.register_global_func("test_carriage.taken", len, signature="(x: str) -> int")
+    try:
+        with pytest.raises(RuntimeError, match="test_carriage.taken"):
+            tvm_ffi.register_global_func("test_carriage.taken", len, signature="()")
+        metadata = tvm_ffi.get_global_func_metadata("test_carriage.taken")
+        assert metadata["signature"] == "(x: str) -> int"
+    finally:
+        tvm_ffi.remove_global_func("test_carriage.taken")
+    assert capfd.readouterr().err == ""
+
+
+# ---- Read from the file --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["c", "cpp"])
+def test_inspection_shows_names_without_running_the_library(language, request):
+    report = inspect_library(request.getfixturevalue(f"{language}_library"))
+    function = next(f for f in report.functions if f.name == "softmax")
+    shown = "(x: float32[n, m], y: out float32[n, m], *, temperature: float = 1.0)"
+    assert function.signature == shown
+    assert function.unread == ()
+
+
+def test_a_row_of_another_function_is_not_shown(tmp_path):
+    path = compiled(tmp_path, C.replace('"softmax(', '"hardmax('), *CC)
+    (function,) = inspect_library(path).functions
+    assert function.signature is None
+    assert function.unread == ("metadata",)
+
+
+# ---- Damaged metadata ----------------------------------------------------------------------------
+
+SCHEMA = {"type": "ffi.Function", "named_args": {"return": [{"type": "None"}]}}
+SCHEMA["named_args"]["params"] = [{"type": "ffi.Tensor"}]
+
+
+def metadata_in_c(body: str) -> str:
+    return SYMBOL % ("__tvm_ffi__metadata_f", "__tvm_ffi__metadata_f", body)
+
+
+def returning(text: str) -> str:
+    return (
+        f"static const char text[] = {json.dumps(text)};"
+        "TVMFFIByteArray bytes = {text, sizeof(text) - 1};"
+        "return TVMFFIStringFromByteArray(&bytes, result);"
+    )
+
+
+DEEP = """
+size_t depth = 1000000; char* text = malloc(depth); memset(text, '[', depth);
+TVMFFIByteArray bytes = {text, depth};
+int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (
+            '(void)result; TVMFFIErrorSetRaisedFromCStr("ValueError", "no luck"); return -1;',
+            "ValueError: no luck",
+        ),
+        ("result->type_index = kTVMFFIInt; result->v_int64 = 3; return 0;", "TypeError: "),
+        (returning("{"), "ValueError: not JSON: "),
+        (returning("[]"), "ValueError: expected a JSON object, got list"),
+        (DEEP, "ValueError: the JSON is nested too deep"),
+        (returning('{"signature": 1}'), "'signature' in the metadata must be text, got int"),
+        (returning('{"signature": "f("}'), "character 2 of 'f\\('"),
+        (returning('{"signature": "g()"}'), "is that of function 'g', not of 'f'"),
+    ],
+    ids=["raises", "no text", "no JSON", "no object", "deep", "no string", "wrong", "another's"],
+)
+def test_damaged_metadata_cost_a_function_its_names(tmp_path, body, problem):
+    path = plain_library(tmp_path, metadata_in_c(body))
+    module = load(path)
+    expected = rf"library\.so: the metadata of function 'f' are damaged \(.*{problem}"
+    with pytest.warns(RuntimeWarning, match=expected) as caught:
+        assert module.get_function_signature("f") is None
+    assert len(caught) == 1
+    with warnings.catch_warnings():  # once
+        warnings.simplefilter("error")
+        assert module.get_function_signature("f") is None
+        assert module.get_function_signature("g") is None
+    assert module.f() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("f(x: Tensor, n: int)", "the signature has 2 parameters, and the function 1: "),
+        ("f(n: int)", "parameter 'n' is a number in the signature, and a tensor in the function"),
+    ],
+)
+def test_text_and_type_that_disagree_leave_the_type(tmp_path, text, problem):
+    metadata = json.dumps({"type_schema": json.dumps(SCHEMA), "signature": text})
+    path = plain_library(tmp_path, metadata_in_c(returning(metadata)))
+    module = load(path)
+    with pytest.warns(RuntimeWarning, match=problem) as caught:
+        found = module.get_function_signature("f")
+    assert str(found) == "f(_0: unknown Tensor, /)"
+    assert text in str(caught[0].message)
+    assert "(Tensor) -> None" in str(caught[0].message)
+
+
+def test_what_c_writes_is_json(tmp_path):
+    """All that a JSON string cannot hold as it is; the text is no signature."""
+    text = "".join(map(chr, range(1, 128))) + "é€😀"
+    literal = '"' + "".join(f"\\{byte:03o}" for byte in text.encode()) + '"'
+    path = compiled(tmp_path, C.replace(LITERAL, literal), *CC)
+    module = load(path)
+    assert module.get_function_metadata("softmax") == {"signature": text}
+
+
+# ---- Given from outside --------------------------------------------------------------------------
+
+
+def test_a_description_holds_for_wrappers_that_are_there_already(module):
+    before = module.f
+    module.describe({"f": "(x: float32[n]) doc 'Text.'", "g": Signature.parse("g()")})
+    again = tvm_ffi.container.Array([module])[0]  # through native code
+    for wrapper in (before, again.f):
+        assert wrapper.__doc__ == "Text."
+    assert str(again.get_function_signature("f")) == "f(x: float32[n]) doc 'Text.'"
+    assert again.get_function_metadata("g")["signature"] == "g()"
+
+
+def test_modules_that_import_a_described_one(module, c_library):
+    module.describe({"f": "f(n: int)"})
+    outer = load(c_library)
+    outer.import_module(module)
+    assert outer.get_function_signature("f") is None
+    assert str(outer.get_function_signature("f", query_imports=True)) == "f(n: int)"
+
+
+def test_what_the_library_says_comes_last(c_library):
+    module = load(c_library)
+    module.describe({"softmax": "softmax(a: Tensor)"})
+    module.describe({"softmax": "softmax(b: Tensor, c: int = 0)"})
+    assert str(module.get_function_signature("softmax")) == "softmax(b: Tensor, c: int = 0)"
+    assert module.get_function_doc("softmax") == "The documentation."
+
+
+def test_other_metadata_of_the_library_stay(tmp_path):
+    path = plain_library(tmp_path, metadata_in_c(returning('{"cost": 3}')))
+    module = load(path)
+    module.describe({"f": "f(n: int)"})
+    metadata = module.get_function_metadata("f")
+    assert metadata["cost"] == 3
+    assert json.loads(metadata["type_schema"])["named_args"]["params"] == [{"type": "int"}]
+
+
+def test_damaged_metadata_are_replaced(tmp_path):
+    path = plain_library(tmp_path, metadata_in_c(returning("{")))
+    module = load(path)
+    module.describe({"f": "f(n: int)"})
+    assert str(module.get_function_signature("f")) == "f(n: int)"
+
+
+def test_all_problems_of_a_description_are_named(module):
+    with pytest.raises(ValueError, match=r"library\.so is not so described:") as caught:
+        module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
+    lines = str(caught.value).splitlines()[1:]
+    expected = [
+        "'f': character 8 of 'f(n: int': expected ')', got the end",
+        "'g': the signature is that of function 'f', not of 'g'",
+        "'h': the module has no such function",
+        "'f ': the module has no such function",
+        "4: the name of a function is a str, got int",
+    ]
+    assert [line.strip() for line in lines] == expected
+    assert module.get_function_signature("f") is None
+    with pytest.raises(TypeError, match="expected a mapping of names of functions .*, got list"):
+        module.describe(["f()"])
+
+
+def test_a_description_of_another_type_is_refused(cpp_library):
+    module = load(cpp_library)
+    with pytest.raises(ValueError, match="the signature has 1 parameters, and the function 3"):
+        module.describe({"softmax": "softmax(x: Tensor)"})
+
+
+def test_modules_written_in_python_can_be_described():
+    class Kind(CustomModule, kind="test_carriage"):
+        def find_function(self, name):
+            return abs if name == "abs" else None
+
+    module = Kind()
+    module.describe({"abs": "abs(x: int) -> int"})
+    assert str(module.get_function_signature("abs")) == "abs(x: int) -> int"
+
+
+# ---- Side files ----------------------------------------------------------------------------------
+
+SIDE_FILE = """\
+# Functions of a library.
+f(x: float32[n, m],
+  # in the middle
+  y: out float32[n, m],
+) -> int
+
+g()
+  doc "# is no comment here"
+"""
+
+
+def load_with_side_file(folder: Path, text: str):
+    path = plain_library(folder, metadata_in_c(returning('{"signature": "f(own: int)"}')))
+    path.with_suffix(".signatures").write_text(text, encoding="utf-8")
+    return load(path)
+
+
+def test_a_file_next_to_the_library(tmp_path):
+    module = load_with_side_file(tmp_path, SIDE_FILE)
+    shown = "f(x: float32[n, m], y: out float32[n, m]) -> int"
+    assert str(module.get_function_signature("f")) == shown
+    assert module.get_function_doc("g") == "# is no comment here"
+    module.describe({"f": "f(last: int)"})
+    assert str(module.get_function_signature("f")) == "f(last: int)"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "problem"),
+    [
+        ("f()\n\nother()\n", 3, "the module has no such function"),
+        ("\n\nf(x: int\n  y: int)\n", 3, r"character 11 of .*: expected '\)', got 'y'"),
+        ("f()\nf()\n", 2, "function 'f' stands twice"),
+        ("(x: int)\n", 1, "the signature has no name"),
+        ("  f()\n= 3\n", 2, "expected the name of a function"),
+    ],
+)
+def test_side_files_that_are_wrong_name_the_line(tmp_path, text, line, problem):
+    with pytest.raises(ValueError, match=rf"library\.signatures:{line}: .*{problem}"):
+        load_with_side_file(tmp_path, text)
+
+
+def test_a_side_file_that_is_no_text(tmp_path):
+    path = plain_library(tmp_path)
+    path.with_suffix(".signatures").write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"library\.signatures: not UTF-8"):
+        load(path)
