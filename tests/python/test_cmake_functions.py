@@ -41,6 +41,9 @@ tvm_ffi_install(linked)
 
 KERNELS_C = """
 #include <tvm/ffi/c_api.h>
+#if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA_DEFAULT != 1
+#error "kernels say what they export unless told otherwise"
+#endif
 
 extern const char __tvm_ffi__cubin_image[], __tvm_ffi__cubin_image_end[];
 

@@ -172,30 +172,24 @@ def test_functions_without_a_signature_take_no_names(kernels):
     ("name", "text"),
     [
         ("wrong_text", "expected '\\]'"),
-        ("wrong_json", "Expecting value"),
+        ("wrong_json", "not JSON: Expecting value"),
         ("wrong_member", "'signature' in the metadata must be text, got int"),
+        ("wrong_kind", "expected a JSON object, got list"),
+        ("raising", "ValueError: no metadata today"),
     ],
 )
 def test_damaged_metadata_are_a_warning(kernels, name, text):
     function = kernels.get_function(name)
-    with pytest.warns(RuntimeWarning, match=f"`{name}` cannot be used: .*{text}"):
+    with pytest.warns(RuntimeWarning, match=f"the metadata of function '{name}' .*{text}"):
         assert shown(function(1)) == [1]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert shown(function(1, 2)) == [1, 2]
+        assert shown(kernels.get_function(name)(1, 2)) == [1, 2]
+        with pytest.raises(ValueError, match="not supported by signature"):
+            inspect.signature(function)
     with pytest.raises(TypeError, match="unexpected keyword"):
         function(x=1)
-
-
-def test_metadata_of_another_kind_are_none(kernels):
-    assert shown(kernels.wrong_kind(1, 2)) == [1, 2]
-
-
-def test_metadata_that_raise(kernels):
-    function = kernels.get_function("raising")
-    with pytest.raises(ValueError, match="no metadata today"):
-        function(1)
-    assert shown(function(1)) == [1]
 
 
 def test_what_a_function_says(kernels):

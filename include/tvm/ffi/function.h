@@ -508,43 +508,32 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_EXPORT_ROW_(Name, Kind, Text) \
   TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
 
-// The argument is written twice in all: here, where the type of a lambda expression is found.
-#define TVM_FFI_EXPORTED_TYPE_(ExportName, Function)               \
-  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() { \
-    return ::tvm::ffi::detail::ExportedTypeOf(Function);           \
-  }
-#define TVM_FFI_TYPE_OF_EXPORT_(ExportName) \
-  typename decltype(TVMFFIExportedType_##ExportName())::Type
-
 // `Signature` is the text of one, or nullptr.
-#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                            \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                                  \
-  TVM_FFI_EXPORTED_TYPE_(ExportName, Function)                                                    \
-  TVM_FFI_EXPORT_SYMBOL_(                                                                         \
-      __tvm_ffi__metadata_##ExportName,                                                           \
-      ::tvm::ffi::detail::ReturnMetadata<TVM_FFI_TYPE_OF_EXPORT_(ExportName)>(result, Signature)) \
-  TVM_FFI_EXPORT_ROW_(                                                                            \
-      #ExportName, "signature",                                                                   \
-      ::tvm::ffi::detail::CompilerTextOf<typename ::tvm::ffi::detail::FunctionInfo<               \
-          TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::FType>())
+#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                         \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                               \
+  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                             \
+    return ::tvm::ffi::detail::ExportedTypeOf(Function);                                       \
+  }                                                                                            \
+  TVM_FFI_EXPORT_SYMBOL_(                                                                      \
+      __tvm_ffi__metadata_##ExportName,                                                        \
+      ::tvm::ffi::detail::ReturnMetadata(&TVMFFIExportedType_##ExportName, Signature, result)) \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                                \
+                      ::tvm::ffi::detail::CompilerTextOfExport(&TVMFFIExportedType_##ExportName))
 
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int"): the
 // symbol __tvm_ffi_add, and the names, defaults, shapes and directions of its parameters.  The
 // library carries them whether metadata are on or off.
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)           \
-  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                \
-  TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                    \
-  static_assert(::tvm::ffi::detail::IsSignatureOf(Text, #ExportName),                      \
-                "the text is the signature of a function with another name");              \
-  static_assert(                                                                           \
-      ::tvm::ffi::detail::NumParametersIn(Text) ==                                         \
-          ::tvm::ffi::detail::FunctionInfo<TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::num_args, \
-      "the text has another number of parameters than the function");                      \
-  static_assert(                                                                           \
-      ::tvm::ffi::detail::ParameterOfOtherKind(                                            \
-          Text, ::tvm::ffi::detail::SignatureOf<typename ::tvm::ffi::detail::FunctionInfo< \
-                    TVM_FFI_TYPE_OF_EXPORT_(ExportName)>::FType>::value) == -1,            \
-      "a parameter (this one, from 0) is a tensor in the text and a number in the "        \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(ExportName, Function, Text)              \
+  TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Text)                                   \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "declaration", Text)                                       \
+  static_assert(::tvm::ffi::detail::IsSignatureOf(Text, #ExportName),                         \
+                "the text is the signature of a function with another name");                 \
+  static_assert(::tvm::ffi::detail::NumParametersIn(Text) ==                                  \
+                    ::tvm::ffi::detail::NumParametersOf(&TVMFFIExportedType_##ExportName),    \
+                "the text has another number of parameters than the function");               \
+  static_assert(                                                                              \
+      ::tvm::ffi::detail::ParameterOfOtherKind(Text, &TVMFFIExportedType_##ExportName) == -1, \
+      "a parameter (this one, from 0) is a tensor in the text and a number in the "           \
       "function, or the other way round");
 
 #if TVM_FFI_DLL_EXPORT_INCLUDE_METADATA

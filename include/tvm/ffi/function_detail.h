@@ -334,29 +334,45 @@ TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
   MakeRuntimeText(text.data(), text.size(), out);
 }
 
+// The JSON string of a text.  Written for the compiler's time: it is part of every library.
+TVM_FFI_FAILURE_ inline void PutQuotedJSON(const char* text, MessageStream* out) {
+  out->Print("\"");
+  for (; *text != '\0'; ++text) {
+    int c = static_cast<unsigned char>(*text);
+    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
+  }
+  out->Print("\"");
+}
+
 // `signature` is nullptr when nobody wrote one.
 TVM_FFI_FAILURE_ inline void ReturnMetadataText(const std::string& schema, const char* signature,
                                                 TVMFFIAny* out) {
-  std::string text = "{\"type_schema\":" + std::string(EscapeStringJSON(schema));
+  MessageStream text;
+  text.Print("{\"type_schema\":");
+  PutQuotedJSON(schema.c_str(), &text);
   if (signature != nullptr) {
-    text += ",\"signature\":" + std::string(EscapeStringJSON(std::string(signature)));
+    text.Print(",\"signature\":");
+    PutQuotedJSON(signature, &text);
   }
-  ReturnText(text + "}", out);
+  text.Print("}");
+  ReturnText(text.str(), out);
 }
 
+// Stands for the type of what an export macro got.  It is always deduced: lambda expressions may
+// stand in no operand that is not evaluated, and nvcc has no words for their types.
 template <typename F>
-TVM_FFI_FAILURE_ void ReturnMetadata(TVMFFIAny* out, const char* signature = nullptr) {
-  ReturnMetadataText(FunctionInfo<F>::TypeSchema(), signature, out);
-}
-
-// Lets the type of what an export macro got be asked for where lambda expressions may not stand.
-template <typename F>
-struct ExportedType {
-  using Type = F;
-};
+struct ExportedType {};
 template <typename F>
 ExportedType<std::decay_t<F>> ExportedTypeOf(const F&) {
   return {};
+}
+template <typename F>
+using ExportedTypeFunction = ExportedType<F> (*)();
+
+template <typename F>
+TVM_FFI_FAILURE_ void ReturnMetadata(ExportedTypeFunction<F>, const char* signature,
+                                     TVMFFIAny* out) {
+  ReturnMetadataText(FunctionInfo<F>::TypeSchema(), signature, out);
 }
 
 // A row of the section tvm_ffi_exports: what an export is, for tools that read a library without
@@ -371,6 +387,10 @@ struct ExportRow {
 template <typename FType>
 constexpr const char* CompilerTextOf() {
   return TVM_FFI_FUNC_SIG;
+}
+template <typename F>
+constexpr const char* CompilerTextOfExport(ExportedTypeFunction<F>) {
+  return CompilerTextOf<typename FunctionInfo<F>::FType>();
 }
 
 }  // namespace detail

@@ -138,8 +138,15 @@ constexpr ParameterKind KindOfCpp(const TypeName& type) {
   return IsOneOf(type.text, kNumbers, 3) ? ParameterKind::kNumber : ParameterKind::kUnknown;
 }
 
+template <typename F>
+constexpr int NumParametersOf(ExportedTypeFunction<F>) {
+  return static_cast<int>(FunctionInfo<F>::num_args);
+}
+
 // The first parameter that is a tensor on one side and a number on the other; -1 when none is.
-constexpr int ParameterOfOtherKind(std::string_view text, const Signature* signature) {
+template <typename F>
+constexpr int ParameterOfOtherKind(std::string_view text, ExportedTypeFunction<F>) {
+  const Signature* signature = SignatureOf<typename FunctionInfo<F>::FType>::value;
   SignatureText declared(text);
   declared.TakeName();
   ParameterKind kind = ParameterKind::kUnknown;

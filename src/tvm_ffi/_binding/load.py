@@ -11,7 +11,7 @@ from typing import Any
 from .object import library  # isort: skip
 from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
-from .call.plan_lookup import plan_of
+from .call.plan_lookup import kept_plan_of
 from .call.planned_call import set_plan_lookup
 from .tensor import numpy_array, torch_capsule  # type: ignore[attr-defined]  # have no stubs
 
@@ -25,4 +25,4 @@ def _load_description() -> Any:
 
 
 set_description_loader(_load_description)
-set_plan_lookup(plan_of)
+set_plan_lookup(kept_plan_of)

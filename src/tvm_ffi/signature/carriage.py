@@ -16,7 +16,14 @@ from .._schema.json_form import schema_to_json
 from .signature import Signature
 from .type_schema import check_name
 
-__all__ = ["metadata_text", "parsed_metadata", "read_signature", "signature_in"]
+__all__ = [
+    "metadata_text",
+    "named_signature",
+    "parsed_metadata",
+    "read_signature",
+    "signature_in",
+    "warn_damaged",
+]
 
 _MAX_REMEMBERED = 10_000
 _warned: set[tuple[str, str]] = set()
@@ -40,15 +47,28 @@ def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature
         If the metadata are damaged; once for each function.  What their ``type_schema`` still
         tells is returned then, which has no names.
     """
-    metadata: Mapping[str, Any] = {}
     try:
         metadata = parsed_metadata(ask())
-        return signature_in(metadata, name)
     except Exception as error:
-        _warn_once(name, library, error)
+        warn_damaged(name, library, error)
+        return None
+    named = named_signature(metadata, name, library)
+    if named is not None:
+        return named
     try:
         return Signature.from_metadata({"type_schema": metadata.get("type_schema")}, name)
     except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Signature | None:
+    """Return the signature that metadata have as text; None, and a warning where it is damaged."""
+    if metadata.get("signature") is None:
+        return None
+    try:
+        return signature_in(metadata, name)
+    except (TypeError, ValueError, RecursionError) as error:
+        warn_damaged(name, library, error)
         return None
 
 
@@ -103,7 +123,8 @@ def metadata_text(signature: Signature, known: Mapping[str, Any] | None = None) 
     return json.dumps({"type_schema": schema, **(known or {}), "signature": str(signature)})
 
 
-def _warn_once(name: str, library: str, error: Exception) -> None:
+def warn_damaged(name: str, library: str, error: Exception) -> None:
+    """Say that a function's metadata are damaged, once for each function."""
     if (library, name) in _warned:
         return
     if len(_warned) >= _MAX_REMEMBERED:

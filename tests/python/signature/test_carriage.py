@@ -93,13 +93,14 @@ def load(path: Path) -> tvm_ffi.Module:
 
 
 def plain_library(folder: Path, more: str = "") -> Path:
-    """Compile functions f and g, and what is more."""
+    """Compile functions f and g, which count their arguments, and what is more."""
     source = "#include <tvm/ffi/c_api.h>\n#include <stdlib.h>\n#include <string.h>\n"
     for symbol in ("__tvm_ffi_f", "__tvm_ffi_g"):
-        source += SYMBOL % (symbol, symbol, "(void)result; return 0;")
+        source += SYMBOL % (symbol, symbol, COUNT)
     return compiled(folder, source + more, "cc", "-std=gnu11", "-x", "c")
 
 
+COUNT = "result->type_index = kTVMFFIInt; result->v_int64 = num_args; return 0;"
 SYMBOL = """
 int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
@@ -310,7 +311,7 @@ def test_damaged_metadata_cost_a_function_its_names(tmp_path, body, problem):
         warnings.simplefilter("error")
         assert module.get_function_signature("f") is None
         assert module.get_function_signature("g") is None
-    assert module.f() is None
+    assert module.f(1, 2) == 2
 
 
 @pytest.mark.parametrize(
@@ -351,6 +352,27 @@ def test_a_description_holds_for_wrappers_that_are_there_already(module):
         assert wrapper.__doc__ == "Text."
     assert str(again.get_function_signature("f")) == "f(x: float32[n]) doc 'Text.'"
     assert again.get_function_metadata("g")["signature"] == "g()"
+
+
+def test_wrappers_that_were_called_learn_of_descriptions(module, c_library):
+    outer = load(c_library)
+    outer.import_module(module)
+    wrappers = [module.f, module["f"], outer.get_function("f", query_imports=True)]
+    wrappers += list(tvm_ffi.container.Array(wrappers))
+    for wrapper in wrappers:
+        assert wrapper() == 0
+        with pytest.raises(TypeError, match="unexpected keyword argument 'n'"):
+            wrapper(n=1)
+    module.describe({"f": "f(n: int, m: int = 3) non_blocking"})
+    for wrapper in wrappers:
+        assert wrapper(n=1) == wrapper(1) == 2
+        assert not wrapper.release_gil
+    module.describe({"f": "f(k: int)"})
+    for wrapper in wrappers:
+        assert wrapper(k=1) == 1
+        assert wrapper.release_gil
+        with pytest.raises(TypeError, match="unexpected keyword argument 'n'"):
+            wrapper(n=1)
 
 
 def test_modules_that_import_a_described_one(module, c_library):

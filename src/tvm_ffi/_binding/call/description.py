@@ -19,7 +19,7 @@ from tvm_ffi._binding.call.making import (
     named_function,
     plain_function,
 )
-from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, plan_of
+from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, metadata_of, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
 __all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of"]
@@ -52,7 +52,7 @@ def signature_of(
         shown: Signature = plan.signature.to_inspect()
         return shown
     if not isinstance(origin, str):
-        return signature_of_metadata_text(origin.metadata())
+        return signature_of_metadata_text(metadata_of(origin))
     if not is_registered(function, origin):
         return None
     ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")

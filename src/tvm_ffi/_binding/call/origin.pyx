@@ -4,11 +4,12 @@
 Only the name is kept with a function; everything else is asked for when somebody wants to know.
 """
 
+cimport cython
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.function cimport Function, wrap_function
-from tvm_ffi._binding.call.planned_call cimport set_origin
+from tvm_ffi._binding.call.planned_call cimport set_origin, unresolve
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, begin_call, pack_object, release_temporaries,
@@ -20,7 +21,10 @@ from tvm_ffi._binding.object.note cimport (
 from tvm_ffi._binding.object.object cimport CObject, handle_of
 from tvm_ffi._binding.values.text cimport pack_str
 
+from _weakref import ref
+
 from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.object.note import notes
 
 cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
 
@@ -36,6 +40,8 @@ cdef class ModuleOrigin(NativeReference):
     cdef readonly bint query_imports
     # The plan of its calls; None until somebody has asked, False where there is none.
     cdef public object plan
+    cdef list wrappers  # weak references to those that know the plan; None: nobody does
+    cdef Py_ssize_t next_sweep  # dead ones are dropped when there are this many
 
     def __dealloc__(self):
         drop_target(self.module)
@@ -46,6 +52,36 @@ cdef class ModuleOrigin(NativeReference):
     def doc(self):
         """Return the documentation that the library has, or None."""
         return self._ask("ffi.ModuleGetFunctionDoc")
+
+    def library(self):
+        """Return what messages call the module: where it was loaded from, or its kind."""
+        module = wrap_target(self.module)
+        if module is None:
+            return "a module that is gone"
+        source = note_of(module)
+        return source.place if getattr(source, "place", "") else f"Module[{module.kind}]"
+
+    def add_wrapper(self, Function function not None):
+        """Note who calls as the signature says, and is to learn when that is another one."""
+        with cython.critical_section(self):
+            if self.wrappers is None:
+                self.wrappers = []
+            self.wrappers.append(ref(function))
+            if len(self.wrappers) >= self.next_sweep:
+                self.wrappers = [one for one in self.wrappers if one() is not None]
+                self.next_sweep = 2 * len(self.wrappers) + 8
+
+    cdef int forget_plan(self) except -1:
+        """Let each wrapper ask for the signature again when it is called next."""
+        cdef list wrappers
+        with cython.critical_section(self):
+            wrappers = self.wrappers
+            self.plan = self.wrappers = None
+        for reference in wrappers or ():
+            function = reference()
+            if function is not None:
+                unresolve(<Function>function)
+        return 0
 
     def metadata(self):
         """Return the JSON text of what the library says, or None."""
@@ -106,3 +142,13 @@ cpdef set_module_origin(
     origin.query_imports = query_imports
     set_origin(function, origin)
     keep_note(origin)
+
+
+def forget_plans(str name not None) -> None:
+    """Let functions of this name, of whatever module, be asked for their signatures again.
+
+    Also those of modules that import the one whose functions have been described anew.
+    """
+    for note in notes():
+        if isinstance(note, ModuleOrigin) and (<ModuleOrigin>note).name == name:
+            (<ModuleOrigin>note).forget_plan()

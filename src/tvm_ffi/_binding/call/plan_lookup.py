@@ -7,7 +7,7 @@ found: it is the name of a global function, or a `ModuleOrigin`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, Callable, Union
 
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import find_global_func
@@ -16,7 +16,7 @@ from tvm_ffi._binding.call.origin import ModuleOrigin
 if TYPE_CHECKING:
     from tvm_ffi._binding.call.call_plan import CallPlan
 
-__all__ = ["Origin", "is_registered", "plan_of"]
+__all__ = ["Origin", "is_registered", "kept_plan_of", "metadata_of", "plan_of"]
 
 Origin = Union[str, ModuleOrigin, None]
 
@@ -29,18 +29,37 @@ def plan_of(function: Function, origin: Origin) -> CallPlan | None:
         if not is_registered(function, origin):
             return None
         ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
-        return _plan_of_metadata(ask(origin), origin)
+        return _plan_of_metadata(ask(origin), origin, lambda: "the table of global functions")
     if origin.plan is None:
-        origin.plan = _plan_of_metadata(origin.metadata(), origin.name) or False
+        text = metadata_of(origin)
+        origin.plan = _plan_of_metadata(text, origin.name, origin.library) or False
     return origin.plan or None
 
 
-def _plan_of_metadata(text: str | None, name: str) -> CallPlan | None:
+def kept_plan_of(function: Function, origin: Origin) -> CallPlan | None:
+    """Return the same for a function that keeps it, and is told when it is another one."""
+    if isinstance(origin, ModuleOrigin):
+        origin.add_wrapper(function)  # first: it may become another one meanwhile
+    return plan_of(function, origin)
+
+
+def metadata_of(origin: ModuleOrigin) -> str | None:
+    """Return what a library says about a function; None, and a warning, where that fails."""
+    try:
+        return origin.metadata()
+    except Exception as error:
+        from tvm_ffi.signature.carriage import warn_damaged
+
+        warn_damaged(origin.name, origin.library(), error)
+        return None
+
+
+def _plan_of_metadata(text: str | None, name: str, library: Callable[[], str]) -> CallPlan | None:
     if not text or '"signature"' not in text:
         return None
     from tvm_ffi._binding.call.planning import plan_of_metadata
 
-    return plan_of_metadata(text, name)
+    return plan_of_metadata(text, name, library())
 
 
 def is_registered(function: Function, name: str) -> bool:

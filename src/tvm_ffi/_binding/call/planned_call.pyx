@@ -18,6 +18,7 @@ from tvm_ffi._binding.call.function cimport (
     Function, Resolve, Vectorcall, call_by_position, origin_of, set_resolve,
 )
 from tvm_ffi._binding.object.error cimport check, set_exception
+from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 
 cdef extern from "Python.h":
@@ -168,6 +169,15 @@ cdef int set_origin(Function function, object origin) except -1:
     function.origin = origin
     if function.vectorcall == <Vectorcall>call_by_position:
         function.vectorcall = _call_unresolved
+    return 0
+
+
+cdef int unresolve(Function function) except -1:
+    function.is_resolved = False
+    function.plan = None
+    if not function.chose_gil:
+        function.releases_gil = releases_gil_by_default()
+    function.vectorcall = _call_unresolved
     return 0
 
 

@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import json
 import sys
-import warnings
 from typing import Any, Callable
 
 from tvm_ffi._binding.call.call_plan import (
@@ -18,6 +16,7 @@ from tvm_ffi._binding.values.any import CAny, to_py_class_value
 from tvm_ffi._binding.values.device import device_class
 from tvm_ffi._binding.values.dtype import DataType
 from tvm_ffi.signature import EMPTY, Parameter, ScalarType, Signature, ValueType
+from tvm_ffi.signature.carriage import named_signature, parsed_metadata, warn_damaged
 from tvm_ffi.signature.types import Type
 
 __all__ = ["call_plan", "plan_of_metadata"]
@@ -25,23 +24,17 @@ __all__ = ["call_plan", "plan_of_metadata"]
 _CONTAINERS = ("Array", "List", "Map", "Dict")
 
 
-def plan_of_metadata(text: str, name: str) -> CallPlan | None:
+def plan_of_metadata(text: str, name: str, library: str) -> CallPlan | None:
     """Return the plan of a function that its metadata describe; None when they have no signature.
 
     Metadata that cannot be read are a warning, and no plan.
     """
     try:
-        metadata = json.loads(text)
-        if not (isinstance(metadata, dict) and "signature" in metadata):
-            return None
-        signature = Signature.from_metadata(metadata, name)
-    except (TypeError, ValueError, RecursionError) as error:
-        warnings.warn(
-            f"the signature that the library has of `{name}` cannot be used: {error}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        metadata = parsed_metadata(text)
+    except (TypeError, ValueError) as error:
+        warn_damaged(name, library, error)
         return None
+    signature = named_signature(metadata, name, library)
     return None if signature is None else call_plan(signature)
 
 

@@ -130,6 +130,11 @@ cpdef object note_of(CObject obj):
     return None if reference is None else reference.own_note()
 
 
+def notes() -> list:
+    """Return the references to all objects with notes, some of which have died."""
+    return list(_notes.values())
+
+
 cdef int _purge() except -1:
     """Drop the notes of dead objects.  The copy is ours alone, so nobody changes it meanwhile."""
     cdef dict notes = _notes.copy()
