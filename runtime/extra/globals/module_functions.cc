@@ -101,7 +101,8 @@ void RegisterModuleFunctions() {
       .def("ffi.ModuleGlobalsAdd", &Pin)
       .def("ffi.ModuleGlobalsRemove", &Unpin)
       // Not in the contract, so outside of its prefix.
-      .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes);
+      .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes)
+      .def("pytvmffi.Module.function_names.library", &LibraryFunctionNames);
 }
 
 }  // namespace tvm::ffi::extra
