@@ -6,12 +6,14 @@ from __future__ import annotations
 import contextlib
 import operator
 import threading
-from collections.abc import Iterator
-from typing import SupportsIndex, TypedDict
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, SupportsIndex, TypedDict
 
 from ._binding.object.object import print_limits, set_print_options, text_layout
 
-__all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions"]
+__all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions", "shown_pairs"]
 
 _MAX_INT64 = (1 << 63) - 1
 _lock = threading.RLock()
@@ -105,6 +107,17 @@ def _checked(name: str, value: SupportsIndex, least: int) -> int:
     if number < least:
         raise ValueError(f"{name} must be >= {least}, got {number}")
     return min(number, _MAX_INT64)
+
+
+def shown_pairs(pairs: Iterable[tuple[Any, Any]], count: int) -> list[tuple[str, str]]:
+    """Return the texts of `count` pairs, or where they are too many, of the first and the last."""
+    threshold, edge_items = print_limits()
+    if count <= threshold or count <= 2 * edge_items:
+        return [(repr(key), repr(value)) for key, value in pairs]
+    rest = iter(pairs)
+    texts = [(repr(key), repr(value)) for key, value in islice(rest, edge_items)]
+    last = deque(rest, edge_items)
+    return [*texts, ("...", "..."), *((repr(key), repr(value)) for key, value in last)]
 
 
 @contextlib.contextmanager

@@ -183,3 +183,24 @@ def test_threads_see_options_as_a_whole():
     for thread in threads:
         thread.join()
     assert seen <= {"(0, ..., 19)", repr(tuple(range(20)))}
+
+
+# ---- Notebooks -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cls", [Map, Dict])
+def test_mapping_is_a_table_in_which_nothing_runs(cls):
+    mapping = cls({"<script>": [1, 2], 3: "a & b"})
+    assert mapping._repr_html_() == (
+        f"<table><caption>{cls.__name__} of 2 pairs</caption>"
+        "<tr><td>&#x27;&lt;script&gt;&#x27;</td><td>(1, 2)</td></tr>"
+        "<tr><td>3</td><td>&#x27;a &amp; b&#x27;</td></tr></table>"
+    )
+
+
+def test_table_of_many_pairs_has_the_first_and_the_last():
+    with printoptions(threshold=3, edgeitems=1):
+        assert Map({i: -i for i in range(10)})._repr_html_() == (
+            "<table><caption>Map of 10 pairs</caption><tr><td>0</td><td>0</td></tr>"
+            "<tr><td>...</td><td>...</td></tr><tr><td>9</td><td>-9</td></tr></table>"
+        )

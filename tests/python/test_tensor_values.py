@@ -220,3 +220,29 @@ def test_lent_tensor_shows_its_values(kernels):
     seen = []
     tvm_ffi.convert_func(lambda x: seen.append(repr(x)))(np.array([1, 2]))
     assert seen == ["int64[2]@cpu:0 [1, 2]"]
+
+
+# ---- Notebooks -----------------------------------------------------------------------------------
+
+
+def test_small_matrix_is_a_table():
+    assert tensor_of(np.array([[1, 2], [3, 4]]))._repr_html_() == (
+        "<table><caption>int64[2, 2]@cpu:0</caption>"
+        "<tr><td>1</td><td>2</td></tr><tr><td>3</td><td>4</td></tr></table>"
+    )
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(3), np.zeros((2, 2, 2)), np.zeros((40, 40)), np.zeros((1, 33)), np.zeros((0, 2))],
+    ids=["vector", "3d", "large", "wide", "empty"],
+)
+def test_other_tensors_are_no_tables(array):
+    assert tensor_of(array)._repr_html_() is None
+
+
+def test_tensor_elsewhere_is_no_table(echo):
+    source = Source((3, 4), (4, 1), device=(2, 0))
+    tensor = echo(source)
+    assert tensor._repr_html_() is None
+    del tensor  # before what it shows

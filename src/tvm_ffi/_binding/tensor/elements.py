@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
 
-__all__ = ["has_numbers", "nested", "numbers_of", "text_of"]
+__all__ = ["has_numbers", "nested", "numbers_of", "rows_of", "text_of"]
 
 Triple = tuple[int, int, int]
 Number = Union[bool, int, float, complex]
@@ -166,14 +166,26 @@ def text_of(
     line_width : int
         Characters of what is one line.
     """
-    code, bits, _ = dtype
-    show = _shower_of(code, min(precision, _DIGITS.get((code, bits), precision)))
-    elements = [show(number) for number in numbers_of(content, dtype)]
+    elements = _texts_of(content, dtype, precision)
     line = _joined(nested(elements, shape), "")
     if len(line) <= line_width or len(shape) < 2:
         return line
     width = max(map(len, elements))
     return "\n" + _joined(nested([text.rjust(width) for text in elements], shape), "\n")
+
+
+def rows_of(
+    content: bytes | bytearray, dtype: Triple, shape: tuple[int, ...], precision: int
+) -> list[list[str]]:
+    """Return the texts of the elements of a matrix; parameters as for `text_of`."""
+    rows: list[list[str]] = nested(_texts_of(content, dtype, precision), shape)
+    return rows
+
+
+def _texts_of(content: bytes | bytearray, dtype: Triple, precision: int) -> list[str]:
+    code, bits, _ = dtype
+    show = _shower_of(code, min(precision, _DIGITS.get((code, bits), precision)))
+    return [show(number) for number in numbers_of(content, dtype)]
 
 
 def _joined(rows: Any, separator: str, depth: int = 1) -> str:

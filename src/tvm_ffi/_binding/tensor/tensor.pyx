@@ -30,6 +30,7 @@ from tvm_ffi._binding.object.object import print_limits, register_class, text_la
 
 # Class of tensors handed to Python.
 cdef object _tensor_class
+cdef int _MAX_COLUMNS = 32  # of a table in a notebook
 
 dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
@@ -232,10 +233,21 @@ cdef class Tensor(CObject):
     def __deepcopy__(self, memo):
         return self.__copy__()
 
+    def _repr_html_(self):
+        """Show a small matrix as a table in notebooks; None for other tensors."""
+        cdef Tensor own = _own(self)
+        if own.ndim != 2 or own.shape[1] > _MAX_COLUMNS or not _shows_values(own):
+            return None
+        from tvm_ffi._binding.tensor.elements import rows_of
+        from tvm_ffi._html import table
+
+        return table(_plain_text(own), rows_of(
+            _copied(own), _triple_of(own), own.shape, text_layout()[0]))
+
     def __repr__(self):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
-        plain = f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+        plain = _plain_text(self)
         try:
             values = _values_text(self)
         except Exception:  # the class or another thread has emptied it meanwhile
@@ -380,17 +392,26 @@ cdef object _readable(Tensor own):
 cdef object _values_text(Tensor tensor):
     """The values of a small tensor in CPU memory; None where they are not shown."""
     cdef Tensor own = _own(tensor)
+    if not _shows_values(own):
+        return None
+    from tvm_ffi._binding.tensor.elements import text_of
+
+    return text_of(_copied(own), _triple_of(own), own.shape, *text_layout())
+
+
+cdef bint _shows_values(Tensor own) except -1:
     cdef abi.DLTensor* described = _description(own)
     if described.device.device_type != abi.kDLCPU or described.data == NULL:
-        return None
+        return False
     if not 0 < own.numel() <= print_limits()[0]:
-        return None
-    from tvm_ffi._binding.tensor.elements import has_numbers, text_of
+        return False
+    from tvm_ffi._binding.tensor.elements import has_numbers
 
-    triple = _triple_of(own)
-    if not has_numbers(triple):
-        return None
-    return text_of(_copied(own), triple, own.shape, *text_layout())
+    return has_numbers(_triple_of(own))
+
+
+cdef str _plain_text(Tensor tensor):
+    return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
 
 
 cdef object _copied(Tensor own):
