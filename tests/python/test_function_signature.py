@@ -371,3 +371,11 @@ def test_help_shows_signature_and_documentation(kernels):
     assert "clamp(_0: float, _1: float, _2: float, /) -> float" in text
     assert "Return x, or the bound it lies beyond." in text
     assert "__from_extern_c__" not in text  # the class is not what was asked for
+
+
+def test_help_of_a_function_without_documentation_shows_its_signature():
+    function = tvm_ffi.get_global_func("ffi.json.Stringify")
+    assert function.__doc__ == "ffi.json.Stringify(_0: Any, _1: int | None, /) -> str"
+    text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert "ffi.json.Stringify(_0: Any, _1: int | None, /) -> str" in text
+    assert "__from_extern_c__" not in text

@@ -35,7 +35,16 @@ def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin
     if doc is None:
         plan = plan_of(function, origin)
         doc = None if plan is None else plan.signature.doc
-    return doc
+    return _signature_line(function, origin) if doc is None else doc
+
+
+def _signature_line(function: Function, origin: Origin) -> str | None:
+    """Return what ``help`` shows of a function without documentation."""
+    signature = signature_of(function, None, origin)
+    if signature is None:
+        return None
+    name = origin if isinstance(origin, str) else getattr(origin, "name", "")
+    return f"{name}{_text_of_signature(signature)}"
 
 
 def signature_of(
