@@ -276,3 +276,24 @@ def test_missing_file_is_not_said_to_be_in_the_working_directory(tmp_path, monke
     with pytest.raises(RuntimeError) as caught:
         load_module("test_listing_none.so")
     assert "working directory" not in str(caught.value)
+
+
+# ---- Kinds written elsewhere ---------------------------------------------------------------------
+
+
+def test_lister_of_a_kind_is_a_global_function():
+    make = tvm_ffi.get_global_func("pytvmffi.ModuleFromMethods")
+    foreign = make("test.foreign", 2, None, {})
+    assert foreign.functions == ()
+    name = "pytvmffi.Module.function_names.test.foreign"
+    try:
+        tvm_ffi.register_global_func(name, lambda module: [module.kind, "second"])
+        assert foreign.functions == ("test.foreign", "second")
+    finally:
+        tvm_ffi.remove_global_func(name)
+
+
+@pytest.mark.parametrize("kind", ["library", "cuda_driver"])
+def test_module_that_only_claims_a_kind_has_no_functions(kind):
+    make = tvm_ffi.get_global_func("pytvmffi.ModuleFromMethods")
+    assert make(kind, 2, None, {}).functions == ()

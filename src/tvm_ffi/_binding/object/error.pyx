@@ -78,6 +78,11 @@ for _kind in (
     ERROR_NAME_TO_TYPE[_kind.__name__] = _kind
     ERROR_TYPE_TO_NAME[_kind] = _kind.__name__
 
+# How messages begin that name types.
+cdef tuple _ABOUT_TYPES = (
+    "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
+)
+
 # Means: the host language has an exception pending, leave it as it is.
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
@@ -355,7 +360,7 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
 
 cdef str _in_python_words(str message):
     """The message with the types called as in Python, where it is one of those about types."""
-    if not message.startswith(("Mismatched ", "Cannot convert from type ", "No matching ")):
+    if not message.startswith(_ABOUT_TYPES):
         return message
     try:
         from tvm_ffi._binding.object.type_words import in_python_words

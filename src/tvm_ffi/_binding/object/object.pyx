@@ -43,8 +43,11 @@ cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Functions of the runtime that the classes below need; the module of functions sets them.
 cdef object _print_object = None      # text of an object, given what follows
-cdef tuple _print_limits = (1000, 3)  # elements at most; those at each end of what has more
-cdef tuple _text_layout = (6, 75)     # digits of the elements of tensors; characters of a line
+# In a dict, which threads may read while another one writes.
+cdef dict _print_options = {
+    "limits": (1000, 3),  # elements at most; those at each end of what has more
+    "layout": (6, 75),    # digits of the elements of tensors; characters of a line
+}
 cdef object _to_graph_text = None     # JSON text of an object and all it refers to
 cdef object _from_graph_text = None   # and back
 
@@ -123,7 +126,7 @@ cdef class CObject:
         if self.chandle == NULL:
             return f"{type(self).__name__}(chandle=None)"
         try:
-            return str(_print_object(self, *_print_limits))
+            return str(_print_object(self, *_print_options["limits"]))
         except Exception:  # a broken printer of one class must not hide the rest
             return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
@@ -376,21 +379,20 @@ def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
 
 def print_limits() -> tuple:
     """Return from how many elements on ``repr`` abbreviates, and how many it shows at each end."""
-    return _print_limits
+    return _print_options["limits"]
 
 
 def text_layout() -> tuple:
     """Return how many digits the elements of tensors have, and how long their lines are."""
-    return _text_layout
+    return _print_options["layout"]
 
 
 def set_print_options(
     int64_t threshold, int64_t edge_items, int precision, int line_width
 ) -> None:
     """Set what `print_limits` and `text_layout` return, for all threads."""
-    global _print_limits, _text_layout
-    _print_limits = (threshold, edge_items)
-    _text_layout = (precision, line_width)
+    _print_options["limits"] = (threshold, edge_items)
+    _print_options["layout"] = (precision, line_width)
 
 
 def object_repr(CObject obj not None) -> str:

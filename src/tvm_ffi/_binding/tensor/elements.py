@@ -7,7 +7,6 @@ of the small floats: DLPack 1.3; OCP 8-bit Floating Point, revision 1.0; OCP Mic
 
 from __future__ import annotations
 
-import functools
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Union
@@ -112,13 +111,20 @@ def _read_complex(letter: str, content: bytes | bytearray) -> list[Number]:
     return [complex(real, imaginary) for real, imaginary in zip(parts[::2], parts[1::2])]
 
 
-@functools.cache
+_tables: dict[int, list[float]] = {}
+
+
 def _table_of(code: int) -> list[float]:
     """Return the value of each byte."""
-    if code == _E8M0:
-        return [2.0 ** (byte - 127) for byte in range(255)] + [float("nan")]
-    layout = _SMALL_FLOATS[code]
-    return [_small_float(byte, layout) for byte in range(256)]
+    if code not in _tables:
+        _tables[code] = [_value_of(byte, code) for byte in range(256)]
+    return _tables[code]
+
+
+def _value_of(byte: int, code: int) -> float:
+    if code != _E8M0:
+        return _small_float(byte, _SMALL_FLOATS[code])
+    return float("nan") if byte == 255 else 2.0 ** (byte - 127)
 
 
 def _small_float(byte: int, layout: _SmallFloat) -> float:
