@@ -106,16 +106,19 @@ __all__ = [
     "get_first_structural_mismatch",
     "get_global_func",
     "get_global_func_metadata",
+    "get_printoptions",
     "get_raw_stream",
     "init_ffi_api",
     "load_module",
     "method",
+    "printoptions",
     "readonly",
     "register_error",
     "register_global_func",
     "register_object",
     "remove_global_func",
     "serialization",
+    "set_printoptions",
     "structural",
     "structural_equal",
     "structural_hash",
@@ -146,6 +149,7 @@ if _TYPE_CHECKING:
         utils,
     )
     from ._binding.tensor.read_only import readonly
+    from ._printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
     from .signature import Signature
@@ -201,10 +205,13 @@ __getattr__ = _late_attributes(
         "export_library": ".export:export_library",
         "inspection": ".inspection",
         "libinfo": ".libinfo",
+        "get_printoptions": "._printing:get_printoptions",
         "method": ".dataclasses.py_class:method",
         "readonly": "._binding.tensor.read_only:readonly",
         "signature": ".signature",
         "Signature": ".signature:Signature",
+        "printoptions": "._printing:printoptions",
+        "set_printoptions": "._printing:set_printoptions",
         "structural": ".structural",
         "DefRegionKind": ".structural:DefRegionKind",
         "InplaceMode": ".structural:InplaceMode",

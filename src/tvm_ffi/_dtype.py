@@ -8,6 +8,7 @@ from enum import IntEnum
 from typing import Any, ClassVar
 
 from ._binding.values.dtype import DataType, create_dtype, set_dtype_class
+from ._suggestion import did_you_mean
 
 
 class DataTypeCode(IntEnum):
@@ -209,9 +210,22 @@ def _parse(text: str) -> DataType:
     if text.startswith("complex") and text[7:].isdigit():
         # Without a text form in the C library, but tensors have it.
         return create_dtype(DataType, 5, int(text[7:]), 1)
-    return DataType(text)
+    try:
+        return DataType(text)
+    except ValueError as error:
+        text = _FOREIGN_NAMES.get(text, text)
+        hint = did_you_mean(text, _KNOWN_NAMES) if str(error).startswith("unknown ") else ""
+        if not hint:
+            raise
+        message = f"{error}{hint}"
+    raise ValueError(message)
 
 
+_KNOWN_NAMES = (
+    *_NUMPY_NAMES,
+    *_ML_DTYPES_NAMES,
+    *("float4_e2m1fnx2", "complex64", "complex128", "handle"),
+)
 set_dtype_class(dtype)
 
 bool = dtype("bool")  # noqa: A001

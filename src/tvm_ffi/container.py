@@ -330,6 +330,14 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
     def __deepcopy__(self, memo: Any = None) -> Any:
         return _deep_copy(self, memo)
 
+    def _repr_html_(self) -> str:
+        """Show the pairs as a table in notebooks, as many as ``repr`` does."""
+        from ._html import table
+        from ._printing import shown_pairs
+
+        caption = f"{type(self).__name__} of {len(self)} pairs"
+        return table(caption, shown_pairs(self.items(), len(self)))
+
     def keys(self) -> KeysView[Any]:
         """Return a view of the keys, in order of insertion."""
         return _Keys(self)

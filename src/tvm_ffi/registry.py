@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ._binding.call.making import convert_func, find_global_func, set_global_func
 from ._binding.object.object import type_key_to_index
+from ._suggestion import did_you_mean
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -53,7 +54,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
     """
     function = find_global_func(name)
     if function is None and not allow_missing:
-        raise ValueError(f"Cannot find global function {name}")
+        hint = did_you_mean(name, list_global_func_names())
+        raise ValueError(f"Cannot find global function {name}{hint}")
     return function
 
 

@@ -16,10 +16,18 @@ PACKAGE = "tvm_ffi"
 # Modules and subpackages, the lowest first.  Each imports only what stands in rows above its own.
 LAYERS = (
     # nothing of ours: Python alone
-    {"_conflict", "_lazy", "_optional_torch_c_dlpack", "_schema", "_version"},
+    {
+        "_conflict",
+        "_html",
+        "_lazy",
+        "_optional_torch_c_dlpack",
+        "_schema",
+        "_suggestion",
+        "_version",
+    },
     {"signature"},  # over the language of types alone
     {"_binding", "_provision"},
-    {"_dtype", "error"},  # values with rules of their own
+    {"_dtype", "_printing", "error"},  # values with rules of their own
     {"_types"},  # what is known about native types
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
@@ -102,7 +110,7 @@ def test_the_language_of_types_is_python_alone(graph):
     ours = tool.imports_of_units(tool.without_upward(graph))
     assert ours["_schema"] == set()
     assert ours["signature"] == {"_schema"}
-    assert ours["_binding"] == {"_conflict", "_schema", "signature"}
+    assert ours["_binding"] == {"_conflict", "_html", "_schema", "_suggestion", "signature"}
 
 
 @pytest.mark.parametrize("name", sorted(LIGHT))

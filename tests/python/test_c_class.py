@@ -413,7 +413,7 @@ def test_replace_names_fields_only():
         obj.__replace__(absent=1)
     with pytest.raises(AttributeError, match="'TestObjectBase' has no field 'add_i64'"):
         obj.__replace__(add_i64=1)
-    with pytest.raises(TypeError, match="Cannot convert from type `ffi.SmallStr` to `int`"):
+    with pytest.raises(TypeError, match="Cannot convert from type `str` to `int`"):
         obj.__replace__(v_i64="x")
 
 

@@ -68,6 +68,8 @@ def test_what_a_module_says_about_itself(tmp_path):
     kernel = cuda.Kernel(["x: float32*"], ["gridDim"], fixed={"blockDim.x": 32}, symbol="f")
     module = cuda.create_module(image, {"scale": kernel, "plain": ("int8", "y: bool")})
     assert module.kind == "cuda_driver"
+    assert module.functions == ("plain", "scale")
+    assert repr(module) == "<tvm_ffi.Module of kind 'cuda_driver': plain, scale>"
     assert module.is_runnable()
     assert module.is_binary_serializable()
     assert module.get_function_doc("scale") == "scale(x: float32*, gridDim)"

@@ -340,7 +340,7 @@ def test_error_value_has_its_parts():
     assert (error.kind, error.message) == ("MyKind", "what happened")
     assert error.backtrace == '  File "f.c", line 3, in F\n'
     assert error.extra_context is None
-    assert repr(error) == "ffi.Error"
+    assert repr(error) == "ffi.Error('MyKind', 'what happened')"
 
 
 def test_update_backtrace_replaces():

@@ -7,6 +7,7 @@ import ctypes
 import functools
 import inspect
 import json
+import pydoc
 import weakref
 
 import numpy as np
@@ -320,3 +321,61 @@ def test_sentinels_travel_as_ordinary_values(echo):
         assert echo(sentinel).same_as(sentinel)
     function = tvm_ffi.convert_func(lambda *args: len(args))
     assert function(1, core.KWARGS, "a", 2) == 4
+
+
+# ---- Text ----------------------------------------------------------------------------------------
+
+
+def test_text_has_name_and_signature(kernels):
+    assert repr(kernels.clamp) == (
+        "<tvm_ffi.Function clamp(_0: float, _1: float, _2: float, /) -> float>"
+    )
+    assert repr(tvm_ffi.get_global_func("ffi.json.Stringify")) == (
+        "<tvm_ffi.Function ffi.json.Stringify(_0: Any, _1: int | None, /) -> str>"
+    )
+    assert repr(tvm_ffi.convert_func(scale)) == (
+        "<tvm_ffi.Function scale(x, by: float = 2.0, *more, offset=0, **labels)>"
+    )
+    assert repr(kernels.count) == "<tvm_ffi.Function count>"
+
+
+def test_text_of_a_function_that_nothing_is_known_about(kernel_library):
+    symbol = ctypes.CDLL(str(kernel_library)).__getattr__("__tvm_ffi_clamp")
+    function = Function.__from_extern_c__(ctypes.cast(symbol, ctypes.c_void_p).value)
+    assert repr(function) == "ffi.Function"
+    assert tvm_ffi.get_global_func("ffi.ReprPrint")(function) == "ffi.Function"
+
+
+def test_text_of_a_subclass_names_it():
+    class Own(Function):
+        pass
+
+    function = Own()
+    function.__move_handle_from__(tvm_ffi.convert_func(scale))
+    assert repr(function).startswith(f"<{__name__}.test_text_of_a_subclass_names_it.<locals>.Own ")
+
+
+def test_text_does_not_fail_where_the_description_does(kernels):
+    function = kernels.get_function("count")
+
+    class Broken:
+        def __repr__(self):
+            raise RuntimeError
+
+    function.__signature__ = inspect.Signature(return_annotation=Broken())
+    assert repr(function) == "ffi.Function"
+
+
+def test_help_shows_signature_and_documentation(kernels):
+    text = pydoc.render_doc(kernels.clamp, renderer=pydoc.plaintext)
+    assert "clamp(_0: float, _1: float, _2: float, /) -> float" in text
+    assert "Return x, or the bound it lies beyond." in text
+    assert "__from_extern_c__" not in text  # the class is not what was asked for
+
+
+def test_help_of_a_function_without_documentation_shows_its_signature():
+    function = tvm_ffi.get_global_func("ffi.json.Stringify")
+    assert function.__doc__ == "ffi.json.Stringify(_0: Any, _1: int | None, /) -> str"
+    text = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert "ffi.json.Stringify(_0: Any, _1: int | None, /) -> str" in text
+    assert "__from_extern_c__" not in text

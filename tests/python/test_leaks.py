@@ -415,7 +415,7 @@ def _measurable(kernels, _no_object_is_leaked):
     [
         pytest.param(lambda k: k.copy_text(LONG), id="str"),
         pytest.param(lambda k: k.echo(ARRAY), id="tensor"),
-        pytest.param(lambda k: k["count"], id="function"),
+        pytest.param(lambda k: k.get_function("count"), id="function"),
     ],
 )
 def test_measure_sees_a_leak(kernels, leak):

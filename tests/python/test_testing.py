@@ -75,7 +75,7 @@ def test_packed_functions_check_their_arguments():
         testing.echo()
     with pytest.raises(TypeError, match="takes a function"):
         testing.apply()
-    with pytest.raises(TypeError, match="Cannot convert from type `int` to `ffi.Function`"):
+    with pytest.raises(TypeError, match="Cannot convert from type `int` to `Function`"):
         testing.apply(3)
 
 
@@ -228,7 +228,7 @@ def test_other_schemas():
     assert testing.schema_tensor_view_input(tensor(2)) is None
     assert list(testing.schema_variant_mix([1, 2])) == [1, 2]
     with pytest.raises(
-        TypeError, match=r"Expected `Variant<int, str, Array<int>>` but got `float`"
+        TypeError, match=r"Expected `Union\[int, str, Array\[int\]\]` but got `float`"
     ):
         testing.schema_variant_mix(1.5)
     assert schema_of("schema_no_return")["named_args"] == {
@@ -307,7 +307,7 @@ def test_containers_with_tensors():
 def test_optional_tensor_views():
     assert testing.optional_tensor_view_has_value(tensor(2)) is True
     assert testing.optional_tensor_view_has_value(None) is False
-    with pytest.raises(TypeError, match=r"Expected `Optional<DLTensor\*>` but got `int`"):
+    with pytest.raises(TypeError, match=r"Expected `Optional\[Tensor\]` but got `int`"):
         testing.optional_tensor_view_has_value(1)
 
 

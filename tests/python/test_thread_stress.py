@@ -163,6 +163,7 @@ READS_OF_MAPPINGS = {
     "__ne__": lambda x, s, draw: x != s.map,
     "__reduce__": lambda x, s, draw: x.__reduce__(),
     "__repr__": lambda x, s, draw: repr(x),
+    "_repr_html_": lambda x, s, draw: x._repr_html_(),
     "get": lambda x, s, draw: x.get(_key(draw), 1),
     "items": lambda x, s, draw: dict(zip(range(9), x.items())),
     "keys": lambda x, s, draw: len(x.keys()) + len(set(map(str, x.keys()))),

@@ -5,7 +5,9 @@
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
 #include <cinttypes>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -42,20 +44,48 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
+// How much of a value is written.
+struct PrintLimits {
+  // Containers with more elements in all than this are abbreviated.
+  size_t threshold;
+  // What an abbreviated container shows at each end.
+  size_t edge_items;
+};
+
+enum class PrintMode {
+  kWhole,
+  kCounting,     // gives up when there are too many elements
+  kAbbreviated,  // leaves out the middle of containers, and all elements when many are written
+};
+
 // 1. Begin writes a value without parts, or the opening of an object, which it then pushes.
 // 2. Advance writes what separates the next part of the topmost object and begins that part, or
 //    writes the closing and pops the object.
 // Hooks come back through Print, on top of the stack as it is then.
 class ReprPrinter {
  public:
+  ReprPrinter() = default;
+  ReprPrinter(PrintMode mode, PrintLimits limits)
+      : mode_(mode),
+        edge_items_(std::min(limits.edge_items, SIZE_MAX / 4)),
+        num_left_(limits.threshold) {
+    // With a low threshold, what is left of a container would be left out as well.
+    if (mode == PrintMode::kAbbreviated) num_left_ = std::max(num_left_, kLeastShown);
+  }
+
   String Print(const Any& value) {
     Scope scope(this);
     Begin(value);
-    while (open_.size() > scope.base()) Advance();
+    while (open_.size() > scope.base() && !HasGivenUp()) Advance();
     return String(text_.data(), text_.size());
   }
 
+  // What has been printed is not the whole.
+  bool HasGivenUp() const { return mode_ == PrintMode::kCounting && is_exhausted_; }
+
  private:
+  static constexpr size_t kLeastShown = 1000;
+
   // Gives one call of Print its own text, and takes back what an exception left open.
   class Scope {
    public:
@@ -85,6 +115,10 @@ class ReprPrinter {
     if (PartKindOf(value) == PartKind::kFields) return BeginObject(value);
     text_ += OpeningOf(value);
     Push(value);
+    if (mode_ == PrintMode::kAbbreviated && is_exhausted_ && open_.back().size() > 0) {
+      text_ += "...";
+      Close();
+    }
   }
 
   void BeginObject(const Any& value) {
@@ -133,13 +167,34 @@ class ReprPrinter {
 
   void Advance() {
     PartReader& parts = open_.back();
+    if (IsBeforeMiddle(parts)) {
+      parts.Skip(parts.size() - 2 * edge_items_);
+      text_ += ", ...";
+    }
     const Any* part = parts.Next();
     if (part == nullptr) return Close();
+    CountElement(parts);
     AppendSeparator(parts);
     Begin(*part);
     if (text_.size() > kMaxTextBytes) {
       TVM_FFI_THROW(ValueError) << kLimits.service << "text of more than " << kMaxTextBytes
                                 << " bytes";
+    }
+  }
+
+  bool IsBeforeMiddle(const PartReader& parts) const {
+    if (mode_ != PrintMode::kAbbreviated || parts.size() <= 2 * edge_items_) return false;
+    return parts.count() == edge_items_ * (parts.kind() == PartKind::kPairs ? 2 : 1);
+  }
+
+  // The part that was just read; a pair counts as one element.
+  void CountElement(const PartReader& parts) {
+    bool is_value = parts.kind() == PartKind::kPairs && parts.count() % 2 == 0;
+    if (mode_ == PrintMode::kWhole || parts.kind() == PartKind::kFields || is_value) return;
+    if (num_left_ == 0) {
+      is_exhausted_ = true;
+    } else {
+      --num_left_;
     }
   }
 
@@ -204,6 +259,10 @@ class ReprPrinter {
     open_.pop_back();
   }
 
+  PrintMode mode_ = PrintMode::kWhole;
+  size_t edge_items_ = 0;
+  size_t num_left_ = 0;  // elements until too many have been written
+  bool is_exhausted_ = false;
   std::string text_;
   std::vector<PartReader> open_;
   ObjectSet on_path_;
@@ -211,6 +270,22 @@ class ReprPrinter {
   bool with_addresses_ = IsAddressWanted();
   HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &kLimits};
 };
+
+// The text of a value as ReprPrint has it, unless its containers have more than `threshold`
+// elements in all: then each shows `edge_items` at either end, and no more than their size and
+// depth bound are looked at.
+String ReprPrintAbbreviated(const Any& value, int64_t threshold, int64_t edge_items) {
+  if (threshold < 0 || edge_items < 1) {
+    TVM_FFI_THROW(ValueError) << kLimits.service
+                              << "expected threshold >= 0 and edge_items >= 1, got " << threshold
+                              << " and " << edge_items;
+  }
+  PrintLimits limits{static_cast<size_t>(threshold), static_cast<size_t>(edge_items)};
+  ReprPrinter counting(PrintMode::kCounting, limits);
+  String text = counting.Print(value);
+  if (!counting.HasGivenUp()) return text;
+  return ReprPrinter(PrintMode::kAbbreviated, limits).Print(value);
+}
 
 }  // namespace
 }  // namespace tvm::ffi::extra
@@ -225,7 +300,10 @@ void extra::RegisterRepr() {
                                                            &extra::PrintAccessStep);
   reflection::TypeAttrDef<reflection::AccessPathObj>().def(type_attr::kRepr,
                                                            &extra::PrintAccessPath);
-  reflection::GlobalDef().def("ffi.ReprPrint", &ReprPrint);
+  reflection::GlobalDef()
+      .def("ffi.ReprPrint", &ReprPrint)
+      // Not in the contract, so outside of its prefix.
+      .def("pytvmffi.ReprPrintAbbreviated", &extra::ReprPrintAbbreviated);
 }
 
 }  // namespace tvm::ffi

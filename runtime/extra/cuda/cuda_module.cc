@@ -7,12 +7,14 @@
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
 #include <fstream>
 #include <unordered_map>
 
 #include "cuda/arguments.h"
 #include "cuda/devices.h"
 #include "cuda/module_format.h"
+#include "module/module_class.h"
 
 namespace tvm::ffi::extra {
 namespace cuda {
@@ -24,6 +26,7 @@ class CudaModuleObj final : public ModuleObj {
       : format_(format),
         signatures_(std::move(signatures)),
         devices_(std::move(image), signatures_.size()) {
+    ModuleClass<CudaModuleObj>::Learn(this);
     for (size_t i = 0; i < signatures_.size(); ++i) {
       const std::string& name = signatures_[i].text.name;
       if (!indices_.emplace(name, i).second) {
@@ -63,6 +66,13 @@ class CudaModuleObj final : public ModuleObj {
   }
 
   void Run(size_t index, const TVMFFIAny* args, int32_t num_args);
+
+  Array<String> FunctionNames() const {
+    std::vector<std::string> names;
+    for (const Signature& signature : signatures_) names.push_back(signature.text.name);
+    std::sort(names.begin(), names.end());
+    return Array<String>(names.begin(), names.end());
+  }
 
  private:
   void Launch(const Driver& driver, Kernel kernel, size_t index, int device_id,
@@ -234,12 +244,18 @@ ffi::Module LoadFromBytes(const Bytes& bytes) {
   return NewCudaModule(DecodeModule(std::string_view(bytes.data(), bytes.size())));
 }
 
+Array<String> FunctionNames(const ffi::Module& module) {
+  const CudaModuleObj* own = ModuleClass<CudaModuleObj>::From(module);
+  return own == nullptr ? Array<String>() : own->FunctionNames();
+}
+
 }  // namespace
 }  // namespace cuda
 
 void RegisterCudaModules() {
   reflection::GlobalDef()
       .def("pytvmffi.CUDAModuleCreate", &cuda::Create)
+      .def("pytvmffi.Module.function_names.cuda_driver", &cuda::FunctionNames)
       .def("ffi.Module.load_from_bytes.cuda_driver", &cuda::LoadFromBytes);
 }
 

@@ -106,10 +106,12 @@ void RegisterModuleFunctions() {
       // What the module itself says, without what was said from outside.
       .def("pytvmffi.ModuleGetOwnFunctionMetadata",
            [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
-      .def("pytvmffi.ModuleDescribeFunction", [](const Module& module, const String& name,
-                                                 Optional<String> metadata, Optional<String> doc) {
-        DescribeFunction(module, name, {std::move(metadata), std::move(doc)});
-      });
+      .def("pytvmffi.ModuleDescribeFunction",
+           [](const Module& module, const String& name, Optional<String> metadata,
+              Optional<String> doc) {
+             DescribeFunction(module, name, {std::move(metadata), std::move(doc)});
+           })
+      .def("pytvmffi.Module.function_names.library", &LibraryFunctionNames);
 }
 
 }  // namespace tvm::ffi::extra

@@ -8,11 +8,10 @@
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
-#include <atomic>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include "module/module_class.h"
 #include "registration.h"
 
 namespace tvm::ffi::extra {
@@ -55,15 +54,7 @@ class CustomModuleObj final : public ModuleObj {
         property_mask_(property_mask),
         state_(std::move(state)),
         methods_(methods) {
-    VirtualTableOfAll().store(VirtualTable(this), std::memory_order_relaxed);
-  }
-
-  // The module when it is of this class, else nullptr.  Modules come from libraries without type
-  // information and from other languages as well, so the class is told by its virtual functions.
-  static CustomModuleObj* From(const Module& module) {
-    void* all = VirtualTableOfAll().load(std::memory_order_relaxed);
-    if (all == nullptr || VirtualTable(module.get()) != all) return nullptr;
-    return static_cast<CustomModuleObj*>(module.get());
+    ModuleClass<CustomModuleObj>::Learn(this);
   }
 
   const Any& state() const { return state_; }
@@ -101,16 +92,6 @@ class CustomModuleObj final : public ModuleObj {
   }
 
  private:
-  static std::atomic<void*>& VirtualTableOfAll() {
-    static std::atomic<void*> table{nullptr};
-    return table;
-  }
-  static void* VirtualTable(const ModuleObj* module) {
-    void* table;
-    std::memcpy(&table, static_cast<const void*>(module), sizeof(table));
-    return table;
-  }
-
   template <typename T>
   Optional<T> CallFor(const Optional<Function>& method, const String& name) const {
     if (!method.has_value()) return std::nullopt;
@@ -139,7 +120,7 @@ Module NewCustomModule(const String& kind, int property_mask, Any state, const M
 
 // None for modules of other classes.
 Any StateOf(const Module& module) {
-  CustomModuleObj* custom = CustomModuleObj::From(module);
+  CustomModuleObj* custom = ModuleClass<CustomModuleObj>::From(module);
   return custom == nullptr ? Any() : custom->state();
 }
 

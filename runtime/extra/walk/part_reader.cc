@@ -51,6 +51,12 @@ const Any* PartReader::Next() {
   return part;
 }
 
+void PartReader::Skip(size_t num_items) {
+  count_ += kind_ == PartKind::kPairs ? 2 * num_items : num_items;
+  if (value_.type_index() != kTVMFFIMap) return;
+  for (size_t i = 0; i < num_items; ++i) ++pair_;
+}
+
 const Any* PartReader::NextElement() {
   const SeqBaseObj* sequence = SequenceOf(value_);
   bool at_end = count_ >= size_ || count_ >= sequence->size();

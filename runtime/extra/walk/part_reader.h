@@ -34,7 +34,9 @@ class PartReader {
   // The next element, key, value that belongs to the last key, or field; nullptr behind the last
   // one.  Valid until the next call, and only as long as the object does not change.
   const Any* Next();
-  // How many parts were handed out; keys and values count as one each.
+  // Leaves out that many elements, or pairs of key and value; not between a key and its value.
+  void Skip(size_t num_items);
+  // How many parts were handed out or left out; keys and values count as one each.
   size_t count() const { return count_; }
   // The field handed out last.
   const TVMFFIFieldInfo* field() const { return fields_.Current(); }

@@ -32,26 +32,26 @@ __all__ = ["build_in_cache", "build_in_folder"]
 _MOST_ATTEMPTS = 5
 
 
-def build_in_folder(plan: Plan, folder: Path) -> Path:
+def build_in_folder(plan: Plan, folder: Path, is_verbose: bool = False) -> Path:
     """Bring a folder up to date and return the product in it; one process at a time."""
     from ..utils import FileLock
 
     users_folder(folder)
-    with log_as_wished(), FileLock(folder / "lock"):
+    with log_as_wished(is_verbose), FileLock(folder / "lock"):
         try:
             for name, content in plan.files.items():
                 write_if_changed(folder / name, content)
             write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
             with shown_when_long(f"building {plan.name}"):
-                run_ninja(folder)
+                run_ninja(folder, _only_compiler(plan))
         finally:
             deny_others_writing(folder)
     return folder / plan.product
 
 
-def build_in_cache(plan: Plan, base: str, store: Store) -> Path:
+def build_in_cache(plan: Plan, base: str, store: Store, is_verbose: bool = False) -> Path:
     """Build and publish the product of a plan, unless another process is doing that."""
-    with log_as_wished(), shown_when_long(f"building {plan.name}"):
+    with log_as_wished(is_verbose), shown_when_long(f"building {plan.name}"):
         return _build_alone(plan, base, store)
 
 
@@ -130,8 +130,14 @@ def _is_changed_since(path: str, start: float) -> bool:
         return True
 
 
+def _only_compiler(plan: Plan) -> str | None:
+    """Return what compiles the only source; None when there are several."""
+    compilers = [step.command[0] for step in plan.steps if step.level == 0]
+    return Path(compilers[0]).name if len(compilers) == 1 else None
+
+
 def _run_steps(plan: Plan, folder: Path) -> None:
-    if sum(step.level == 0 for step in plan.steps) > 1 and find_ninja() is not None:
+    if _only_compiler(plan) is None and find_ninja() is not None:
         (folder / NINJA_FILE).write_text(ninja_text(plan.steps, plan.product), encoding="utf-8")
         run_ninja(folder)
         return
@@ -140,9 +146,9 @@ def _run_steps(plan: Plan, folder: Path) -> None:
         done = run_command(step.command, folder)
         log("%s\n%s", line, done.stdout + done.stderr)
         if done.returncode != 0:
-            raise failure(
-                done.returncode, f"FAILED: {step.output}\n{line}", done.stderr + done.stdout
-            )
+            said = done.stderr + done.stdout
+            failed = f"FAILED: {step.output}\n{line}"
+            raise failure(Path(step.command[0]).name, done.returncode, failed, said)
 
 
 def _remove_intermediates(plan: Plan, folder: Path) -> None:

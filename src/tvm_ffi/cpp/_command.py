@@ -55,12 +55,9 @@ def _stop(process: subprocess.Popen[str]) -> None:
             stream.close()
 
 
-def failure(status: int, stdout: str, stderr: str) -> RuntimeError:
-    """Return the error for a build that failed.
-
-    The first words are those that callers look for, whether ninja ran or a single compiler did.
-    """
-    text = f"ninja exited with status {status}\n"
+def failure(program: str, status: int, stdout: str, stderr: str) -> RuntimeError:
+    """Return the error for a build that failed: what ran, and what it said."""
+    text = f"{program} exited with status {status}\n"
     if stdout:
         text += f"stdout:\n{stdout.rstrip()}\n"
     if stderr:
@@ -69,10 +66,14 @@ def failure(status: int, stdout: str, stderr: str) -> RuntimeError:
 
 
 @contextlib.contextmanager
-def log_as_wished() -> Iterator[None]:
-    """Let the log of builds be seen where ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` wants it."""
+def log_as_wished(is_verbose: bool = False) -> Iterator[None]:
+    """Let the log of builds be seen where ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` wants it.
+
+    Without that, the log of a verbose build is seen on the standard error stream.
+    """
     streams = {"1": sys.stderr, "stderr": sys.stderr, "stdout": sys.stdout}
-    stream = streams.get(os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", ""))
+    wish = os.environ.get("TVM_FFI_CPP_EXTENSION_LOG_BUILD", "")
+    stream = streams.get(wish, sys.stderr if is_verbose else None)
     if stream is None:
         yield
         return

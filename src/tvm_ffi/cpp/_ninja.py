@@ -58,8 +58,10 @@ def find_ninja() -> str | None:
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 
-def run_ninja(folder: Path) -> None:
+def run_ninja(folder: Path, only_program: str | None = None) -> None:
     """Build what the file in a folder says, with as many jobs as ``MAX_JOBS`` allows.
+
+    A failure is that of `only_program`, where the caller knows that no other one compiles.
 
     Raises
     ------
@@ -74,5 +76,9 @@ def run_ninja(folder: Path) -> None:
         command += ["-j", os.environ["MAX_JOBS"]]
     done = run_command(command, folder)
     log("%s", done.stdout.rstrip())
-    if done.returncode != 0:
-        raise failure(done.returncode, done.stdout, done.stderr)
+    if done.returncode == 0:
+        return
+    if only_program is None:
+        raise failure("ninja", done.returncode, done.stdout, done.stderr)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("ninja: ")]
+    raise failure(only_program, done.returncode, "\n".join(lines), done.stderr)

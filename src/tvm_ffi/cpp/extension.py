@@ -45,6 +45,7 @@ def build_inline(
     backend: str | None = None,
     output: str | None = None,
     c_sources: Sequence[str] | str | None = None,
+    verbose: bool = False,
 ) -> str:
     """Build a shared library from source text and return its path.
 
@@ -76,6 +77,9 @@ def build_inline(
         What `cuda_sources` is for; by default ``TVM_FFI_GPU_BACKEND``, or what is installed.
     output : str, optional
         File name of the product; with the suffix ``.o`` it is an object file.
+    verbose : bool
+        Whether to show the commands and what they print, on the standard error stream unless
+        ``TVM_FFI_CPP_EXTENSION_LOG_BUILD`` names another.
 
     Returns
     -------
@@ -106,7 +110,7 @@ def build_inline(
         backend=_checked_backend(backend),
         output=_checked_name(output or f"{name}.so"),
     )
-    return _carry_out(plan, build_directory)
+    return _carry_out(plan, build_directory, verbose)
 
 
 def load_inline(
@@ -124,13 +128,14 @@ def load_inline(
     keep_module_alive: bool = True,
     backend: str | None = None,
     c_sources: Sequence[str] | str | None = None,
+    verbose: bool = False,
 ) -> Module:
     """Build a shared library from source text and load it.
 
     Parameters
     ----------
     name, cpp_sources, cuda_sources, c_sources, functions, extra_cflags, extra_cuda_cflags, \
-    extra_ldflags, extra_include_paths, build_directory, embed_cubin, backend
+    extra_ldflags, extra_include_paths, build_directory, embed_cubin, backend, verbose
         As in `build_inline`.
     keep_module_alive : bool
         As in `tvm_ffi.load_module`.
@@ -171,6 +176,7 @@ def load_inline(
             embed_cubin=embed_cubin,
             backend=backend,
             c_sources=c_sources,
+            verbose=verbose,
         )
 
     return _load(find, keep_module_alive)
@@ -189,6 +195,7 @@ def build(
     build_directory: str | None = None,
     backend: str | None = None,
     output: str | None = None,
+    verbose: bool = False,
 ) -> str:
     """Build a shared library from files and return its path.
 
@@ -202,7 +209,7 @@ def build(
     cpp_files, cuda_files : str or sequence of str, optional
         The older way to say it; the suffix does not matter here.
     extra_cflags, extra_cuda_cflags, extra_ldflags, extra_include_paths, build_directory, \
-    backend, output
+    backend, output, verbose
         As in `build_inline`.
 
     Returns
@@ -234,7 +241,7 @@ def build(
         backend=_checked_backend(backend),
         output=_checked_name(output or f"{name}.so"),
     )
-    return _carry_out(make_plan(request, checked_root()), build_directory)
+    return _carry_out(make_plan(request, checked_root()), build_directory, verbose)
 
 
 def load(
@@ -250,13 +257,14 @@ def load(
     build_directory: str | None = None,
     keep_module_alive: bool = True,
     backend: str | None = None,
+    verbose: bool = False,
 ) -> Module:
     """Build a shared library from files and load it.
 
     Parameters
     ----------
     name, sources, cpp_files, cuda_files, extra_cflags, extra_cuda_cflags, extra_ldflags, \
-    extra_include_paths, build_directory, backend
+    extra_include_paths, build_directory, backend, verbose
         As in `build`.
     keep_module_alive : bool
         As in `tvm_ffi.load_module`.
@@ -279,6 +287,7 @@ def load(
             extra_include_paths=extra_include_paths,
             build_directory=build_directory,
             backend=backend,
+            verbose=verbose,
         )
 
     return _load(find, keep_module_alive)
@@ -361,12 +370,12 @@ def _inline_plan(name: str, sources: Mapping[str, Sequence[str] | str | None], *
     return make_plan(Request(name=name, units=units, files=files, **rest), checked_root())
 
 
-def _carry_out(plan: Plan, build_directory: str | None) -> str:
+def _carry_out(plan: Plan, build_directory: str | None, is_verbose: bool) -> str:
     if IS_WINDOWS:
         raise NotImplementedError("libraries cannot be built on Windows yet")
     if build_directory is None:
-        return str(product_in_cache(plan, cache_root()))
-    return str(product_in_folder(plan, Path(build_directory).absolute()))
+        return str(product_in_cache(plan, cache_root(), is_verbose))
+    return str(product_in_folder(plan, Path(build_directory).absolute(), is_verbose))
 
 
 def _load(find: Callable[[], str], keep_module_alive: bool) -> Module:

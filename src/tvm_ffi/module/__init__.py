@@ -22,6 +22,7 @@ from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
 from .._binding.values.text import NativeText
 from .._lazy import late_attributes
+from .._suggestion import did_you_mean
 from .._types.late_info import describe_late
 from ..container import Array
 from ..registry import get_global_func
@@ -58,6 +59,8 @@ class Module(Object):
     A function keeps its module alive, and a loaded library stays mapped for the life of the
     process: whatever its functions return may outlive both.
 
+    A function whose name is an attribute of the class, such as ``kind``, is reached by index only.
+
     A module travels in a pickle as the path of its file, so the other process needs the same file
     there; imported modules travel along when they are not those that the file itself brings.
     Copies are the module itself.
@@ -88,6 +91,20 @@ class Module(Object):
         """The same as `imports_`."""
         return self.imports_
 
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of the module's own functions, in alphabetical order.
+
+        Those of imported modules are listed by these.  Nothing of the module is called: a library
+        is asked by its table of symbols.  Kinds that nobody can list have none here.
+        """
+        return self._function_names()
+
+    def _function_names(self) -> tuple[str, ...]:
+        from ._listing import native_function_names
+
+        return native_function_names(self)
+
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function of the module.
 
@@ -105,7 +122,10 @@ class Module(Object):
         """
         function: Function | None = function_of_module(self, name, query_imports)
         if function is None:
-            raise AttributeError(f"Module has no function '{name}'")
+            from ._listing import known_functions
+
+            hint = did_you_mean(name, known_functions(self))
+            raise AttributeError(f"Module has no function '{name}'{hint}")
         return function
 
     def implements_function(self, name: str, query_imports: bool = False) -> bool:
@@ -256,7 +276,30 @@ class Module(Object):
     def __getitem__(self, name: str) -> Function:
         if not isinstance(name, str):
             raise ValueError(f"a module is indexed by a function name, got {type(name).__name__}")
-        return self.get_function(name)
+        if hasattr(type(self), name) or (name.startswith("__") and name.endswith("__")):
+            return self.get_function(name)  # as an attribute it would hide what the class has
+        known = self.__dict__.get(name)
+        if isinstance(known, Function) and known.__chandle__():  # nobody has moved it away
+            return known
+        function = self.get_function(name)
+        if known is None or isinstance(known, Function):
+            self.__dict__[name] = function
+        return function
+
+    def __dir__(self) -> list[str]:
+        from ._listing import attributes_of
+
+        return attributes_of(self, list(super().__dir__()))
+
+    def _ipython_key_completions_(self) -> list[str]:
+        from ._listing import known_functions
+
+        return list(known_functions(self))
+
+    def __repr__(self) -> str:
+        from ._listing import text_of
+
+        return text_of(self)
 
     def __call__(self, *args: Any) -> Any:
         """Call the function named `entry_name`."""
@@ -409,8 +452,9 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     Parameters
     ----------
     path : str or os.PathLike
-        The file; its suffix selects the loader.  A relative path without a slash is searched for
-        as the system's dynamic loader does.
+        The file; its suffix selects the loader.  A name without a slash is searched for as the
+        system's dynamic loader does, which does not look into the working directory: a file there
+        is ``"./softmax.so"``.
     keep_module_alive : bool
         Whether the module object stays for the life of the process.  A library that stays is loaded
         once: as long as its file and its imports do not change, the same module is returned.
@@ -446,7 +490,12 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
 def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
     # Names of files are bytes, which Python shows as text.
     name = file if file.isascii() else NativeText(os.fsencode(file))
-    module: Module = _ffi_api.ModuleLoadFromFile(name)
+    try:
+        module: Module = _ffi_api.ModuleLoadFromFile(name)
+    except RuntimeError as error:
+        if os.sep not in file and os.path.isfile(file):  # noqa: PTH113  (pathlib loads slowly)
+            error.args = (f"{error}; to load the file in the working directory, write './{file}'",)
+        raise
     _remember(module, load_module, place)
     if os.sep in file:
         _read_side_file(module, place)

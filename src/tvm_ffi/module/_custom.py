@@ -26,6 +26,13 @@ __all__ = ["CustomModule"]
 _native_methods: dict[str, tuple[str, Callable[..., Any]]]
 
 
+class _OwnNames:
+    """What `CustomModule.function_names` returns, unless an instance keeps something else there."""
+
+    def __get__(self, module: CustomModule | None, owner: type) -> Any:
+        return self if module is None else module._function_names()
+
+
 class CustomModule(Module, StateOwner):
     """Base of kinds of modules written in Python.
 
@@ -114,6 +121,13 @@ class CustomModule(Module, StateOwner):
         """
         return None
 
+    def function_names(self) -> Sequence[str]:
+        """Return the names for which `find_function` has a function, as far as they are known.
+
+        They are what `functions`, ``dir`` and completion list.
+        """
+        return ()
+
     def find_function_doc(self, name: str) -> str | None:
         """Return the documentation of the module's own function of this name, or None."""
         return None
@@ -142,6 +156,20 @@ class CustomModule(Module, StateOwner):
         raise _lacks(self, "WriteToFile")
 
     # ---- Access from Python ------------------------------------------------------------------
+
+    functions = _OwnNames()
+
+    def _function_names(self) -> tuple[str, ...]:
+        names = self.function_names()
+        for name in names:
+            _checked(self, "function_names", name, str, "a sequence of str")
+        return tuple(names)
+
+    def __getitem__(self, name: str) -> Any:
+        # Functions are not kept in the instance, as in `__getattr__`.
+        if not isinstance(name, str):
+            return super().__getitem__(name)
+        return self.get_function(name)
 
     def __getattr__(self, name: str) -> Any:
         # Functions are not kept in the instance: they may refer to it.  What a lookup itself misses

@@ -92,11 +92,35 @@ def test_the_lock_is_held(wrapped_cc, folder, tmp_path):
 
 
 @needs_cc
-def test_an_error_has_what_ninja_says(folder):
-    with pytest.raises(RuntimeError, match=r"^ninja exited with status 1\nstdout:\n") as caught:
+def test_an_error_of_the_only_source_is_the_compilers(folder):
+    with pytest.raises(RuntimeError, match=r"^[^ ]+ exited with status 1\nstdout:\n") as caught:
         cpp.build_inline("kernel", c_sources="int one = ;", build_directory=str(folder))
     assert "FAILED" in str(caught.value)
     assert "kernel.c:1:11: error:" in str(caught.value)
+    assert "ninja" not in str(caught.value)
+
+
+@needs_cc
+def test_an_error_of_one_of_several_sources_has_what_ninja_says(folder, tmp_path):
+    for name, text in (("good.c", "int one;"), ("bad.c", "int one = ;")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    sources = [str(tmp_path / "good.c"), str(tmp_path / "bad.c")]
+    with pytest.raises(RuntimeError, match=r"^ninja exited with status 1\nstdout:\n") as caught:
+        cpp.build("kernel", sources=sources, build_directory=str(folder))
+    assert "bad.c:1:11: error:" in str(caught.value)
+
+
+@needs_cc
+def test_a_verbose_build_shows_its_commands(capsys, folder, cache):
+    cpp.build_inline("kernel", c_sources=TEXT, build_directory=str(folder), verbose=True)
+    out, err = capsys.readouterr()
+    assert ("-o c_0.o" in err, out) == (True, "")
+    first = cpp.build_inline("kernel", c_sources=TEXT, verbose=True)
+    assert "-fPIC" in capsys.readouterr().err
+    cpp.build_inline("kernel", c_sources=TEXT, verbose=True)
+    assert f"kernel is in the cache: {first}" in capsys.readouterr().err
+    cpp.build_inline("kernel", c_sources=TEXT)
+    assert capsys.readouterr() == ("", "")
 
 
 @needs_cc

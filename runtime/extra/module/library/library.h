@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tvm::ffi::extra {
 
@@ -22,6 +23,8 @@ class Library {
   virtual void* FindFunction(const std::string& name) const {
     return Find(symbol::tvm_ffi_symbol_prefix + name);
   }
+  // Names for FindFunction that are the library's own, in alphabetical order.
+  virtual std::vector<std::string> FunctionNames() const = 0;
   // What messages call it.
   virtual std::string Name() const = 0;
 };

@@ -11,6 +11,7 @@
 #include "module/library/library_binary.h"
 #include "module/library/module_tree.h"
 #include "module/library/symbol_extent.h"
+#include "module/module_class.h"
 #include "walk/stack_room.h"
 
 namespace tvm::ffi::extra {
@@ -49,7 +50,9 @@ class LibraryFunctionObj : public FunctionObj {
 
 class LibraryModuleObj final : public ModuleObj {
  public:
-  explicit LibraryModuleObj(std::shared_ptr<Library> library) : library_(std::move(library)) {}
+  explicit LibraryModuleObj(std::shared_ptr<Library> library) : library_(std::move(library)) {
+    ModuleClass<LibraryModuleObj>::Learn(this);
+  }
 
   ~LibraryModuleObj() {
     // The slot may already belong to a later module over the same library.
@@ -86,6 +89,8 @@ class LibraryModuleObj final : public ModuleObj {
   Optional<String> GetFunctionMetadata(const String& name) override {
     return CallText(symbol::tvm_ffi_metadata_prefix + std::string(name));
   }
+
+  const Library& library() const { return *library_; }
 
   void FillContextSlot() {
     context_slot_ = FindSlot(*library_, symbol::tvm_ffi_library_ctx);
@@ -137,6 +142,14 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
 void FillContextSlot(const LoadedLibrary& loaded) {
   if (!loaded.library.has_value()) return;
   static_cast<LibraryModuleObj*>(loaded.library->get())->FillContextSlot();
+}
+
+Array<String> LibraryFunctionNames(const Module& module) {
+  const LibraryModuleObj* own = ModuleClass<LibraryModuleObj>::From(module);
+  Array<String> names;
+  if (own == nullptr) return names;
+  for (const std::string& name : own->library().FunctionNames()) names.push_back(name);
+  return names;
 }
 
 }  // namespace tvm::ffi::extra

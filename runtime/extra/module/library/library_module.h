@@ -26,6 +26,9 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
 // there: a load that fails half-way must not take an earlier one's place.
 void FillContextSlot(const LoadedLibrary& loaded);
 
+// What Library::FunctionNames says; nothing for modules that are not over a library.
+Array<String> LibraryFunctionNames(const Module& module);
+
 }  // namespace tvm::ffi::extra
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_MODULE_H_

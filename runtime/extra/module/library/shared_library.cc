@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "module/library/exported_names.h"
+#include "module/library/function_names.h"
 #include "module/library/library.h"
 #include "module/library/needed_symbols.h"
 
@@ -23,6 +25,9 @@ class SharedLibrary final : public Library {
   void* FindOwn(const std::string& symbol) const override {
     void* found = Find(symbol);
     return found != nullptr && IsDefinedHere(found) ? found : nullptr;
+  }
+  std::vector<std::string> FunctionNames() const override {
+    return FunctionNamesAmong(ExportedNames(handle_), "");
   }
   std::string Name() const override { return path_; }
 

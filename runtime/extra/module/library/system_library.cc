@@ -5,6 +5,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "module/library/function_names.h"
 #include "module/library/library.h"
 
 namespace tvm::ffi::extra {
@@ -23,6 +24,12 @@ struct SystemSymbols {
     std::lock_guard<std::mutex> lock(mutex);
     auto found = addresses.find(symbol);
     return found == addresses.end() ? nullptr : found->second;
+  }
+  std::vector<std::string> Names() {
+    std::lock_guard<std::mutex> lock(mutex);
+    std::vector<std::string> names;
+    for (const auto& entry : addresses) names.push_back(entry.first);
+    return names;
   }
   // The address that the new one takes the place of, or nullptr.
   void* Set(const char* symbol, void* address) {
@@ -44,6 +51,9 @@ class SystemLibrary final : public Library {
     void* found = SystemSymbols::Global().Find(symbol::tvm_ffi_symbol_prefix + prefix_ + name);
     return found != nullptr ? found
                             : SystemSymbols::Global().Find(symbol::tvm_ffi_symbol_prefix + name);
+  }
+  std::vector<std::string> FunctionNames() const override {
+    return FunctionNamesAmong(SystemSymbols::Global().Names(), prefix_);
   }
   std::string Name() const override { return "the system library"; }
 

@@ -9,3 +9,6 @@ from tvm_ffi._binding.object.object cimport CObject
 cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept
+
+# After a call has failed: what came as "a Python object" gets the name of its class.
+cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexcept

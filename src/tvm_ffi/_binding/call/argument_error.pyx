@@ -72,3 +72,40 @@ cdef int _add_note(object error, str note) except -1:
     except BaseException:
         pass
     return 0
+
+
+# ---- what native code calls a Python object ------------------------------------------------
+
+cdef extern from "Python.h":
+    PyObject* PyErr_Occurred() noexcept
+    void PyErr_Fetch(PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
+    void PyErr_NormalizeException(
+        PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* exception, PyObject* traceback) noexcept
+    PyObject* PyExc_TypeError
+
+
+cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexcept:
+    """Name the class in the exception that is set, where it speaks of a Python object as such."""
+    cdef PyObject* cls = NULL
+    cdef PyObject* exception = NULL
+    cdef PyObject* traceback = NULL
+    if PyErr_Occurred() != PyExc_TypeError:
+        return
+    PyErr_Fetch(&cls, &exception, &traceback)
+    PyErr_NormalizeException(&cls, &exception, &traceback)
+    try:
+        arguments = [<object>values[i] for i in range(num_args)]
+        _name_opaque(<object>exception, arguments)
+    except BaseException:  # what describes the error may fail itself
+        pass
+    PyErr_Restore(cls, exception, traceback)
+
+
+cdef int _name_opaque(object error, list arguments) except -1:
+    if len(error.args) != 1 or "ffi.OpaquePyObject" not in str(error.args[0]):
+        return 0
+    from tvm_ffi._binding.object.type_words import with_class
+
+    error.args = (with_class(error.args[0], arguments),)
+    return 0

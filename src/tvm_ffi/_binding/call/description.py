@@ -22,7 +22,7 @@ from tvm_ffi._binding.call.making import (
 from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, metadata_of, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
-__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of"]
+__all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of", "text_of"]
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
@@ -36,7 +36,16 @@ def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin
     if doc is None:
         plan = plan_of(function, origin)
         doc = None if plan is None else plan.signature.doc
-    return doc
+    return _signature_line(function, origin) if doc is None else doc
+
+
+def _signature_line(function: Function, origin: Origin) -> str | None:
+    """Return what ``help`` shows of a function without documentation."""
+    signature = signature_of(function, None, origin)
+    if signature is None:
+        return None
+    name = origin if isinstance(origin, str) else getattr(origin, "name", "")
+    return f"{name}{_text_of_signature(signature)}"
 
 
 def signature_of(
@@ -57,6 +66,43 @@ def signature_of(
         return None
     ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
     return signature_of_metadata_text(ask(origin))
+
+
+def text_of(function: Function) -> str:
+    """Return what ``repr`` shows: name and signature, as far as they are known."""
+    name = getattr(function, "__name__", None)
+    signature = getattr(function, "__signature__", None)
+    if not isinstance(name, str) and signature is None:
+        return "ffi.Function"
+    cls = type(function)
+    is_own = cls.__module__.startswith("tvm_ffi.")
+    class_name = "tvm_ffi.Function" if is_own else f"{cls.__module__}.{cls.__qualname__}"
+    return f"<{class_name} {name or ''}{_text_of_signature(signature)}>"
+
+
+def _text_of_signature(signature: Any) -> str:
+    if not isinstance(signature, Signature):
+        return ""
+    parameters = [
+        parameter.replace(annotation=_unquoted(parameter.annotation))
+        for parameter in signature.parameters.values()
+    ]
+    result = _unquoted(signature.return_annotation)
+    return str(signature.replace(parameters=parameters, return_annotation=result))
+
+
+class _Text:
+    """An annotation that is shown without quotation marks."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+def _unquoted(annotation: Any) -> Any:
+    return _Text(annotation) if isinstance(annotation, str) else annotation
 
 
 def reduce(

@@ -23,7 +23,7 @@ from tvm_ffi._binding.convert.table cimport (
     make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
-from tvm_ffi._binding.call.argument_error cimport explain_argument
+from tvm_ffi._binding.call.argument_error cimport explain_argument, name_opaque_argument
 from tvm_ffi._binding.call.call_plan cimport name_of_argument
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
@@ -230,6 +230,7 @@ cdef inline PyObject* _call_with_buffers(
         end_borrowing(borrowings, &borrowing)
     if code != 0:
         raise_from_native(code)
+        name_opaque_argument(values, num_args)
     elif target == NULL:
         answer = _unpack_result(&result, &state)
     else:
@@ -597,7 +598,12 @@ cdef class Function(CObject):
         vars(self)["__doc__"] = value
 
     def __repr__(self):
-        return "ffi.Function" if self.chandle != NULL else "Function(chandle=None)"
+        if self.chandle == NULL:
+            return "Function(chandle=None)"
+        try:
+            return _load_description().text_of(self)
+        except Exception:  # what describes a function may fail itself
+            return "ffi.Function"
 
     def __reduce__(self):
         handle_of(self)  # an empty one has nothing to send

@@ -122,7 +122,7 @@ def function_of_class(cls, Function function not None, dict attributes) -> Funct
 
 
 set_object_functions(
-    find_global_func("ffi.ReprPrint"),
+    find_global_func("pytvmffi.ReprPrintAbbreviated"),
     find_global_func("ffi.ToJSONGraphString"),
     find_global_func("ffi.FromJSONGraphString"),
 )

@@ -78,6 +78,11 @@ for _kind in (
     ERROR_NAME_TO_TYPE[_kind.__name__] = _kind
     ERROR_TYPE_TO_NAME[_kind] = _kind.__name__
 
+# How messages begin that name types.
+cdef tuple _ABOUT_TYPES = (
+    "Mismatched ", "No matching ", "Cannot convert from type ", "Cannot treat type ",
+)
+
 # Means: the host language has an exception pending, leave it as it is.
 cdef bytes _ALREADY_SET_KIND = b"EnvErrorAlreadySet"
 cdef int _ALREADY_SET_CODE = -2
@@ -342,6 +347,8 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
     cls = _name_to_type.get(kind)
     if cls is None:
         return RuntimeError(message)
+    if cls is TypeError:
+        message = _in_python_words(message)
     try:
         exception = cls(message)
     except MemoryError:
@@ -349,6 +356,18 @@ cdef object _new_exception(abi.TVMFFIErrorCell* cell):
     except Exception:  # a registered class that cannot be made from a message alone
         return RuntimeError(f"{kind}: {message}")
     return exception if isinstance(exception, BaseException) else RuntimeError(message)
+
+
+cdef str _in_python_words(str message):
+    """The message with the types called as in Python, where it is one of those about types."""
+    if not message.startswith(_ABOUT_TYPES):
+        return message
+    try:
+        from tvm_ffi._binding.object.type_words import in_python_words
+
+        return in_python_words(message)
+    except Exception:  # an error that cannot be translated is still the error
+        return message
 
 
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
@@ -542,7 +561,9 @@ cdef class Error(CObject):
         return Error, (self.kind, self.message, self.backtrace)
 
     def __repr__(self):
-        return "ffi.Error" if self.chandle != NULL else "Error(chandle=None)"
+        if self.chandle == NULL:
+            return "Error(chandle=None)"
+        return f"ffi.Error({self.kind!r}, {self.message!r})"
 
 
 cdef str _decode(const abi.TVMFFIByteArray* text):

@@ -7,7 +7,7 @@ from abc import ABCMeta
 cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport add_to_count
@@ -42,7 +42,12 @@ cdef dict _late_modules = {}
 cdef list _locks = [object() for _ in range(NUM_LOCKS)]
 
 # Functions of the runtime that the classes below need; the module of functions sets them.
-cdef object _print_object = None      # text of an object
+cdef object _print_object = None      # text of an object, given what follows
+# In a dict, which threads may read while another one writes.
+cdef dict _print_options = {
+    "limits": (1000, 3),  # elements at most; those at each end of what has more
+    "layout": (6, 75),    # digits of the elements of tensors; characters of a line
+}
 cdef object _to_graph_text = None     # JSON text of an object and all it refers to
 cdef object _from_graph_text = None   # and back
 
@@ -121,7 +126,7 @@ cdef class CObject:
         if self.chandle == NULL:
             return f"{type(self).__name__}(chandle=None)"
         try:
-            return str(_print_object(self))
+            return str(_print_object(self, *_print_options["limits"]))
         except Exception:  # a broken printer of one class must not hide the rest
             return f"{type(self).__name__}({<uintptr_t>self.chandle:#x})"
 
@@ -360,7 +365,7 @@ def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
     Parameters
     ----------
     to_text : callable
-        Returns the text of an object.
+        Returns the text of an object; its other arguments are `print_limits`.
     to_graph_text : callable
         Returns the JSON text of an object and of metadata, which is None.
     from_graph_text : callable
@@ -370,6 +375,24 @@ def set_object_functions(to_text, to_graph_text, from_graph_text) -> None:
     _print_object = to_text
     _to_graph_text = to_graph_text
     _from_graph_text = from_graph_text
+
+
+def print_limits() -> tuple:
+    """Return from how many elements on ``repr`` abbreviates, and how many it shows at each end."""
+    return _print_options["limits"]
+
+
+def text_layout() -> tuple:
+    """Return how many digits the elements of tensors have, and how long their lines are."""
+    return _print_options["layout"]
+
+
+def set_print_options(
+    int64_t threshold, int64_t edge_items, int precision, int line_width
+) -> None:
+    """Set what `print_limits` and `text_layout` return, for all threads."""
+    _print_options["limits"] = (threshold, edge_items)
+    _print_options["layout"] = (precision, line_width)
 
 
 def object_repr(CObject obj not None) -> str:

@@ -89,10 +89,32 @@ cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL:
 
 cdef int refuse_fake_tensor(type cls) except -1:
     if any(base.__name__ == "FakeTensor" for base in cls.__mro__):
-        raise TypeError(
-            "torch FakeTensor holds no data: native functions cannot be called while tracing; "
-            "register the function as a custom operator with a fake implementation")
+        from tvm_ffi._binding.tensor.torch_words import FAKE_TENSOR
+
+        raise TypeError(FAKE_TENSOR)
     return 0
+
+
+cdef int _explain_refusal(PyObject* value) except -1:
+    """The framework does not lend the tensor's memory, and has set an exception that says so."""
+    try:
+        check(-2)  # turns the exception that is set into one we can catch
+    except (BufferError, RuntimeError) as error:
+        from tvm_ffi._binding.tensor.torch_words import without_native_stack, words_for
+
+        words = words_for(<object>value)
+        if words is not None:
+            raise TypeError(words) from None
+        text = without_native_stack(str(error))
+        if type(error) in (BufferError, RuntimeError) and text != str(error):
+            raise type(error)(text) from None
+        raise
+    return 0
+
+
+# Through a pointer, as all cold code here.
+cdef int (*_cold_explain_refusal)(PyObject* value) noexcept
+_cold_explain_refusal = <int (*)(PyObject*) noexcept>_explain_refusal
 
 
 cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
@@ -205,7 +227,7 @@ cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known)
         return -1
     if loan.tensor.data == NULL and _has_elements(&loan.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
-        return -1
+        return _cold_explain_refusal(value)
     return _check_lazy_view(value, loan, known) if known.has_lazy_views else 0
 
 
@@ -237,9 +259,11 @@ cdef int _pack_exchange(
         return -1
     loan.exchange_api = api
     loan.is_read_only = False  # the table has no way to say so
+    if api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0:
+        return_loan(_pool, loan)
+        return _cold_explain_refusal(value)
     if (
-        api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0
-        or _check_filled(value, loan, known) != 0
+        _check_filled(value, loan, known) != 0
         or (loan.tensor.device.device_type != abi.kDLCPU
             and choose_stream(state, api, loan.tensor.device) != 0)
     ):
@@ -270,7 +294,7 @@ cdef int _pack_managed(
     if known.api.managed_tensor_from_py_object_no_sync(value, &managed) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{type(<object>value).__name__} could not be exported")
-        return -1
+        return _explain_refusal(value)
     if managed == NULL:
         raise BufferError(f"{type(<object>value).__name__} was exported as NULL")
     return _adopt_versioned(managed, out, state, known.api)

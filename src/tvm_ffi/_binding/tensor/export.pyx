@@ -7,6 +7,7 @@ from cpython.ref cimport Py_DECREF, PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.convert.loan cimport Loan, LoanPool, as_loan, loan_pool
+from tvm_ffi._binding.values.device cimport Device, device_of
 
 import sys
 
@@ -134,7 +135,8 @@ cdef bint _is_versioned(object max_version) except -1:
 
 
 cdef int _check_device(abi.DLDevice device, object wanted) except -1:
-    own = (<int>device.device_type, device.device_id)
-    if tuple(wanted) != own:
-        raise BufferError(f"tensor is on device {own}, cannot export to {wanted}")
+    if tuple(wanted) != (<int>device.device_type, device.device_id):
+        device_type, device_id = wanted
+        raise BufferError(
+            f"tensor is on {device_of(device)}, cannot export to {Device(device_type, device_id)}")
     return 0

@@ -26,10 +26,11 @@ from tvm_ffi._binding.vectorcall cimport (
 
 import sys
 
-from tvm_ffi._binding.object.object import register_class
+from tvm_ffi._binding.object.object import print_limits, register_class, text_layout
 
 # Class of tensors handed to Python.
 cdef object _tensor_class
+cdef int _MAX_COLUMNS = 32  # of a table in a notebook
 
 dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
@@ -96,6 +97,51 @@ cdef class Tensor(CObject):
         """Return the address of the first element, byte offset included."""
         cdef abi.DLTensor* tensor = _description(self)
         return <uintptr_t>tensor.data + tensor.byte_offset
+
+    def __len__(self):
+        """Extent of the first dimension, as for NumPy arrays."""
+        cdef abi.DLTensor* tensor = _description(self)
+        if tensor.ndim == 0:
+            raise TypeError("len() of a tensor without dimensions")
+        return tensor.shape[0]
+
+    def __bool__(self):
+        # Not by length: whether there is a tensor is what programs ask for.
+        return True
+
+    def item(self):
+        """Return the only element as a Python number (CPU tensors only).
+
+        Raises
+        ------
+        ValueError
+            If the tensor has another number of elements.
+        TypeError
+            If the tensor is not in CPU memory, or Python has no such number.
+        """
+        from tvm_ffi._binding.tensor.elements import numbers_of
+
+        cdef Tensor own = _own(self)
+        if own.numel() != 1:
+            raise ValueError(
+                f"item() needs a tensor of one element, got {own.numel()} (shape={own.shape})")
+        return numbers_of(_readable(own), _triple_of(own))[0]
+
+    def tolist(self):
+        """Return the elements as nested lists of Python numbers (CPU tensors only).
+
+        A tensor without dimensions gives its number.
+
+        Raises
+        ------
+        TypeError
+            If the tensor is not in CPU memory, or Python has no such numbers: elements of several
+            lanes, or less than a byte.
+        """
+        from tvm_ffi._binding.tensor.elements import nested, numbers_of
+
+        cdef Tensor own = _own(self)
+        return nested(numbers_of(_readable(own), _triple_of(own)), own.shape)
 
     def size(self, Py_ssize_t idx) -> int:
         """Return the extent of dimension `idx`; negative counts from the end."""
@@ -187,10 +233,28 @@ cdef class Tensor(CObject):
     def __deepcopy__(self, memo):
         return self.__copy__()
 
+    def _repr_html_(self):
+        """Show a small matrix as a table in notebooks; None for other tensors."""
+        cdef Tensor own = _own(self)
+        if own.ndim != 2 or own.shape[1] > _MAX_COLUMNS or not _shows_values(own):
+            return None
+        from tvm_ffi._binding.tensor.elements import rows_of
+        from tvm_ffi._html import table
+
+        return table(_plain_text(own), rows_of(
+            _copied(own), _triple_of(own), own.shape, text_layout()[0]))
+
     def __repr__(self):
         if not _has_description(self):
             return f"{type(self).__name__}(chandle=None)"
-        return f"{self.dtype}[{', '.join(map(str, self.shape))}]@{self.device}"
+        plain = _plain_text(self)
+        try:
+            values = _values_text(self)
+        except Exception:  # the class or another thread has emptied it meanwhile
+            values = None
+        if values is None:
+            return plain
+        return f"{plain}{values if values.startswith(chr(10)) else ' ' + values}"
 
 
 def tensor_of_content(content, shape, dtype, bint is_read_only) -> Tensor:
@@ -308,6 +372,46 @@ cdef Tensor _own(Tensor tensor):
     abi.TVMFFIObjectIncRef(tensor.chandle)
     own.chandle = tensor.chandle
     return own
+
+
+cdef tuple _triple_of(Tensor own):
+    cdef abi.DLDataType dtype = _description(own).dtype
+    return (dtype.code, dtype.bits, dtype.lanes)
+
+
+cdef object _readable(Tensor own):
+    """The content of what `_own` gives, for reading its values."""
+    cdef abi.DLTensor* tensor = _description(own)
+    if tensor.device.device_type != abi.kDLCPU:
+        raise TypeError(
+            f"tensor is on {device_of(tensor.device)}: its values can be read in CPU memory only; "
+            "copy it to the CPU first")
+    return _copied(own)
+
+
+cdef object _values_text(Tensor tensor):
+    """The values of a small tensor in CPU memory; None where they are not shown."""
+    cdef Tensor own = _own(tensor)
+    if not _shows_values(own):
+        return None
+    from tvm_ffi._binding.tensor.elements import text_of
+
+    return text_of(_copied(own), _triple_of(own), own.shape, *text_layout())
+
+
+cdef bint _shows_values(Tensor own) except -1:
+    cdef abi.DLTensor* described = _description(own)
+    if described.device.device_type != abi.kDLCPU or described.data == NULL:
+        return False
+    if not 0 < own.numel() <= print_limits()[0]:
+        return False
+    from tvm_ffi._binding.tensor.elements import has_numbers
+
+    return has_numbers(_triple_of(own))
+
+
+cdef str _plain_text(Tensor tensor):
+    return f"{tensor.dtype}[{', '.join(map(str, tensor.shape))}]@{tensor.device}"
 
 
 cdef object _copied(Tensor own):

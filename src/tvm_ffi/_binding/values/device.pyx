@@ -66,8 +66,12 @@ def _parse_device(str text):
         raise ValueError(f"Invalid device: {text}")
     device_type = _DEVICE_NAME_TO_TYPE.get(parts[0])
     if device_type is None:
-        known = ", ".join(sorted(_DEVICE_NAME_TO_TYPE))
-        raise ValueError(f"Unknown device: {parts[0]}, expected one of {known}")
+        from tvm_ffi._suggestion import did_you_mean
+
+        known = sorted(_DEVICE_NAME_TO_TYPE)
+        raise ValueError(
+            f"Unknown device: {parts[0]}, expected one of {', '.join(known)}"
+            f"{did_you_mean(parts[0], known)}")
     if len(parts) == 1:
         return device_type, None
     try:
