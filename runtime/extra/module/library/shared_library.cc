@@ -7,6 +7,7 @@
 
 #include "module/library/library.h"
 #include "module/library/needed_symbols.h"
+#include "module/library/other_runtimes.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -116,7 +117,9 @@ void* Open(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<Library> OpenSharedLibrary(const std::string& path) {
-  return std::make_unique<SharedLibrary>(Open(path), path);
+  auto library = std::make_unique<SharedLibrary>(Open(path), path);
+  WarnOfOtherRuntimes();
+  return library;
 }
 
 }  // namespace tvm::ffi::extra
