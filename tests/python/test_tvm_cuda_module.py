@@ -173,3 +173,35 @@ def test_the_function_of_tvm_stays_where_libraries_see_it(run_python, libraries,
 def test_without_a_request_the_process_has_no_function_of_tvm(run_python):
     code = "import ctypes, tvm_ffi; print(hasattr(ctypes.CDLL(None), 'TVMBackendGetFuncFromEnv'))"
     assert run_python(code).stdout == "False\n"
+
+
+# ---- A library that embeds one -------------------------------------------------------------------
+
+EMBED = """
+import sys, tvm_ffi
+class Theirs(tvm_ffi.module.CustomModule, kind="cuda"):
+    def save_to_bytes(self):
+        return {content!r}
+tvm_ffi.export_library({library!r}, Theirs())
+"""
+LOAD = """
+import tvm_ffi
+try:
+    tvm_ffi.load_module({library!r})
+except RuntimeError as error:
+    print(str(error).rpartition("; ")[2])
+tvm_ffi.cuda.register_tvm_loader()
+print(tvm_ffi.load_module({library!r}).kind)
+"""
+
+
+@pytest.mark.skipif(shutil.which("ld") is None, reason="no ld")
+def test_a_library_that_needs_the_loader_names_it(run_python, tmp_path):
+    library = str(tmp_path / "kernels.so")
+    embedded = run_python(EMBED.format(content=module(), library=library))
+    assert embedded.returncode == 0, embedded.stderr
+    loaded = run_python(LOAD.format(library=library))
+    assert loaded.stdout == (
+        "for kernels that TVM or TileLang compiled, tvm_ffi.cuda.register_tvm_loader() in Python "
+        "registers one\ncuda_driver\n"
+    ), loaded.stderr
