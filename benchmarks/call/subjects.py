@@ -104,11 +104,21 @@ def _loaded_versions(*names: str) -> dict[str, str]:
     return {name: str(getattr(module, "__version__", "?")) for name, module in modules.items()}
 
 
-def _execute(source: str, namespace: dict[str, Any]) -> dict[str, Any]:
-    """Run a row's set-up; return all names that it leaves."""
-    exec(source, namespace)
-    namespace.pop("__builtins__")
-    return namespace
+class SetUps:
+    """The set-ups of rows, each run once: what rows share may register a type."""
+
+    def __init__(self, **given: Any) -> None:
+        self._given = given
+        self._made: dict[str, dict[str, Any]] = {}
+
+    def names(self, source: str) -> dict[str, Any]:
+        """Return all names that a set-up leaves, those that it was given included."""
+        if source not in self._made:
+            namespace = dict(self._given)
+            exec(source, namespace)
+            namespace.pop("__builtins__")
+            self._made[source] = namespace
+        return dict(self._made[source])
 
 
 class PackageSubject:
@@ -119,6 +129,7 @@ class PackageSubject:
 
         self._package: Any = tvm_ffi
         self._module = self._package.load_module(str(kernels))
+        self._set_ups = SetUps(tvm_ffi=self._package, kernels=self._module)
 
     def prepare(self, row: CallRow) -> PreparedCall:
         """Return the callable and arguments of a row."""
@@ -131,7 +142,7 @@ class PackageSubject:
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
         """Return the names that a row's set-up makes."""
-        return _execute(row.setup, {"tvm_ffi": self._package, "kernels": self._module})
+        return self._set_ups.names(row.setup)
 
     def select(self, row: CallRow) -> None:
         """Do nothing: the GIL policy belongs to the function object."""
@@ -167,6 +178,7 @@ class FloorSubject:
         self._floor.load(str(kernels))
         if with_numpy:
             self._floor.load_numpy()
+        self._set_ups = SetUps(floor=self._floor)
 
     def prepare(self, row: CallRow) -> PreparedCall:
         """Return the callable and arguments of a row."""
@@ -183,7 +195,7 @@ class FloorSubject:
         """Return the names that a row's set-up makes."""
         if row.floor_setup is None:
             raise NotImplementedError("nothing that a floor could do less of")
-        return _execute(row.floor_setup, {"floor": self._floor})
+        return self._set_ups.names(row.floor_setup)
 
     def select(self, row: CallRow) -> None:
         """Set the GIL policy, which is one flag for the whole extension."""

@@ -30,6 +30,10 @@ class Point(tvm_ffi.Object):
     x: int
 point = Point(7); other = Point(7)"""
 _FLOOR_RECORD = "floor.register_record(); Record = floor.Record; record = Record(7)"
+# The hand-written C type, as if it had been defined in Python.
+_FLOOR_POINTS = """\
+floor.register_record(); Point = floor.Record
+point = Point(7); other = Point(7)"""
 
 
 @dataclass(frozen=True)
@@ -142,14 +146,13 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
     StatementRow(
         "object_new", "construct an object", "Record(7)", _RECORD, "Record(7).x == 7", _FLOOR_RECORD
     ),
-    # The floor's is the hand-written C type.
     StatementRow(
         "py_class_new",
         "construct, type defined in Python",
         "Point(7)",
         _POINT,
         "Point(7).x == 7",
-        f"{_FLOOR_RECORD}; Point = Record",
+        _FLOOR_POINTS,
     ),
     StatementRow(
         "py_class_field",
@@ -157,17 +160,23 @@ STATEMENT_ROWS: tuple[StatementRow, ...] = (
         "point.x",
         _POINT,
         "point.x == 7",
-        f"{_FLOOR_RECORD}; point = record",
+        _FLOOR_POINTS,
     ),
     StatementRow(
-        "py_class_eq", "==, type defined in Python", "point == other", _POINT, "point == other"
+        "py_class_eq",
+        "==, type defined in Python",
+        "point == other",
+        _POINT,
+        "point == other and point != Point(8)",
+        _FLOOR_POINTS,
     ),
     StatementRow(
         "py_class_hash",
         "hash, type defined in Python",
         "hash(point)",
         _POINT,
-        "hash(point) == hash(other)",
+        "hash(point) == hash(other) != hash(Point(8))",
+        _FLOOR_POINTS,
     ),
     StatementRow(
         "pickle_tensor",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "extra_layer.h"
 
+#include "error.h"
 #include "function_table.h"
 #include "type_table.h"
 
@@ -19,6 +20,15 @@ std::vector<std::string_view> RegisteredTypeKeys() { return TypeTable::Global().
 bool IsRegisteredType(int64_t type_index) {
   return type_index == static_cast<int32_t>(type_index) &&
          TypeTable::Global().Find(static_cast<int32_t>(type_index)) != nullptr;
+}
+
+int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index) {
+  return GuardBoundary([&] {
+    const TVMFFITypeInfo* parent = TypeTable::Global().Find(parent_index);
+    if (parent == nullptr) Raise("ValueError", "no type is registered with index ", parent_index);
+    *type_index = TypeTable::Global().GetOrAllocIndex(
+        {key, -1, parent->type_depth + 1, 0, true, parent_index});
+  });
 }
 
 std::string_view TypeKeyOrPlaceholder(int32_t type_index) {

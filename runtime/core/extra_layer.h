@@ -26,6 +26,9 @@ std::vector<std::string> GlobalFunctionNames();
 // In order of registration; the texts stay for ever.
 std::vector<std::string_view> RegisteredTypeKeys();
 bool IsRegisteredType(int64_t type_index);
+// The index of a type without slots for children; allocated when the key is new.  Unlike
+// TVMFFITypeGetOrAllocIndex it reports why it cannot: -1 and the pending error.
+int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
 // For messages: the key, or a placeholder for an index that nobody registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 

@@ -211,8 +211,10 @@ int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) 
     return index;
   }
   if (!parent->children_may_overflow) {
-    Refuse("InternalError", "type `", request.key, "`: parent `", View(parent->info.type_key),
-           "` has no slot left for ", needed, " more types");
+    Refuse("TypeError", "type `", request.key, "` cannot derive from `",
+           View(parent->info.type_key),
+           "`, whose class has no slot left for derived types: ", needed, " wanted, ",
+           parent->slots - parent->allocated_slots, " of ", parent->slots - 1, " left");
   }
   if (needed > kMaxTypes - next_dynamic_index_) {
     Refuse("InternalError", "type `", request.key, "`: the type table is full");

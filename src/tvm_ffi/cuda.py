@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from typing import Any, Callable
 
 from ._library.tvm_cuda_module import read_tvm_cuda_module
 from .module import Module
@@ -140,18 +141,33 @@ def _parts(name: str, kernel: Kernel | Sequence[str]) -> list[object]:
 def register_tvm_loader() -> None:
     """Load libraries with kernels that Apache TVM and TileLang have compiled, without either.
 
-    Such libraries embed modules of kind ``cuda``, which their packages load.  In a process where
-    neither was imported this registers a loader of ours; where one was, it does nothing.
+    Such libraries embed modules of kind ``cuda`` and call functions of TVM's runtime.  This gives
+    the process what of that it does not have: a loader of such modules, the global function
+    ``__tvm_set_device`` and the C function ``TVMBackendGetFuncFromEnv``.  Where TVM or TileLang was
+    imported it does nothing; import them before, not later.
 
     Notes
     -----
     Kernels that take tensor maps are refused when the library is loaded.
     """
-    if get_global_func(_TVM_LOADER, allow_missing=True) is None:
-        register_global_func(_TVM_LOADER, _load_tvm_module)
+    _provide_backend_function()
+    _register_if_missing("__tvm_set_device", get_global_func("pytvmffi.CUDASetDevice"))
+    _register_if_missing("ffi.Module.load_from_bytes.cuda", _load_tvm_module)
 
 
-_TVM_LOADER = "ffi.Module.load_from_bytes.cuda"
+def _provide_backend_function() -> None:
+    """Make TVM's own name for the look-up in imports visible to libraries, if it is not."""
+    import ctypes
+
+    if not hasattr(ctypes.CDLL(None), "TVMBackendGetFuncFromEnv"):
+        from .libinfo import load_lib_ctypes
+
+        load_lib_ctypes("pytvmffi", "tvm_ffi_tvm_backend", "RTLD_GLOBAL")
+
+
+def _register_if_missing(name: str, function: Callable[..., Any]) -> None:
+    if get_global_func(name, allow_missing=True) is None:
+        register_global_func(name, function)
 
 
 def _load_tvm_module(content: bytes) -> Module:

@@ -22,6 +22,8 @@ class Client:
     built: str | None = None
     """Built from its source distribution against the runtime that is there, after all others."""
     program: str = ""
+    commands: tuple[str, ...] = ()
+    """Compilers that the program runs."""
     suite: str | None = None
     """Source distribution with tests, which run after the program."""
     incumbent: str = "apache-tvm-ffi==0.1.15.post2"
@@ -31,11 +33,15 @@ class Client:
     @property
     def path(self) -> Path:
         """The program."""
-        return FOLDER / "programs" / self.program
+        return (FOLDER / "programs" / self.program).resolve()
 
 
 _JAX = ("jax==0.10.2", "numpy", "pytest", "ninja")
 _TVM = ("numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging")
+_FLASHINFER = (
+    TORCH, "numpy", "ninja", "click", "einops", "nvidia-ml-py", "packaging", "requests",
+    "tabulate", "tqdm",
+)  # fmt: skip
 _TILELANG = (TORCH, "tqdm", "z3-solver==4.15.4.0", *_TVM)
 
 CLIENTS = [
@@ -44,6 +50,7 @@ CLIENTS = [
         packages=("jax-tvm-ffi==0.1.3",),
         needs=_JAX,
         program="use_jax_tvm_ffi.py",
+        commands=("g++",),
         suite="jax-tvm-ffi==0.1.3",
     ),
     Client(
@@ -51,6 +58,7 @@ CLIENTS = [
         needs=(*_JAX, "scikit-build-core", "cmake"),
         built="jax-tvm-ffi==0.1.3",
         program="use_jax_tvm_ffi.py",
+        commands=("g++",),
         suite="jax-tvm-ffi==0.1.3",
     ),
     Client(
@@ -58,6 +66,7 @@ CLIENTS = [
         packages=("apache-tvm==0.27.0",),
         needs=_TVM,
         program="use_tvm.py",
+        commands=("gcc",),
         incumbent="apache-tvm-ffi==0.1.14.post0",
     ),
     Client(
@@ -65,6 +74,7 @@ CLIENTS = [
         packages=("tilelang==0.1.15",),
         needs=_TILELANG,
         program="use_tilelang.py",
+        commands=("gcc", "nvcc"),
         incumbent="apache-tvm-ffi==0.1.12",
     ),
     Client(
@@ -72,6 +82,33 @@ CLIENTS = [
         packages=("apache-tvm==0.27.0", "tilelang==0.1.15"),
         needs=_TILELANG,
         program="use_tvm_and_tilelang.py",
+        commands=("gcc", "nvcc"),
     ),
-    Client("cuteDSL", needs=("nvidia-cutlass-dsl==4.8.1", "numpy"), program="use_cutedsl.py"),
+    Client(
+        "cuteDSL",
+        needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
+        program="use_cutedsl.py",
+        commands=("gcc",),
+    ),
+    Client(
+        "FlashInfer",
+        packages=("flashinfer-python==0.7.2.post1",),
+        needs=_FLASHINFER,
+        program="use_flashinfer.py",
+        commands=("cc", "nvcc"),
+        timeout_s=1200,
+    ),
+    Client(
+        "xgrammar",
+        packages=("xgrammar==0.2.8",),
+        needs=(TORCH, "numpy", "pydantic", "pytest"),
+        program="../../compat/clients/use_xgrammar.py",
+    ),
+    Client(
+        "ORC-JIT",
+        packages=("apache-tvm-ffi-orcjit==0.1.3",),
+        needs=("typing_extensions",),
+        program="use_orcjit.py",
+        commands=("g++",),
+    ),
 ]

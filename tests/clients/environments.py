@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tarfile
 from pathlib import Path
 
@@ -42,8 +43,10 @@ def interpreter(client: Client, runtime: str) -> Path:
     if client.packages:
         run_program([python, *PIP, "--no-deps", *client.packages], variables)
     if client.built:
-        unpacked = source(client.built, python)
-        _must_succeed([python, *PIP, "--no-deps", "--no-build-isolation", unpacked])
+        copied = folder / "source"  # builds leave files, which know the environment
+        shutil.rmtree(copied, ignore_errors=True)
+        shutil.copytree(source(client.built, python), copied)
+        _must_succeed([python, *PIP, "--no-deps", "--no-build-isolation", copied])
     return python
 
 

@@ -9,7 +9,7 @@ tvm_ffi_set_warnings(fake_driver)
 target_compile_options(fake_driver PRIVATE -Wno-pedantic)
 
 tvm_ffi_add_cpp_tests(cpp_cuda_module tvm_ffi::shared
-  cuda_module_test.cc cuda_module_form_test.cc)
+  cuda_module_test.cc cuda_module_form_test.cc cuda_current_device_test.cc)
 target_link_libraries(cpp_cuda_module PRIVATE -Wl,--no-as-needed fake_driver)
 
 # The toolkit's header proves that our declarations have its numbers and layouts.

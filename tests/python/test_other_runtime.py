@@ -61,10 +61,42 @@ def test_a_copy_of_this_one_serves(run_python, tmp_path, scope):
     assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
 
 
-def test_another_implementation_that_is_loaded_later_changes_nothing(run_python, other_runtime):
-    result = run_python(
-        "import sys, ctypes, tvm_ffi\n"
-        f"ctypes.CDLL({str(other_runtime)!r}, ctypes.RTLD_GLOBAL)\n"
-        "print(tvm_ffi.load_module(sys.argv[1]).count(1, 2), tvm_ffi.Array([1]))\n"
+LOAD_LATER = """
+import ctypes, shutil, sys, tvm_ffi
+def load(number):
+    # A module that is alive is not loaded again, so each time another file.
+    return tvm_ffi.load_module(shutil.copy(sys.argv[1], f"{folder}/{{number}}.so"))
+assert load(0).count(1, 2) == 2
+{later}
+for number in range(1, 6):
+    assert load(number).count(1, 2) == 2
+print(tvm_ffi.Array([1]))
+"""
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_another_implementation_that_is_loaded_later_is_warned_of_once(
+    run_python, other_runtime, tmp_path, scope
+):
+    """It changes nothing for what is loaded through this one."""
+    later = f"ctypes.CDLL({str(other_runtime)!r}, ctypes.{scope})"
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
+    assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
+    assert result.stderr == (
+        f"warning: {other_runtime} is a second copy of the TVM FFI runtime in this process; what "
+        "uses it and what uses the first know nothing of each other's types and functions, so "
+        "remove it or what loads it\n"
     )
-    assert (result.returncode, result.stdout) == (0, "2 (1,)\n"), result.stderr
+
+
+def test_each_of_several_copies_is_warned_of(run_python, other_runtime, tmp_path):
+    copies = [shutil.copy(other_runtime, tmp_path / f"runtime{i}.so") for i in range(3)]
+    later = "\n".join(f"ctypes.CDLL({str(copy)!r})" for copy in copies)
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
+    warned = [line.split(" is a second copy")[0] for line in result.stderr.splitlines()]
+    assert warned == [f"warning: {copy}" for copy in copies], result.stderr
+
+
+def test_a_process_with_one_runtime_is_not_warned(run_python, tmp_path):
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=""))
+    assert (result.returncode, result.stderr) == (0, "")

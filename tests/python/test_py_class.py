@@ -16,6 +16,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import Object, core
+from tvm_ffi._binding.types.registration import register_metadata
 from tvm_ffi.core import FFIProperty
 from tvm_ffi.dataclasses import KW_ONLY, MISSING, field, init_property, py_class
 
@@ -690,6 +691,33 @@ def test_bad_definitions_are_refused_and_undone(define, kind, message):
     assert message in str(raised.value)
     good = py_class(name)(class_of({}, x=int))
     assert good(1).x == 1
+
+
+def native_type(name, child_slots):
+    """Return a class for a native type that has room for so many derived types and no more."""
+
+    class ByteArray(ctypes.Structure):
+        _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
+
+    library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
+    parent = Object.__tvm_ffi_type_info__.type_index
+    text = ByteArray(name.encode(), len(name))
+    index = library.TVMFFITypeGetOrAllocIndex(ctypes.byref(text), -1, 1, child_slots, 0, parent)
+    register_metadata(index, "", 24, None)
+    return tvm_ffi.register_object(name)(type("Native", (Object,), {}))
+
+
+def test_a_base_without_room_for_derived_types_is_refused():
+    """It used to end the process, which is all that the C function can do."""
+    with pytest.raises(TypeError, match=r"cannot derive from `\S+`, .* 1 wanted, 0 of 0 left"):
+        py_class(key())(class_of({}, (native_type(key(), 0),), x=int))
+    base = native_type(key(), 2)
+    for _ in range(2):
+        assert py_class(key())(class_of({}, (base,), x=int))(1).x == 1
+    name = key()
+    with pytest.raises(TypeError, match=rf"`{name}` cannot derive from .* 1 wanted, 0 of 2 left"):
+        py_class(name)(class_of({}, (base,), x=int))
+    assert py_class(name)(class_of({}, x=int))(1).x == 1
 
 
 def test_a_field_cannot_hide_that_of_a_base():

@@ -60,6 +60,25 @@ static PyObject* record_call_get(PyObject* self, PyObject* no_args) {
   return any_to_python(&result);
 }
 
+static int64_t record_value(PyObject* self) {
+  return *(int64_t*)((char*)((HandleObject*)self)->handle + record_field->offset);
+}
+
+/* Records are equal when what their fields hold is. */
+static PyObject* record_compare(PyObject* self, PyObject* other, int operation) {
+  if ((operation != Py_EQ && operation != Py_NE) || Py_TYPE(other) != Py_TYPE(self)) {
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  int equal = record_value(self) == record_value(other);
+  return PyBool_FromLong(operation == Py_EQ ? equal : !equal);
+}
+
+static Py_hash_t record_hash(PyObject* self) {
+  uint64_t mixed = (uint64_t)record_value(self) * 0x9E3779B97F4A7C15u; /* of Fibonacci hashing */
+  Py_hash_t hash = (Py_hash_t)(mixed ^ (mixed >> 32));
+  return hash == -1 ? -2 : hash; /* -1 is Python's error */
+}
+
 static PyGetSetDef record_fields[] = {{"x", record_x, NULL, NULL, NULL}, {0}};
 static PyMethodDef record_methods[] = {{"get", record_call_get, METH_NOARGS, NULL}, {0}};
 
@@ -68,6 +87,8 @@ static PyTypeObject RecordType = {
     .tp_basicsize = sizeof(HandleObject),
     .tp_dealloc = handle_dealloc,
     .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_hash = record_hash,
+    .tp_richcompare = record_compare,
     .tp_new = record_new,
     .tp_getset = record_fields,
     .tp_methods = record_methods,

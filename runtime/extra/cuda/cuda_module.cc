@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "cuda/arguments.h"
+#include "cuda/current_device.h"
 #include "cuda/devices.h"
 #include "cuda/module_format.h"
 #include "module/module_class.h"
@@ -127,16 +128,6 @@ Bytes CudaModuleObj::SaveToBytes() const {
   ModuleText module{format_, devices_.image(), {}};
   for (const Signature& signature : signatures_) module.kernels.push_back(signature.text);
   return Bytes(EncodeModule(module));
-}
-
-// Without a tensor that says where: the device of the current context, else the first one.
-int CurrentDevice(const Driver& driver) {
-  Context context = nullptr;
-  Device device = 0;
-  Result status = driver.context_get_current(&context);
-  if (status == 0 && context != nullptr) status = driver.context_get_device(&device);
-  if (status != 0) driver.Throw("cuCtxGetDevice", status, "");
-  return device;
 }
 
 void CudaModuleObj::Run(size_t index, const TVMFFIAny* args, int32_t num_args) {
@@ -256,6 +247,7 @@ void RegisterCudaModules() {
   reflection::GlobalDef()
       .def("pytvmffi.CUDAModuleCreate", &cuda::Create)
       .def("pytvmffi.Module.function_names.cuda_driver", &cuda::FunctionNames)
+      .def("pytvmffi.CUDASetDevice", &cuda::SetDevice)
       .def("ffi.Module.load_from_bytes.cuda_driver", &cuda::LoadFromBytes);
 }
 

@@ -8,24 +8,6 @@ namespace {
 
 std::string DeviceName(int device_id) { return "cuda:" + std::to_string(device_id); }
 
-// Relaxes the thread's mode of stream capture.  While a stream of the process is captured into a
-// graph, loading and unloading would be refused otherwise; what they do concerns no stream.
-class RelaxedCaptureScope {
- public:
-  explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }
-  RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
-  RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
-  ~RelaxedCaptureScope() { Exchange(); }
-
- private:
-  void Exchange() {
-    if (driver_.exchange_capture_mode != nullptr) driver_.exchange_capture_mode(&mode_);
-  }
-
-  const Driver& driver_;
-  int mode_ = kCaptureModeRelaxed;
-};
-
 }  // namespace
 
 ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::string& image,

@@ -109,6 +109,24 @@ class ContextScope {
   bool is_changed_ = false;
 };
 
+// Relaxes the thread's mode of stream capture.  While a stream of the process is captured into a
+// graph, loading and unloading would be refused otherwise; what they do concerns no stream.
+class RelaxedCaptureScope {
+ public:
+  explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }
+  RelaxedCaptureScope(const RelaxedCaptureScope&) = delete;
+  RelaxedCaptureScope& operator=(const RelaxedCaptureScope&) = delete;
+  ~RelaxedCaptureScope() { Exchange(); }
+
+ private:
+  void Exchange() {
+    if (driver_.exchange_capture_mode != nullptr) driver_.exchange_capture_mode(&mode_);
+  }
+
+  const Driver& driver_;
+  int mode_ = kCaptureModeRelaxed;
+};
+
 }  // namespace tvm::ffi::extra::cuda
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_CUDA_DRIVER_H_

@@ -132,6 +132,12 @@ Array<String> TypeKeys() {
   });
 }
 
+int32_t AllocateType(const Text& key, int32_t parent_index) {
+  int32_t type_index;
+  TVM_FFI_CHECK_SAFE_CALL(runtime::AllocateType(ViewOf(key), parent_index, &type_index));
+  return type_index;
+}
+
 // Sentinels are told apart by address: one object each, for ever.
 template <int kWhich>
 ObjectRef Sentinel() {
@@ -151,6 +157,7 @@ void extra::RegisterRegistryFunctions() {
       .def("ffi.Bytes", [](const Argument<Bytes>& bytes) { return bytes.value; })
       .def_packed("ffi.Shape", &MakeShape)
       .def("ffi.GetRegisteredTypeKeys", &TypeKeys)
+      .def("pytvmffi.TypeAllocate", &AllocateType)
       .def("ffi.GetInvalidObject", &Sentinel<0>)
       .def("ffi.GetKwargsObject", &Sentinel<1>);
 }

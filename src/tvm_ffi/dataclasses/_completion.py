@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from .._binding.object.object import type_key_to_index
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.types.facts import type_facts
-from .._binding.types.registration import allocate_type
 from .._types.info import announce_class, withdraw_class
+from ..registry import get_global_func
 from ._declared import UnresolvedError, declared_fields, registered_base
 from ._definition import Options, define
 from ._layout import end_of_fields
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from .._types.info import TypeInfo
     from .field import Field
+
+_allocate_type = get_global_func("pytvmffi.TypeAllocate")
 
 # Guards the tables below, and the type table while a class is on its way.
 _lock = threading.RLock()
@@ -128,7 +130,8 @@ def _check_base(info: TypeInfo) -> None:
 def _allocate(type_key: str, base_index: int) -> int:
     index = type_key_to_index(type_key)
     if index is None:
-        return allocate_type(type_key, base_index)
+        allocated: int = _allocate_type(type_key, base_index)
+        return allocated
     if type_key in _free_keys and type_facts(index)["type_ancestors"][-1] == base_index:
         return _free_keys.pop(type_key)
     raise ValueError(f"Type key {type_key!r} is already registered")

@@ -13,6 +13,7 @@ from .._binding.object.object import CObject
 from .._types.info import MISSING
 from .._types.schema import TypeSchema
 from ._annotations import Names, evaluate, own_annotations
+from ._generics import arguments_of_bases, substitute, without_type_variables
 from .field import KW_ONLY, Field, field, field_of_init_property, init_property
 
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
@@ -80,6 +81,7 @@ class _Reader:
         self.computed: dict[str, Callable[[Any], Any]] = {}
         self.unresolved: list[str] = []
         self._cls, self._owners = cls, owners
+        self._arguments = arguments_of_bases(cls)
         self._kw_only, self._find_class = kw_only, find_class
         self._markers: tuple[Any, ...] = tuple(getattr(cls, "__ffi_field_markers__", ()))
 
@@ -99,6 +101,8 @@ class _Reader:
                 continue
             try:
                 meaning = evaluate(annotation, names)
+                meaning = evaluate(substitute(meaning, self._arguments[owner]), names)
+                admitted = evaluate(without_type_variables(meaning), names)
             except (NameError, AttributeError) as error:
                 text = annotation if isinstance(annotation, str) else repr(annotation)
                 self.unresolved.append(f"{name}: {text} ({error})")
@@ -106,7 +110,7 @@ class _Reader:
             except TypeError as error:
                 raise TypeError(f"{error} (field {name!r} of {self._cls.__name__})") from error
             if not self._is_marker(meaning):
-                self.fields[name] = self._field(name, meaning, kw_only)
+                self.fields[name] = self._field(name, meaning, admitted, kw_only)
 
     def _is_marker(self, annotation: Any) -> bool:
         origin = typing.get_origin(annotation)
@@ -114,7 +118,7 @@ class _Reader:
             return True
         return any(marker is annotation or marker is origin for marker in self._markers)
 
-    def _field(self, name: str, annotation: Any, kw_only: bool) -> Field:
+    def _field(self, name: str, annotation: Any, admitted: Any, kw_only: bool) -> Field:
         value = next((vars(x)[name] for x in self._owners if name in vars(x)), MISSING)
         self.computed.pop(name, None)
         if isinstance(value, init_property):
@@ -128,7 +132,7 @@ class _Reader:
             described = field(default=value)
         described.name, described.type = name, annotation
         try:
-            described._ty_schema = TypeSchema.from_annotation(annotation)
+            described._ty_schema = TypeSchema.from_annotation(admitted)
         except TypeError as error:
             raise TypeError(f"{error} (field {name!r} of {self._cls.__name__})") from error
         if described.kw_only is None:

@@ -51,4 +51,4 @@ def main():
 
 
 main()
-print("used xgrammar")
+print("done")

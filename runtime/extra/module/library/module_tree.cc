@@ -22,7 +22,11 @@ std::string LoaderName(std::string_view kind) {
                               << library << ": it embeds a module of kind `" << kind
                               << "`, which the global function `" << LoaderName(kind)
                               << "` would make. First import the Python package that registers "
-                                 "this function, or load the library that contains it";
+                                 "this function, or load the library that contains it"
+                              << (kind == "cuda" ? "; for kernels that TVM or TileLang compiled, "
+                                                   "tvm_ffi.cuda.register_tvm_loader() in Python "
+                                                   "registers one"
+                                                 : "");
   TVM_FFI_UNREACHABLE();
 }
 

@@ -9,6 +9,7 @@
 #include "module/library/function_names.h"
 #include "module/library/library.h"
 #include "module/library/needed_symbols.h"
+#include "module/library/other_runtimes.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -121,7 +122,9 @@ void* Open(const std::string& path) {
 }  // namespace
 
 std::unique_ptr<Library> OpenSharedLibrary(const std::string& path) {
-  return std::make_unique<SharedLibrary>(Open(path), path);
+  auto library = std::make_unique<SharedLibrary>(Open(path), path);
+  WarnOfOtherRuntimes();
+  return library;
 }
 
 }  // namespace tvm::ffi::extra

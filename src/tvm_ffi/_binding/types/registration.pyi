@@ -4,7 +4,6 @@ from typing import Any
 
 from tvm_ffi._binding.call.function import Function
 
-def allocate_type(type_key: str, parent_index: int) -> int: ...
 def register_field(
     type_index: int,
     name: str,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types that Python defines, written into the runtime's table: index, fields, methods, metadata.
+"""Types that Python defines, written into the runtime's table: fields, methods, metadata.
 
 What is in the table stays there for ever; who calls these has made sure that it fits.
 """
@@ -19,14 +19,6 @@ cdef abi.TVMFFIByteArray _view(bytes text):
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     return view
-
-
-def allocate_type(str type_key, int32_t parent_index) -> int:
-    """Return the index of a new type that derives from another one, which has to be registered."""
-    cdef bytes text = type_key.encode("utf-8")
-    cdef abi.TVMFFIByteArray view = _view(text)
-    cdef const abi.TVMFFITypeInfo* parent = abi.TVMFFIGetTypeInfo(parent_index)
-    return abi.TVMFFITypeGetOrAllocIndex(&view, -1, parent.type_depth + 1, 0, 1, parent_index)
 
 
 cdef int _release(abi.TVMFFIAny* owned) except -1:

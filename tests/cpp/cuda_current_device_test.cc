@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device of the calling thread, which host code sets that passes addresses to kernels.
+#include <doctest/doctest.h>
+
+#include "../runtime/threads.h"
+#include "cuda_module_setting.h"
+#include "thrown.h"
+
+namespace {
+
+using namespace setting;  // NOLINT(*)
+
+Function SetDevice() { return Function::GetGlobalRequired("pytvmffi.CUDASetDevice"); }
+
+}  // namespace
+
+TEST_CASE("threads retain the context of a device once, for good") {
+  fake_driver_reset();
+  RunTogether(8, [](int) { SetDevice()(2, 1); });
+  CHECK_EQ(fake_driver_live_contexts(), 1);
+}
+
+TEST_CASE("kernels with addresses run on the device that was set") {
+  fake_driver_reset();
+  Function scale = Get(Create({Kernel("scale", {"void*"}, {"gridDim", "blockDim"})}), "scale");
+  Function set = SetDevice();
+  set(2, 1);
+  CHECK_EQ(fake_driver_current_context(), 1);
+  scale(nullptr, 1, 1);
+  CHECK_EQ(fake_driver_current_context(), 1);
+  set(2, 0);
+  scale(nullptr, 1, 1);
+  CHECK_EQ(Joined(Only("cuLaunchKernel")),
+           "cuLaunchKernel(scale on 1, grid 1 1 1, block 1 1 1, 0 bytes, stream 0)\n"
+           "cuLaunchKernel(scale on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0)\n");
+}
+
+TEST_CASE("a device that is current already costs one question") {
+  fake_driver_reset();
+  Function set = SetDevice();
+  set(2, 1);
+  TakeCalls();
+  set(2, 1);
+  CHECK_EQ(Joined(TakeCalls()), "cuCtxGetCurrent(1)\n");
+}
+
+TEST_CASE("it is the primary context that becomes current") {
+  fake_driver_reset();
+  fake_driver_use_another_context();
+  SetDevice()(2, 0);
+  CHECK_EQ(fake_driver_current_context(), 0);
+}
+
+TEST_CASE("the host needs nothing done, and others are refused") {
+  fake_driver_reset();
+  Function set = SetDevice();
+  set(1, 0);
+  set(3, 0);
+  CHECK_EQ(Joined(TakeCalls()), "");
+  CHECK_EQ(Thrown([&] { set(10, 0); }),
+           "ValueError: kernels are launched on CUDA devices, not on those of type 10");
+  CHECK_EQ(Thrown([&] { set(2, -1); }),
+           "ValueError: there is no cuda:-1: the most devices are 256");
+  CHECK_EQ(Joined(TakeCalls()), "");
+  CHECK_EQ(Thrown([&] { set(2, 7); }),
+           "RuntimeError: CUDA driver: cuDeviceGet failed on cuda:7: CUDA_ERROR_INVALID_DEVICE "
+           "(101): a description");
+}
