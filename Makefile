@@ -218,7 +218,8 @@ fuzz: $(STAMPS)/package $(STAMPS)/fuzz
 		-DCMAKE_BUILD_TYPE=RelWithDebInfo -DTVM_FFI_BUILD_FUZZERS=ON \
 		-DTVM_FFI_SANITIZERS=address$(COMMA)undefined$(COMMA)fuzzer-no-link
 	cmake --build $(FUZZ) --target fuzzers
-	$(BIN)/python tests/fuzz/run.py --build $(FUZZ) --seconds $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+	$(BIN)/python tests/fuzz/run.py --build $(FUZZ) --seconds $(FUZZ_SECONDS) --jobs $(JOBS) \
+		$(FUZZ_TARGETS)
 
 # ---- Wheel ---------------------------------------------------------------------------------------
 

@@ -2,9 +2,13 @@
 // Any bytes as a sequence of calls of the C functions.  The calls are valid: addresses are those of
 // living objects and terminated texts.  All else may be wrong: types of arguments, their number,
 // names, flags, indices, sizes, what callbacks answer, and what they do to the values of others.
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/map.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstring>
+#include <unordered_set>
 
 #include "c_api_values.h"
 #include "fuzz.h"
@@ -51,6 +55,55 @@ const std::vector<std::string>& GlobalNames() {
   return *names;
 }
 
+// The Lists and Dicts of a session, which may come to contain themselves.  They are not kept alive:
+// what is released too early shall be seen.
+class Changeable {
+ public:
+  // Remembers what can be reached from a value.
+  void Remember(Any value) {
+    std::vector<Any> reached{std::move(value)};
+    std::unordered_set<const Object*> seen;
+    while (!reached.empty()) {
+      value = std::move(reached.back());
+      reached.pop_back();
+      const Object* object = value.as<Object>();
+      if (object == nullptr || !seen.insert(object).second) continue;
+      AppendParts(value, &reached);
+      bool changes = value.type_index() == kTVMFFIList || value.type_index() == kTVMFFIDict;
+      if (changes) objects_.emplace_back(value.cast<ObjectPtr<Object>>());
+    }
+  }
+
+  // Empties what still lives, so that no cycle is left.
+  void Clear() {
+    for (const WeakObjectPtr<Object>& object : objects_) {
+      ObjectPtr<Object> living = object.lock();
+      if (living == nullptr) continue;
+      Any value = ObjectRef(std::move(living));
+      if (auto list = value.as<List<Any>>()) {
+        list->clear();
+      } else {
+        value.cast<Dict<Any, Any>>().clear();
+      }
+    }
+  }
+
+ private:
+  static void AppendParts(const Any& value, std::vector<Any>* out) {
+    auto append = [out](const auto& items) { out->insert(out->end(), items.begin(), items.end()); };
+    auto append_pairs = [out](const auto& pairs) {
+      for (const auto& [key, item] : pairs) out->insert(out->end(), {key, item});
+    };
+    if (auto array = value.as<Array<Any>>()) append(*array);
+    if (auto list = value.as<List<Any>>()) append(*list);
+    if (auto map = value.as<Map<Any, Any>>()) append_pairs(*map);
+    if (auto dict = value.as<Dict<Any, Any>>()) append_pairs(*dict);
+    AppendFields(value, out);
+  }
+
+  std::vector<WeakObjectPtr<Object>> objects_;
+};
+
 class Session : public Hooks {
  public:
   explicit Session(Input input) : in_(input) {}
@@ -59,6 +112,7 @@ class Session : public Hooks {
     while (!in_.IsEmpty() && num_calls_ < 300) Step();
     static const Function remove = Function::GetGlobalRequired("ffi.FunctionRemoveGlobal");
     for (char letter = 'a'; letter < 'e'; ++letter) remove(std::string("fuzz.") + letter);
+    changeable_.Clear();
   }
 
   // What functions and hooks of this program do when they are called.
@@ -128,8 +182,7 @@ class Session : public Hooks {
   void Keep(Make make) {
     TVMFFIAny result = Garbage();
     if (!Succeeded(make(&result))) return FUZZ_REQUIRE(IsGarbage(result));
-    RequireWellFormed(result);
-    Slot() = detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(result);
+    Put(result);
   }
 
   // The same for functions that make objects; NULL is no object.
@@ -140,6 +193,13 @@ class Session : public Hooks {
     if (!Succeeded(make(&object))) return FUZZ_REQUIRE(object == &untouched);
     FUZZ_REQUIRE(object != &untouched);
     Slot() = object == nullptr ? Any() : AnyOfOwned(object);
+  }
+
+  void Put(const TVMFFIAny& owned) {
+    RequireWellFormed(owned);
+    Any value = detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(owned);
+    changeable_.Remember(value);
+    Slot() = std::move(value);
   }
 
   Any& Slot() { return values_[in_.Below(kNumSlots)]; }
@@ -267,8 +327,7 @@ class Session : public Hooks {
     int code = TVMFFIFunctionCall(function, arguments.views.data(),
                                   static_cast<int32_t>(arguments.views.size()), &result);
     if (!Succeeded(code)) return;
-    RequireWellFormed(result);
-    Slot() = detail::AnyUnsafe::MoveTVMFFIAnyRawToAny(result);
+    Put(result);
   }
 
   void CallGlobal() {
@@ -459,6 +518,7 @@ class Session : public Hooks {
   static constexpr uint32_t kNumSlots = 12;
   Input in_;
   Any values_[kNumSlots];
+  Changeable changeable_;
   int num_calls_ = 0;
   int depth_ = 0;
   static inline int num_methods_ = 0;

@@ -83,6 +83,19 @@ inline Any NewNode(uint32_t which, const Any& first, const Any& second) {
   return kMakers[which](first, second);
 }
 
+// Appends the fields of a value that is a Node.
+template <typename Node>
+void AppendFieldsOf(const Any& value, std::vector<Any>* out) {
+  if (const Node* node = value.as<Node>()) out->insert(out->end(), {node->first, node->second});
+}
+
+inline void AppendFields(const Any& value, std::vector<Any>* out) {
+  constexpr void (*kAppenders[kNumNodeTypes])(const Any&, std::vector<Any>*) = {
+      AppendFieldsOf<Tree>,    AppendFieldsOf<Key>,      AppendFieldsOf<Structural>,
+      AppendFieldsOf<Content>, AppendFieldsOf<Variable>, AppendFieldsOf<Graph>};
+  for (auto append : kAppenders) append(value, out);
+}
+
 }  // namespace fuzz
 
 #endif  // TVM_FFI_TESTS_FUZZ_FUZZ_NODE_H_

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run fuzz targets one after the other, each for a time, and print what they did.
+"""Run fuzz targets, each for a time, and print what they did in this run and in all earlier ones.
 
 What a target finds to be interesting stays in a corpus, so that the next run begins there.  Input
-that breaks a promise is written to ``found`` beside the corpus, and the exit status is 1.
+that breaks a promise is written to ``found`` beside the corpus, and the exit status is 1.  A line
+for each run is added to ``executions.tsv`` there.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import resource
 import subprocess
 import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,7 +38,10 @@ PYTHON = {
     "state": 1024,
     "type_schema": 1024,
 }
-OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1"]
+# With the entropic schedule half of the time or more goes into the choice of what to change next;
+# what is reached in the same time is less.
+OPTIONS = ["-timeout=10", "-rss_limit_mb=2048", "-print_final_stats=1", "-entropic=0"]
+HISTORY = "executions.tsv"
 ENVIRONMENT = {
     # Backtraces are most of what a failure costs; memory that is used again soon is in a cache.
     "TVM_TRACEBACK_LIMIT": "1",
@@ -65,14 +71,20 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, required=True, help="folder of the native build")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--jobs", type=int, default=1, help="how many targets run at once")
     parser.add_argument("target", nargs="*", metavar="TARGET", help="all, unless some are named")
     options = parser.parse_args()
     known = {**NATIVE, **PYTHON}
     unknown = set(options.target) - set(known)
     if unknown:
         parser.error(f"no target {sorted(unknown)[0]!r}; there are {', '.join(known)}")
-    outcomes = [run(target, options.build, options.seconds) for target in options.target or known]
-    print_table(outcomes)
+
+    def run_one(target: str) -> Outcome:
+        return run(target, options.build, options.seconds)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        outcomes = list(pool.map(run_one, options.target or known))
+    print_table(outcomes, executions_so_far(options.build))
     return int(any(outcome.exit_status != 0 for outcome in outcomes))
 
 
@@ -93,21 +105,37 @@ def run(target: str, build: Path, seconds: int) -> Outcome:
     if target == "c_api":  # it limits allocations by itself
         command.append("-malloc_limit_mb=0")
     print(f"{target} ...", flush=True)
-    before = cpu_seconds()
-    process = subprocess.run(
-        command,
-        env={**os.environ, **ENVIRONMENT},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    log = process.stdout.decode(errors="replace")
-    if process.returncode != 0:
+    exit_status, cpu_seconds, log = run_measured(command)
+    if exit_status != 0:
         print(log[-8000:])
     done = re.findall(r"stat::number_of_executed_units:\s*(\d+)|^#(\d+)\t", log, re.MULTILINE)
     executions = int(next(filter(None, done[-1]))) if done else 0
+    with (build / HISTORY).open("a") as history:
+        history.write(f"{target}\t{executions}\t{cpu_seconds:.1f}\t{exit_status}\n")
     files = sum(1 for _ in corpus.iterdir())
-    return Outcome(target, executions, cpu_seconds() - before, files, process.returncode)
+    return Outcome(target, executions, cpu_seconds, files, exit_status)
+
+
+def run_measured(command: list[str]) -> tuple[int, float, str]:
+    """Return a program's exit status, its processor time and what it wrote."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, env={**os.environ, **ENVIRONMENT}, stdout=log, stderr=subprocess.STDOUT
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        log.seek(0)
+        text = log.read().decode(errors="replace")
+    return process.returncode, usage.ru_utime + usage.ru_stime, text
+
+
+def executions_so_far(build: Path) -> Counter[str]:
+    """Return how often each target was executed in all runs."""
+    so_far: Counter[str] = Counter()
+    for line in (build / HISTORY).read_text().splitlines():
+        target, executions, *_ = line.split("\t")
+        so_far[target] += int(executions)
+    return so_far
 
 
 def program(target: str, build: Path) -> list[str]:
@@ -117,22 +145,21 @@ def program(target: str, build: Path) -> list[str]:
     return [sys.executable, str(HERE / f"{target}_fuzz.py")]
 
 
-def cpu_seconds() -> float:
-    """Return the processor time of all programs that were run."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
-
-
-def print_table(outcomes: list[Outcome]) -> None:
+def print_table(outcomes: list[Outcome], so_far: Counter[str]) -> None:
     """Print a line for each target."""
-    print(f"\n{'target':<16}{'executions':>12}{'CPU s':>8}{'per CPU s':>12}{'corpus':>8}  result")
+    print(
+        f"\n{'target':<16}{'executions':>12}{'CPU s':>8}{'per CPU s':>12}{'all runs':>14}"
+        f"{'corpus':>8}  result"
+    )
     for outcome in outcomes:
         rate = outcome.executions / max(outcome.cpu_seconds, 0.01)
         print(
             f"{outcome.target:<16}{outcome.executions:>12,}{outcome.cpu_seconds:>8.0f}"
-            f"{rate:>12,.0f}{outcome.corpus_files:>8}  {outcome.verdict}"
+            f"{rate:>12,.0f}{so_far[outcome.target]:>14,}{outcome.corpus_files:>8}  "
+            f"{outcome.verdict}"
         )
-    print(f"{'in all':<16}{sum(outcome.executions for outcome in outcomes):>12,}")
+    executions = sum(outcome.executions for outcome in outcomes)
+    print(f"{'in all':<16}{executions:>12,}{'':>20}{sum(so_far.values()):>14,}")
 
 
 if __name__ == "__main__":

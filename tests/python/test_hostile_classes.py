@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gc
+import textwrap
 
 import numpy as np
 import pytest
@@ -238,6 +239,48 @@ def test_tensor_of_torch_may_be_reshaped_in_place_while_it_is_lent(kernels):
 
     tvm_ffi.convert_func(act)(tensor)
     assert seen == [(2, 3)]
+
+
+# ---- audit hooks ---------------------------------------------------------------------------------
+
+
+def test_error_in_a_callback_is_known_where_a_hook_refuses_to_read_frames(run_python):
+    """The backtrace was read by attributes, which ask the hooks: the error became a MemoryError."""
+    result = run_python(
+        textwrap.dedent("""
+            import sys, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            def refuse(event, arguments):
+                if event == "object.__getattr__" and arguments[1] in ("tb_frame", "f_code"):
+                    raise PermissionError("frames are private")
+            def fail():
+                raise KeyError("from a callback")
+            sys.addaudithook(refuse)
+            try:
+                kernels.call(fail)
+            except KeyError as error:
+                print(error)
+        """)
+    )
+    assert (result.returncode, result.stdout) == (0, "'from a callback'\n"), result.stderr
+
+
+def test_recursion_error_needs_no_frame_for_hooks(run_python):
+    """Audit hooks in Python ran at the limit, so that the RecursionError became a MemoryError."""
+    result = run_python(
+        textwrap.dedent("""
+            import sys, tvm_ffi
+            kernels = tvm_ffi.load_module(sys.argv[1])
+            sys.addaudithook(lambda event, arguments: None)
+            def forever():
+                return kernels.call(forever)
+            try:
+                forever()
+            except RecursionError:
+                print("RecursionError")
+        """)
+    )
+    assert (result.returncode, result.stdout) == (0, "RecursionError\n"), result.stderr
 
 
 # ---- errors and constructors ---------------------------------------------------------------------

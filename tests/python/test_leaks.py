@@ -147,6 +147,12 @@ class _Endless(core.ObjectConvertible):
 
 ENDLESS = _Endless()
 
+# Each of their exports is a capsule of its own.  They are not made anew: without a GIL the function
+# pointers of ctypes leave something behind in Python 3.13.
+SOURCE, LEGACY_SOURCE = Source(), Source(version=None)
+LATER_SOURCE, NEGATIVE_NDIM = Source(version=(9, 0)), Source(ndim=-1)
+NEGATIVE_EXTENT = Source((-3, 4), version=None)
+
 
 def raise_error():
     raise KeyError("from a callback")
@@ -293,8 +299,8 @@ WORKS = {
     "numpy": lambda k: k.echo(ARRAY).numpy(),
     "export-unused": lambda k: k.echo(ARRAY).__dlpack__(),
     "export-versioned-unused": lambda k: k.echo(ARRAY).__dlpack__(max_version=(1, 0)),
-    "exporter": lambda k: k.count(Source()),
-    "legacy-exporter": lambda k: k.count(Source(version=None)),
+    "exporter": lambda k: k.count(SOURCE),
+    "legacy-exporter": lambda k: k.count(LEGACY_SOURCE),
     "copied-text": lambda k: k.copy_text(LONG),
     "caught": lambda k: k.catch(raise_error),
     "error-value": lambda k: core.Error("ValueError", LONG, LONG).py_error(),
@@ -344,9 +350,9 @@ FAILURES = {
     "empty-object": (ValueError, lambda k: k.count(LONG, tvm_ffi.Object())),
     "empty-function": (ValueError, lambda k: tvm_ffi.Function()()),
     "broken-exporter": (BufferError, lambda k: k.count(LONG, Broken())),
-    "forged-version": (ValueError, lambda k: k.count(Source(version=(9, 0)))),
-    "forged-ndim": (ValueError, lambda k: k.count(Source(ndim=-1))),
-    "forged-shape": (ValueError, lambda k: k.count(Source((-3, 4), version=None))),
+    "forged-version": (ValueError, lambda k: k.count(LATER_SOURCE)),
+    "forged-ndim": (ValueError, lambda k: k.count(NEGATIVE_NDIM)),
+    "forged-shape": (ValueError, lambda k: k.count(NEGATIVE_EXTENT)),
     "not-contiguous": (
         RuntimeError,
         lambda k: tvm_ffi.from_dlpack(ARRAY.T, require_contiguous=True),

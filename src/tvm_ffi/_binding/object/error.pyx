@@ -66,6 +66,9 @@ cdef extern from "frameobject.h":
 cdef extern from "Python.h":
     PyCodeObject* PyCode_NewEmpty(
         const char* filename, const char* funcname, int firstlineno) except NULL
+    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame) noexcept
+    ctypedef struct PyTracebackObject:
+        PyFrameObject* tb_frame
 
 
 # The two live tables of kinds; `register_error` adds to both.
@@ -192,9 +195,21 @@ cdef object traceback_of(object exception):
     return value
 
 
+cdef object _code_of(object entry):
+    """The code of a traceback's entry, read as C does.
+
+    The attributes ``tb_frame`` and ``f_code`` call audit hooks, which may raise, and which need a
+    frame of their own where an exception for too many of them is reported.
+    """
+    cdef PyObject* code = <PyObject*>PyFrame_GetCode((<PyTracebackObject*>entry).tb_frame)
+    value = <object>code
+    Py_XDECREF(code)
+    return value
+
+
 cdef object without_binding_frames(object traceback):
     """The traceback without the entries that stand in front and belong to this package's code."""
-    while traceback is not None and traceback.tb_frame.f_code.co_filename.startswith(
+    while traceback is not None and _code_of(traceback).co_filename.startswith(
         "tvm_ffi/_binding/"
     ):
         traceback = traceback.tb_next
@@ -206,7 +221,7 @@ cdef str _backtrace_of(object traceback):
     cdef list lines = []
     cdef object entry = traceback
     while entry is not None:
-        code = entry.tb_frame.f_code
+        code = _code_of(entry)
         lines.append(f'  File "{code.co_filename}", line {entry.tb_lineno}, in {code.co_name}\n')
         entry = entry.tb_next
     lines.reverse()
