@@ -32,21 +32,6 @@ LAYERS = (
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},
 )
-<<<<<<< HEAD
-=======
-# Imports of what stands above, by module, with the reason.
-UPWARD = {
-    # Its public place is there; a kind of modules written in Python derives from what is there.
-    ("tvm_ffi.module", "tvm_ffi.module._custom"),
-    # Signatures need nothing native but to read annotations, which are classes of the package, and
-    # to check arguments.
-    ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.object.object"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.values.any"),
-    ("tvm_ffi.signature.values", "tvm_ffi._types.index"),
-    ("tvm_ffi.signature.values", "tvm_ffi._types.schema"),
-}
->>>>>>> 819f79d (Wrappers in C from a signature; one plan of checks for them and for Signature.check)
 # Loaded by programs that want nothing else: all that these may import when they are loaded.
 LIGHT = {
     "_version": set(),

@@ -18,9 +18,8 @@ from ..signature.plan import (
     Check,
     Failure,
     accepted_words,
-    arity,
     checks,
-    missing_argument,
+    missing_arguments,
     too_many_arguments,
 )
 from ..signature.types import ELLIPSIS
@@ -116,14 +115,9 @@ class CheckPrinter:
         return is_optional(check.parameter) or (check.kind == "integer" and is_unsigned)
 
     def _count(self) -> None:
-        _, most = arity(self._signature)
-        assert most is not None  # nothing is variadic
-        texts = []
-        required = [i for i, p in enumerate(self._signature.parameters) if p.is_required]
-        for given in range(max(required, default=-1) + 1):
-            missing = next(i for i in required if i >= given)
-            failure = missing_argument(self._signature, self._signature.parameters[missing])
-            texts.append(literal(failure.text()))
+        most = len(self._signature.parameters)
+        failures = [missing_arguments(self._signature, given) for given in range(most)]
+        texts = [literal(failure.text()) for failure in failures if failure is not None]
         if texts:
             with self._lines.block(f"if (num_args < {len(texts)})"):
                 self._lines.add(f"static const char* const missing[] = {{{', '.join(texts)}}};")
@@ -132,8 +126,11 @@ class CheckPrinter:
                     f'return wrapper_fail("TypeError", missing[num_args < 0 ? 0 : num_args], '
                     f"{nothing});"
                 )
-        failure = too_many_arguments(self._signature, most)
-        self._lines.add(f"if (num_args > {most}) {self._fail(failure, got='num_args')}")
+        if most == 0:
+            one = self._fail(too_many_arguments(self._signature, "1"))
+            self._lines.add(f"if (num_args == 1) {one}")
+        failure = self._fail(too_many_arguments(self._signature), got="num_args")
+        self._lines.add(f"if (num_args > {most}) {failure}")
 
     def _fail(self, failure: Failure, **holes: str) -> str:
         """Return the statement that raises, with expressions for the numbers in its text."""

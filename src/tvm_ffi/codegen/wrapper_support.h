@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all generated wrappers of a file share: reading arguments, and saying what is wrong with them.
+ * What all generated wrappers of a file share: reading arguments, and saying what is wrong with
+ * them.
  *
  * Everything that raises is cold; a check that passes costs its comparison. */
 #ifndef WRAPPER_SUPPORT_H_
@@ -84,7 +85,8 @@ WRAPPER_HOT bool wrapper_is_bytes(const TVMFFIAny* value) {
   return index == kTVMFFISmallBytes || index == kTVMFFIBytes || index == kTVMFFIByteArrayPtr;
 }
 
-/* ---- Failures: each fills the error slot and returns -1 --------------------------------------- */
+/* ---- Failures: each fills the error slot and returns -1 ---------------------------------------
+ */
 
 /* Raise; the pieces that are NULL count for nothing. */
 WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, const char* c,
@@ -238,7 +240,8 @@ WRAPPER_HOT uint32_t wrapper_alignment(DLDataType dtype) {
   return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
 }
 
-/* ---- Extents: 0, or -1 when the value does not fit 64 bits -------------------------------------- */
+/* ---- Extents: 0, or -1 when the value does not fit 64 bits --------------------------------------
+ */
 
 WRAPPER_HOT int wrapper_divide(int64_t left, int64_t right, int64_t* out) {
   if (right == -1) return __builtin_sub_overflow((int64_t)0, left, out) ? -1 : 0;
@@ -259,7 +262,8 @@ WRAPPER_HOT int64_t wrapper_modulo(int64_t left, int64_t right) {
   return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
 }
 
-/* ---- Numbers and text -------------------------------------------------------------------------- */
+/* ---- Numbers and text --------------------------------------------------------------------------
+ */
 
 /* Read an integer of 64 bits without sign, which needs a big integer from 2^63 on. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {

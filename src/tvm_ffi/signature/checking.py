@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from . import values
+from .binding import binding_problem
 from .declaration import Declaration
 from .expression import ExtentError, evaluate, names_in
-from .parameter import EMPTY, Parameter
+from .parameter import Parameter
 from .plan import (
     BIG_INT,
     Check,
     Failure,
     accepted_words,
     checks,
-    missing_argument,
-    too_many_arguments,
 )
 from .types import ELLIPSIS, ScalarType, TensorType, ValueType
 
@@ -52,36 +51,18 @@ def bind_arguments(
     TypeError
         If an argument is missing, unknown or given twice.
     """
-    bound = dict(_bind_positional(signature, args))
-    by_name = {p.name for p in signature.parameters if p.kind in ("positional", "keyword-only")}
-    for name, value in kwargs.items():
-        if name in by_name and name in bound:
-            raise TypeError(f"{signature.name}() multiple values for argument '{name}'")
-        bound[name] = value
-    for parameter in signature.parameters:
-        if parameter.name not in bound:
-            if parameter.is_required:
-                _raise(missing_argument(signature, parameter))
-            bound[parameter.name] = () if parameter.default is EMPTY else parameter.default
-    for name in kwargs:
-        if name not in by_name:
-            raise TypeError(f"{signature.name}() got an unexpected keyword argument '{name}'")
-    return bound
-
-
-def _bind_positional(signature: Declaration, args: tuple[Any, ...]) -> Iterator[tuple[str, Any]]:
-    count = 0
-    for parameter in signature.parameters:
+    problem = binding_problem(signature, len(args), tuple(kwargs))
+    if problem is not None:
+        raise TypeError(f"{signature.name}() {problem}")
+    bound = dict(kwargs)
+    for place, parameter in enumerate(signature.parameters):
         if parameter.kind == "variadic":
-            yield parameter.name, args[count:]
-            return
-        if parameter.kind == "keyword-only":
-            break
-        if count < len(args):
-            yield parameter.name, args[count]
-        count += 1
-    if len(args) > count:
-        _raise(too_many_arguments(signature, count), got=len(args))
+            bound[parameter.name] = args[place:]
+        elif place < len(args) and parameter.kind != "keyword-only":
+            bound[parameter.name] = args[place]
+        elif parameter.name not in bound:
+            bound[parameter.name] = parameter.default
+    return bound
 
 
 # ---- the checks of one call ----------------------------------------------------------------------
@@ -122,8 +103,8 @@ class _Run:
         self, check: Check, parameter: Parameter, value: Any, words: tuple[str, ...]
     ) -> None:
         try:
-            word, native = values.native_form(value)
-        except (TypeError, ValueError, BufferError) as error:
+            word, native = values.native_form(value, words)
+        except (TypeError, ValueError, OverflowError, BufferError) as error:
             text = f"{self._signature.name}() argument '{parameter.name}': {error}"
             raise type(error)(text) from error
         if word == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:

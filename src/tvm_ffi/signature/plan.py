@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._schema.dtypes import integer_range
+from .binding import missing_text, too_many_text
 from .declaration import Declaration
 from .expression import Expression, Extent, extent_text
 from .parameter import Parameter
@@ -34,9 +35,8 @@ __all__ = [
     "Check",
     "Failure",
     "accepted_words",
-    "arity",
     "checks",
-    "missing_argument",
+    "missing_arguments",
     "operations",
     "too_many_arguments",
 ]
@@ -138,26 +138,26 @@ class Check:
 # ---- number of arguments -------------------------------------------------------------------------
 
 
-def arity(signature: Declaration) -> tuple[int, int | None]:
-    """Return how many arguments a call by position has at least and at most; None for any."""
-    if any(parameter.kind == "variadic" for parameter in signature.parameters):
-        most = None
-    else:
-        most = len(signature.parameters)
-    return sum(parameter.is_required for parameter in signature.parameters), most
+def missing_arguments(signature: Declaration, given: int) -> Failure | None:
+    """Return what is said when only so many arguments are given; None when they are enough."""
+    names = {parameter.name for parameter in signature.parameters[:given]}
+    text = missing_text(signature, names)
+    return None if text is None else Failure("TypeError", _literal(f"{signature.name}() {text}"))
 
 
-def missing_argument(signature: Declaration, parameter: Parameter) -> Failure:
-    """Return what is said when an argument is left out."""
-    text = f"{signature.name}() missing a required argument: '{parameter.name}'"
-    return Failure("TypeError", _literal(text))
+def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
+    """Return what is said when more arguments are given than there are parameters.
 
-
-def too_many_arguments(signature: Declaration, most: int) -> Failure:
-    """Return what is said of more positional arguments than `most`; hole: got."""
-    plural = "" if most == 1 else "s"
-    text = _literal(f"{signature.name}() takes {most} positional argument{plural}, got ")
-    return Failure("TypeError", text + "{got}")
+    Parameters
+    ----------
+    signature : Declaration
+        Of a function that is not variadic.
+    given : str
+        How many: ``"1"``, or the hole for a larger number.
+    """
+    least = sum(parameter.is_required for parameter in signature.parameters)
+    text = too_many_text(least, len(signature.parameters), given)
+    return Failure("TypeError", _literal(f"{signature.name}() ") + text)
 
 
 # ---- checks of arguments -------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._binding.object.object import ObjectRValueRef
@@ -43,8 +44,20 @@ def word_of_index(type_index: int) -> str | None:
     return None if key is None else _WORD_OF_KEY.get(key, key)
 
 
-def native_form(value: Any) -> tuple[str, Any]:
-    """Return the word for what native code gets in place of a value, and the value seen again."""
+def native_form(value: Any, words: Sequence[str]) -> tuple[str, Any]:
+    """Return the word for what native code gets in place of a value, and the value seen again.
+
+    Parameters
+    ----------
+    value : object
+        An argument.
+    words : sequence of str
+        What the parameter takes: calls from Python make a float of an int, and text of a path.
+    """
+    if words[0] == "float" and type(value) is int:
+        value = float(value)
+    elif words[0] == "str" and hasattr(type(value), "__fspath__"):
+        value = os.fspath(value)
     native = CAny(value.obj if isinstance(value, ObjectRValueRef) else value)
     word = word_of_index(native.type_index)
     assert word is not None

@@ -20,3 +20,10 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_lend(void* handle, const TVMFFIAny* args, int32
   passed[0].v_ptr = args[3].v_int64 == 2 ? NULL : &tensor;
   return TVMFFIFunctionCall(args[0].v_obj, passed, num_args - 3, result);
 }
+
+/* pass_on(function, rest...): call a function as native code does, whatever it says of itself. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_on(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                         TVMFFIAny* result) {
+  (void)handle;
+  return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
+}

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ctypes
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,11 +44,14 @@ SIGNATURES = {
 }
 WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIGNATURES.items()}
 IDLE = "\nvoid idle(void) {}\n"
+LEND = Path(__file__).with_name("lend.c")
+HUGE = 2**63
 
 
 @pytest.fixture(scope="session")
 def library():
-    return cpp.load_inline("agreement", c_sources=c.source_of(WRAPPERS.values()) + IDLE)
+    wrappers = c.source_of(WRAPPERS.values()) + IDLE
+    return cpp.load_inline("agreement", c_sources=[wrappers, LEND.read_text(encoding="utf-8")])
 
 
 def outcome(function, args):
@@ -60,9 +65,17 @@ def outcome(function, args):
 
 def compare(library, name, args):
     """Return what both say, which must be the same."""
+    function = getattr(library, name)
     checked = outcome(WRAPPERS[name].signature.check, args)
-    assert outcome(getattr(library, name), args) == checked
+    assert outcome(function, args) == checked
+    if not any(map(is_converted, args)):
+        assert outcome(library.pass_on, (function, *args)) == checked
     return checked
+
+
+def is_converted(arg):
+    """Whether calls from Python may make something else of an argument before they pass it on."""
+    return isinstance(arg, os.PathLike) or (isinstance(arg, int) and not -HUGE <= arg < HUGE)
 
 
 class Forged:
@@ -107,15 +120,18 @@ def misaligned(count, dtype=np.float32):
 
 
 F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
-HUGE = 2**63
 
 # Function, arguments, and what is said; None for nothing.
 TABLE = [
-    ("vectors", (), "missing a required argument: 'x'"),
-    ("vectors", (zeros(2),), "missing a required argument: 'y'"),
-    ("vectors", (zeros(2), zeros(2)), "missing a required argument: 'n'"),
+    ("vectors", (), "missing 3 required positional arguments: 'x', 'y' and 'n'"),
+    ("vectors", (zeros(2),), "missing 2 required positional arguments: 'y' and 'n'"),
+    ("vectors", (zeros(2), zeros(2)), "missing 1 required positional argument: 'n'"),
     ("vectors", (zeros(2), zeros(2), 2), None),
-    ("vectors", (zeros(2), zeros(2), 2, 3, 4), "takes 4 positional arguments, got 5"),
+    (
+        "vectors",
+        (zeros(2), zeros(2), 2, 3, 4),
+        "takes from 3 to 4 positional arguments but 5 wer",
+    ),
     ("vectors", (zeros(2), zeros(2), 3), "argument 'n': must be n = 2, got 3"),
     ("vectors", (zeros(2), zeros(3), 2), "argument 'y': shape[0] must be n = 2, got 3"),
     ("vectors", (None, zeros(3), 2), "argument 'x': expected float32*[n], got None"),
@@ -222,7 +238,8 @@ TABLE = [
     ("numbers", (0, 0, 0, -1, 1, 1.5), "'d': -1 does not fit uint64"),
     ("numbers", (0, 0, 0, -HUGE, 1, 1.5), "'d': -9223372036854775808 does not fit uint64"),
     ("numbers", (0, 0, 0, 0, True, 1.5), "'e': expected float32, got bool"),
-    ("numbers", (0, 0, 0, 0, 1, HUGE), "'f': expected float64, got int of more than 64 bits"),
+    ("numbers", (0, 0, 0, 0, HUGE, HUGE), None),
+    ("numbers", (0, 0, 0, 0, 1, 10**400), "'f': int too large to convert to float"),
     ("more_numbers", (True, 1, 1, None), None),
     ("more_numbers", (1, False, False, 5, 4294967295), None),
     ("more_numbers", (1, 1.0, 0.0, None), "'c': expected bool, got float"),
@@ -232,6 +249,7 @@ TABLE = [
     ("more_numbers", (HUGE, 1.0, True, None), "'a': expected int, got int of more than 64 bits"),
     ("texts", ("short", b"short", ctypes.c_void_p(1)), None),
     ("texts", ("a text of many bytes", b"many more bytes", None, "and this"), None),
+    ("texts", (Path("of a file"), b"x", None, Path("of another")), None),
     ("texts", (b"x", b"x", None), "'a': expected str, got bytes"),
     ("texts", ("x", "a text of many bytes", None), "'b': expected bytes, got str"),
     ("texts", ("x", b"x", 0), "'c': expected ctypes.c_void_p, got int"),
@@ -259,7 +277,8 @@ TABLE = [
     ("braces", (zeros(1, dtype=I8), 1, 1), "'é': expected Tensor, got int"),
     ("braces", (zeros(1, dtype=I8), zeros(1), "1"), "'int': expected int, got str"),
     ("nothing", (), None),
-    ("nothing", (1,), "nothing() takes 0 positional arguments, got 1"),
+    ("nothing", (1,), "nothing() takes 0 positional arguments but 1 was given"),
+    ("nothing", (1, 2), "nothing() takes 0 positional arguments but 2 were given"),
 ]
 
 
@@ -341,6 +360,14 @@ def test_what_is_moved_is_looked_at_like_anything_else(library):
     compare(library, "vectors", (ObjectRValueRef(tvm_ffi.from_dlpack(zeros(2))), zeros(2), 2))
     text = "'x': expected float32*[n], got Callable"
     assert text in compare(library, "vectors", (ObjectRValueRef(convert_func(len)), zeros(2), 2))[1]
+
+
+@pytest.mark.parametrize("place", [4, 5])
+def test_native_callers_may_pass_integers_that_are_no_float(library, place):
+    args = [0, 0, 0, 0, 0, 0]
+    args[place] = HUGE
+    with pytest.raises(ValueError, match="expected float.., got int of more than 64 bits"):
+        library.pass_on(library.numbers, *args)
 
 
 def test_only_python_knows_what_must_not_be_written(library):
