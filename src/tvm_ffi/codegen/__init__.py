@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from . import c
-from .library import wrap_library
-from .wrapper import Argument, Wrapper, make_wrapper
+from ._library import wrap_library
+from ._wrapper import Argument, Wrapper, make_wrapper
 
 __all__ = ["Argument", "Wrapper", "c", "make_wrapper", "wrap_library"]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from .._binding.values.device import Device
@@ -12,20 +13,29 @@ from ..signature import TensorType
 from ..signature.expression import Extent
 from ..signature.plan import Failure, operations
 from ..signature.types import Type
-from ._c_checks import CheckPrinter, failure_call
+from ._c_checks import CheckPrinter
+from ._c_failures import fail
 from ._c_text import Lines, element_type, number, value_type
-from .wrapper import Argument, Wrapper, is_optional
+from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
 
+# Names that wrappers have for parameters and locals of their own.
+_LOCAL = re.compile(
+    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
+    r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
+)
 _FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
 
 
 class CallPrinter:
     """Prints the call of one function, behind its checks."""
 
-    def __init__(self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines) -> None:
+    def __init__(
+        self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
+    ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
+        self._is_declared = is_declared  # by a header, which may know less of what is constant
         self._tensors = {
             name: f"out{i}"
             for i, (name, result) in enumerate(wrapper.results.items())
@@ -49,6 +59,16 @@ class CallPrinter:
         self._call()
         self._return()
 
+    def aliases(self) -> list[str]:
+        """Return the definitions of names for functions behind whose own are those of locals."""
+        found = []
+        for callee in dict.fromkeys(self._wrapper.callees.values()):
+            if local_callee(callee) != callee:
+                types = self.prototypes()[callee].partition("(")[2].removesuffix(");")
+                pointer = f"(*const {local_callee(callee)})({types})"
+                found.append(f"static {self._return_type()} {pointer} = {callee};")
+        return found
+
     def prototypes(self) -> dict[str, str]:
         """Return the declarations of the functions behind, by their names."""
         found = {}
@@ -71,8 +91,8 @@ class CallPrinter:
             local = self._checks.argument(name)
             template = f"{self._where(name)}it has a NUL at [{{got}}], where text of C ends"
             place = f"wrapper_find_nul({local})"
-            failure = failure_call(Failure("ValueError", template), got=place)
-            self._lines.add(f"if ({place} >= 0) return {failure};")
+            failure = fail(Failure("ValueError", template), got=place)
+            self._lines.add(f"if ({place} >= 0) {failure}")
 
     def _where(self, name: str) -> str:
         return f"{self._wrapper.name}() argument '{name}': "
@@ -94,8 +114,8 @@ class CallPrinter:
         tests += [f"{name} > {number(limits[1])}"] if limits[1] < 2**63 - 1 else []
         if tests:
             template = f"{self._wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
-            failure = failure_call(Failure("ValueError", template), got=name)
-            self._lines.add(f"if ({' || '.join(tests)}) return {failure};")
+            failure = fail(Failure("ValueError", template), got=name)
+            self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
         """Print arrays of strides, which tensors need not have."""
@@ -168,8 +188,8 @@ class CallPrinter:
             value = self._checks.expression(extent, _operation_failures(where, extent))
             if not isinstance(extent, int):
                 template = f"{where}shape[{axis}] must be >= 0, got {{got}}"
-                failure = failure_call(Failure("ValueError", template), got=value)
-                self._lines.add(f"if ({value} < 0) return {failure};")
+                failure = fail(Failure("ValueError", template), got=value)
+                self._lines.add(f"if ({value} < 0) {failure}")
             values.append(value)
         return values
 
@@ -217,13 +237,13 @@ class CallPrinter:
         if len(set(callees.values())) == 1:
             callee = next(iter(callees.values()))
             values = self._values(self._wrapper.dtypes_of(callee))
-            self._lines.add(f"{assign}{callee}({values});")
+            self._lines.add(f"{assign}{local_callee(callee)}({values});")
         else:
             self._dispatch(assign)
         if variable == "status":
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
-                self._lines.add(f"return {self._status_failure()};")
+                self._lines.add(self._status_failure())
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
@@ -236,12 +256,14 @@ class CallPrinter:
             for i, callee in enumerate(callees):
                 values = self._values(self._wrapper.dtypes_of(callee))
                 label = "default" if i == len(callees) - 1 else f"case {i}"
-                self._lines.add(f"{label}:", f"  {assign}{callee}({values});", "  break;")
+                self._lines.add(
+                    f"{label}:", f"  {assign}{local_callee(callee)}({values});", "  break;"
+                )
 
     def _status_failure(self) -> str:
         callees = dict.fromkeys(self._wrapper.callees.values())
         template = f"{self._wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
-        return failure_call(Failure("RuntimeError", template), got="status")
+        return fail(Failure("RuntimeError", template), got="status")
 
     def _values(self, dtypes: Mapping[str, str]) -> str:
         return ", ".join(
@@ -318,7 +340,7 @@ class CallPrinter:
         element = element_type(str(dtype_)) if known else "void"
         parameter = self._wrapper.parameters.get(name)
         is_read = parameter is not None and parameter.direction == "in"
-        return f"const {element}*" if is_read else f"{element}*"
+        return f"const {element}*" if is_read and not self._is_declared else f"{element}*"
 
     # ---- behind the call -------------------------------------------------------------------
 
@@ -352,6 +374,11 @@ class CallPrinter:
         else:
             index = "kTVMFFIBool" if type_ == "bool" else "kTVMFFIInt"
             self._lines.add(f"return wrapper_return_int({index}, (int64_t)value, result);")
+
+
+def local_callee(callee: str) -> str:
+    """Return the name by which a function behind is called where locals are in sight."""
+    return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee
 
 
 def _operation_failures(where: str, extent: Extent) -> dict[str, Failure]:

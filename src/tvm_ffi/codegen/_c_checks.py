@@ -24,10 +24,11 @@ from ..signature.plan import (
 )
 from ..signature.types import ELLIPSIS
 from ..signature.values import alignment_of
+from ._c_failures import fail, fail_dtype, fail_type, fail_with
 from ._c_text import Lines, literal, local_name, number, value_type
-from .wrapper import is_optional
+from ._wrapper import is_optional
 
-__all__ = ["CheckPrinter", "failure_call"]
+__all__ = ["CheckPrinter"]
 
 # Type indices that a word stands for; text and bytes have several, see the support code.
 _INDEX = {
@@ -46,8 +47,8 @@ _OVERFLOWING = {
 }
 _PLAIN = {
     "%": "wrapper_modulo({0}, {1})",
-    "min": "{0} < {1} ? {0} : {1}",
-    "max": "{0} > {1} ? {0} : {1}",
+    "min": "wrapper_min({0}, {1})",
+    "max": "wrapper_max({0}, {1})",
 }
 
 
@@ -102,6 +103,7 @@ class CheckPrinter:
         for check in plan:
             getattr(self, f"_{check.kind}")(check)
         names = [*map(self.extent_name, self._extent_names())]
+        names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
         self._lines.add(*(f"(void){name};" for name in names))  # not every function wants all
 
@@ -127,14 +129,10 @@ class CheckPrinter:
                     f"{nothing});"
                 )
         if most == 0:
-            one = self._fail(too_many_arguments(self._signature, "1"))
+            one = fail(too_many_arguments(self._signature, "1"))
             self._lines.add(f"if (num_args == 1) {one}")
-        failure = self._fail(too_many_arguments(self._signature), got="num_args")
+        failure = fail(too_many_arguments(self._signature), got="num_args")
         self._lines.add(f"if (num_args > {most}) {failure}")
-
-    def _fail(self, failure: Failure, **holes: str) -> str:
-        """Return the statement that raises, with expressions for the numbers in its text."""
-        return f"return {failure_call(failure, **holes)};"
 
     # ---- values ----------------------------------------------------------------------------
 
@@ -206,7 +204,7 @@ class CheckPrinter:
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
             return
-        failure = self._fail(self._range_failure(check), got=f"{value}.v_int64")
+        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
         tests = f"{value}.v_int64 < {number(limits[0])} || {value}.v_int64 > {number(limits[1])}"
         self._lines.add(f"if ({tests}) {failure}")
 
@@ -219,17 +217,12 @@ class CheckPrinter:
     def _read_unsigned(self, check: Check, name: str) -> None:
         value = f"args[{check.position}]"
         self._lines.add(f"if (!wrapper_uint64(&{value}, &{name})) {self._fail_type(check)}")
-        failure = self._fail(self._range_failure(check), got=f"{value}.v_int64")
+        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
         is_negative = f"{value}.type_index == kTVMFFIInt && {value}.v_int64 < 0"
         self._lines.add(f"if ({is_negative}) {failure}")
 
     def _fail_type(self, check: Check) -> str:
-        failure, big = check.failures["type"], check.failures["big"]
-        ((text, hole),) = failure.parts()
-        assert hole == "got"
-        assert big.template == failure.template
-        errors = f"{literal(failure.error)}, {literal(big.error)}"
-        return f"return wrapper_fail_type({errors}, {literal(text)}, &args[{check.position}]);"
+        return fail_type(check.failures["type"], check.failures["big"], f"args[{check.position}]")
 
     def _range(self, check: Check) -> None:
         """Print nothing: it stands where the value is taken, before it is converted."""
@@ -257,7 +250,7 @@ class CheckPrinter:
         shape = check.tensor.shape or ()
         test = f"< {len(shape) - 1}" if ELLIPSIS in shape else f"!= {len(shape)}"
         got = f"{self.argument(check.parameter.name)}->ndim"
-        self._require(check, f"{got} {test}", self._fail(check.failures["ndim"], got=got))
+        self._require(check, f"{got} {test}", fail(check.failures["ndim"], got=got))
 
     def _dtype(self, check: Check) -> None:
         names = self._signature.dtypes_of(check.tensor)
@@ -296,22 +289,13 @@ class CheckPrinter:
         if ":" in wanted:
             test += f" || {got}.device_id != {device.index}"
         failure = check.failures["device"]
-        ((text, hole),) = failure.parts()
-        assert hole == "got"
-        statement = f"return wrapper_fail_device({literal(failure.error)}, {literal(text)}, {got});"
-        self._require(check, test, statement)
+        self._require(check, test, fail_with("device", failure, got))
 
     def _layout(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         ndim = check.tensor.ndim
         test = f"!wrapper_is_compact({name}, {f'{name}->ndim' if ndim is None else ndim})"
-        failure = check.failures["layout"]
-        ((text, hole),) = failure.parts()
-        assert hole == "got"
-        statement = (
-            f"return wrapper_fail_strides({literal(failure.error)}, {literal(text)}, {name});"
-        )
-        self._require(check, test, statement)
+        self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
         """Print nothing: native code is not told, and who lends the memory refuses."""
@@ -324,7 +308,7 @@ class CheckPrinter:
             self._bind(check, check.extent, got, self._guard(check).removesuffix(" && "), axis)
             return
         if isinstance(check.extent, int):
-            failure = self._fail(check.failures["differs"], axis=axis, got=got)
+            failure = fail(check.failures["differs"], axis=axis, got=got)
             self._require(check, f"{got} != {number(check.extent)}", failure)
             return
         names = [n for n in dict.fromkeys(names_in(check.extent)) if n not in self._bound]
@@ -332,13 +316,13 @@ class CheckPrinter:
         condition = (self._guard(check) + known).removesuffix(" && ")
         with self._lines.block(f"if ({condition})" if condition else ""):
             expected = self.expression(check.extent, check.failures)
-            failure = self._fail(check.failures["differs"], axis=axis, expected=expected, got=got)
+            failure = fail(check.failures["differs"], axis=axis, expected=expected, got=got)
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
         """Print: a name is what is met first, later ones must agree."""
         known = self.extent_name(name)
-        failure = self._fail(check.failures["differs"], axis=axis, expected=known, got=got)
+        failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
         if name in self._bound:
             test = f"{condition} && {differs}" if condition else differs
@@ -364,9 +348,9 @@ class CheckPrinter:
         null = f"{name}->data == NULL"
         tests = null if alignment == "1u" else f"{null} || {address} % {alignment} != 0"
         with self._lines.block(f"if ({self._guard(check)}({tests}) && !wrapper_is_empty({name}))"):
-            self._lines.add(f"if ({null}) {self._fail(check.failures['null'])}")
+            self._lines.add(f"if ({null}) {fail(check.failures['null'])}")
             if alignment != "1u":
-                failure = self._fail(
+                failure = fail(
                     check.failures["alignment"],
                     expected=alignment,
                     got=f"{address} % {alignment}",
@@ -386,43 +370,13 @@ class CheckPrinter:
         self._temporaries += 1
         self._lines.add(f"int64_t {name};")
         if extent.operator in ("//", "%", "cdiv"):
-            self._lines.add(f"if ({right} == 0) {self._fail(failures[f'zero {extent}'])}")
+            self._lines.add(f"if ({right} == 0) {fail(failures[f'zero {extent}'])}")
         if extent.operator in _OVERFLOWING:
             test = _OVERFLOWING[extent.operator].format(left, right, name)
-            self._lines.add(f"if ({test}) {self._fail(failures[f'overflow {extent}'])}")
+            self._lines.add(f"if ({test}) {fail(failures[f'overflow {extent}'])}")
         else:
             self._lines.add(f"{name} = {_PLAIN[extent.operator].format(left, right)};")
         return name
-
-
-def failure_call(failure: Failure, **holes: str) -> str:
-    """Return the call that raises, with expressions for the numbers in its text."""
-    parts = failure.parts()
-    used = [hole for _, hole in parts if hole is not None]
-    texts = [literal(text) for text, _ in parts]
-    error = literal(failure.error)
-    if not used:
-        nothing = ", ".join(["NULL"] * (7 - len(texts)))
-        return f"wrapper_fail({error}, {', '.join(texts)}, {nothing})"
-    texts += ["NULL"] * (4 - len(texts))
-    values = [_as_int64(holes[hole]) for hole in used] + ["0"] * (3 - len(used))
-    pieces = [texts[0]]
-    for value, text in zip(values, texts[1:]):
-        pieces += [value, text]
-    return f"wrapper_fail_numbers({error}, {len(used)}, {', '.join(pieces)})"
-
-
-def _as_int64(expression: str) -> str:
-    return expression if expression.isidentifier() else f"(int64_t)({expression})"
-
-
-def fail_dtype(failure: Failure, expected: str, got: str) -> str:
-    """Return the statement that raises for an element type."""
-    parts = failure.parts()
-    assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
-    texts = [literal(text) for text, _ in parts] + ["NULL"] * (2 - len(parts))
-    pieces = f"{texts[0]}, {expected}, {texts[1]}, {got}"
-    return f"return wrapper_fail_dtype({literal(failure.error)}, {pieces});"
 
 
 def _is_dtype(got: str, name: str) -> str:

@@ -30,7 +30,7 @@ typedef struct {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-enum { WRAPPER_NUMBER_ROOM = 24, WRAPPER_MAX_STRIDES = 8 };
+enum { WRAPPER_NUMBER_ROOM = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
 /* Write a number as decimal text somewhere into `room`, and return where it begins. */
 WRAPPER_COLD const char* wrapper_number(int64_t number, char* room) {
@@ -262,6 +262,10 @@ WRAPPER_HOT int64_t wrapper_modulo(int64_t left, int64_t right) {
   return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
 }
 
+WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < right ? left : right; }
+
+WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
+
 /* ---- Numbers and text --------------------------------------------------------------------------
  */
 
@@ -339,7 +343,7 @@ WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* resu
 WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t count,
                                        TVMFFIAny* result) {
   static const TVMFFIByteArray name = {"ffi.Array", 9};
-  TVMFFIAny elements[64], array;
+  TVMFFIAny elements[WRAPPER_MAX_RESULTS], array;
   TVMFFIObjectHandle make = NULL;
   int code = TVMFFIFunctionGetGlobal(&name, &make);
   if (code == 0 && make == NULL) {

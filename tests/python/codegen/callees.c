@@ -17,6 +17,10 @@ void fill_float32(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = 32;
 }
 
+/* Names that a wrapper has for locals. */
+int64_t value(int64_t a) { return 2 * a; }
+int64_t arg_a(int64_t a) { return 3 * a; }
+
 /* Sum of the elements, or -1 for NULL. */
 double sum(const double* x, int64_t n) {
   double total = 0;

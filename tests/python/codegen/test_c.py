@@ -43,6 +43,8 @@ WRAPPERS = {
         make_wrapper("check(status: int)", returns="status"),
         make_wrapper("negated(a: int32) -> int32"),
         make_wrapper("largest() -> uint64"),
+        make_wrapper("value(a: int) -> int"),
+        make_wrapper("thrice(a: int) -> int", "arg_a"),
         make_wrapper("is_positive(a: float) -> bool"),
         make_wrapper("half(a: float32) -> float32"),
         make_wrapper("length(text: str, other: str | None = None) -> int"),
@@ -173,6 +175,11 @@ def test_numbers_that_are_returned(library):
     assert library.is_positive(-1.5) is False
     assert library.half(3) == 1.5
     assert isinstance(library.half(4), float)
+
+
+def test_functions_may_be_named_like_locals(library):
+    assert library.value(5) == 10
+    assert library.thrice(5) == 15
 
 
 def test_text_arrives_with_its_end(library):

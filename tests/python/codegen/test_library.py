@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tvm_ffi.codegen import make_wrapper, wrap_library
+from tvm_ffi import libinfo
+from tvm_ffi.codegen import c, make_wrapper, wrap_library
 from tvm_ffi.inspection import inspect_library
 
 SOURCE = """
@@ -22,7 +23,8 @@ void scale(const float* x, float* y, int32_t n, float a) {
 }
 int fail(int32_t code) { return code; }
 """
-HEADER = "#include <stdint.h>\nvoid scale(const float* x, float* y, int32_t n, float a);\n"
+# Nobody has said that `x` is only read.
+HEADER = "#include <stdint.h>\nvoid scale(float* x, float* y, int32_t n, float a);\n"
 SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -56,6 +58,18 @@ def test_headers_are_compared_with_signatures(plain):
     assert module.scale(np.zeros(1, np.float32), np.zeros(1, np.float32), 1) is None
     with pytest.raises(RuntimeError, match="too few arguments to function"):
         wrap_library(plain, ["scale(x: float32*[n], y: out float32*[n])"], **options)
+
+
+def test_headers_may_know_less_of_what_is_constant(plain, tmp_path):
+    text = c.source_of([make_wrapper(SCALE)], includes=["scale.h"])
+    (tmp_path / "wrapper.c").write_text(text, encoding="utf-8")
+    command = ["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
+    command += [
+        f"-I{plain.parent}",
+        f"-I{libinfo.find_include_path()}",
+        str(tmp_path / "wrapper.c"),
+    ]
+    subprocess.run([*command, "-o", str(tmp_path / "wrapper.o")], check=True)
 
 
 def test_the_wrapped_library_can_be_passed_on(plain, tmp_path):

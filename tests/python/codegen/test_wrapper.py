@@ -54,6 +54,7 @@ def test_each_choice_of_dtypes_has_a_function():
         ("f(x: int)", {"returns": "value"}, "returns a result as its value when it is the only"),
         ("f(x: int) -> int", {"returns": "status"}, "returns a result as its value when it is"),
         ("f(x: int) -> (int, int)", {}, "of several results all must be tensors"),
+        ("f(x: Tensor) -> (x: int8[2])", {}, "two of its parameters and results are 'x'"),
         ("f(x: int) -> str", {}, "'result', str, cannot be made of what a function of C returns"),
         ("f(x: int) -> int | None", {}, r"'result', int \| None, cannot be made of what"),
         ("f(x: int) -> Tensor[x]", {}, "cannot be allocated: its dtype is not known"),

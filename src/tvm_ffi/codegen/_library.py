@@ -14,8 +14,8 @@ from .. import cpp
 from .._library.linking import dynamic_symbols
 from ..module import load_module
 from ..signature import Signature
+from ._wrapper import Wrapper, make_wrapper
 from .c import source_of
-from .wrapper import Wrapper, make_wrapper
 
 if TYPE_CHECKING:
     from ..module import Module

@@ -40,6 +40,7 @@ from ..signature.types import ANY_EXTENT, ELLIPSIS, Type
 
 __all__ = ["Argument", "Wrapper", "is_optional", "make_wrapper"]
 
+_MAX_RESULTS = 64  # as in the support code
 _RETURNS = ("void", "value", "status")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+)\s+)?(?P<text>.*)", re.DOTALL)
@@ -195,8 +196,14 @@ def _check_signature(signature: Signature) -> None:
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
                 f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
             )
+    names = _result_names(signature)
+    for name in names:
+        if names.count(name) > 1 or any(name == one.name for one in signature.parameters):
+            raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
+    if len(names) > _MAX_RESULTS:
+        raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
     bound = set(_always_bound(signature))
-    for name, result in zip(_result_names(signature), signature.results):
+    for name, result in zip(names, signature.results):
         _check_result(signature, name, result, bound)
 
 
