@@ -45,6 +45,7 @@ from results import FLOOR, OURS, PEER, Row, Unavailable
 from scratch_environment import SetupError
 from setting import describe_setting
 from targets import judge
+from wrapper_time import WRAPPER_ROWS, measure_wrapper
 
 Workers = dict[str, Union[WorkerProcess, Unavailable]]
 
@@ -181,7 +182,7 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
 
 
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about importing, loading, building and size."""
+    """Return the rows about importing, loading, building, wrappers and size."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
@@ -190,6 +191,8 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
         rows += measure_load(interpreters, effort.rounds, progress)
     if fnmatch.filter(BUILD_ROWS, pattern):
         rows += measure_build(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
+    if fnmatch.filter(WRAPPER_ROWS, pattern):
+        rows += measure_wrapper(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

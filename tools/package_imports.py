@@ -33,8 +33,9 @@ UPWARD = {
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
     ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.dlpack"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.tensor.tensor"),
+    ("tvm_ffi.signature.values", "tvm_ffi._binding.object.object"),
+    ("tvm_ffi.signature.values", "tvm_ffi._binding.values.any"),
+    ("tvm_ffi.signature.values", "tvm_ffi._types.index"),
     ("tvm_ffi.signature.values", "tvm_ffi._types.schema"),
 }
 

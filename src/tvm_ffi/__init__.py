@@ -136,6 +136,7 @@ if _TYPE_CHECKING:
 
     from . import (
         access_path,
+        codegen,
         cpp,
         cuda,
         dataclasses,
@@ -198,6 +199,7 @@ __getattr__ = _late_attributes(
     {
         "LIB": _runtime_for_ctypes,
         "access_path": ".access_path",
+        "codegen": ".codegen",
         "cpp": ".cpp",
         "cuda": ".cuda",
         "dataclasses": ".dataclasses",

@@ -36,6 +36,7 @@ LAYERS = (
     {"_library", "libinfo"},
     {"config", "cuda", "export", "inspection", "stub", "utils"},
     {"cpp", "testing"},
+    {"codegen"},  # programs from signatures, built with `cpp`
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},
 )

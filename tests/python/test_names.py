@@ -25,7 +25,8 @@ def test_modules_are_attributes_after_the_import(run_python, name):
 
 
 def test_modules_that_few_programs_need_are_loaded_late(run_python):
-    late = ("cpp", "cuda", "export", "inspection", "libinfo", "structural", "stub", "testing")
+    late = ("codegen", "cpp", "cuda", "export", "inspection", "libinfo", "structural", "stub")
+    late += ("testing",)
     result = run_python(
         "import sys, tvm_ffi\n"
         f"print([name for name in {late} if 'tvm_ffi.' + name in sys.modules])\n"

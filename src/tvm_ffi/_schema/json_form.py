@@ -10,7 +10,7 @@ put both into ``args``, the result first.
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
 
 from .names import ORIGIN_OF_JSON_NAME
 from .schema import Schema
@@ -58,18 +58,26 @@ def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...
     }
 
 
-def schema_to_json(schema: Schema) -> dict[str, Any]:
-    """Return what `schema_from_json` reads."""
-    obj: dict[str, Any] = {"type": schema.type_key or schema.origin}
+def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[str, Any]:
+    """Return what `schema_from_json` reads.
+
+    Parameters
+    ----------
+    schema : Schema
+        The type.
+    name_of : callable, optional
+        Gives the name to write for an origin; `json_name` gives those that C++ writes.
+    """
+    obj: dict[str, Any] = {"type": schema.type_key or name_of(schema.origin)}
     if schema.args or (schema.origin == "tuple" and schema.args is not None):
-        obj["args"] = [schema_to_json(arg) for arg in schema.args]
+        obj["args"] = [schema_to_json(arg, name_of) for arg in schema.args]
     if schema.named_args is not None:
         obj["named_args"] = {
-            name: [schema_to_json(arg) for arg in group]
+            name: [schema_to_json(arg, name_of) for arg in group]
             for name, group in schema.named_args.items()
         }
     if schema.fallback is not None:
-        obj["fallback"] = schema_to_json(schema.fallback)
+        obj["fallback"] = schema_to_json(schema.fallback, name_of)
     return obj
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "ORIGIN_OF_KEY",
     "UNION_LIKE",
     "is_known",
+    "json_name",
     "key_of_origin",
 ]
 
@@ -79,6 +80,11 @@ ORIGIN_OF_JSON_NAME = {
 def key_of_origin(origin: str) -> str:
     """Return the key of the native type that an origin names."""
     return _KEY_OF_ORIGIN.get(origin, origin)
+
+
+def json_name(origin: str) -> str:
+    """Return the name of an origin in the metadata of libraries, which is that of C++."""
+    return {"tuple": "Tuple", "Union": "Variant"}.get(origin) or key_of_origin(origin)
 
 
 def is_known(origin: str, find_type: Callable[[str], object]) -> bool:

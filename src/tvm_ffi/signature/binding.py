@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from .declaration import Declaration
 from .parameter import Parameter
 
-__all__ = ["binding_problem"]
+__all__ = ["binding_problem", "missing_text", "too_many_text"]
 
 
 def binding_problem(
@@ -32,7 +32,7 @@ def binding_problem(
         _unknown_keyword(signature, keywords)
         or _given_twice(signature, given, keywords)
         or _too_many(signature, by_position, num_positional)
-        or _missing(signature, given | set(keywords))
+        or missing_text(signature, given | set(keywords))
     )
 
 
@@ -64,13 +64,27 @@ def _too_many(
     if num_positional <= most or any(p.kind == "variadic" for p in signature.parameters):
         return None
     least = sum(parameter.is_required for parameter in by_position)
+    return too_many_text(least, most, str(num_positional))
+
+
+def too_many_text(least: int, most: int, given: str) -> str:
+    """Return what is said of more arguments by position than there are parameters for.
+
+    Parameters
+    ----------
+    least, most : int
+        How many parameters are required, and how many there are.
+    given : str
+        The number of arguments, or what stands for it.
+    """
     count = str(most) if least == most else f"from {least} to {most}"
     plural = "" if count == "1" else "s"
-    verb = "was" if num_positional == 1 else "were"
-    return f"takes {count} positional argument{plural} but {num_positional} {verb} given"
+    verb = "was" if given == "1" else "were"
+    return f"takes {count} positional argument{plural} but {given} {verb} given"
 
 
-def _missing(signature: Declaration, given: set[str]) -> str | None:
+def missing_text(signature: Declaration, given: set[str]) -> str | None:
+    """Return what is said of required parameters that are not given; None when all are."""
     absent = [p for p in signature.parameters if p.is_required and p.name not in given]
     if not absent:
         return None

@@ -54,6 +54,12 @@ class Declaration:
             parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
         )
 
+    def dtypes_of(self, type_: TensorType) -> tuple[str, ...]:
+        """Return the element types that a tensor of this function may have; none for any."""
+        if type_.variable is not None:
+            return self.dtype_variables[type_.variable]
+        return (type_.dtype,) if isinstance(type_.dtype, str) else type_.dtype or ()
+
     @property
     def types(self) -> list[Type]:
         """The types of all parameters, and then of all results."""

@@ -11,13 +11,39 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Union
 
-__all__ = ["FUNCTIONS", "Expression", "Extent", "evaluate", "extent_text", "names_in"]
+__all__ = [
+    "FUNCTIONS",
+    "Expression",
+    "Extent",
+    "ExtentError",
+    "evaluate",
+    "extent_text",
+    "fits_64_bits",
+    "names_in",
+]
 
 Extent = Union[int, str, "Expression"]
 
 FUNCTIONS = {"cdiv": 2, "min": 2, "max": 2}  # name -> number of arguments
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
 _LIMITS = (-(2**63), 2**63 - 1)
+
+
+class ExtentError(ValueError):
+    """An operation that has no value.
+
+    Parameters
+    ----------
+    operation : Expression
+        Which one.
+    reason : {"zero", "overflow"}
+        It divides by zero, or its value does not fit 64 bits.
+    """
+
+    def __init__(self, operation: Expression, reason: str) -> None:
+        words = {"zero": "divides by zero", "overflow": "does not fit 64 bits"}
+        super().__init__(f"`{operation}` {words[reason]}")
+        self.operation, self.reason = operation, reason
 
 
 @dataclass(frozen=True)
@@ -41,9 +67,17 @@ class Expression:
             raise ValueError(f"unknown operator {self.operator!r}")
         if len(self.operands) != wanted:
             raise ValueError(f"{self.operator!r} takes {wanted} operands, got {len(self.operands)}")
+        for operand in self.operands:
+            if isinstance(operand, int) and not fits_64_bits(operand):
+                raise ValueError(f"{operand} does not fit 64 bits")
 
     def __str__(self) -> str:
         return extent_text(self)
+
+
+def fits_64_bits(number: int) -> bool:
+    """Whether a number is one that extents are calculated with."""
+    return _LIMITS[0] <= number <= _LIMITS[1]
 
 
 def names_in(extent: Extent) -> Iterator[str]:
@@ -62,7 +96,7 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
     ------
     KeyError
         If a name has no value.
-    ValueError
+    ExtentError
         If a number is divided by zero, or a value does not fit 64 bits.
     """
     if isinstance(extent, int):
@@ -71,10 +105,10 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
         return values[extent]
     left, right = (evaluate(operand, values) for operand in extent.operands)
     if right == 0 and extent.operator in ("//", "%", "cdiv"):
-        raise ValueError(f"`{extent}` divides by zero")
+        raise ExtentError(extent, "zero")
     result = _apply(extent.operator, left, right)
-    if not _LIMITS[0] <= result <= _LIMITS[1]:
-        raise ValueError(f"`{extent}` does not fit 64 bits")
+    if not fits_64_bits(result):
+        raise ExtentError(extent, "overflow")
     return result
 
 

@@ -9,7 +9,7 @@ from typing import Union
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
-from .expression import Expression, Extent
+from .expression import Expression, Extent, fits_64_bits
 
 __all__ = ["ANY_EXTENT", "ELLIPSIS", "ScalarType", "TensorType", "Type", "ValueType", "is_writable"]
 
@@ -32,7 +32,7 @@ class TensorType:
         ``"..."`` for any number of extents.  None for any shape, which ``("...",)`` becomes.
     layout : {"compact", "strided"}, optional
         Whether elements lie in row-major order without gaps, or may have any strides.  None where
-        the function says for itself.
+        the function says for itself, and for compact where it takes the address only.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
     is_pointer : bool
@@ -78,6 +78,11 @@ class TensorType:
         if isinstance(self.dtype, str) and not is_dtype_name(self.dtype):
             return self.dtype
         return None
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether elements have to lie in row-major order without gaps."""
+        return self.layout == "compact" or (self.is_pointer and self.layout is None)
 
     @property
     def ndim(self) -> int | None:
@@ -161,6 +166,8 @@ def _checked_extent(extent: Extent) -> Extent:
         raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
     if isinstance(extent, int) and extent < 0:
         raise ValueError(f"an extent must be >= 0, got {extent}")
+    if isinstance(extent, int) and not fits_64_bits(extent):
+        raise ValueError(f"{extent} does not fit 64 bits")
     if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
         raise ValueError(f"{extent!r} is no name")
     return extent

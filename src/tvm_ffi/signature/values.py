@@ -1,55 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks ask of Python values: is it a tensor, does a type take it, may it be written."""
+"""What the checks ask of Python values: how native code sees them, and what messages call it."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._binding.tensor.dlpack import from_dlpack
-from .._binding.tensor.tensor import Tensor
+from .._binding.object.object import ObjectRValueRef
+from .._binding.values.any import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
 from .._schema.json_form import schema_to_json
+from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
+from .._types.index import key_of_index
 from .._types.schema import TypeSchema
+from .plan import BIG_INT, Failure
 
-__all__ = ["is_read_only", "problem_of_scalar", "problem_of_value", "tensor_of"]
+__all__ = [
+    "alignment_of",
+    "check_value",
+    "dtype_of",
+    "dtype_text",
+    "fits",
+    "is_one_of",
+    "native_form",
+    "strides_text",
+    "word_of_index",
+]
+
+_WORD_OF_KEY = {
+    **ORIGIN_OF_KEY,
+    "ffi.BigInt": BIG_INT,
+    "ffi.OpaquePyObject": "Python object",
+}
+_MAX_SHOWN = 8  # strides
+_COMPLEX = 5  # code of complex element types
 
 
-def tensor_of(value: Any) -> Tensor | None:
-    """Return a value as a tensor; None for what is none."""
-    if isinstance(value, Tensor):
-        return value
-    if not hasattr(type(value), "__dlpack__"):
-        return None
-    found: Tensor = from_dlpack(value)
-    return found
+def word_of_index(type_index: int) -> str | None:
+    """Return what messages call a native type; None when there is no such type."""
+    key = key_of_index(type_index)
+    return None if key is None else _WORD_OF_KEY.get(key, key)
 
 
-def is_read_only(value: Any) -> bool:
-    """Whether who has the memory says that nobody may write into it."""
-    tensor = tensor_of(value)
-    return tensor is not None and tensor.readonly
+def native_form(value: Any, words: Sequence[str]) -> tuple[str, Any]:
+    """Return the word for what native code gets in place of a value, and the value seen again.
+
+    Parameters
+    ----------
+    value : object
+        An argument.
+    words : sequence of str
+        What the parameter takes: calls from Python make a float of an int, and text of a path.
+    """
+    if words[0] == "float" and type(value) is int:
+        value = float(value)
+    elif words[0] == "str" and hasattr(type(value), "__fspath__"):
+        value = os.fspath(value)
+    native = CAny(value.obj if isinstance(value, ObjectRValueRef) else value)
+    word = word_of_index(native.type_index)
+    assert word is not None
+    return word, to_py_class_value(native)
 
 
-def problem_of_scalar(value: Any, dtype: str) -> str | None:
-    """Return why a value is no number of a C type; None when it is one."""
+def fits(number: int, dtype: str) -> bool:
+    """Whether a number is one of a C integer type."""
     limits = integer_range(dtype)
-    if limits is None:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return None if is_number else f"expected {dtype}, got {type(value).__name__}"
-    if isinstance(value, bool) or not isinstance(value, int):
-        return f"expected {dtype}, got {type(value).__name__}"
-    if not limits[0] <= value <= limits[1]:
-        return f"{value} does not fit {dtype}"
-    return None
+    return limits is not None and limits[0] <= number <= limits[1]
 
 
-def problem_of_value(value: Any, schema: Schema) -> str | None:
-    """Return why a declared type does not take a value; None when it does."""
+def check_value(value: Any, schema: Schema, failure: Failure) -> None:
+    """Raise TypeError, in words of the declared type, unless it takes a value."""
     # The same type as one that knows what is registered.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:
         known.check_value(value)
     except TypeError as error:
-        return str(error).partition(": ")[2] or str(error)
-    return None
+        where = failure.template.partition("expected ")[0].format()
+        raise TypeError(where + (str(error).partition(": ")[2] or str(error))) from None
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+
+def dtype_of(tensor: Any) -> Any:
+    """Return the element type of a tensor; None for one without a name."""
+    try:
+        return tensor.dtype
+    except ValueError:
+        return None
+
+
+def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
+    """Whether an element type is one of those with these names."""
+    return any(type(dtype)(name) == dtype for name in names if dtype is not None)
+
+
+def dtype_text(dtype: Any) -> str:
+    """Return what messages call an element type."""
+    return "one without a name" if dtype is None else str(dtype)
+
+
+def strides_text(strides: tuple[int, ...]) -> str:
+    """Return strides as Python writes a tuple; the first ones where there are many."""
+    if len(strides) <= _MAX_SHOWN:
+        return str(strides)
+    return f"({', '.join(map(str, strides[:_MAX_SHOWN]))}, ...)"
+
+
+def alignment_of(dtype: Any) -> int:
+    """Return the bytes to which C aligns an element, as far as C has such elements; else 1."""
+    if dtype is None:
+        return 1
+    bits = dtype.bits // 2 if dtype.type_code == _COMPLEX else dtype.bits
+    size = bits // 8
+    return size if size * 8 == bits and size & (size - 1) == 0 and size > 0 else 1

@@ -35,13 +35,13 @@ def read_only(array):
 @pytest.mark.parametrize(
     ("args", "kwargs", "error", "text"),
     [
-        ((), {}, TypeError, "softmax() missing a required argument: 'x'"),
-        ((zeros(1, 1),), {"z": 1}, TypeError, "softmax() missing a required argument: 'y'"),
+        ((), {}, TypeError, "softmax() missing 2 required positional arguments: 'x' and 'y'"),
+        ((zeros(1, 1),), {}, TypeError, "softmax() missing 1 required positional argument: 'y'"),
         (
             (zeros(1, 1), zeros(1, 1)),
-            {"tmperature": 1},
+            {"celsius": 1},
             TypeError,
-            "softmax() got an unexpected keyword argument 'tmperature'",
+            "softmax() got an unexpected keyword argument 'celsius'",
         ),
         (
             (1, zeros(1, 1)),

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The function behind both wrappers: nothing, so that wrappers are all that is measured. */
+#include <stdint.h>
+
+void scale(const float* x, float* y, int64_t n, int64_t m, double a) {
+  (void)x, (void)y, (void)n, (void)m, (void)a;
+}

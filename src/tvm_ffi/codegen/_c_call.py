@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands behind the checks: results are allocated, and the function of C is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from .._binding.values.device import Device
+from .._dtype import dtype
+from .._schema.dtypes import integer_range
+from ..signature import TensorType
+from ..signature.expression import Extent
+from ..signature.plan import Failure, operations
+from ..signature.types import Type
+from ._c_checks import CheckPrinter
+from ._c_failures import fail
+from ._c_text import Lines, element_type, number, value_type
+from ._wrapper import Argument, Wrapper, is_optional
+
+__all__ = ["CallPrinter"]
+
+# Names that wrappers have for parameters and locals of their own.
+_LOCAL = re.compile(
+    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
+    r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
+)
+_FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
+
+
+class CallPrinter:
+    """Prints the call of one function, behind its checks."""
+
+    def __init__(
+        self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
+    ) -> None:
+        self._wrapper, self._checks, self._lines = wrapper, checks, lines
+        self._is_declared = is_declared  # by a header, which may know less of what is constant
+        self._tensors = {
+            name: f"out{i}"
+            for i, (name, result) in enumerate(wrapper.results.items())
+            if isinstance(result.type, TensorType)
+        }
+
+    def print(self) -> None:
+        """Print allocation, call and return."""
+        self._texts_end()
+        self._strides(self._wrapper.parameters)
+        for position, argument in enumerate(self._wrapper.arguments):
+            self._calculate(position, argument)
+        self._allocate()
+        self._strides(self._wrapper.results)
+        if any(argument.kind == "stream" for argument in self._wrapper.arguments):
+            device = self._device_of_call()
+            self._lines.add(
+                f"void* stream = TVMFFIEnvGetStream((int32_t){device}.device_type, "
+                f"{device}.device_id);"
+            )
+        self._call()
+        self._return()
+
+    def aliases(self) -> list[str]:
+        """Return the definitions of names for functions behind whose own are those of locals."""
+        found = []
+        for callee in dict.fromkeys(self._wrapper.callees.values()):
+            if local_callee(callee) != callee:
+                types = self.prototypes()[callee].partition("(")[2].removesuffix(");")
+                pointer = f"(*const {local_callee(callee)})({types})"
+                found.append(f"static {self._return_type()} {pointer} = {callee};")
+        return found
+
+    def prototypes(self) -> dict[str, str]:
+        """Return the declarations of the functions behind, by their names."""
+        found = {}
+        for callee in self._wrapper.callees.values():
+            dtypes = self._wrapper.dtypes_of(callee)
+            types = [self._type_of(argument, dtypes) for argument in self._wrapper.arguments]
+            found[callee] = f"{self._return_type()} {callee}({', '.join(types) or 'void'});"
+        return found
+
+    # ---- before the call -------------------------------------------------------------------
+
+    def _texts_end(self) -> None:
+        """Print: where C text is passed, no NUL may stand in it."""
+        for name, parameter in self._wrapper.parameters.items():
+            is_passed = Argument("value", name) in self._wrapper.arguments
+            if not is_passed or value_type(parameter.type) != "const char*":
+                continue
+            if Argument("size", name) in self._wrapper.arguments:
+                continue  # the function is told where the text ends
+            local = self._checks.argument(name)
+            template = f"{self._where(name)}it has a NUL at [{{got}}], where text of C ends"
+            place = f"wrapper_find_nul({local})"
+            failure = fail(Failure("ValueError", template), got=place)
+            self._lines.add(f"if ({place} >= 0) {failure}")
+
+    def _where(self, name: str) -> str:
+        return f"{self._wrapper.name}() argument '{name}': "
+
+    def _calculate(self, position: int, argument: Argument) -> None:
+        """Print what calculates an argument, and the check that it can be converted."""
+        if argument.kind == "extent":
+            failures = _operation_failures(f"{self._wrapper.name}(): ", argument.extent)
+            value = self._checks.expression(argument.extent, failures)
+        elif argument.dtype is not None:
+            value = self._field(argument)
+        else:
+            return
+        name = f"passed{position}"
+        self._lines.add(f"const int64_t {name} = {value};")
+        limits = integer_range(argument.dtype or "int64")
+        assert limits is not None
+        tests = [f"{name} < {number(limits[0])}"] if limits[0] > -(2**63) else []
+        tests += [f"{name} > {number(limits[1])}"] if limits[1] < 2**63 - 1 else []
+        if tests:
+            template = f"{self._wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
+            failure = fail(Failure("ValueError", template), got=name)
+            self._lines.add(f"if ({' || '.join(tests)}) {failure}")
+
+    def _strides(self, names: Iterable[str]) -> None:
+        """Print arrays of strides, which tensors need not have."""
+        passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
+        for name in names:
+            if name in passed:
+                ndim = self._tensor_type(name).ndim
+                assert ndim is not None
+                local = self._strides_name(name)
+                self._lines.add(f"int64_t {local}[{max(ndim, 1)}];")
+                self._lines.add(f"wrapper_strides({self._tensor(name)}, {ndim}, {local});")
+
+    def _strides_name(self, name: str) -> str:
+        return f"{self._tensor(name)}_strides"
+
+    def _type(self, name: str) -> Type:
+        parameter = self._wrapper.parameters.get(name)
+        return self._wrapper.results[name].type if parameter is None else parameter.type
+
+    def _tensor_type(self, name: str) -> TensorType:
+        type_ = self._type(name)
+        assert isinstance(type_, TensorType)
+        return type_
+
+    def _tensor(self, name: str) -> str:
+        """Return the local name of a tensor."""
+        if name in self._wrapper.parameters:
+            return self._checks.argument(name)
+        return self._tensors[name]
+
+    # ---- results that are tensors ----------------------------------------------------------
+
+    def _allocate(self) -> None:
+        # All extents before the first tensor, so that no failure has one to release.
+        shapes = {name: self._shape(name) for name in self._tensors}
+        earlier: list[str] = []
+        for name, local in self._tensors.items():
+            self._lines.add(f"TVMFFIObjectHandle {local}_handle = NULL;")
+            self._lines.add(f"const DLTensor* {local} = NULL;")
+            with self._lines.block(""):
+                self._prototype(self._tensor_type(name), shapes[name])
+                with self._lines.block(
+                    f"if (TVMFFIEnvTensorAlloc(&prototype, &{local}_handle) != 0)"
+                ):
+                    self._release(earlier)
+                    self._lines.add("return -1;")
+                self._lines.add(f"{local} = TVMFFITensorGetDLTensorPtr({local}_handle);")
+            self._lines.add(f"(void){local};")  # not every function wants it
+            earlier.append(f"{local}_handle")
+
+    def _prototype(self, type_: TensorType, shape: list[str]) -> None:
+        """Print the description of a result."""
+        self._lines.add(
+            f"int64_t shape[] = {{{', '.join(shape) or '0'}}};",
+            "DLTensor prototype;",
+            "prototype.data = NULL;",
+            f"prototype.device = {self._device_of(type_)};",
+            f"prototype.ndim = {len(shape)};",
+            *self._dtype_of(type_),
+            "prototype.shape = shape;",
+            "prototype.strides = NULL;",
+            "prototype.byte_offset = 0;",
+        )
+
+    def _shape(self, name: str) -> list[str]:
+        """Print what calculates the extents of a result; return their names."""
+        where = f"{self._wrapper.name}() result '{name}': "
+        values = []
+        for axis, extent in enumerate(self._tensor_type(name).shape or ()):
+            value = self._checks.expression(extent, _operation_failures(where, extent))
+            if not isinstance(extent, int):
+                template = f"{where}shape[{axis}] must be >= 0, got {{got}}"
+                failure = fail(Failure("ValueError", template), got=value)
+                self._lines.add(f"if ({value} < 0) {failure}")
+            values.append(value)
+        return values
+
+    def _dtype_of(self, type_: TensorType) -> list[str]:
+        """Return statements that fill in the element type of a result."""
+        names = self._wrapper.signature.dtypes_of(type_)
+        parts: Mapping[str, list[int]] = {
+            "code": [dtype(name).type_code for name in names],
+            "bits": [dtype(name).bits for name in names],
+            "lanes": [dtype(name).lanes for name in names],
+        }
+        statements = []
+        for part, values in parts.items():
+            value = str(values[-1])
+            if type_.variable is not None:
+                place = self._checks.dtype_name(type_.variable)
+                tests = (f"{place} == {i} ? {one} : " for i, one in enumerate(values[:-1]))
+                value = f"{''.join(tests)}{value}"
+            width = "uint16_t" if part == "lanes" else "uint8_t"
+            statements.append(f"prototype.dtype.{part} = ({width})({value});")
+        return statements
+
+    def _device_of(self, type_: TensorType) -> str:
+        if ":" in (type_.device or "") or self._wrapper.first_tensor is None:
+            device = Device(type_.device or "cpu")
+            return f"TVMFFIDLDeviceFromIntPair({device.dlpack_device_type()}, {device.index})"
+        return self._device_of_call()
+
+    def _device_of_call(self) -> str:
+        first = self._wrapper.first_tensor
+        assert first is not None
+        return f"{self._checks.argument(first.name)}->device"
+
+    def _release(self, handles: list[str]) -> None:
+        self._lines.add(*(f"TVMFFIObjectDecRef({handle});" for handle in handles))
+
+    # ---- the call --------------------------------------------------------------------------
+
+    def _call(self) -> None:
+        variable = {"value": "value", "status": "status"}.get(self._wrapper.returns)
+        if variable is not None:
+            self._lines.add(f"{self._return_type()} {variable} = 0;")
+        assign = f"{variable} = " if variable else ""
+        callees = self._wrapper.callees
+        if len(set(callees.values())) == 1:
+            callee = next(iter(callees.values()))
+            values = self._values(self._wrapper.dtypes_of(callee))
+            self._lines.add(f"{assign}{local_callee(callee)}({values});")
+        else:
+            self._dispatch(assign)
+        if variable == "status":
+            with self._lines.block("if (status != 0)"):
+                self._release([f"{local}_handle" for local in self._tensors.values()])
+                self._lines.add(self._status_failure())
+
+    def _dispatch(self, assign: str) -> None:
+        """Print the choice of the function behind: one number for each combination of dtypes."""
+        place = ""
+        for name, dtypes in self._wrapper.signature.dtype_variables.items():
+            own = self._checks.dtype_name(name)
+            place = f"({place}) * {len(dtypes)} + {own}" if place else own
+        callees = list(self._wrapper.callees.values())
+        with self._lines.block(f"switch ({place})"):
+            for i, callee in enumerate(callees):
+                values = self._values(self._wrapper.dtypes_of(callee))
+                label = "default" if i == len(callees) - 1 else f"case {i}"
+                self._lines.add(
+                    f"{label}:", f"  {assign}{local_callee(callee)}({values});", "  break;"
+                )
+
+    def _status_failure(self) -> str:
+        callees = dict.fromkeys(self._wrapper.callees.values())
+        template = f"{self._wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
+        return fail(Failure("RuntimeError", template), got="status")
+
+    def _values(self, dtypes: Mapping[str, str]) -> str:
+        return ", ".join(
+            self._value(position, argument, dtypes)
+            for position, argument in enumerate(self._wrapper.arguments)
+        )
+
+    def _value(self, position: int, argument: Argument, dtypes: Mapping[str, str]) -> str:
+        """Return the expression of one argument."""
+        if argument.dtype is not None:
+            return f"({argument.dtype}_t)passed{position}"
+        if argument.kind == "extent":
+            return f"passed{position}"
+        if argument.kind == "address":
+            tensor = self._tensor(argument.source)
+            address = f"({self._type_of(argument, dtypes)})wrapper_address({tensor})"
+            is_none = self._tensor_type(argument.source).is_optional
+            return f"{tensor} == NULL ? NULL : {address}" if is_none else address
+        return "stream" if argument.kind == "stream" else self._field(argument)
+
+    def _field(self, argument: Argument) -> str:
+        """Return the value of a parameter that is no tensor, or a field."""
+        name = argument.source
+        if not isinstance(self._type(name), TensorType):
+            return self._plain_value(argument)
+        tensor = self._tensor(name)
+        axis = "" if argument.axis is None else f"[{argument.axis}]"
+        return {
+            "tensor": f"(DLTensor*){tensor}",
+            "shape": f"{tensor}->shape{axis}",
+            "strides": f"{self._strides_name(name)}{axis}",
+            "ndim": f"{tensor}->ndim",
+            "size": f"wrapper_size({tensor})",
+            "device": f"{tensor}->device.device_id",
+        }[argument.kind]
+
+    def _plain_value(self, argument: Argument) -> str:
+        parameter = self._wrapper.parameters[argument.source]
+        local = self._checks.argument(parameter.name)
+        if argument.kind == "size":
+            return f"(int64_t){local}.size"
+        type_ = value_type(parameter.type)
+        given = self._checks.given(parameter.name)
+        if type_ in ("const char*", "const void*"):
+            return f"{given} ? {local}.data : NULL" if is_optional(parameter) else f"{local}.data"
+        if is_optional(parameter) and not type_.endswith("*"):
+            return f"{given} ? &{local} : NULL"
+        return local
+
+    def _type_of(self, argument: Argument, dtypes: Mapping[str, str]) -> str:
+        """Return the type of one argument."""
+        if argument.dtype is not None:
+            return f"{argument.dtype}_t"
+        kind, name = argument.kind, argument.source
+        if kind == "stream":
+            return "void*"
+        if kind == "value":
+            parameter = self._wrapper.parameters[name]
+            type_ = value_type(parameter.type)
+            is_address = is_optional(parameter) and not type_.endswith("*")
+            return f"const {type_}*" if is_address else type_
+        if kind in ("shape", "strides") and argument.axis is None:
+            return "const int64_t*"
+        if kind == "tensor":
+            return "DLTensor*"
+        if kind != "address":
+            return _FIELD_TYPES.get(kind, "int64_t") if argument.axis is None else "int64_t"
+        return self._address_type(name, dtypes)
+
+    def _address_type(self, name: str, dtypes: Mapping[str, str]) -> str:
+        type_ = self._tensor_type(name)
+        dtype_ = dtypes.get(type_.variable or "", type_.dtype)
+        known = isinstance(dtype_, str) and dtype_ != type_.variable
+        element = element_type(str(dtype_)) if known else "void"
+        parameter = self._wrapper.parameters.get(name)
+        is_read = parameter is not None and parameter.direction == "in"
+        return f"const {element}*" if is_read and not self._is_declared else f"{element}*"
+
+    # ---- behind the call -------------------------------------------------------------------
+
+    def _return_type(self) -> str:
+        if self._wrapper.returns == "value":
+            (result,) = self._wrapper.signature.results
+            return value_type(result.type)
+        return "int" if self._wrapper.returns == "status" else "void"
+
+    def _return(self) -> None:
+        if self._wrapper.returns == "value":
+            self._return_value()
+        elif not self._tensors:
+            self._lines.add("return wrapper_return_none(result);")
+        elif len(self._tensors) == 1:
+            (local,) = self._tensors.values()
+            self._lines.add(f"return wrapper_return_tensor({local}_handle, result);")
+        else:
+            handles = ", ".join(f"{local}_handle" for local in self._tensors.values())
+            count = len(self._tensors)
+            self._lines.add(f"TVMFFIObjectHandle handles[{count}] = {{{handles}}};")
+            self._lines.add(f"return wrapper_return_tensors(handles, {count}, result);")
+
+    def _return_value(self) -> None:
+        (result,) = self._wrapper.signature.results
+        type_ = value_type(result.type)
+        if type_ in ("float", "double"):
+            self._lines.add("return wrapper_return_float((double)value, result);")
+        elif type_ == "uint64_t":
+            self._lines.add("return wrapper_return_uint64(value, result);")
+        else:
+            index = "kTVMFFIBool" if type_ == "bool" else "kTVMFFIInt"
+            self._lines.add(f"return wrapper_return_int({index}, (int64_t)value, result);")
+
+
+def local_callee(callee: str) -> str:
+    """Return the name by which a function behind is called where locals are in sight."""
+    return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee
+
+
+def _operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
+    """Return what may come of calculating an extent."""
+    failures = {}
+    for one in operations(extent):
+        failures[f"zero {one}"] = Failure("ValueError", f"{where}`{one}` divides by zero")
+        failures[f"overflow {one}"] = Failure("ValueError", f"{where}`{one}` does not fit 64 bits")
+    return failures

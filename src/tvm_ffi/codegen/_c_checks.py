@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of a signature as statements of C.
+
+What they leave behind for the call: ``arg_x``, the tensor, or the number or text; ``has_x`` where
+that may be None; ``dim_n``, an extent; ``dtype_T``, the place of a dtype among those of a variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._binding.values.device import Device
+from .._dtype import dtype
+from .._schema.dtypes import integer_range
+from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
+from ..signature.expression import Extent, names_in
+from ..signature.plan import (
+    Check,
+    Failure,
+    accepted_words,
+    checks,
+    missing_arguments,
+    too_many_arguments,
+)
+from ..signature.types import ELLIPSIS
+from ..signature.values import alignment_of
+from ._c_failures import fail, fail_dtype, fail_type, fail_with
+from ._c_text import Lines, literal, local_name, number, value_type
+from ._wrapper import is_optional
+
+__all__ = ["CheckPrinter"]
+
+# Type indices that a word stands for; text and bytes have several, see the support code.
+_INDEX = {
+    "None": "kTVMFFINone",
+    "bool": "kTVMFFIBool",
+    "ctypes.c_void_p": "kTVMFFIOpaquePtr",
+    "float": "kTVMFFIFloat",
+    "int": "kTVMFFIInt",
+}
+_OVERFLOWING = {
+    "+": "__builtin_add_overflow({}, {}, &{})",
+    "-": "__builtin_sub_overflow({}, {}, &{})",
+    "*": "__builtin_mul_overflow({}, {}, &{})",
+    "//": "wrapper_divide({}, {}, &{}) != 0",
+    "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
+}
+_PLAIN = {
+    "%": "wrapper_modulo({0}, {1})",
+    "min": "wrapper_min({0}, {1})",
+    "max": "wrapper_max({0}, {1})",
+}
+
+
+class CheckPrinter:
+    """Prints the checks of one function."""
+
+    def __init__(self, signature: Signature, lines: Lines) -> None:
+        self._signature, self._lines = signature, lines
+        self._bound: set[str] = set()  # extents and dtype variables that are known by now
+        self._temporaries = 0
+
+    # ---- names -----------------------------------------------------------------------------
+
+    def argument(self, name: str) -> str:
+        """Return the local name of an argument."""
+        return local_name("arg", name, self._position(name))
+
+    def given(self, name: str) -> str:
+        """Return the local name of whether an argument that may be None is there."""
+        return local_name("has", name, self._position(name))
+
+    def extent_name(self, name: str) -> str:
+        """Return the local name of an extent."""
+        return local_name("dim", name, self._extent_names().index(name))
+
+    def dtype_name(self, variable: str) -> str:
+        """Return the local name of which dtype a variable is."""
+        return local_name("dtype", variable, list(self._signature.dtype_variables).index(variable))
+
+    def _known(self, name: str) -> str:
+        return local_name("known", name, self._extent_names().index(name))
+
+    def _position(self, name: str) -> int:
+        return [parameter.name for parameter in self._signature.parameters].index(name)
+
+    def _extent_names(self) -> list[str]:
+        extents = [check.extent for check in checks(self._signature)]
+        return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
+
+    # ---- all of them -----------------------------------------------------------------------
+
+    def print(self) -> None:
+        """Print the declarations and all checks."""
+        self._count()
+        plan = list(checks(self._signature))
+        for name in self._extent_names():
+            self._lines.add(f"int64_t {self.extent_name(name)} = 0;")
+            if self._may_be_unknown(name):
+                self._lines.add(f"bool {self._known(name)} = false;")
+        for variable in self._signature.dtype_variables:
+            self._lines.add(f"int32_t {self.dtype_name(variable)} = -1;")
+        for check in plan:
+            getattr(self, f"_{check.kind}")(check)
+        names = [*map(self.extent_name, self._extent_names())]
+        names += map(self.dtype_name, self._signature.dtype_variables)
+        names += [self.argument(parameter.name) for parameter in self._signature.parameters]
+        self._lines.add(*(f"(void){name};" for name in names))  # not every function wants all
+
+    def _may_be_unknown(self, name: str) -> bool:
+        """Whether the first check that meets a name may be left out."""
+        first = next(check for check in checks(self._signature) if check.extent == name)
+        return self._is_conditional(first)
+
+    def _is_conditional(self, check: Check) -> bool:
+        is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
+        return is_optional(check.parameter) or (check.kind == "integer" and is_unsigned)
+
+    def _count(self) -> None:
+        most = len(self._signature.parameters)
+        failures = [missing_arguments(self._signature, given) for given in range(most)]
+        texts = [literal(failure.text()) for failure in failures if failure is not None]
+        if texts:
+            with self._lines.block(f"if (num_args < {len(texts)})"):
+                self._lines.add(f"static const char* const missing[] = {{{', '.join(texts)}}};")
+                nothing = ", ".join(["NULL"] * 6)
+                self._lines.add(
+                    f'return wrapper_fail("TypeError", missing[num_args < 0 ? 0 : num_args], '
+                    f"{nothing});"
+                )
+        if most == 0:
+            one = fail(too_many_arguments(self._signature, "1"))
+            self._lines.add(f"if (num_args == 1) {one}")
+        failure = fail(too_many_arguments(self._signature), got="num_args")
+        self._lines.add(f"if (num_args > {most}) {failure}")
+
+    # ---- values ----------------------------------------------------------------------------
+
+    def _type(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        if isinstance(check.parameter.type, TensorType):
+            self._lines.add(f"const DLTensor* {name} = NULL;")
+        else:
+            self._declare_value(check.parameter, name)
+        if check.parameter.default is EMPTY:
+            self._read(check, name)
+        else:
+            with self._lines.block(f"if (num_args > {check.position})"):
+                self._read(check, name)
+
+    def _declare_value(self, parameter: Parameter, name: str) -> None:
+        type_ = value_type(parameter.type)
+        has_default = parameter.default not in (EMPTY, None)
+        if is_optional(parameter):
+            value = "true" if has_default else "false"
+            self._lines.add(f"bool {self.given(parameter.name)} = {value};")
+        if self._is_text(parameter):
+            content = _content_of(parameter.default if has_default else "")
+            self._lines.add(f"TVMFFIByteArray {name} = {content};")
+            return
+        value = "NULL" if type_.endswith("*") else "0"
+        if has_default:
+            kind = getattr(parameter.type, "dtype", "int64")
+            value = f"({type_}){number(parameter.default, kind)}"
+        self._lines.add(f"{type_} {name} = {value};")
+
+    def _is_text(self, parameter: Parameter) -> bool:
+        return bool({"str", "bytes"} & {*(accepted_words(parameter.type) or ())})
+
+    def _read(self, check: Check, name: str) -> None:
+        """Print the check of the type, and what takes the value."""
+        parameter = check.parameter
+        value = f"args[{check.position}]"
+        if isinstance(parameter.type, TensorType):
+            self._lines.add(f"{name} = wrapper_tensor(&{value});")
+            none = f" && {value}.type_index != kTVMFFINone" if is_optional(parameter) else ""
+            self._lines.add(f"if ({name} == NULL{none}) {self._fail_type(check)}")
+            return
+        if not is_optional(parameter):
+            self._read_value(check, name)
+            return
+        self._lines.add(f"{self.given(parameter.name)} = {value}.type_index != kTVMFFINone;")
+        with self._lines.block(f"if ({self.given(parameter.name)})"):
+            self._read_value(check, name)
+
+    def _read_value(self, check: Check, name: str) -> None:
+        parameter, value = check.parameter, f"args[{check.position}]"
+        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        if getattr(parameter.type, "dtype", "") == "uint64":
+            self._read_unsigned(check, name)
+            return
+        if self._is_text(parameter):
+            self._lines.add(f"if (!wrapper_is_{words[0]}(&{value})) {self._fail_type(check)}")
+            self._lines.add(f"{name} = wrapper_content(&{value});")
+            return
+        tests = " && ".join(f"{value}.type_index != {_INDEX[word]}" for word in words)
+        self._lines.add(f"if ({tests}) {self._fail_type(check)}")
+        self._range_of(check, value)
+        self._lines.add(f"{name} = {_taken(words[0], value, value_type(parameter.type))};")
+
+    def _range_of(self, check: Check, value: str) -> None:
+        """Print the check of the range, as long as the number has 64 bits."""
+        type_ = check.parameter.type
+        limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
+        if limits is None or limits[0] == -(2**63):
+            return
+        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
+        tests = f"{value}.v_int64 < {number(limits[0])} || {value}.v_int64 > {number(limits[1])}"
+        self._lines.add(f"if ({tests}) {failure}")
+
+    def _range_failure(self, check: Check) -> Failure:
+        for one in checks(self._signature):
+            if one.kind == "range" and one.position == check.position:
+                return one.failures["range"]
+        raise AssertionError(check.parameter.name)
+
+    def _read_unsigned(self, check: Check, name: str) -> None:
+        value = f"args[{check.position}]"
+        self._lines.add(f"if (!wrapper_uint64(&{value}, &{name})) {self._fail_type(check)}")
+        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
+        is_negative = f"{value}.type_index == kTVMFFIInt && {value}.v_int64 < 0"
+        self._lines.add(f"if ({is_negative}) {failure}")
+
+    def _fail_type(self, check: Check) -> str:
+        return fail_type(check.failures["type"], check.failures["big"], f"args[{check.position}]")
+
+    def _range(self, check: Check) -> None:
+        """Print nothing: it stands where the value is taken, before it is converted."""
+
+    def _integer(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        condition = self.given(check.parameter.name) if is_optional(check.parameter) else ""
+        if getattr(check.parameter.type, "dtype", "") == "uint64":
+            condition += f"{' && ' if condition else ''}{name} <= (uint64_t)INT64_MAX"
+        self._bind(check, str(check.extent), f"(int64_t){name}", condition)
+
+    # ---- tensors ---------------------------------------------------------------------------
+
+    def _guard(self, check: Check) -> str:
+        """Return what stands before a condition on a tensor that may be None."""
+        name = self.argument(check.parameter.name)
+        return f"{name} != NULL && " if is_optional(check.parameter) else ""
+
+    def _require(self, check: Check, problem: str, statement: str) -> None:
+        guard = self._guard(check)
+        problem = f"({problem})" if guard and "||" in problem else problem
+        self._lines.add(f"if ({guard}{problem}) {statement}")
+
+    def _ndim(self, check: Check) -> None:
+        shape = check.tensor.shape or ()
+        test = f"< {len(shape) - 1}" if ELLIPSIS in shape else f"!= {len(shape)}"
+        got = f"{self.argument(check.parameter.name)}->ndim"
+        self._require(check, f"{got} {test}", fail(check.failures["ndim"], got=got))
+
+    def _dtype(self, check: Check) -> None:
+        names = self._signature.dtypes_of(check.tensor)
+        got = f"{self.argument(check.parameter.name)}->dtype"
+        if check.tensor.variable is not None:
+            self._dtype_variable(check, check.tensor.variable, names, got)
+            return
+        tests = " && ".join(f"!{_is_dtype(got, name)}" for name in names)
+        self._require(check, tests, fail_dtype(check.failures["dtype"], "NULL", got))
+
+    def _dtype_variable(
+        self, check: Check, variable: str, names: tuple[str, ...], got: str
+    ) -> None:
+        """Print what finds the place of a dtype among those of a variable."""
+        known = self.dtype_name(variable)
+        guard = self._guard(check).removesuffix(" && ")
+        with self._lines.block(f"if ({guard})" if guard else ""):
+            places = "".join(f"{_is_dtype(got, name)} ? {i} : " for i, name in enumerate(names))
+            self._lines.add(f"const int32_t place = {places}-1;")
+            self._lines.add(f"if (place < 0) {fail_dtype(check.failures['dtype'], 'NULL', got)}")
+            if variable in self._bound:
+                with self._lines.block(f"if ({known} >= 0 && place != {known})"):
+                    texts = ", ".join(map(literal, names))
+                    self._lines.add(f"static const char* const names[] = {{{texts}}};")
+                    failure = check.failures["variable"]
+                    self._lines.add(fail_dtype(failure, f"names[{known}]", got))
+            self._lines.add(f"{known} = place;")
+        self._bound.add(variable)
+
+    def _device(self, check: Check) -> None:
+        wanted = check.tensor.device
+        assert wanted is not None
+        device = Device(wanted)
+        got = f"{self.argument(check.parameter.name)}->device"
+        test = f"(int32_t){got}.device_type != {device.dlpack_device_type()}"
+        if ":" in wanted:
+            test += f" || {got}.device_id != {device.index}"
+        failure = check.failures["device"]
+        self._require(check, test, fail_with("device", failure, got))
+
+    def _layout(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        ndim = check.tensor.ndim
+        test = f"!wrapper_is_compact({name}, {f'{name}->ndim' if ndim is None else ndim})"
+        self._require(check, test, fail_with("strides", check.failures["layout"], name))
+
+    def _writable(self, check: Check) -> None:
+        """Print nothing: native code is not told, and who lends the memory refuses."""
+
+    def _extent(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        axis = str(check.axis) if check.axis >= 0 else f"{name}->ndim - {-check.axis}"
+        got = f"{name}->shape[{axis}]"
+        if isinstance(check.extent, str):
+            self._bind(check, check.extent, got, self._guard(check).removesuffix(" && "), axis)
+            return
+        if isinstance(check.extent, int):
+            failure = fail(check.failures["differs"], axis=axis, got=got)
+            self._require(check, f"{got} != {number(check.extent)}", failure)
+            return
+        names = [n for n in dict.fromkeys(names_in(check.extent)) if n not in self._bound]
+        known = " && ".join(map(self._known, names))
+        condition = (self._guard(check) + known).removesuffix(" && ")
+        with self._lines.block(f"if ({condition})" if condition else ""):
+            expected = self.expression(check.extent, check.failures)
+            failure = fail(check.failures["differs"], axis=axis, expected=expected, got=got)
+            self._lines.add(f"if ({got} != {expected}) {failure}")
+
+    def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
+        """Print: a name is what is met first, later ones must agree."""
+        known = self.extent_name(name)
+        failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
+        differs = f"{got} != {known}"
+        if name in self._bound:
+            test = f"{condition} && {differs}" if condition else differs
+            self._lines.add(f"if ({test}) {failure}")
+            return
+        if self._may_be_unknown(name):
+            flag = self._known(name)
+            inner = f"if ({flag} && {differs}) {failure}"
+            with self._lines.block(f"if ({condition})" if condition else ""):
+                self._lines.add(inner, f"{known} = {got};", f"{flag} = true;")
+        else:
+            self._lines.add(f"{known} = {got};")
+        if not condition:
+            self._bound.add(name)
+
+    def _address(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        address = f"(uintptr_t)wrapper_address({name})"
+        sizes = {alignment_of(dtype(one)) for one in self._signature.dtypes_of(check.tensor)}
+        alignment = f"wrapper_alignment({name}->dtype)"
+        if len(sizes) == 1:
+            alignment = f"{sizes.pop()}u"
+        null = f"{name}->data == NULL"
+        tests = null if alignment == "1u" else f"{null} || {address} % {alignment} != 0"
+        with self._lines.block(f"if ({self._guard(check)}({tests}) && !wrapper_is_empty({name}))"):
+            self._lines.add(f"if ({null}) {fail(check.failures['null'])}")
+            if alignment != "1u":
+                failure = fail(
+                    check.failures["alignment"],
+                    expected=alignment,
+                    got=f"{address} % {alignment}",
+                )
+                self._lines.add(failure)
+
+    # ---- expressions -----------------------------------------------------------------------
+
+    def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
+        """Print what calculates an extent; return the name of the value, or the constant."""
+        if isinstance(extent, int):
+            return number(extent)
+        if isinstance(extent, str):
+            return self.extent_name(extent)
+        left, right = (self.expression(one, failures) for one in extent.operands)
+        name = f"value{self._temporaries}"
+        self._temporaries += 1
+        self._lines.add(f"int64_t {name};")
+        if extent.operator in ("//", "%", "cdiv"):
+            self._lines.add(f"if ({right} == 0) {fail(failures[f'zero {extent}'])}")
+        if extent.operator in _OVERFLOWING:
+            test = _OVERFLOWING[extent.operator].format(left, right, name)
+            self._lines.add(f"if ({test}) {fail(failures[f'overflow {extent}'])}")
+        else:
+            self._lines.add(f"{name} = {_PLAIN[extent.operator].format(left, right)};")
+        return name
+
+
+def _is_dtype(got: str, name: str) -> str:
+    wanted = dtype(name)
+    return f"wrapper_is_dtype({got}, {wanted.type_code}, {wanted.bits}, {wanted.lanes})"
+
+
+def _taken(word: str, value: str, type_: str) -> str:
+    """Return the value of an argument."""
+    if word == "float":
+        return f"({type_})wrapper_float(&{value})"
+    if word == "bool":
+        return f"{value}.v_int64 != 0"
+    return f"{value}.v_ptr" if word == "ctypes.c_void_p" else f"({type_}){value}.v_int64"
+
+
+def _content_of(constant: str | bytes) -> str:
+    encoded = constant.encode("utf-8") if isinstance(constant, str) else constant
+    return f"{{{literal(encoded)}, {len(encoded)}}}"

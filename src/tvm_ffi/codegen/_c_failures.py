@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements of C that raise: the templates of the plan, and what is put into their holes.
+
+Each is one call of the support code with constants: a check that passes costs nothing else.
+"""
+
+from __future__ import annotations
+
+from ..signature.plan import Failure
+from ._c_text import literal
+
+__all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]
+
+
+def fail(failure: Failure, **holes: str) -> str:
+    """Return the statement that raises, with expressions for the numbers in its text."""
+    return f"return {failure_call(failure, **holes)};"
+
+
+def failure_call(failure: Failure, **holes: str) -> str:
+    """Return the call that raises, with expressions for the numbers in its text."""
+    parts = failure.parts()
+    used = [hole for _, hole in parts if hole is not None]
+    texts = [literal(text) for text, _ in parts]
+    error = literal(failure.error)
+    if not used:
+        nothing = ", ".join(["NULL"] * (7 - len(texts)))
+        return f"wrapper_fail({error}, {', '.join(texts)}, {nothing})"
+    texts += ["NULL"] * (4 - len(texts))
+    values = [_as_int64(holes[hole]) for hole in used] + ["0"] * (3 - len(used))
+    pieces = [texts[0]]
+    for value, text in zip(values, texts[1:]):
+        pieces += [value, text]
+    return f"wrapper_fail_numbers({error}, {len(used)}, {', '.join(pieces)})"
+
+
+def _as_int64(expression: str) -> str:
+    return expression if expression.isidentifier() else f"(int64_t)({expression})"
+
+
+def fail_dtype(failure: Failure, expected: str, got: str) -> str:
+    """Return the statement that raises for an element type."""
+    parts = failure.parts()
+    assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
+    texts = [literal(text) for text, _ in parts] + ["NULL"] * (2 - len(parts))
+    pieces = f"{texts[0]}, {expected}, {texts[1]}, {got}"
+    return f"return wrapper_fail_dtype({literal(failure.error)}, {pieces});"
+
+
+def fail_type(failure: Failure, big: Failure, value: str) -> str:
+    """Return the statement that raises for the type of an argument."""
+    assert big.template == failure.template
+    errors = f"{literal(failure.error)}, {literal(big.error)}"
+    return f"return wrapper_fail_type({errors}, {literal(_before_got(failure))}, &{value});"
+
+
+def fail_with(what: str, failure: Failure, got: str) -> str:
+    """Return the statement that raises for a device, or the strides of a tensor."""
+    texts = f"{literal(failure.error)}, {literal(_before_got(failure))}"
+    return f"return wrapper_fail_{what}({texts}, {got});"
+
+
+def _before_got(failure: Failure) -> str:
+    """Return the text of a template that ends with its only hole."""
+    ((text, hole),) = failure.parts()
+    assert hole == "got"
+    return text

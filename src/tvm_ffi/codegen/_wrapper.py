@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the arguments of a call reach a function of C: a `Wrapper`, which back ends print.
+
+The checks are those of the signature (`tvm_ffi.signature`), after it was made to say all that the
+function behind relies on.  What the function takes is a list of texts:
+
+=======================  ===========================================================================
+text                     what is passed
+=======================  ===========================================================================
+``x``, a tensor          address of its first element, ``byte_offset`` included
+``x``, a number          its value; of ``str`` the text, which ends in NUL; of ``bytes`` the address
+``x.tensor``             ``DLTensor*``
+``x.shape``              ``const int64_t*``; ``x.shape[0]``: one extent
+``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one of them
+``x.ndim``               ``int32_t``
+``x.size``               ``int64_t``, number of elements; of ``str`` and ``bytes`` that of bytes
+``x.device``             ``int32_t``, number of the device
+``n``, ``cdiv(n, 8)``    ``int64_t``, an extent or an expression over extents
+``stream``               ``void*``, the current stream of the first tensor's device
+=======================  ===========================================================================
+
+A C integer in front (``int32 n``) converts, and refuses what does not fit.  Arguments that may be
+None are passed by address, which is NULL then.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .._schema.dtypes import integer_range
+from ..signature import Parameter, Result, Signature, TensorType
+from ..signature.expression import Extent, extent_text, names_in
+from ..signature.parsing import parse_extent
+from ..signature.plan import accepted_words
+from ..signature.printing import type_text
+from ..signature.types import ANY_EXTENT, ELLIPSIS, Type
+
+__all__ = ["Argument", "Wrapper", "is_optional", "make_wrapper"]
+
+_MAX_RESULTS = 64  # as in the support code
+_RETURNS = ("void", "value", "status")
+_FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
+_ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+)\s+)?(?P<text>.*)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*\.\s*(?P<field>\w+)\s*(?:\[\s*(?P<axis>\d{1,4})\s*\])?")
+_SYMBOL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_HOLE = re.compile(r"\{(\w+)\}")
+# What C functions can take beside tensors and numbers.
+_VALUES = ("bool", "bytes", "ctypes.c_void_p", "float", "int", "str")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """One argument of the function behind.
+
+    Parameters
+    ----------
+    kind : str
+        ``address``, ``value``, ``extent``, ``stream``, or a field of a tensor.
+    source : str
+        Name of the parameter or result that it is about; empty for extents and the stream.
+    axis : int, optional
+        Of ``shape`` and ``strides``: which one; None for all of them.
+    extent : int, str or Expression
+        Of ``extent``: its value.
+    dtype : str, optional
+        The integer of C to convert to.
+    """
+
+    kind: str
+    source: str = ""
+    axis: int | None = None
+    extent: Extent = 0
+    dtype: str | None = None
+
+    def __str__(self) -> str:
+        if self.kind == "extent":
+            return extent_text(self.extent)
+        axis = "" if self.axis is None else f"[{self.axis}]"
+        return self.source + ("" if self.kind in ("address", "value") else f".{self.kind}{axis}")
+
+
+@dataclass(frozen=True)
+class Wrapper:
+    """A function of the ABI that checks its arguments and calls a function of C.
+
+    Parameters
+    ----------
+    signature : Signature
+        What it checks, with all that the function behind relies on; the library tells it.
+    callees : mapping
+        Name of the function behind for each choice of dtypes, a tuple in the order of the
+        signature's dtype variables.
+    arguments : tuple of Argument
+        What the function behind takes.
+    returns : {"void", "value", "status"}
+        What it returns: nothing, the only result, or an int that is 0 when all went well.
+    """
+
+    signature: Signature
+    callees: Mapping[tuple[str, ...], str]
+    arguments: tuple[Argument, ...]
+    returns: str
+
+    @property
+    def name(self) -> str:
+        """Name under which callers find it."""
+        return self.signature.name
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters by name."""
+        return {parameter.name: parameter for parameter in self.signature.parameters}
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """The results by name: that of the signature, or ``result`` and their number."""
+        return dict(zip(_result_names(self.signature), self.signature.results))
+
+    def dtypes_of(self, callee: str) -> dict[str, str]:
+        """Return the dtypes of the variables that have only one when a function is called."""
+        choices = [choice for choice, name in self.callees.items() if name == callee]
+        found = zip(self.signature.dtype_variables, zip(*choices))
+        return {name: dtypes[0] for name, dtypes in found if len(set(dtypes)) == 1}
+
+    @property
+    def first_tensor(self) -> Parameter | None:
+        """The parameter whose device is that of the call; None when there is none."""
+        for parameter in self.signature.parameters:
+            if isinstance(parameter.type, TensorType) and not parameter.type.is_optional:
+                return parameter
+        return None
+
+
+def make_wrapper(
+    signature: Signature | str,
+    callee: str | None = None,
+    *,
+    arguments: Sequence[str] | None = None,
+    returns: str | None = None,
+    device: str | None = "cpu",
+) -> Wrapper:
+    """Return the wrapper of a function of C.
+
+    Parameters
+    ----------
+    signature : Signature or str
+        What callers see.
+    callee : str, optional
+        Name of the function in C; by default that of the signature.  ``{T}`` in it stands for the
+        name of the dtype that the variable ``T`` is.
+    arguments : sequence of str, optional
+        What it takes, see `tvm_ffi.codegen.wrapper`.  By default parameters in order, tensors by
+        address, and behind them the results that are tensors.
+    returns : {"void", "value", "status"}, optional
+        What it returns: nothing, the only result, or an int that is 0 when all went well.  By
+        default the value where the only result is a number.
+    device : str, optional
+        Where tensors lie whose address is passed and for which the signature says nothing; None
+        for anywhere.
+
+    Raises
+    ------
+    ValueError
+        If signature and function do not fit each other.
+    """
+    if isinstance(signature, str):
+        signature = Signature.parse(signature)
+    _check_signature(signature)
+    results = _result_names(signature)
+    if arguments is None:
+        tensors = [n for n, r in zip(results, signature.results) if isinstance(r.type, TensorType)]
+        arguments = [*(parameter.name for parameter in signature.parameters), *tensors]
+    read = tuple(_argument(signature, text) for text in arguments)
+    refined = _refined(signature, read, device)
+    callees = _callees(signature, signature.name if callee is None else callee)
+    wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
+    _check_stream(wrapper)
+    return wrapper
+
+
+# ---- what can be wrapped -------------------------------------------------------------------------
+
+
+def _check_signature(signature: Signature) -> None:
+    if _SYMBOL.fullmatch(signature.name) is None:
+        raise ValueError(f"the wrapper needs a name that C can have, got {signature.name!r}")
+    for parameter in signature.parameters:
+        if parameter.kind == "variadic":
+            raise ValueError(f"{signature.name}: '*{parameter.name}' has no form in C")
+        words = accepted_words(parameter.type)
+        if words is None or not {*_VALUES, "Tensor"} & {*words}:
+            raise ValueError(
+                f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
+                f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
+            )
+    names = _result_names(signature)
+    for name in names:
+        if names.count(name) > 1 or any(name == one.name for one in signature.parameters):
+            raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
+    if len(names) > _MAX_RESULTS:
+        raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
+    bound = set(_always_bound(signature))
+    for name, result in zip(names, signature.results):
+        _check_result(signature, name, result, bound)
+
+
+def _check_result(signature: Signature, name: str, result: Result, bound: set[str]) -> None:
+    type_ = result.type
+    where = f"{signature.name}: '{name}', {type_text(type_)},"
+    if not isinstance(type_, TensorType):
+        words = accepted_words(type_) or ("",)
+        if words[-1] == "None" or words[0] not in ("int", "float", "bool"):
+            raise ValueError(f"{where} cannot be made of what a function of C returns")
+        return
+    if type_.ndim is None or ANY_EXTENT in (type_.shape or ()) or type_.is_optional:
+        raise ValueError(f"{where} cannot be allocated: its shape is not known")
+    if not isinstance(type_.dtype, str):
+        raise ValueError(f"{where} cannot be allocated: its dtype is not known")
+    for extent in type_.shape or ():
+        for missing in set(names_in(extent)) - bound:
+            raise ValueError(
+                f"{where} cannot be allocated: '{missing}' is known only when an argument that "
+                "may be left out is given"
+            )
+
+
+def _always_bound(signature: Signature) -> Iterator[str]:
+    """Yield the names of extents that every call that passes the checks has."""
+    for parameter in signature.parameters:
+        if isinstance(parameter.type, TensorType):
+            if not parameter.type.is_optional:
+                yield from (e for e in parameter.type.shape or () if isinstance(e, str))
+        elif (accepted_words(parameter.type) or ("",))[0] == "int":
+            is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
+            if not is_optional(parameter) and not is_unsigned:
+                yield parameter.name
+
+
+def is_optional(parameter: Parameter) -> bool:
+    """Whether None is one of the arguments that it takes."""
+    return "None" in (accepted_words(parameter.type) or ())
+
+
+def _result_names(signature: Signature) -> list[str]:
+    if len(signature.results) == 1:
+        return [signature.results[0].name or "result"]
+    return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
+
+
+def _checked_returns(signature: Signature, returns: str | None) -> str:
+    results = signature.results
+    is_number = len(results) == 1 and not isinstance(results[0].type, TensorType)
+    if returns is None:
+        returns = "value" if is_number else "void"
+    if returns not in _RETURNS:
+        raise ValueError(f"returns must be one of {', '.join(_RETURNS)}, got {returns!r}")
+    if (returns == "value") != is_number:
+        raise ValueError(
+            f"{signature.name}: a function of C returns a result as its value when it is the only "
+            "one and a number; others are tensors, whose addresses it takes"
+        )
+    if len(results) > 1:
+        for result in results:
+            if not isinstance(result.type, TensorType):
+                raise ValueError(f"{signature.name}: of several results all must be tensors")
+    return returns
+
+
+def _callees(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
+    variables = signature.dtype_variables
+    for name in _HOLE.findall(callee):
+        if name not in variables:
+            raise ValueError(f"'{{{name}}}' in {callee!r} is no dtype variable of the signature")
+    found = {}
+    for choice in itertools.product(*variables.values()):
+        symbol = callee
+        for name, dtype in zip(variables, choice):
+            symbol = symbol.replace(f"{{{name}}}", dtype)
+        if _SYMBOL.fullmatch(symbol) is None:
+            raise ValueError(f"{symbol!r} cannot be the name of a function in C")
+        found[choice] = symbol
+    return found
+
+
+# ---- arguments -----------------------------------------------------------------------------------
+
+
+def _argument(signature: Signature, text: str) -> Argument:
+    """Read what one argument of the function behind is."""
+    match = _ARGUMENT.fullmatch(text.strip())
+    assert match is not None
+    dtype, text = match["dtype"], match["text"]
+    if dtype is not None and integer_range(dtype) is None:
+        raise ValueError(f"{signature.name}: C has no integer {dtype}")
+    found = _source_argument(signature, text) or _extent_argument(signature, text)
+    if dtype is not None and found.kind == "value" and text in _always_bound(signature):
+        found = Argument("extent", extent=text)
+    is_number = found.kind in ("extent", "ndim", "size", "device") or found.axis is not None
+    if dtype is not None and (not is_number or found.source in _result_names(signature)):
+        raise ValueError(f"{signature.name}: {text!r} cannot be converted to {dtype}")
+    return replace(found, dtype=dtype)
+
+
+def _source_argument(signature: Signature, text: str) -> Argument | None:
+    types = dict(zip(_result_names(signature), (result.type for result in signature.results)))
+    types.update({parameter.name: parameter.type for parameter in signature.parameters})
+    attribute = _ATTRIBUTE.fullmatch(text)
+    if attribute is None:
+        if text not in types:
+            return Argument("stream") if text == "stream" else None
+        return Argument("address" if isinstance(types[text], TensorType) else "value", text)
+    name, field = attribute["name"], attribute["field"]
+    if name not in types or field not in _FIELDS:
+        raise ValueError(
+            f"{signature.name}: {text!r} is no field of a parameter or result; "
+            f"fields are {', '.join(_FIELDS)}"
+        )
+    axis = None if attribute["axis"] is None else int(attribute["axis"])
+    _check_field(signature, text, types[name], field, axis)
+    return Argument(field, name, axis)
+
+
+def _check_field(
+    signature: Signature, text: str, type_: Type, field: str, axis: int | None
+) -> None:
+    where = f"{signature.name}: {text!r}"
+    if not isinstance(type_, TensorType):
+        words = accepted_words(type_)
+        if field != "size" or axis is not None or not {"str", "bytes"} & {*(words or ())}:
+            raise ValueError(f"{where}: only tensors have it")
+        return
+    if axis is not None and field not in ("shape", "strides"):
+        raise ValueError(f"{where}: only shapes and strides have axes")
+    if type_.is_optional and field != "tensor":
+        raise ValueError(f"{where}: the tensor may be None; pass its `tensor`")
+    if type_.ndim is None and (field == "strides" or axis is not None):
+        raise ValueError(f"{where}: the number of dimensions is not known; pass its `tensor`")
+    if axis is not None and type_.ndim is not None and axis >= type_.ndim:
+        raise ValueError(f"{where}: it has {type_.ndim} dimensions")
+
+
+def _extent_argument(signature: Signature, text: str) -> Argument:
+    extent = parse_extent(text)
+    if extent in (ELLIPSIS, ANY_EXTENT):
+        raise ValueError(f"{signature.name}: {text!r} is no value")
+    bound = set(_always_bound(signature))
+    for name in names_in(extent):
+        if name not in bound:
+            raise ValueError(
+                f"{signature.name}: {text!r} is neither a parameter nor a result, and '{name}' is "
+                "no extent that every call has"
+            )
+    return Argument("extent", extent=extent)
+
+
+def _check_stream(wrapper: Wrapper) -> None:
+    if any(one.kind == "stream" for one in wrapper.arguments) and wrapper.first_tensor is None:
+        raise ValueError(f"{wrapper.name}: no tensor says whose stream is meant")
+
+
+# ---- what the function behind relies on ----------------------------------------------------------
+
+
+def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
+    """Return the signature with what follows from passing addresses."""
+    addresses = {one.source for one in arguments if one.kind == "address"}
+    strided = {one.source for one in arguments if one.kind == "strides"}
+    parameters = []
+    for parameter in signature.parameters:
+        type_ = parameter.type
+        if isinstance(type_, TensorType) and parameter.name in addresses:
+            is_strided = parameter.name in strided
+            if type_.layout == "strided" and not is_strided:
+                raise ValueError(
+                    f"{signature.name}: parameter '{parameter.name}' may have any strides, and "
+                    "only its address is passed; pass its strides, too, or declare it compact"
+                )
+            layout = "strided" if type_.layout is None and is_strided else type_.layout
+            type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)
+        parameters.append(replace(parameter, type=type_))
+    return replace(signature, parameters=tuple(parameters))

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What all generated wrappers of a file share: reading arguments, and saying what is wrong with
+ * them.
+ *
+ * Everything that raises is cold; a check that passes costs its comparison. */
+#ifndef WRAPPER_SUPPORT_H_
+#define WRAPPER_SUPPORT_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tvm/ffi/c_api.h>
+
+#define WRAPPER_HOT static inline __attribute__((unused))
+#define WRAPPER_COLD static __attribute__((cold, noinline, unused))
+
+#define WRAPPER_TEXT_(number) #number
+#define WRAPPER_TEXT(number) WRAPPER_TEXT_(number)
+#define WRAPPER_ABI_LEVEL             \
+  WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
+  "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
+
+/* A NUL-terminated text, three to a row: read by tools that do not run the library. */
+typedef struct {
+  const char* name;
+  const char* kind;
+  const char* text;
+} wrapper_row;
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+enum { WRAPPER_NUMBER_ROOM = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
+
+/* Write a number as decimal text somewhere into `room`, and return where it begins. */
+WRAPPER_COLD const char* wrapper_number(int64_t number, char* room) {
+  char* text = room + WRAPPER_NUMBER_ROOM - 1;
+  uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+  *text = '\0';
+  do {
+    *--text = (char)('0' + rest % 10);
+    rest /= 10;
+  } while (rest != 0);
+  if (number < 0) *--text = '-';
+  return text;
+}
+
+/* Content of text or bytes; not for other values. */
+WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
+  TVMFFIByteArray content = {NULL, 0};
+  switch (value->type_index) {
+    case kTVMFFISmallStr:
+    case kTVMFFISmallBytes:
+      return TVMFFISmallBytesGetContentByteArray(value);
+    case kTVMFFIStr:
+    case kTVMFFIBytes:
+      return *TVMFFIBytesGetByteArrayPtr(value->v_obj);
+    case kTVMFFIByteArrayPtr:
+      return *(const TVMFFIByteArray*)value->v_ptr;
+    case kTVMFFIRawStr:
+      content.data = value->v_c_str;
+      while (content.data[content.size] != '\0') ++content.size;
+      break;
+    case kTVMFFIObjectRValueRef:
+      return *TVMFFIBytesGetByteArrayPtr(*(TVMFFIObjectHandle*)value->v_ptr);
+    default:
+      break;
+  }
+  return content;
+}
+
+/* Type index of a value, or of the object that it moves. */
+WRAPPER_HOT int32_t wrapper_index(const TVMFFIAny* value) {
+  if (value->type_index != kTVMFFIObjectRValueRef) return value->type_index;
+  return TVMFFIObjectGetTypeIndex(*(TVMFFIObjectHandle*)value->v_ptr);
+}
+
+WRAPPER_HOT bool wrapper_is_str(const TVMFFIAny* value) {
+  int32_t index = wrapper_index(value);
+  return index == kTVMFFISmallStr || index == kTVMFFIStr || index == kTVMFFIRawStr;
+}
+
+WRAPPER_HOT bool wrapper_is_bytes(const TVMFFIAny* value) {
+  int32_t index = wrapper_index(value);
+  return index == kTVMFFISmallBytes || index == kTVMFFIBytes || index == kTVMFFIByteArrayPtr;
+}
+
+/* ---- Failures: each fills the error slot and returns -1 ---------------------------------------
+ */
+
+/* Raise; the pieces that are NULL count for nothing. */
+WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, const char* c,
+                              const char* d, const char* e, const char* f, const char* g) {
+  const char* parts[7];
+  parts[0] = a, parts[1] = b, parts[2] = c, parts[3] = d, parts[4] = e, parts[5] = f, parts[6] = g;
+  TVMFFIErrorSetRaisedFromCStrParts(error, parts, 7);
+  return -1;
+}
+
+/* Raise with up to three numbers, each behind a piece of text. */
+WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
+                                      const char* b, int64_t second, const char* c, int64_t third,
+                                      const char* d) {
+  char room[3][WRAPPER_NUMBER_ROOM];
+  return wrapper_fail(error, a, wrapper_number(first, room[0]), b,
+                      count > 1 ? wrapper_number(second, room[1]) : NULL, c,
+                      count > 2 ? wrapper_number(third, room[2]) : NULL, d);
+}
+
+/* Return what messages call the type of a value; in words of Python. */
+WRAPPER_COLD const char* wrapper_word(const TVMFFIAny* value) {
+  static const char* const words[] = {WRAPPER_WORDS};
+  int32_t index = wrapper_index(value);
+  if (index == kTVMFFIDLTensorPtr && value->v_ptr == NULL) return "NULL";
+  if (index >= 0 && index < (int32_t)(sizeof(words) / sizeof(words[0]))) {
+    return words[index] == NULL ? "value of an unknown type" : words[index];
+  }
+  return TVMFFIGetTypeInfo(index)->type_key.data;
+}
+
+/* Raise for a value of a wrong type. */
+WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, const char* text,
+                                   const TVMFFIAny* value) {
+  return wrapper_fail(value->type_index == kTVMFFIBigInt ? big_error : error, text,
+                      wrapper_word(value), NULL, NULL, NULL, NULL, NULL);
+}
+
+/* Raise for a tensor of a wrong element type; `expected` is a piece of text of its own. */
+WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
+                                    const char* b, DLDataType dtype) {
+  char room[2][WRAPPER_NUMBER_ROOM];
+  TVMFFIAny name;
+  int code;
+  if (dtype.code == kDLComplex) { /* the runtime has no names for these */
+    return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, room[0]),
+                        dtype.lanes > 1 ? "x" : NULL,
+                        dtype.lanes > 1 ? wrapper_number(dtype.lanes, room[1]) : NULL);
+  }
+  if (TVMFFIDataTypeToString(&dtype, &name) != 0) {
+    TVMFFIObjectHandle nameless = NULL;
+    TVMFFIErrorMoveFromRaised(&nameless);
+    TVMFFIObjectDecRef(nameless);
+    return wrapper_fail(error, a, expected, b, "one without a name", NULL, NULL, NULL);
+  }
+  code = wrapper_fail(error, a, expected, b, wrapper_content(&name).data, NULL, NULL, NULL);
+  if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
+  return code;
+}
+
+/* Raise for a tensor of another device. */
+WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevice device) {
+  static const char* const names[] = {WRAPPER_DEVICES};
+  char room[2][WRAPPER_NUMBER_ROOM];
+  int32_t type = (int32_t)device.device_type;
+  const char* name = NULL;
+  if (type >= 0 && type < (int32_t)(sizeof(names) / sizeof(names[0]))) name = names[type];
+  if (name == NULL) name = wrapper_number(type, room[0]);
+  return wrapper_fail(error, text, name, ":", wrapper_number(device.device_id, room[1]), NULL, NULL,
+                      NULL);
+}
+
+/* Raise for a tensor with gaps; strides are shown as Python writes a tuple. */
+WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
+  char room[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_ROOM];
+  const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
+  int32_t count = 0, shown = tensor->ndim;
+  if (shown > WRAPPER_MAX_STRIDES) shown = WRAPPER_MAX_STRIDES;
+  parts[count++] = text;
+  parts[count++] = "(";
+  for (int32_t i = 0; i < shown; ++i) {
+    if (i != 0) parts[count++] = ", ";
+    parts[count++] = wrapper_number(tensor->strides[i], room[i]);
+  }
+  parts[count++] = tensor->ndim > shown ? ", ...)" : tensor->ndim == 1 ? ",)" : ")";
+  TVMFFIErrorSetRaisedFromCStrParts(error, parts, count);
+  return -1;
+}
+
+/* ---- Tensors --------------------------------------------------------------------------------- */
+
+WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
+  if (wrapper_index(value) != kTVMFFITensor) return NULL;
+  return TVMFFITensorGetDLTensorPtr(*(TVMFFIObjectHandle*)value->v_ptr);
+}
+
+/* Lend the tensor in an argument, in each of its forms; NULL when it is none. */
+WRAPPER_HOT const DLTensor* wrapper_tensor(const TVMFFIAny* value) {
+  if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
+  if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)value->v_ptr;
+  return wrapper_moved_tensor(value);
+}
+
+WRAPPER_HOT bool wrapper_is_dtype(DLDataType dtype, int code, int bits, int lanes) {
+  return dtype.code == code && dtype.bits == bits && dtype.lanes == lanes;
+}
+
+WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
+  for (int32_t i = 0; i < tensor->ndim; ++i) {
+    if (tensor->shape[i] == 0) return true;
+  }
+  return false;
+}
+
+/* Whether elements lie in row-major order without gaps; an extent of 1 has no stride. */
+WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
+  uint64_t step = 1; /* unsigned: extents of others may overflow */
+  if (tensor->strides == NULL) return true;
+  for (int32_t i = ndim - 1; i >= 0; --i) {
+    if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
+      return wrapper_is_empty(tensor);
+    }
+    step *= (uint64_t)tensor->shape[i];
+  }
+  return true;
+}
+
+/* Write the strides of a tensor, which may have none when it is compact. */
+WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
+  uint64_t step = 1;
+  for (int32_t i = ndim - 1; i >= 0; --i) {
+    out[i] = tensor->strides == NULL ? (int64_t)step : tensor->strides[i];
+    step *= tensor->shape[i] > 1 ? (uint64_t)tensor->shape[i] : 1;
+  }
+}
+
+WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
+  int64_t size = 1;
+  for (int32_t i = 0; i < tensor->ndim; ++i) size *= tensor->shape[i];
+  return size;
+}
+
+/* Address of the first element. */
+WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
+  return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
+}
+
+/* Bytes to which C aligns an element, as far as C has such elements; else 1. */
+WRAPPER_HOT uint32_t wrapper_alignment(DLDataType dtype) {
+  uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
+  return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
+}
+
+/* ---- Extents: 0, or -1 when the value does not fit 64 bits --------------------------------------
+ */
+
+WRAPPER_HOT int wrapper_divide(int64_t left, int64_t right, int64_t* out) {
+  if (right == -1) return __builtin_sub_overflow((int64_t)0, left, out) ? -1 : 0;
+  *out = left / right - (left % right != 0 && (left < 0) != (right < 0));
+  return 0;
+}
+
+WRAPPER_HOT int wrapper_divide_up(int64_t left, int64_t right, int64_t* out) {
+  if (right == -1) return __builtin_sub_overflow((int64_t)0, left, out) ? -1 : 0;
+  *out = left / right + (left % right != 0 && (left < 0) == (right < 0));
+  return 0;
+}
+
+WRAPPER_HOT int64_t wrapper_modulo(int64_t left, int64_t right) {
+  int64_t rest;
+  if (right == -1) return 0;
+  rest = left % right;
+  return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
+}
+
+WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < right ? left : right; }
+
+WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
+
+/* ---- Numbers and text --------------------------------------------------------------------------
+ */
+
+/* Read an integer of 64 bits without sign, which needs a big integer from 2^63 on. */
+WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
+  TVMFFIByteArray words;
+  if (value->type_index == kTVMFFIInt) {
+    *out = (uint64_t)value->v_int64;
+    return true;
+  }
+  if (value->type_index != kTVMFFIBigInt) return false;
+  words = TVMFFIBigIntGetContentByteArray(value);
+  if (words.size != 16) return false;
+  for (int i = 8; i < 16; ++i) {
+    if (words.data[i] != 0) return false;
+  }
+  *out = 0;
+  for (int i = 7; i >= 0; --i) *out = *out << 8 | (unsigned char)words.data[i];
+  return true;
+}
+
+WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
+  return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
+}
+
+/* Return the place of the first NUL in a text, or -1. */
+WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
+  for (size_t i = 0; i < text.size; ++i) {
+    if (text.data[i] == '\0') return (int64_t)i;
+  }
+  return -1;
+}
+
+WRAPPER_HOT int wrapper_return_none(TVMFFIAny* result) {
+  result->type_index = kTVMFFINone;
+  result->zero_padding = 0;
+  result->v_int64 = 0;
+  return 0;
+}
+
+WRAPPER_HOT int wrapper_return_int(int32_t type_index, int64_t value, TVMFFIAny* result) {
+  result->type_index = type_index;
+  result->zero_padding = 0;
+  result->v_int64 = value;
+  return 0;
+}
+
+WRAPPER_HOT int wrapper_return_float(double value, TVMFFIAny* result) {
+  result->type_index = kTVMFFIFloat;
+  result->zero_padding = 0;
+  result->v_float64 = value;
+  return 0;
+}
+
+WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
+  char bytes[16] = {0};
+  TVMFFIByteArray words = {NULL, sizeof(bytes)};
+  if (value <= (uint64_t)INT64_MAX) {
+    return wrapper_return_int(kTVMFFIInt, (int64_t)value, result);
+  }
+  for (int i = 0; i < 8; ++i) bytes[i] = (char)(value >> 8 * i & 0xff);
+  words.data = bytes;
+  return TVMFFIBigIntFromByteArray(&words, result);
+}
+
+/* Give a tensor away. */
+WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
+  result->type_index = kTVMFFITensor;
+  result->zero_padding = 0;
+  result->v_obj = (TVMFFIObject*)tensor;
+  return 0;
+}
+
+/* Give several tensors away, as an Array. */
+WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t count,
+                                       TVMFFIAny* result) {
+  static const TVMFFIByteArray name = {"ffi.Array", 9};
+  TVMFFIAny elements[WRAPPER_MAX_RESULTS], array;
+  TVMFFIObjectHandle make = NULL;
+  int code = TVMFFIFunctionGetGlobal(&name, &make);
+  if (code == 0 && make == NULL) {
+    code = wrapper_fail("RuntimeError", "the runtime has no function ffi.Array", NULL, NULL, NULL,
+                        NULL, NULL, NULL);
+  }
+  wrapper_return_none(&array);
+  for (int32_t i = 0; i < count; ++i) wrapper_return_tensor(tensors[i], &elements[i]);
+  if (code == 0) code = TVMFFIFunctionCall(make, elements, count, &array);
+  for (int32_t i = 0; i < count; ++i) TVMFFIObjectDecRef(tensors[i]);
+  TVMFFIObjectDecRef(make);
+  if (code == 0) *result = array;
+  return code;
+}
+
+#endif /* WRAPPER_SUPPORT_H_ */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions of C as other people write them: no name of ours in them. */
+#include <dlpack/dlpack.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+void scale(const float* x, float* y, int32_t n, float a) {
+  for (int32_t i = 0; i < n; ++i) y[i] = a * x[i];
+}
+
+void fill_int8(int8_t* x, int64_t n) { memset(x, 8, (size_t)n); }
+
+void fill_float32(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = 32;
+}
+
+/* Names that a wrapper has for locals. */
+int64_t value(int64_t a) { return 2 * a; }
+int64_t arg_a(int64_t a) { return 3 * a; }
+
+/* Sum of the elements, or -1 for NULL. */
+double sum(const double* x, int64_t n) {
+  double total = 0;
+  if (x == NULL) return -1;
+  for (int64_t i = 0; i < n; ++i) total += x[i];
+  return total;
+}
+
+/* Sum of every element of a matrix with strides. */
+double sum_strided(const double* x, const int64_t* shape, const int64_t* strides) {
+  double total = 0;
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    for (int64_t j = 0; j < shape[1]; ++j) total += x[i * strides[0] + j * strides[1]];
+  }
+  return total;
+}
+
+/* The arguments as one number, each in two decimal digits. */
+int64_t digits(int64_t rows, int32_t columns, int64_t step, int32_t ndim, int64_t size,
+               int32_t device, int64_t half, uint8_t byte) {
+  const int64_t all[] = {rows, columns, step, ndim, size, device, half, byte};
+  int64_t number = 0;
+  for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); ++i) number = 100 * number + all[i];
+  return number;
+}
+
+int check(int64_t status) { return (int)status; }
+
+int32_t negated(int32_t a) { return -a; }
+uint64_t largest(void) { return UINT64_MAX; }
+bool is_positive(double a) { return a > 0; }
+float half(float a) { return a / 2; }
+
+int64_t length(const char* text, const char* other) {
+  return (int64_t)strlen(text) + (other == NULL ? 100 : (int64_t)strlen(other));
+}
+
+int64_t first_byte(const void* bytes, int64_t size) {
+  return size == 0 ? -1 : ((const unsigned char*)bytes)[0];
+}
+
+int64_t or_seven(const int64_t* a) { return a == NULL ? 7 : *a; }
+
+void* kept;
+void keep(void* stream) { kept = stream; }
+int64_t address(void* pointer) { return (int64_t)(intptr_t)pointer; }
+int64_t description(DLTensor* tensor) { return tensor->byte_offset == 0 && tensor->ndim; }
+
+void outer(const float* x, const float* y, float* out, int64_t n, int64_t m) {
+  for (int64_t i = 0; i < n; ++i) {
+    for (int64_t j = 0; j < m; ++j) out[i * m + j] = x[i] * y[j];
+  }
+}
+
+/* Elements of 4 bytes. */
+int halves(const void* elements, int64_t n, void* first, void* second) {
+  const int32_t* x = elements;
+  int32_t *low = first, *high = second;
+  for (int64_t i = 0; i < n; ++i) {
+    if (i < n / 2) {
+      low[i] = x[i];
+    } else {
+      high[i - n / 2] = x[i];
+    }
+  }
+  return n == 5 ? 55 : 0;
+}

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrappers in C and `Signature.check` take the same arguments and say the same of all others."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tvm_ffi
+from tvm_ffi import Shape, convert_func, cpp
+from tvm_ffi.codegen import c, make_wrapper
+from tvm_ffi.core import ObjectRValueRef
+
+# Name of the function -> signature.  All call a function that does nothing.
+SIGNATURES = {
+    name: f"{name}{rest}"
+    for name, rest in {
+        "vectors": "(x: float32*[n], y: out float32*[n], n: int32, a: float = 1.0)",
+        "matrices": "(x: float32[n, m], y: float32[m, n] compact, z: Tensor[_, m] on cpu)",
+        "gap": "(x: Tensor[n, ..., n], y: Tensor[..., 2])",
+        "variable": "(x: T[n], y: T[...] | None, z: T*[...]) where T in (int8, float16, bfloat16)",
+        "dtypes": "(x: {int8, bool, float32x4}*[n], y: {float32}[...])",
+        "sums": "(x: Tensor[2*n + m - 1], n: int, m: int16)",
+        "quotients": "(x: Tensor[n//m, cdiv(n, m), n % m], n: int, m: int64)",
+        "extremes": "(x: Tensor[min(n, m)*max(n, 3)], n: int64, m: int)",
+        "products": "(x: Tensor[n*n*n - n//7], n: int)",
+        "optional": "(x: float32*[n] | None, y: Tensor[2*n] | None = None, n: int | None = None)",
+        "late": "(x: Tensor[n] | None, y: Tensor[n], n: uint64)",
+        "numbers": "(a: int8, b: uint8, c: int64, d: uint64, e: float32, f: float64)",
+        "more_numbers": "(a: int, b: float, c: bool, d: int8 | None, e: uint32 = 7)",
+        "texts": "(a: str, b: bytes, c: ctypes.c_void_p, d: str | None = None)",
+        "devices": "(x: Tensor on cuda, y: Tensor on cpu:1)",
+        "constants": "(x: Tensor[3, 0], y: Tensor[]) doc 'Two \"tensors\".'",
+        "strides": "(x: float64*[n, m] strided, y: complex128*[_, ...])",
+        "braces": "(x: {int8, int16}[n], é: Tensor, int: int)",
+        "nothing": "()",
+    }.items()
+}
+WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIGNATURES.items()}
+IDLE = "\nvoid idle(void) {}\n"
+LEND = Path(__file__).with_name("lend.c")
+HUGE = 2**63
+
+
+@pytest.fixture(scope="session")
+def library():
+    wrappers = c.source_of(WRAPPERS.values()) + IDLE
+    return cpp.load_inline("agreement", c_sources=[wrappers, LEND.read_text(encoding="utf-8")])
+
+
+def outcome(function, args):
+    """Return the class and the text of what a call raises; None when it succeeds."""
+    try:
+        function(*args)
+    except Exception as error:
+        return type(error), str(error)
+    return None
+
+
+def compare(library, name, args):
+    """Return what both say, which must be the same."""
+    function = getattr(library, name)
+    checked = outcome(WRAPPERS[name].signature.check, args)
+    assert outcome(function, args) == checked
+    if not any(map(is_converted, args)):
+        assert outcome(library.pass_on, (function, *args)) == checked
+    return checked
+
+
+def is_converted(arg):
+    """Whether calls from Python may make something else of an argument before they pass it on."""
+    return isinstance(arg, os.PathLike) or (isinstance(arg, int) and not -HUGE <= arg < HUGE)
+
+
+class Forged:
+    """An array whose description was changed on its way."""
+
+    def __init__(self, shape, offset: int, kind: type[ctypes._SimpleCData], *content: int) -> None:
+        self.tensor = tvm_ffi.from_dlpack(np.ones(shape, np.float32))
+        self.offset, self.content = offset, (kind * len(content))(*content)
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **_):
+        capsule = self.tensor.__dlpack__(max_version=(1, 0))
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        managed = get(capsule, b"dltensor_versioned")
+        ctypes.memmove(managed + self.offset, self.content, ctypes.sizeof(self.content))
+        return capsule
+
+
+# Of DLManagedTensorVersioned: version, manager_ctx, deleter, flags, then the tensor.
+TENSOR_AT = 32
+DEVICE_AT, DTYPE_AT = TENSOR_AT + 8, TENSOR_AT + 20
+
+
+def on_device(device_type, device_id, shape=(2,)):
+    return Forged(shape, DEVICE_AT, ctypes.c_int32, device_type, device_id)
+
+
+def with_dtype(code, bits, lanes):
+    return Forged((2,), DTYPE_AT, ctypes.c_uint8, code, bits, lanes, 0)
+
+
+def zeros(*shape, dtype=np.float32):
+    return np.zeros(shape, dtype)
+
+
+def misaligned(count, dtype=np.float32):
+    size = np.dtype(dtype).itemsize
+    return np.zeros(count * size + 1, np.uint8)[1:].view(dtype)
+
+
+F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
+
+# Function, arguments, and what is said; None for nothing.
+TABLE = [
+    ("vectors", (), "missing 3 required positional arguments: 'x', 'y' and 'n'"),
+    ("vectors", (zeros(2),), "missing 2 required positional arguments: 'y' and 'n'"),
+    ("vectors", (zeros(2), zeros(2)), "missing 1 required positional argument: 'n'"),
+    ("vectors", (zeros(2), zeros(2), 2), None),
+    (
+        "vectors",
+        (zeros(2), zeros(2), 2, 3, 4),
+        "takes from 3 to 4 positional arguments but 5 wer",
+    ),
+    ("vectors", (zeros(2), zeros(2), 3), "argument 'n': must be n = 2, got 3"),
+    ("vectors", (zeros(2), zeros(3), 2), "argument 'y': shape[0] must be n = 2, got 3"),
+    ("vectors", (None, zeros(3), 2), "argument 'x': expected float32*[n], got None"),
+    ("vectors", (zeros(2, dtype=F64), zeros(2), 2), "expected dtype float32, got float64"),
+    ("vectors", (zeros(2, 2), zeros(2), 2), "expected 1 dimension, got 2"),
+    ("vectors", (zeros(4)[::2], zeros(2), 2), "expected a compact tensor, got strides (2,)"),
+    ("vectors", (zeros(4)[::-1], zeros(4), 4), "expected a compact tensor, got strides (-1,)"),
+    ("vectors", (zeros(4)[1:], zeros(3), 3), None),
+    ("vectors", (zeros(4)[::4], zeros(1), 1), None),
+    ("vectors", (zeros(0)[::-1], zeros(0), 0), None),
+    ("vectors", (misaligned(0), zeros(0), 0), None),
+    (
+        "vectors",
+        (misaligned(2), zeros(2), 2),
+        "argument 'x': expected an address aligned to 4 bytes, got one 1 bytes behind",
+    ),
+    ("vectors", (zeros(2), zeros(2), 2**31), "2147483648 does not fit int32"),
+    ("vectors", (zeros(2), zeros(2), HUGE), "expected int32, got int of more than 64 bits"),
+    ("vectors", (zeros(2), zeros(2), True), "expected int32, got bool"),
+    ("vectors", (zeros(2), zeros(2), 2.0), "expected int32, got float"),
+    ("vectors", (zeros(2), zeros(2), np.int8(2), np.float32(1)), None),
+    ("vectors", (zeros(2), zeros(2), 2, True), None),
+    ("vectors", (zeros(2), zeros(2), 2, "1"), "argument 'a': expected float, got str"),
+    ("vectors", (zeros(2), zeros(2), 2, None), "argument 'a': expected float, got None"),
+    ("vectors", (HUGE, zeros(2), 2), "expected float32*[n], got int of more than 64 bits"),
+    ("vectors", ([0.0], zeros(1), 1), "expected float32*[n], got Array"),
+    ("vectors", ({1: 2}, zeros(1), 1), "expected float32*[n], got Map"),
+    ("vectors", ({1, 2}, zeros(1), 1), "expected float32*[n], got Python object"),
+    ("vectors", (len, zeros(1), 1), "expected float32*[n], got Callable"),
+    ("vectors", (ValueError("x"), zeros(1), 1), "expected float32*[n], got ffi.Error"),
+    ("vectors", (Shape((1, 2)), zeros(1), 1), "expected float32*[n], got ffi.Shape"),
+    ("vectors", (tvm_ffi.dtype("int8"), zeros(1), 1), "expected float32*[n], got dtype"),
+    ("vectors", (tvm_ffi.device("cpu"), zeros(1), 1), "expected float32*[n], got Device"),
+    ("vectors", (ctypes.c_void_p(8), zeros(1), 1), "float32*[n], got ctypes.c_void_p"),
+    ("vectors", (b"a long row of bytes", zeros(1), 1), "expected float32*[n], got bytes"),
+    ("matrices", (zeros(2, 3), zeros(3, 2), zeros(9, 3)), None),
+    ("matrices", (zeros(3, 2).T, zeros(3, 2), zeros(9, 3)), None),
+    (
+        "matrices",
+        (zeros(2, 3), zeros(2, 3).T, zeros(9, 3)),
+        "argument 'y': expected a compact tensor, got strides (1, 3)",
+    ),
+    ("matrices", (zeros(2, 1), zeros(8, 2)[::4][:1], zeros(9, 1)), None),
+    ("matrices", (zeros(2, 0), zeros(0, 2), zeros(9, 0)), None),
+    ("matrices", (zeros(2, 3), zeros(3, 2), zeros(9, 4)), "'z': shape[1] must be m = 3, got 4"),
+    (
+        "matrices",
+        (zeros(2, 3), zeros(3, 2), on_device(2, 0, (9, 3))),
+        "argument 'z': expected device cpu, got cuda:0",
+    ),
+    ("gap", (zeros(2, 5, 2), zeros(2)), None),
+    ("gap", (zeros(2, 2), zeros(1, 1, 2)), None),
+    ("gap", (zeros(2, 5, 3), zeros(2)), "shape[2] must be n = 2, got 3"),
+    ("gap", (zeros(2), zeros(2)), "expected at least 2 dimensions, got 1"),
+    ("gap", (zeros(2, 2), zeros(1, 1, 3)), "'y': shape[2] must be 2, got 3"),
+    ("gap", (zeros(2, 2), zeros()), "expected at least 1 dimension, got 0"),
+    ("variable", (zeros(1, dtype=I8), zeros(3, 4, dtype=I8), zeros(2, dtype=I8)), None),
+    ("variable", (zeros(1, dtype=I8), None, zeros(2, dtype=I8)), None),
+    ("variable", (zeros(1, dtype=I8), zeros(2, dtype=F16), zeros(2)), "T = int8, got float16"),
+    ("variable", (zeros(1, dtype=F16), None, zeros(2, dtype=I8)), "T = float16, got int8"),
+    ("variable", (zeros(1), None, zeros(2)), "int8 or float16 or bfloat16, got float32"),
+    ("variable", (zeros(1, dtype=F16), None, misaligned(2, F16)), "aligned to 2 bytes, got one 1"),
+    ("variable", (zeros(1, dtype=I8), None, misaligned(2, I8)), None),
+    ("dtypes", (zeros(1, dtype=bool), zeros(1)), None),
+    ("dtypes", (zeros(1, dtype=I16), zeros(1)), "dtype int8 or bool or float32x4, got int16"),
+    ("sums", (zeros(8), 3, 3), None),
+    ("sums", (zeros(7), 3, 3), "'x': shape[0] must be 2*n + m - 1 = 8, got 7"),
+    ("sums", (zeros(7), 2**62, 3), "`2*n` does not fit 64 bits"),
+    ("sums", (zeros(7), -(2**63), 0), "`2*n` does not fit 64 bits"),
+    ("sums", (zeros(7), 2**62 - 1, 3), "`2*n + m` does not fit 64 bits"),
+    ("sums", (zeros(7), -(2**62), 0), "`2*n + m - 1` does not fit 64 bits"),
+    ("quotients", (zeros(3, 4, 1), 13, 4), None),
+    ("quotients", (zeros(3, 4, 1), 13, 0), "'x': `n//m` divides by zero"),
+    ("quotients", (zeros(3, 4, 1), -(2**63), -1), "`n//m` does not fit 64 bits"),
+    ("quotients", (zeros(1, 1, 1), 7, -2), "shape[0] must be n//m = -4, got 1"),
+    ("quotients", (zeros(1, 1, 1), -7, 2), "shape[0] must be n//m = -4, got 1"),
+    ("quotients", (zeros(3, 3, 3), -7, -2), "shape[1] must be cdiv(n, m) = 4, got 3"),
+    ("quotients", (zeros(3, 4, 3), -7, -2), "shape[2] must be n%m = -1, got 3"),
+    ("extremes", (zeros(6), 2, 5), None),
+    ("extremes", (zeros(20), 5, 4), None),
+    ("extremes", (zeros(5), -1, 7), "shape[0] must be min(n, m)*max(n, 3) = -3, got 5"),
+    ("products", (zeros(6), 2), "shape[0] must be n*n*n - n//7 = 8, got 6"),
+    ("products", (zeros(6), 2**21), "`n*n*n` does not fit 64 bits"),
+    ("optional", (None,), None),
+    ("optional", (zeros(2), zeros(4)), None),
+    ("optional", (None, zeros(4)), None),
+    ("optional", (None, zeros(4), 2), None),
+    ("optional", (zeros(2), zeros(5)), "'y': shape[0] must be 2*n = 4, got 5"),
+    ("optional", (None, zeros(5), 2), "'y': shape[0] must be 2*n = 4, got 5"),
+    ("optional", (zeros(3), None, 2), "'n': must be n = 3, got 2"),
+    ("optional", (3,), "'x': expected float32*[n] | None, got int"),
+    ("optional", (misaligned(2),), "aligned to 4 bytes, got one 1 bytes behind"),
+    ("late", (None, zeros(2), 2), None),
+    ("late", (zeros(3), zeros(2), 2), "'y': shape[0] must be n = 3, got 2"),
+    ("late", (None, zeros(2), 3), "'n': must be n = 2, got 3"),
+    ("late", (None, zeros(2), HUGE), None),
+    ("late", (None, zeros(2), 2 * HUGE), "'n': expected uint64, got int of more than 64 bits"),
+    ("late", (None, zeros(2), -HUGE - 1), "'n': expected uint64, got int of more than 64 bits"),
+    ("numbers", (-128, 255, -HUGE, 2 * HUGE - 1, 1, 1.5), None),
+    ("numbers", (-129, 255, 0, 0, 1, 1.5), "'a': -129 does not fit int8"),
+    ("numbers", (128, 255, 0, 0, 1, 1.5), "'a': 128 does not fit int8"),
+    ("numbers", (0, -1, 0, 0, 1, 1.5), "'b': -1 does not fit uint8"),
+    ("numbers", (0, 0, HUGE, 0, 1, 1.5), "'c': expected int64, got int of more than 64 bits"),
+    ("numbers", (0, 0, 0, -1, 1, 1.5), "'d': -1 does not fit uint64"),
+    ("numbers", (0, 0, 0, -HUGE, 1, 1.5), "'d': -9223372036854775808 does not fit uint64"),
+    ("numbers", (0, 0, 0, 0, True, 1.5), "'e': expected float32, got bool"),
+    ("numbers", (0, 0, 0, 0, HUGE, HUGE), None),
+    ("numbers", (0, 0, 0, 0, 1, 10**400), "'f': int too large to convert to float"),
+    ("more_numbers", (True, 1, 1, None), None),
+    ("more_numbers", (1, False, False, 5, 4294967295), None),
+    ("more_numbers", (1, 1.0, 0.0, None), "'c': expected bool, got float"),
+    ("more_numbers", (1, 1.0, True, 128), "'d': 128 does not fit int8"),
+    ("more_numbers", (1, 1.0, True, "x"), "'d': expected int8 | None, got str"),
+    ("more_numbers", (1, 1.0, True, None, 4294967296), "'e': 4294967296 does not fit uint32"),
+    ("more_numbers", (HUGE, 1.0, True, None), "'a': expected int, got int of more than 64 bits"),
+    ("texts", ("short", b"short", ctypes.c_void_p(1)), None),
+    ("texts", ("a text of many bytes", b"many more bytes", None, "and this"), None),
+    ("texts", (Path("of a file"), b"x", None, Path("of another")), None),
+    ("texts", (b"x", b"x", None), "'a': expected str, got bytes"),
+    ("texts", ("x", "a text of many bytes", None), "'b': expected bytes, got str"),
+    ("texts", ("x", b"x", 0), "'c': expected ctypes.c_void_p, got int"),
+    ("texts", ("x", b"x", None, 1), "'d': expected str | None, got int"),
+    ("devices", (on_device(2, 3), on_device(1, 1)), None),
+    ("devices", (zeros(1), on_device(1, 1)), "'x': expected device cuda, got cpu:0"),
+    ("devices", (on_device(3, 0), on_device(1, 1)), "expected device cuda, got cuda_host:0"),
+    ("devices", (on_device(5, 7), on_device(1, 1)), "expected device cuda, got 5:7"),
+    ("devices", (on_device(2, 0), zeros(1)), "'y': expected device cpu:1, got cpu:0"),
+    ("constants", (zeros(3, 0), zeros()), None),
+    ("constants", (zeros(3, 1), zeros()), "shape[1] must be 0, got 1"),
+    ("strides", (zeros(4, 4, dtype=F64)[::-1, ::2], zeros(2, dtype=np.complex128)), None),
+    ("strides", (zeros(2, 2, dtype=F64), misaligned(1, np.complex128)), "aligned to 8 bytes"),
+    (
+        "strides",
+        (zeros(1, 1, dtype=F64), zeros(*[2] * 10, dtype=np.complex128)[..., ::-1, :]),
+        "got strides (512, 256, 128, 64, 32, 16, 8, 4, ...)",
+    ),
+    ("braces", (zeros(1, dtype=np.complex64), 1, 1), "int8 or int16, got complex64"),
+    ("braces", (with_dtype(99, 8, 1), 1, 1), "int8 or int16, got one without a name"),
+    ("braces", (with_dtype(0, 8, 4), 1, 1), "int8 or int16, got int8x4"),
+    ("braces", (with_dtype(5, 64, 2), 1, 1), "int8 or int16, got complex64x2"),
+    ("braces", (zeros(1), zeros(1), 1), "expected dtype int8 or int16, got float32"),
+    ("braces", (None, zeros(1), 1), "'x': expected {int8, int16}[n], got None"),
+    ("braces", (zeros(1, dtype=I8), 1, 1), "'é': expected Tensor, got int"),
+    ("braces", (zeros(1, dtype=I8), zeros(1), "1"), "'int': expected int, got str"),
+    ("nothing", (), None),
+    ("nothing", (1,), "nothing() takes 0 positional arguments but 1 was given"),
+    ("nothing", (1, 2), "nothing() takes 0 positional arguments but 2 were given"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
+)
+def test_both_say_what_is_expected(library, name, args, text):
+    said = compare(library, name, args)
+    if text is None:
+        assert said is None
+    else:
+        assert said is not None
+        assert text in said[1]
+        assert said[1].startswith(f"{name}() ")
+
+
+DTYPES = st.sampled_from([F32, F64, I8, I16, F16, bool, np.complex128])
+
+
+@st.composite
+def arrays(draw):
+    """Draw an array that may be empty, turned round, with gaps, at an odd address."""
+    shape = tuple(draw(st.lists(st.integers(0, 4), max_size=3)))
+    array = zeros(*shape, dtype=draw(DTYPES))
+    kind = draw(st.sampled_from(["whole", "whole", "reversed", "part", "transposed", "odd"]))
+    if kind == "odd" and array.size:
+        return misaligned(array.size, array.dtype).reshape(shape)
+    if kind == "transposed":
+        return array.T
+    if shape and kind == "reversed":
+        return array[::-1]
+    return array[::2] if shape and kind == "part" else array
+
+
+INTEGERS = st.integers(-(2**65), 2**65) | st.integers(-5, 5) | st.sampled_from([2**62, -(2**63)])
+SCALARS = st.none() | st.booleans() | st.floats() | st.text(max_size=9) | st.binary(max_size=9)
+HOSTILE = (
+    arrays() | INTEGERS | SCALARS | st.builds(on_device, st.integers(1, 18), st.integers(0, 2))
+)
+
+
+@given(st.sampled_from(sorted(WRAPPERS)), st.lists(HOSTILE, max_size=6))
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_agree_on_anything(library, name, args):
+    compare(library, name, args)
+
+
+@st.composite
+def nearly_right(draw):
+    """Draw arguments that fit, but for what may be wrong with one of them."""
+    n, m = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    name, args = draw(
+        st.sampled_from(
+            [
+                ("vectors", [zeros(n), zeros(n), n]),
+                ("matrices", [zeros(n, m), zeros(m, n), zeros(1, m)]),
+                ("gap", [zeros(n, m, n), zeros(n, 2)]),
+                ("sums", [zeros(max(2 * n + m - 1, 0)), n, m]),
+                ("quotients", [zeros(n // (m + 1), -(-n // (m + 1)), n % (m + 1)), n, m + 1]),
+                ("optional", [zeros(n), zeros(2 * n), n]),
+                ("late", [zeros(n), zeros(n), n]),
+                ("numbers", [n, n, n, n, n, n]),
+                ("texts", ["a", b"b", None]),
+            ]
+        )
+    )
+    if draw(st.booleans()):
+        args[draw(st.integers(0, len(args) - 1))] = draw(HOSTILE)
+    return name, args
+
+
+@given(nearly_right())
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_agree_on_what_is_nearly_right(library, case):
+    compare(library, *case)
+
+
+def test_what_is_moved_is_looked_at_like_anything_else(library):
+    compare(library, "vectors", (ObjectRValueRef(tvm_ffi.from_dlpack(zeros(2))), zeros(2), 2))
+    text = "'x': expected float32*[n], got Callable"
+    assert text in compare(library, "vectors", (ObjectRValueRef(convert_func(len)), zeros(2), 2))[1]
+
+
+@pytest.mark.parametrize("place", [4, 5])
+def test_native_callers_may_pass_integers_that_are_no_float(library, place):
+    args = [0, 0, 0, 0, 0, 0]
+    args[place] = HUGE
+    with pytest.raises(ValueError, match="expected float.., got int of more than 64 bits"):
+        library.pass_on(library.numbers, *args)
+
+
+def test_only_python_knows_what_must_not_be_written(library):
+    """Native code is not told; whoever lends the memory has to refuse."""
+    y = zeros(2)
+    y.flags.writeable = False
+    with pytest.raises(BufferError, match="argument 'y': the function writes into it, and it is"):
+        WRAPPERS["vectors"].signature.check(zeros(2), y, 2)
