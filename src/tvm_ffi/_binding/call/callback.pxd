@@ -13,6 +13,9 @@ cdef int new_callback(
 cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept
 # The class that its tensors arrive as, borrowed; NULL: our own.
 cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept
+# The same as objects, or None.
+cdef object callable_object(abi.TVMFFIObjectHandle function)
+cdef object tensor_class_object(abi.TVMFFIObjectHandle function)
 # Call a Python callable as native code does; `names` are those of the last arguments, NULL: none.
 # Needs the GIL.  0, or -1 with a native error pending.
 cdef int enter_callback(

@@ -69,6 +69,17 @@ cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept:
     return (<_CallbackObject*>callback).tensor_class
 
 
+cdef object callable_object(abi.TVMFFIObjectHandle function):
+    cdef PyObject* callable = callable_of(function)
+    return None if callable == NULL else <object>callable
+
+
+cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
+    if callable_of(function) == NULL or tensor_class_of(function) == NULL:
+        return None
+    return <object>tensor_class_of(function)
+
+
 cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
     """A callback argument, which is borrowed: objects get a reference of their own.
 

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport (
-    callable_of, enter_callback, tensor_class_of,
+    callable_object, callable_of, enter_callback, tensor_class_object,
 )
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call, choose_packer, find_packer,
@@ -580,7 +580,8 @@ cdef class Function(CObject):
         if name == "__name__":
             value = _name_of(self)
         elif name == "__signature__" and type(self).__call__ is Function.__call__:
-            value = _load_description().signature_of(self, _callable_of(self), origin_of(self))
+            value = _load_description().signature_of(
+                self, callable_object(self.chandle), origin_of(self))
         if value is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         return value
@@ -591,7 +592,7 @@ cdef class Function(CObject):
         assigned = vars(self).get("__doc__")
         if assigned is not None:
             return assigned
-        return _load_description().doc_of(self, _callable_of(self), origin_of(self))
+        return _load_description().doc_of(self, callable_object(self.chandle), origin_of(self))
 
     @__doc__.setter
     def __doc__(self, value):
@@ -611,7 +612,7 @@ cdef class Function(CObject):
         if type(self) not in (Function, Method):
             return description.reduce_subclass(self)
         return description.reduce(
-            self, _callable_of(self), _tensor_class_of(self), origin_of(self))
+            self, callable_object(self.chandle), tensor_class_object(self.chandle), origin_of(self))
 
     def __copy__(self):
         return self
@@ -653,12 +654,6 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
 
 # ---- what a function says about itself -----------------------------------------------------
 
-cdef object _callable_of(Function function):
-    """The Python callable behind a function, or None."""
-    cdef PyObject* callable = callable_of(function.chandle)
-    return None if callable == NULL else <object>callable
-
-
 cdef object origin_of(Function function):
     """Where this wrapper or another one of the function was found, or None."""
     if function.origin is None:
@@ -670,15 +665,8 @@ cdef object _name_of(Function function):
     origin = origin_of(function)
     if origin is not None:
         return origin if isinstance(origin, str) else origin.name
-    name = getattr(_callable_of(function), "__name__", None)
+    name = getattr(callable_object(function.chandle), "__name__", None)
     return name if isinstance(name, str) else None
-
-
-cdef object _tensor_class_of(Function function):
-    """The class that the callable gets its tensors as, or None."""
-    if callable_of(function.chandle) == NULL or tensor_class_of(function.chandle) == NULL:
-        return None
-    return <object>tensor_class_of(function.chandle)
 
 
 def set_description_loader(load) -> None:
