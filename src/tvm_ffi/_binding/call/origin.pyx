@@ -42,6 +42,7 @@ cdef class ModuleOrigin(NativeReference):
     cdef public object plan
     cdef list wrappers  # weak references to those that know the plan; None: nobody does
     cdef Py_ssize_t next_sweep  # dead ones are dropped when there are this many
+    cdef list earlier_plans  # without the GIL, other threads may be reading them; few
 
     def __dealloc__(self):
         drop_target(self.module)
@@ -76,6 +77,7 @@ cdef class ModuleOrigin(NativeReference):
         cdef list wrappers
         with cython.critical_section(self):
             wrappers = self.wrappers
+            self.earlier_plans = [*(self.earlier_plans or ()), self.plan]
             self.plan = self.wrappers = None
         for reference in wrappers or ():
             function = reference()

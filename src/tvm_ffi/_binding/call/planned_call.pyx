@@ -173,8 +173,8 @@ cdef int set_origin(Function function, object origin) except -1:
 
 
 cdef int unresolve(Function function) except -1:
+    # The plan stays: another thread may be about to read it.
     function.is_resolved = False
-    function.plan = None
     if not function.chose_gil:
         function.releases_gil = releases_gil_by_default()
     function.vectorcall = _call_unresolved
