@@ -7,6 +7,7 @@
  * views, the result is owned by the caller and arrives as None. */
 #include <stdint.h>
 #include <tvm/ffi/c_api.h>
+#include <tvm/ffi/extra/c_signature.h>
 
 #include "record.h"
 
@@ -19,6 +20,13 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_noop(void* handle, const TVMFFIAny* args, int32
   result->v_int64 = 0;
   return 0;
 }
+
+/* The same with names and defaults, for implementations that know signatures. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_named(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                       TVMFFIAny* result) {
+  return __tvm_ffi_noop(handle, args, num_args, result);
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(named, "named(x: Any, y: Any = 1, z: Any = 1)")
 
 /* Return the first argument. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_echo(void* handle, const TVMFFIAny* args, int32_t num_args,

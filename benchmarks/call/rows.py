@@ -25,6 +25,8 @@ class CallRow:
     """Function of ``kernels.c``; None for the empty Python function."""
     values: tuple[str, ...] = ()
     """Kind of each argument, a key of ``subjects.VALUES`` or made by the subject."""
+    names: tuple[str, ...] = ()
+    """Names of the last arguments, which are passed by name."""
     floor: str | None = None
     """Function of the floor with this signature; the row's name if None."""
     keeps_gil: bool = False
@@ -45,12 +47,27 @@ CALL_ROWS: tuple[CallRow, ...] = (
     CallRow("noop_tensors", "no-op(3 x Tensor)", "noop", ("tensor",) * 3, among_arrays=True),
     CallRow("noop_numpy", "no-op(3 x NumPy array)", "noop", ("numpy",) * 3, among_arrays=True),
     CallRow("noop_torch", "no-op(3 x torch tensor)", "noop", ("torch",) * 3, among_arrays=True),
+    CallRow("named", "named(int, int, z=int)", "named", ("int",) * 3, ("z",)),
+    CallRow(
+        "named_all", "named(x=int, y=int, z=int)", "named", ("int",) * 3, ("x", "y", "z"), "named"
+    ),
+    CallRow("named_default", "named(x=int), 2 defaults", "named", ("int",), ("x",), "named"),
+    CallRow(
+        "named_torch",
+        "named(torch, torch, z=torch)",
+        "named",
+        ("torch",) * 3,
+        ("z",),
+        among_arrays=True,
+    ),
     CallRow("echo_int", "echo(int)", "echo", ("int",)),
     CallRow("echo_short_str", "echo(short str)", "echo", ("short_str",), floor="echo_str"),
     CallRow("echo_long_str", "echo(long str)", "echo", ("long_str",), floor="echo_str"),
     CallRow("echo_tensor", "echo(Tensor)", "echo", ("tensor",), among_arrays=True),
     CallRow("echo_torch", "echo(torch tensor)", "echo", ("torch",), among_arrays=True),
-    CallRow("callback", "callback, Function", "apply", ("function", "int"), "apply_function"),
-    CallRow("callback_new", "callback, callable", "apply", ("callable", "int"), "apply_callable"),
+    CallRow("callback", "callback, Function", "apply", ("function", "int"), (), "apply_function"),
+    CallRow(
+        "callback_new", "callback, callable", "apply", ("callable", "int"), (), "apply_callable"
+    ),
     CallRow("raise_error", "raise ValueError", "raise_error"),
 )

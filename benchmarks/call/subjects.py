@@ -31,12 +31,23 @@ class PreparedCall:
 
     call: Callable[..., Any]
     args: tuple[Any, ...]
+    keywords: tuple[str, ...] = ()
+    """Names of the last arguments."""
+
+    def once(self) -> Any:
+        """Call once and return the result."""
+        by_position = len(self.args) - len(self.keywords)
+        named = dict(zip(self.keywords, self.args[by_position:]))
+        return self.call(*self.args[:by_position], **named)
 
     def timed(self, *, raises: bool) -> Prepared:
         """Return the call as a statement; an argument's name is that of its position."""
         names = [f"a{i}" for i in range(len(self.args))]
         values = {"call": self.call, **dict(zip(names, self.args))}
-        return Prepared(f"call({', '.join(names)})", values, raises)
+        by_position = len(names) - len(self.keywords)
+        passed = names[:by_position]
+        passed += [f"{key}={name}" for key, name in zip(self.keywords, names[by_position:])]
+        return Prepared(f"call({', '.join(passed)})", values, raises)
 
 
 class Subject(Protocol):
@@ -138,7 +149,7 @@ class PackageSubject:
         function = self._module[row.kernel]
         if row.keeps_gil:
             function.release_gil = False
-        return PreparedCall(function, tuple(self._value(kind) for kind in row.values))
+        return PreparedCall(function, tuple(map(self._value, row.values)), row.names)
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
         """Return the names that a row's set-up makes."""
@@ -189,7 +200,7 @@ class FloorSubject:
 
             self._floor.use_exchange_api(torch.Tensor)
         function = getattr(self._floor, row.floor or row.name)
-        return PreparedCall(function, tuple(self._value(kind) for kind in row.values))
+        return PreparedCall(function, tuple(map(self._value, row.values)), row.names)
 
     def execute(self, row: StatementRow) -> dict[str, Any]:
         """Return the names that a row's set-up makes."""

@@ -28,7 +28,7 @@ def verify(subject: Subject, row: CallRow, prepared: PreparedCall) -> None:
     if row.kernel == "raise_error":
         _verify_error(prepared)
         return
-    result = prepared.call(*prepared.args)
+    result = prepared.once()
     if row.kernel == "echo":
         _verify_echo(subject, row.values[0], result, prepared.args[0])
     elif row.kernel == "apply":

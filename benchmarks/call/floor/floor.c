@@ -16,6 +16,7 @@
 #include "containers.h"
 #include "export.h"
 #include "invoke.h"
+#include "keywords.h"
 #include "record.h"
 #include "tensor.h"
 #include "value.h"
@@ -167,6 +168,24 @@ FLOOR_FUNCTION(check_tensors, 3) { return invoke_with_tensors(kernel_check_tenso
 FLOOR_FUNCTION(check_numpy, 3) { return invoke_with_numpy(kernel_check_tensors, args); }
 FLOOR_FUNCTION(check_torch, 3) { return invoke_with_torch(kernel_check_tensors, args); }
 
+/* ---- Arguments by name -------------------------------------------------------------------- */
+
+static PyObject* named(PyObject* callable, PyObject* const* args, size_t nargsf,
+                       PyObject* kwnames) {
+  PyObject* bound[NUM_NAMED];
+  (void)callable;
+  if (bind_named(args, PyVectorcall_NARGS(nargsf), kwnames, bound) != 0) return NULL;
+  return noop_ints_body(bound);
+}
+
+static PyObject* named_torch(PyObject* callable, PyObject* const* args, size_t nargsf,
+                             PyObject* kwnames) {
+  PyObject* bound[NUM_NAMED];
+  (void)callable;
+  if (bind_named(args, PyVectorcall_NARGS(nargsf), kwnames, bound) != 0) return NULL;
+  return invoke_with_torch(kernel_noop, bound);
+}
+
 /* ---- Tensors as results ------------------------------------------------------------------- */
 
 /* True when the result is a tensor; otherwise releases it and sets a TypeError. */
@@ -315,7 +334,7 @@ static const struct {
     FLOOR_CALLABLE(echo_tensor),    FLOOR_CALLABLE(echo_torch),   FLOOR_CALLABLE(apply_function),
     FLOOR_CALLABLE(apply_callable), FLOOR_CALLABLE(raise_error),  FLOOR_CALLABLE(check_tensors),
     FLOOR_CALLABLE(check_numpy),    FLOOR_CALLABLE(check_torch),  FLOOR_CALLABLE(noop_list),
-    FLOOR_CALLABLE(noop_dict),
+    FLOOR_CALLABLE(noop_dict),      FLOOR_CALLABLE(named),        FLOOR_CALLABLE(named_torch),
 };
 
 static PyMethodDef methods[] = {
@@ -341,6 +360,7 @@ static PyTypeObject* const types[] = {
 };
 
 static int add_members(PyObject* module) {
+  if (make_parameters() != 0) return -1;
   add_tensor_methods();
   for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); ++i) {
     if (PyModule_AddType(module, types[i]) < 0) return -1;
