@@ -307,6 +307,8 @@ def test_wrong_default_is_an_error_that_names_the_variable(run_python, value):
 
 def test_functions_of_the_runtime_keep_the_gil_unless_they_wait():
     assert tvm_ffi.get_global_func("ffi.ReprPrint").release_gil is False
+    # Without the GIL, a container could change while it is printed.
+    assert tvm_ffi.get_global_func("pytvmffi.ReprPrintAbbreviated").release_gil is False
     assert tvm_ffi.get_global_func("ffi.json.Stringify").release_gil is False
     assert tvm_ffi.get_global_func("ffi.ModuleLoadFromFile").release_gil is True
     assert tvm_ffi.get_global_func("ffi.Module.load_from_file.so").release_gil is True

@@ -18,6 +18,9 @@ cdef enum:
 
 cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]
 
+# Functions of the runtime, among them those that read containers, which other threads may change
+# as soon as they have the GIL.
+_KEEPING_FUNCTIONS = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
 # Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
 _WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
 
@@ -79,7 +82,7 @@ def _fill():
     count = _ask(name_at, &position, 1).v_int64
     for position.v_int64 in range(min(count, MAX_FUNCTIONS)):
         name = _take_text(_ask(name_at, &position, 1))
-        if name.startswith("ffi.") and not name.startswith(_WAITING_FUNCTIONS):
+        if name.startswith(_KEEPING_FUNCTIONS) and not name.startswith(_WAITING_FUNCTIONS):
             _add(_find(name))
     abi.TVMFFIObjectDecRef(name_at)
     abi.TVMFFIObjectDecRef(list_names)
