@@ -71,8 +71,10 @@ WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
 
 /* Type index of a value, or of the object that it moves. */
 WRAPPER_HOT int32_t wrapper_index(const TVMFFIAny* value) {
+  TVMFFIObjectHandle object;
   if (value->type_index != kTVMFFIObjectRValueRef) return value->type_index;
-  return TVMFFIObjectGetTypeIndex(*(TVMFFIObjectHandle*)value->v_ptr);
+  object = *(TVMFFIObjectHandle*)value->v_ptr;
+  return object == NULL ? (int32_t)kTVMFFINone : TVMFFIObjectGetTypeIndex(object);
 }
 
 WRAPPER_HOT bool wrapper_is_str(const TVMFFIAny* value) {
@@ -112,10 +114,10 @@ WRAPPER_COLD const char* wrapper_word(const TVMFFIAny* value) {
   static const char* const words[] = {WRAPPER_WORDS};
   int32_t index = wrapper_index(value);
   if (index == kTVMFFIDLTensorPtr && value->v_ptr == NULL) return "NULL";
-  if (index >= 0 && index < (int32_t)(sizeof(words) / sizeof(words[0]))) {
-    return words[index] == NULL ? "value of an unknown type" : words[index];
+  if (index >= (int32_t)(sizeof(words) / sizeof(words[0]))) {
+    return TVMFFIGetTypeInfo(index)->type_key.data;
   }
-  return TVMFFIGetTypeInfo(index)->type_key.data;
+  return index < 0 || words[index] == NULL ? "value of an unknown type" : words[index];
 }
 
 /* Raise for a value of a wrong type. */

@@ -271,7 +271,10 @@ class _Maker:
             template = "expected a compact tensor, got strides {got}"
             yield self._check("layout", layout=self._failure("ValueError", template))
         if self._parameter.is_written:
-            template = "the function writes into it, and it is read-only"
+            remedy = "array" if self._parameter.direction == "out" else "copy"
+            template = (
+                f"the array is read-only, and the function writes into it; pass a writable {remedy}"
+            )
             yield self._check("writable", writable=self._failure("BufferError", template))
 
     def _dtype(self, type_: TensorType) -> Check:

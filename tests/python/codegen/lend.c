@@ -21,6 +21,19 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_lend(void* handle, const TVMFFIAny* args, int32
   return TVMFFIFunctionCall(args[0].v_obj, passed, num_args - 3, result);
 }
 
+/* pass_odd(function, type_index): call with a value that no language makes; type index 10, of what
+ * is moved, comes with an object that was moved away before. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_odd(void* handle, const TVMFFIAny* args, int32_t num_args,
+                                          TVMFFIAny* result) {
+  TVMFFIObjectHandle nothing = NULL;
+  TVMFFIAny odd;
+  (void)handle, (void)num_args;
+  odd.type_index = (int32_t)args[1].v_int64;
+  odd.zero_padding = 0;
+  odd.v_ptr = &nothing;
+  return TVMFFIFunctionCall(args[0].v_obj, &odd, 1, result);
+}
+
 /* pass_on(function, rest...): call a function as native code does, whatever it says of itself. */
 TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_on(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {

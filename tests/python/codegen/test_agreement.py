@@ -22,6 +22,7 @@ SIGNATURES = {
     name: f"{name}{rest}"
     for name, rest in {
         "vectors": "(x: float32*[n], y: out float32*[n], n: int32, a: float = 1.0)",
+        "updated": "(x: float32*[n], y: inout float32*[n], n: int)",
         "matrices": "(x: float32[n, m], y: float32[m, n] compact, z: Tensor[_, m] on cpu)",
         "gap": "(x: Tensor[n, ..., n], y: Tensor[..., 2])",
         "variable": "(x: T[n], y: T[...] | None, z: T*[...]) where T in (int8, float16, bfloat16)",
@@ -49,7 +50,7 @@ HUGE = 2**63
 
 
 @pytest.fixture(scope="session")
-def library():
+def library(c_compiler):
     wrappers = c.source_of(WRAPPERS.values()) + IDLE
     return cpp.load_inline("agreement", c_sources=[wrappers, LEND.read_text(encoding="utf-8")])
 
@@ -370,9 +371,27 @@ def test_native_callers_may_pass_integers_that_are_no_float(library, place):
         library.pass_on(library.numbers, *args)
 
 
-def test_only_python_knows_what_must_not_be_written(library):
-    """Native code is not told; whoever lends the memory has to refuse."""
+@pytest.mark.parametrize(
+    ("type_index", "word"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
+                             (10, "None"), (13, "ffi.Unchanged")]
+)  # fmt: skip
+def test_values_of_no_language_are_refused(library, type_index, word):
+    with pytest.raises(TypeError) as caught:
+        library.pass_odd(library.optional, type_index)
+    assert str(caught.value) == f"optional() argument 'x': expected float32*[n] | None, got {word}"
+
+
+@pytest.mark.parametrize(
+    ("name", "direction", "remedy"), [("vectors", "out", "array"), ("updated", "inout", "copy")]
+)
+def test_calls_refuse_what_must_not_be_written(library, name, direction, remedy):
+    """Native code is not told, so whoever lends the memory refuses, in the same words."""
     y = zeros(2)
     y.flags.writeable = False
-    with pytest.raises(BufferError, match="argument 'y': the function writes into it, and it is"):
-        WRAPPERS["vectors"].signature.check(zeros(2), y, 2)
+    text = f"the array is read-only, and the function writes into it; pass a writable {remedy}"
+    assert f"y: {direction}" in SIGNATURES[name]
+    for call in (WRAPPERS[name].signature.check, getattr(library, name)):
+        error, said = outcome(call, (zeros(2), y, 2))
+        assert error is BufferError
+        assert "argument 'y'" in said
+        assert said.endswith(f": {text}")

@@ -75,14 +75,10 @@ IDLE = "\nvoid idle(void) {}\n"
 
 
 @pytest.fixture(scope="session")
-def sources():
-    return c.source_of(WRAPPERS.values()) + IDLE
-
-
-@pytest.fixture(scope="session")
-def path(sources):
+def path(c_compiler):
     others = [FOLDER / "callees.c", FOLDER / "lend.c"]
-    texts = [sources, *(other.read_text(encoding="utf-8") for other in others)]
+    wrappers = c.source_of(WRAPPERS.values()) + IDLE
+    texts = [wrappers, *(other.read_text(encoding="utf-8") for other in others)]
     return cpp.build_inline("wrappers", c_sources=texts)
 
 
@@ -274,7 +270,7 @@ def test_tools_read_it_from_the_file(path):
 @pytest.mark.parametrize(
     "compiler", ["gcc -std=c11", "g++ -std=c++17", "clang -std=c11", "clang++ -std=c++17"]
 )
-def test_no_compiler_has_a_word_to_say(tmp_path, sources, compiler):
+def test_no_compiler_has_a_word_to_say(tmp_path, compiler):
     program, standard = compiler.split()
     if shutil.which(program) is None:
         pytest.skip(f"no {program}")

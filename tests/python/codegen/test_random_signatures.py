@@ -57,7 +57,7 @@ def wrappers():
 
 
 @pytest.fixture(scope="session")
-def library(wrappers):
+def library(c_compiler, wrappers):
     return cpp.load_inline(
         "random_signatures",
         c_sources=c.source_of(wrappers) + "\nvoid idle(void) {}\n",

@@ -71,7 +71,10 @@ def read_only(array):
             (zeros(2, 3), read_only(zeros(2, 3))),
             {},
             BufferError,
-            "softmax() argument 'y': the function writes into it, and it is read-only",
+            (
+                "softmax() argument 'y': the array is read-only, and the function writes into it; "
+                "pass a writable array"
+            ),
         ),
         (
             (zeros(2, 3), zeros(2, 3), "1"),
