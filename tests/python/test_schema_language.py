@@ -56,7 +56,9 @@ def test_the_inspection_of_files_says_what_type_schema_says():
     for name, schema in declared_functions():
         params, result = words_of(schema)
         metadata = json.dumps(get_global_func_metadata(name))
-        assert signature_of({"metadata": metadata}) == f"({', '.join(params)}) -> {result}", name
+        assert signature_of("f", {"metadata": metadata}) == f"({', '.join(params)}) -> {result}", (
+            name
+        )
 
 
 def test_stubs_say_what_type_schema_says_where_names_are_not_changed():
@@ -77,7 +79,7 @@ def test_stubs_say_what_type_schema_says_where_names_are_not_changed():
 def test_function_that_declares_only_its_result(echo):
     text = '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}]}}'
     assert repr(TypeSchema.from_json_str(text)) == "Callable[..., int]"
-    assert signature_of({"metadata": json.dumps({"type_schema": text})}) == "(...) -> int"
+    assert signature_of("f", {"metadata": json.dumps({"type_schema": text})}) == "(...) -> int"
 
 
 # ---- Text ----------------------------------------------------------------------------------------
@@ -173,14 +175,14 @@ def test_hostile_names_of_templates_take_no_time(text):
     """One expression looked for beginning, type and other parameters: the cube of the length."""
     start = time.process_time()
     for _ in range(20):
-        signature_of({"signature": text})
+        signature_of("f", {"signature": text})
     assert time.process_time() - start < 1
 
 
 def test_nested_metadata_is_refused():
     text = '{"type":"ffi.Array","args":[' * 20_000
     start = time.process_time()
-    assert signature_of({"metadata": json.dumps({"type_schema": text})}) is None
+    assert signature_of("f", {"metadata": json.dumps({"type_schema": text})}) is None
     assert time.process_time() - start < 1
 
 

@@ -261,7 +261,7 @@ def test_the_library_tells_signatures_and_documentation(library):
 def test_tools_read_it_from_the_file(path):
     functions = {one.name: one for one in inspect_library(path).functions}
     assert functions["outer"].doc == "Multiply all pairs."
-    assert functions["negated"].signature == "(int) -> int"
+    assert functions["negated"].signature == "(a: int32) -> int32"
 
 
 # ---- the text ------------------------------------------------------------------------------------
