@@ -32,11 +32,11 @@ UPWARD = {
     ("tvm_ffi.module", "tvm_ffi.module._describing"),
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
-    ("tvm_ffi.signature.annotations", "tvm_ffi._types.annotation"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.object.object"),
-    ("tvm_ffi.signature.values", "tvm_ffi._binding.values.any"),
-    ("tvm_ffi.signature.values", "tvm_ffi._types.index"),
-    ("tvm_ffi.signature.values", "tvm_ffi._types.schema"),
+    ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.object.object"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.values.any"),
+    ("tvm_ffi.signature._values", "tvm_ffi._types.index"),
+    ("tvm_ffi.signature._values", "tvm_ffi._types.schema"),
 }
 
 CYTHON_IMPORT = re.compile(

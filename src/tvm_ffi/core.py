@@ -98,10 +98,18 @@ def _load_test_wrapper() -> type:
     return DLTensorTestWrapper
 
 
+def _load_bound_call() -> type:
+    from ._binding.call.bound_call import BoundCall
+
+    _show_in(__name__, BoundCall)
+    return BoundCall
+
+
 # Names that few programs ask for.
 __getattr__ = late_attributes(
     globals(),
     {
+        "BoundCall": _load_bound_call,
         "DLTensorTestWrapper": _load_test_wrapper,
         "KWARGS": "._types.info:KWARGS",
         "MISSING": "._types.info:MISSING",

@@ -116,8 +116,8 @@ def _register(
 def _texts_of(name: str, description: Signature | str) -> tuple[str, str]:
     """Return the metadata and the documentation of a function with this signature."""
     from .signature import Signature
-    from .signature.carriage import metadata_text
-    from .signature.type_schema import check_name
+    from .signature._carriage import metadata_text
+    from .signature._type_schema import check_name
 
     signature = Signature.of(description)
     check_name(signature, name)

@@ -10,9 +10,9 @@ from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import TensorType
-from ..signature.expression import Extent
-from ..signature.plan import Failure, operations
-from ..signature.types import Type
+from ..signature._expression import Extent
+from ..signature._plan import Failure, operations
+from ..signature._types import Type
 from ._c_checks import CheckPrinter
 from ._c_failures import fail
 from ._c_text import Lines, element_type, number, value_type

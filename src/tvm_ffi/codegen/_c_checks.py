@@ -13,8 +13,8 @@ from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ..signature.expression import Extent, names_in
-from ..signature.plan import (
+from ..signature._expression import Extent, names_in
+from ..signature._plan import (
     Check,
     Failure,
     accepted_words,
@@ -22,8 +22,8 @@ from ..signature.plan import (
     missing_arguments,
     too_many_arguments,
 )
-from ..signature.types import ELLIPSIS
-from ..signature.values import alignment_of
+from ..signature._types import ELLIPSIS
+from ..signature._values import alignment_of
 from ._c_failures import fail, fail_dtype, fail_type, fail_with
 from ._c_text import Lines, literal, local_name, number, value_type
 from ._wrapper import is_optional

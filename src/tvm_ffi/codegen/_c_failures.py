@@ -6,7 +6,7 @@ Each is one call of the support code with constants: a check that passes costs n
 
 from __future__ import annotations
 
-from ..signature.plan import Failure
+from ..signature._plan import Failure
 from ._c_text import literal
 
 __all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]

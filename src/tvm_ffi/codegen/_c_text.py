@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..signature import ScalarType
-from ..signature.plan import accepted_words
-from ..signature.types import Type
+from ..signature._plan import accepted_words
+from ..signature._types import Type
 
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]
 

@@ -32,11 +32,11 @@ from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, Result, Signature, TensorType
-from ..signature.expression import Extent, extent_text, names_in
-from ..signature.parsing import parse_extent
-from ..signature.plan import accepted_words
-from ..signature.printing import type_text
-from ..signature.types import ANY_EXTENT, ELLIPSIS, Type
+from ..signature._expression import Extent, extent_text, names_in
+from ..signature._parsing import parse_extent
+from ..signature._plan import accepted_words
+from ..signature._printing import type_text
+from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
 
 __all__ = ["Argument", "Wrapper", "is_optional", "make_wrapper"]
 

@@ -17,7 +17,7 @@ from .._binding.values.device import Device
 from .._schema.json_form import schema_to_json
 from .._schema.names import json_name
 from ..signature import Signature
-from ..signature.values import word_of_index
+from ..signature._values import word_of_index
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
 from ._c_text import Lines, char_array, literal

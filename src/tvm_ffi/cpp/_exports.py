@@ -51,7 +51,7 @@ def _export(name: str, value: str | Signature) -> Export:
     if isinstance(value, str) and not value.lstrip().startswith(f"{name}("):
         return Export(value)
     from ..signature import Signature  # only for those who have one: builds load little
-    from ..signature.type_schema import check_name
+    from ..signature._type_schema import check_name
 
     if isinstance(value, str):
         signature = _signature_in(name, value)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._build import product_in_cache, product_in_folder
-from ._exports import Functions, exports_of
+from ._exports import exports_of
 from ._gpu import BACKENDS
 from ._plan import Plan, Request, make_plan
 from ._source import Unit, inline_units
@@ -22,6 +22,7 @@ from ._store import cache_root, checked_root
 
 if TYPE_CHECKING:
     from ..module import Module
+    from ..signature import Signature
 
 __all__ = ["IS_WINDOWS", "build", "build_inline", "build_ninja", "load", "load_inline"]
 
@@ -35,7 +36,7 @@ def build_inline(
     *,
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
-    functions: Functions = None,
+    functions: Mapping[str, str | Signature] | Sequence[str] | str | None = None,
     extra_cflags: Sequence[str] | None = None,
     extra_cuda_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,
@@ -118,7 +119,7 @@ def load_inline(
     *,
     cpp_sources: Sequence[str] | str | None = None,
     cuda_sources: Sequence[str] | str | None = None,
-    functions: Functions = None,
+    functions: Mapping[str, str | Signature] | Sequence[str] | str | None = None,
     extra_cflags: Sequence[str] | None = None,
     extra_cuda_cflags: Sequence[str] | None = None,
     extra_ldflags: Sequence[str] | None = None,

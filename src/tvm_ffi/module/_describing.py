@@ -17,7 +17,7 @@ from .._binding.call.origin import forget_plans
 from .._binding.object.note import note_of
 from ..registry import get_global_func
 from ..signature import Signature
-from ..signature.carriage import metadata_text, parsed_metadata, read_signature, signature_in
+from ..signature._carriage import metadata_text, parsed_metadata, read_signature, signature_in
 from . import Module
 
 __all__ = ["describe", "describe_by_file", "signature_of"]

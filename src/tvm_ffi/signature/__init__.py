@@ -6,10 +6,10 @@ made from annotations or from what a library says about itself, and turned into 
 want.  Nothing here needs the native library.
 """
 
-from .expression import Expression
-from .parameter import EMPTY, Parameter, Result
-from .signature import Signature
-from .types import ScalarType, TensorType, ValueType
+from ._expression import Expression
+from ._parameter import EMPTY, Parameter, Result
+from ._signature import Signature
+from ._types import ScalarType, TensorType, ValueType
 
 __all__ = [
     "EMPTY",
@@ -21,3 +21,7 @@ __all__ = [
     "TensorType",
     "ValueType",
 ]
+
+for _public in __all__:
+    if isinstance(globals()[_public], type):
+        globals()[_public].__module__ = __name__  # pickles and `help` name this place

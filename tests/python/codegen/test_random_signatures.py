@@ -13,7 +13,7 @@ import pytest
 from tvm_ffi import cpp
 from tvm_ffi.codegen import c, make_wrapper
 from tvm_ffi.signature import ScalarType, TensorType, ValueType
-from tvm_ffi.signature.expression import ExtentError, evaluate, names_in
+from tvm_ffi.signature._expression import ExtentError, evaluate, names_in
 
 from ..signature.strategies import signatures
 from .test_agreement import outcome

@@ -48,7 +48,7 @@ def metadata_of(origin: ModuleOrigin) -> str | None:
     try:
         return origin.metadata()
     except Exception as error:
-        from tvm_ffi.signature.carriage import warn_damaged
+        from tvm_ffi.signature._carriage import warn_damaged
 
         warn_damaged(origin.name, origin.library(), error)
         return None

@@ -20,7 +20,7 @@ cdef class ReadOnlyArgument:
         return f"readonly({self.array!r})"
 
 
-def readonly(array) -> ReadOnlyArgument:
+def readonly(array):
     """Pass an array to a function that only reads it.
 
     Parameters

@@ -6,8 +6,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
-from .declaration import Declaration
-from .parameter import Parameter
+from ._declaration import Declaration
+from ._parameter import Parameter
 
 __all__ = ["binding_problem", "missing_text", "too_many_text"]
 

@@ -7,10 +7,10 @@ import inspect
 from typing import Any
 
 from .._schema.printing import TypePrinter
-from .declaration import Declaration
-from .expression import extent_text
-from .parameter import EMPTY, KINDS, Parameter, Result
-from .types import ScalarType, TensorType, Type
+from ._declaration import Declaration
+from ._expression import extent_text
+from ._parameter import EMPTY, KINDS, Parameter, Result
+from ._types import ScalarType, TensorType, Type
 
 __all__ = ["constant_text", "inspect_signature", "result_text", "signature_text", "type_text"]
 

@@ -10,12 +10,12 @@ from typing import Any, Callable, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from .._schema.schema import Schema
-from .declaration import Declaration
-from .expression import Extent
-from .parameter import EMPTY, KINDS, UNKNOWN, Parameter, Result
-from .parsing import parse_annotation, parse_extent
-from .type_schema import type_of_schema
-from .types import ANY_EXTENT, ELLIPSIS, TensorType, Type, ValueType, is_writable
+from ._declaration import Declaration
+from ._expression import Extent
+from ._parameter import EMPTY, KINDS, UNKNOWN, Parameter, Result
+from ._parsing import parse_annotation, parse_extent
+from ._type_schema import type_of_schema
+from ._types import ANY_EXTENT, ELLIPSIS, TensorType, Type, ValueType, is_writable
 
 __all__ = ["signature_from_function", "signature_from_inspect"]
 

@@ -9,8 +9,8 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
-from .defaults import checked_default, same_default
-from .types import ScalarType, TensorType, Type, ValueType, is_writable
+from ._defaults import checked_default, same_default
+from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any, Callable
 
 from .._schema.json_form import schema_to_json
-from .signature import Signature
-from .type_schema import check_name
+from ._signature import Signature
+from ._type_schema import check_name
 
 __all__ = [
     "metadata_text",

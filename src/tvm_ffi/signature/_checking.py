@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import values
-from .binding import binding_problem
-from .declaration import Declaration
-from .expression import ExtentError, evaluate, names_in
-from .parameter import Parameter
-from .plan import (
+from . import _values as values
+from ._declaration import Declaration
+from ._expression import ExtentError, evaluate, names_in
+from ._matching import binding_problem
+from ._parameter import Parameter
+from ._plan import (
     BIG_INT,
     Check,
     Failure,
     accepted_words,
     checks,
 )
-from .types import ELLIPSIS, ScalarType, TensorType, ValueType
+from ._types import ELLIPSIS, ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]
 

@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 
 from .._schema.json_form import schema_from_json, schema_to_json
 from .._schema.schema import Schema
-from .declaration import Declaration
-from .expression import Extent, extent_text
-from .parameter import EMPTY, Parameter, Result
-from .parsing import parse_extent
-from .types import ScalarType, TensorType, Type, ValueType
+from ._declaration import Declaration
+from ._expression import Extent, extent_text
+from ._parameter import EMPTY, Parameter, Result
+from ._parsing import parse_extent
+from ._types import ScalarType, TensorType, Type, ValueType
 
 __all__ = ["VERSION", "signature_from_json", "signature_to_json"]
 

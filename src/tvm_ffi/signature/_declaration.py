@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._schema.dtypes import is_dtype_name
-from .expression import Expression, Extent, names_in
-from .parameter import KINDS, Parameter, Result, checked_name
-from .types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._expression import Expression, Extent, names_in
+from ._parameter import KINDS, Parameter, Result, checked_name
+from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
 __all__ = ["Declaration"]
 

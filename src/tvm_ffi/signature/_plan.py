@@ -23,12 +23,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._schema.dtypes import integer_range
-from .binding import missing_text, too_many_text
-from .declaration import Declaration
-from .expression import Expression, Extent, extent_text
-from .parameter import Parameter
-from .printing import type_text
-from .types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._declaration import Declaration
+from ._expression import Expression, Extent, extent_text
+from ._matching import missing_text, too_many_text
+from ._parameter import Parameter
+from ._printing import type_text
+from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
 __all__ = [
     "BIG_INT",

@@ -26,10 +26,10 @@ from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.parsing import Tokens, TypeParser
 from .._schema.schema import Schema
-from .declaration import Declaration
-from .expression import FUNCTIONS, Expression, Extent
-from .parameter import DIRECTIONS, EMPTY, Parameter, Result
-from .types import ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._declaration import Declaration
+from ._expression import FUNCTIONS, Expression, Extent
+from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
+from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
 __all__ = ["parse_annotation", "parse_extent", "parse_signature"]
 

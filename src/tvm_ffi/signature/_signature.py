@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from .._schema.schema import Schema
-from .declaration import Declaration
-from .json_form import signature_from_json, signature_to_json
-from .parsing import parse_signature
-from .printing import inspect_signature, signature_text
-from .type_schema import schema_of_signature, signature_from_metadata, signature_from_schema
+from ._declaration import Declaration
+from ._json_form import signature_from_json, signature_to_json
+from ._parsing import parse_signature
+from ._printing import inspect_signature, signature_text
+from ._type_schema import schema_of_signature, signature_from_metadata, signature_from_schema
 
 __all__ = ["Signature"]
 
@@ -159,7 +159,7 @@ class Signature(Declaration):
         TypeError
             If an annotation stands for no type, or a parameter collects keywords.
         """
-        from .annotations import signature_from_inspect
+        from ._annotations import signature_from_inspect
 
         return signature_from_inspect(signature, name, Signature)
 
@@ -179,7 +179,7 @@ class Signature(Declaration):
         TypeError
             If an annotation stands for no type, or a parameter collects keywords.
         """
-        from .annotations import signature_from_function
+        from ._annotations import signature_from_function
 
         return signature_from_function(function, Signature)
 
@@ -205,6 +205,6 @@ class Signature(Declaration):
         -----
         Wrappers that `tvm_ffi` generates make the same checks, with the same texts.
         """
-        from .checking import check_arguments
+        from ._checking import check_arguments
 
         check_arguments(self, args, kwargs)

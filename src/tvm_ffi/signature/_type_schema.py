@@ -11,10 +11,10 @@ from .._schema.dtypes import integer_range
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
-from .declaration import Declaration
-from .parameter import UNKNOWN, Parameter, Result
-from .parsing import parse_signature
-from .types import TensorType, Type, ValueType, is_writable
+from ._declaration import Declaration
+from ._parameter import UNKNOWN, Parameter, Result
+from ._parsing import parse_signature
+from ._types import TensorType, Type, ValueType, is_writable
 
 __all__ = [
     "check_name",

@@ -9,7 +9,7 @@ from typing import Union
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
-from .expression import Expression, Extent, fits_64_bits
+from ._expression import Expression, Extent, fits_64_bits
 
 __all__ = ["ANY_EXTENT", "ELLIPSIS", "ScalarType", "TensorType", "Type", "ValueType", "is_writable"]
 
