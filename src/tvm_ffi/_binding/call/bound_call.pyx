@@ -11,7 +11,6 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.call_plan cimport name_of_argument
-from tvm_ffi._binding.call.callback cimport callable_of
 from tvm_ffi._binding.call.argument_error cimport explain_argument
 from tvm_ffi._binding.call.function cimport Function, call_packed, check_read_only
 from tvm_ffi._binding.convert.loan cimport loan_pool

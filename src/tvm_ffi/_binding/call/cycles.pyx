@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the garbage collector sees of a function: the Python callable that lives by it alone.
 
-The native object of a Python callable owns it, which the collector does not see.  A function that is
-the object's only owner reports that reference as its own, so that `obj.f = convert_func(obj.g)` is
-no leak.
+The native object of a Python callable owns it, which the collector does not see.  A function that
+is the object's only owner reports that reference as its own, so that `obj.f = convert_func(obj.g)`
+is no leak.
 """
 
 from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc

@@ -3,23 +3,25 @@
 
 The class and the way of a call stand in one file, because the compiler has to see them together.
 
-The hot path is `call_by_position`: arguments are packed into an array on the stack, by one comparison of the
-exact type for the commonest types and one cached function pointer for all others; then one
-indirect call, with the GIL released if the function says so; then one switch on the result.
+The hot path is `call_by_position`: arguments are packed into an array on the stack, by one
+comparison of the exact type for the commonest types and one cached function pointer for all others;
+then one indirect call, with the GIL released if the function says so; then one switch on the
+result.
 No Cython traceback entry is made on the way, so users see their frames and the native ones only.
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
-from libc.stdint cimport int32_t, uintptr_t
+from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport (
     callable_object, callable_of, enter_callback, tensor_class_object,
 )
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call, choose_packer, find_packer,
+    CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call,
+    choose_packer, find_packer,
     make_object, pack_object, packer_table, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception

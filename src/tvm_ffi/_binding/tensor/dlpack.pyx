@@ -17,7 +17,8 @@ from libc.stdlib cimport calloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned, pack_temporary,
+    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned,
+    pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.convert.loan cimport (

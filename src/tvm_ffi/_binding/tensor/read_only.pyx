@@ -51,7 +51,8 @@ def readonly(array):
     >>> argument = tvm_ffi.readonly(constant)
     """
     cdef ReadOnlyArgument argument
-    if not (hasattr(type(array), "__dlpack__") or hasattr(type(array), "__dlpack_c_exchange_api__")):
+    cls = type(array)
+    if not (hasattr(cls, "__dlpack__") or hasattr(cls, "__dlpack_c_exchange_api__")):
         raise TypeError(f"readonly takes an array or tensor, got {type(array).__name__}")
     argument = ReadOnlyArgument.__new__(ReadOnlyArgument)
     argument.array = array
