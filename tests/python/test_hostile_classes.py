@@ -283,6 +283,48 @@ def test_recursion_error_needs_no_frame_for_hooks(run_python):
     assert (result.returncode, result.stdout) == (0, "RecursionError\n"), result.stderr
 
 
+# ---- elements that come back to their container ------------------------------------------------
+
+
+class _Last:
+    """A value that does something when it is released."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def __del__(self):
+        self.act()
+
+
+def test_erased_elements_may_let_their_list_grow():
+    """They were released while the others were on their way, in a buffer that was freed."""
+    values = tvm_ffi.List()
+    seen = []
+
+    def act():
+        seen.append(len(values))
+        values.extend(range(100))
+
+    values.extend([0, _Last(act), _Last(act), 3, 4])
+    gc.collect()
+    del values[1:3]
+    assert seen == [3, 103]
+    assert list(values)[:4] == [0, 3, 4, 0]
+    assert len(values) == 203
+
+
+def test_values_may_let_their_dict_grow_that_is_cleared():
+    """The table was taken for a small one after it had become a large one, or without an end."""
+    values = tvm_ffi.Dict()
+
+    def act():
+        values.update({f"key {i}": i for i in range(20)})
+
+    values.update({"a": _Last(act), "b": _Last(act), "c": 1})
+    values.clear()
+    assert all(values[key] == number for key, number in list(values.items()))
+
+
 # ---- errors and constructors ---------------------------------------------------------------------
 
 

@@ -29,8 +29,11 @@ int64_t Size(const SequenceObj* sequence) {
 
 template <typename SequenceObj>
 bool Contains(const SequenceObj* sequence, const Any& value) {
-  for (const Any& element : *sequence) {
-    if (AnyEqual()(element, value)) return true;
+  // Hooks of key types may change the sequence, so they get an element of their own.
+  for (size_t i = 0; i < sequence->size(); ++i) {
+    const Any& element = sequence->begin()[i];
+    bool may_have_hook = element.type_index() >= kTVMFFIDynObjectBegin;
+    if (may_have_hook ? AnyEqual()(Any(element), value) : AnyEqual()(element, value)) return true;
   }
   return false;
 }
@@ -44,6 +47,8 @@ Any Pop(List<Any> list, int64_t i) {
 // `replacement` may be the list itself.
 void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
   std::vector<Any> elements(replacement.begin(), replacement.end());
+  // Their destructors may use the list, so they live until it is whole.
+  std::vector<Any> erased(list.begin() + start, list.begin() + stop);
   // Room first, so that nothing is erased when there is no memory for what comes in its place.
   list.reserve(static_cast<int64_t>(list.size() + elements.size()));
   list.erase(list.begin() + start, list.begin() + stop);

@@ -296,16 +296,18 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
                    : static_cast<DenseMapBaseObj*>(this)->Put(pair);
 }
 
+// One by one, because the destructor of a value may use the table, and change its layout.
 inline void MapBaseObj::clear() {
+  for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
+}
+
+// Nobody else knows the table any more.
+TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
   if (IsSmall()) {
     static_cast<SmallMapBaseObj*>(this)->Clear();
   } else {
     static_cast<DenseMapBaseObj*>(this)->Clear();
   }
-}
-
-TVM_FFI_MAP_TABLE_ void MapBaseObj::Release() {
-  clear();
   if (data_deleter_ != nullptr) data_deleter_(data_);
 }
 

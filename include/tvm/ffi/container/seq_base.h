@@ -90,19 +90,20 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
       ++TVMFFISeqCell::size;
     }
   }
+  // What is erased is released when all is in order again: its destructors may use the sequence.
   void erase(int64_t i) {
     CheckIndex(i);
-    erase(i, i + 1);
+    Any erased = std::move(MutableBegin()[i]);
+    CloseGap(i, i + 1);
   }
   void erase(int64_t first, int64_t last) {
     if (first < 0 || last < first || last > TVMFFISeqCell::size) {
       detail::ThrowEraseRange(first, last, TVMFFISeqCell::size);
     }
-    Any* items = MutableBegin();
-    for (int64_t from = last; from < TVMFFISeqCell::size; ++from) {
-      items[from - last + first] = std::move(items[from]);
-    }
-    for (int64_t count = last - first; count > 0; --count) DropLast();
+    Any* erased = new Any[static_cast<size_t>(last - first)];
+    for (int64_t i = first; i < last; ++i) erased[i - first].swap(MutableBegin()[i]);
+    CloseGap(first, last);
+    delete[] erased;
   }
   void insert(int64_t i, Any value) {
     CheckPosition(i);
@@ -152,6 +153,13 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
 
  private:
   void AppendNone() { Append(Any()); }
+  // Elements behind a range that holds nothing any more move to where it begins.
+  void CloseGap(int64_t first, int64_t last) {
+    Any* items = MutableBegin();
+    size_t num_behind = static_cast<size_t>(TVMFFISeqCell::size - last);
+    std::memmove(static_cast<void*>(items + first), items + last, num_behind * sizeof(Any));
+    TVMFFISeqCell::size -= last - first;
+  }
   void DropLast() {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements whose destructors use the very container that drops them.
+#include <doctest/doctest.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
+
+#include <functional>
+
+namespace {
+
+using namespace tvm::ffi;
+
+std::function<void()> when_it_goes;
+
+class ComingBackObj : public Object {
+ public:
+  ~ComingBackObj() {
+    if (when_it_goes) when_it_goes();
+  }
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.ComingBack", ComingBackObj, Object);
+};
+
+Any NewComingBack() { return ObjectRef(make_object<ComingBackObj>()); }
+
+List<Any> ListOf(int64_t size, int64_t first, int64_t last) {
+  List<Any> list;
+  for (int64_t i = 0; i < size; ++i) {
+    list.push_back(first <= i && i < last ? NewComingBack() : Any(i));
+  }
+  return list;
+}
+
+std::string Numbers(const List<Any>& list) {
+  std::string text;
+  for (const Any& item : list) text += std::to_string(item.cast<int64_t>()) + " ";
+  return text;
+}
+
+// Cause: erased elements were overwritten one by one, and their destructors ran while the rest was
+// on its way, in a buffer that they could have replaced.
+TEST_CASE("what is erased finds the list whole and may let it grow") {
+  for (int64_t last : {2, 4}) {
+    List<Any> list = ListOf(6, 1, last);
+    std::string seen;
+    when_it_goes = [&] {
+      if (seen.empty()) seen = Numbers(list);
+      list.insert(list.begin(), Any(7));
+      list.reserve(static_cast<int64_t>(2 * list.capacity()));
+    };
+    list.erase(list.begin() + 1, list.begin() + last);
+    when_it_goes = nullptr;
+    CHECK_EQ(seen, last == 2 ? "0 2 3 4 5 " : "0 4 5 ");
+    CHECK_EQ(Numbers(list), last == 2 ? "7 0 2 3 4 5 " : "7 7 7 0 4 5 ");
+  }
+}
+
+TEST_CASE("what is erased may empty the list") {
+  for (int64_t last : {2, 4}) {
+    List<Any> list = ListOf(6, 1, last);
+    when_it_goes = [&] { list.clear(); };
+    list.erase(list.begin() + 1, list.begin() + last);
+    when_it_goes = nullptr;
+    CHECK_EQ(list.size(), size_t{0});
+  }
+}
+
+// Cause: the loop took the table for small, or its chains for whole, while a destructor had made it
+// another one.
+TEST_CASE("values may let a dict grow that is cleared") {
+  for (int64_t size : {3, 40}) {
+    Dict<int64_t, Any> dict;
+    for (int64_t i = 0; i < size; ++i) dict.Set(i, NewComingBack());
+    int64_t next = 1000;
+    when_it_goes = [&] {
+      for (int i = 0; i < 8; ++i, ++next) dict.Set(next, next);
+      dict.erase(next - 3);
+    };
+    dict.clear();
+    when_it_goes = nullptr;
+    // As many are erased as there were at first.
+    CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
+    for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
+  }
+}
+
+}  // namespace
