@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any, Optional
 
 import pytest
 
 import tvm_ffi
+from tvm_ffi._binding.object.release import is_plain_type
 from tvm_ffi.core import CAny
 
 PATIENCE_MS = 20_000  # nobody waits as long, unless the thread cannot get the GIL
@@ -65,3 +67,28 @@ def test_nobody_finds_an_object_by_a_weak_reference_while_it_is_destroyed(kernel
     del x
     assert seen == [None]
     assert kernels.take_stuck() == 0
+
+
+def test_types_that_hold_plain_values_only_are_destroyed_with_the_lock_held():
+    """Nothing waits in their destructors, so there is nothing to let others run for."""
+
+    def defined(annotations, base=tvm_ffi.Object):
+        name = f"Plain{len(seen)}"
+        seen.append(name)
+        body = {"__annotations__": annotations, "__module__": __name__}
+        return tvm_ffi.dataclasses.py_class(f"test_release.{name}")(type(name, (base,), body))
+
+    seen = []
+    plain = defined({"x": int, "text": str, "maybe": Optional[float]})
+    derived = defined({"y": bool}, plain)
+    holder = defined({"value": Any})
+    below_holder = defined({"y": int}, holder)
+    lists = defined({"values": Optional[list]})
+    answers = [
+        is_plain_type(cls.__tvm_ffi_type_info__.type_index)
+        for cls in (plain, derived, holder, below_holder, lists)
+    ]
+    assert answers == [True, True, False, False, False]
+    assert not is_plain_type(64)
+    assert not is_plain_type(10**6)
+    assert plain(1, "a text of some length", None).text == "a text of some length"

@@ -46,6 +46,8 @@ Any Pop(List<Any> list, int64_t i) {
 
 // `replacement` may be the list itself.
 void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& replacement) {
+  int64_t size = static_cast<int64_t>(list.size());
+  if (start < 0 || stop < start || stop > size) ffi::detail::ThrowEraseRange(start, stop, size);
   std::vector<Any> elements(replacement.begin(), replacement.end());
   // Their destructors may use the list, so they live until it is whole.
   std::vector<Any> erased(list.begin() + start, list.begin() + stop);

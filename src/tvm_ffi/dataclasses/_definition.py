@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._binding.call.making import convert_func
+from .._binding.object.release import add_plain_type, is_plain_type
 from .._binding.types.attribute import lookup_type_attr, register_type_attr
 from .._binding.types.registration import register_field, register_metadata, register_method
 from .._types.info import (
@@ -23,7 +24,7 @@ from .._types.info import (
 )
 from ..registry import get_global_func
 from ._holders import add_holders
-from ._layout import end_of_fields, layout_of, place_fields
+from ._layout import end_of_fields, is_plain, layout_of, place_fields
 from ._method import attributes_of, methods_of
 from ._setter import setter_of
 from ._special_methods import add_special_methods
@@ -51,6 +52,11 @@ class Options:
     match_args: bool
     kw_only: bool
     structural_eq: str | None
+
+
+def _is_plain(info: TypeInfo) -> bool:
+    """Whether objects of a type hold nothing that runs code of others when it is released."""
+    return info.type_key == "ffi.Object" or is_plain_type(info.type_index)
 
 
 def define(
@@ -99,6 +105,8 @@ def define(
         for described, layout, offset, setter in zip(fields, layouts, offsets, setters)
     ]
     # From here on the table changes.
+    if _is_plain(info.parent_type_info) and all(map(is_plain, map(_schema, fields))):
+        add_plain_type(info.type_index)
     register_metadata(info.type_index, cls.__doc__ or "", total_size, options.structural_eq)
     for row in rows:
         register_field(info.type_index, **row)

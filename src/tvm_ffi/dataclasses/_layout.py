@@ -43,10 +43,19 @@ _LAYOUT_OF_ORIGIN = {
     **dict.fromkeys(("Any", "str", "bytes", "Optional", "Union"), _VALUE),
 }
 
+_PLAIN_ORIGINS = ("int", "float", "bool", "str", "bytes", "dtype", "Device", "ctypes.c_void_p")
+
 
 def layout_of(schema: Schema) -> Layout:
     """Return how a field of a declared type is kept."""
     return _LAYOUT_OF_ORIGIN.get(schema.origin, _REFERENCE)
+
+
+def is_plain(schema: Schema) -> bool:
+    """Whether what a field of a declared type holds runs no code of others when it is released."""
+    if schema.origin == "Optional":
+        return is_plain((schema.args or ())[0])
+    return schema.origin in _PLAIN_ORIGINS
 
 
 def end_of_fields(info: TypeInfo) -> int:

@@ -14,8 +14,11 @@ from tvm_ffi._binding cimport abi
 
 cdef enum:
     NUM_BUILT_IN_TYPES = 128
+    NUM_MARKED_TYPES = 8192
 
 cdef IsHarmless _harmless_types[NUM_BUILT_IN_TYPES]
+# Of types defined in Python; marked once, when they are defined.
+cdef bint _is_plain_type[NUM_MARKED_TYPES]
 
 
 cdef bint _read_default() except -1:
@@ -38,12 +41,30 @@ cdef void add_harmless_type(int32_t type_index, IsHarmless is_harmless) noexcept
     _harmless_types[type_index] = is_harmless
 
 
+def add_plain_type(int type_index) -> None:
+    """Let objects of a type be destroyed with the GIL held: all that they hold is plain.
+
+    Parameters
+    ----------
+    type_index : int
+        Of a type whose memory this package has laid out; large ones are left out.
+    """
+    if NUM_BUILT_IN_TYPES <= type_index < NUM_MARKED_TYPES:
+        _is_plain_type[type_index] = True
+
+
+def is_plain_type(int type_index) -> bool:
+    """Whether `add_plain_type` has marked a type."""
+    return 0 <= type_index < NUM_MARKED_TYPES and _is_plain_type[type_index]
+
+
 cdef inline bint _is_harmless(abi.TVMFFIObject* object) noexcept:
     cdef int32_t index = object.type_index
-    cdef IsHarmless is_harmless = NULL
+    cdef IsHarmless is_harmless
     if index < NUM_BUILT_IN_TYPES:
         is_harmless = _harmless_types[index]
-    return is_harmless != NULL and is_harmless(object)
+        return is_harmless != NULL and is_harmless(object)
+    return index < NUM_MARKED_TYPES and _is_plain_type[index]
 
 
 cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nogil:
