@@ -131,7 +131,8 @@ def load_lib_ctypes(
     package : str
         Name of the distribution, as in ``pip install``.
     target_name : str
-        Name of the library without prefix and suffix: ``"x"`` for ``libx.so``.
+        Name of the library without prefix and suffix: ``"x"`` for ``libx.so``, or for ``x.so``,
+        which is what ``tvm_ffi_add_kernels(x ...)`` in CMake makes.
     mode : str
         Name of a constant in `ctypes`: ``"RTLD_GLOBAL"`` or ``"RTLD_LOCAL"``.
     extra_lib_paths : list of pathlib.Path, optional
@@ -201,6 +202,9 @@ def _find_library_by_basename(
                 f"got {type(folder).__name__}: {folder!r}"
             )
     names = _library_files(target_name)
+    module_file = f"{target_name}.so"  # as tvm_ffi_add_kernels() in CMake calls it, everywhere
+    if module_file not in names:
+        names.append(module_file)
     for name in names:
         for path in _distribution_files(package, name):
             return path.resolve()
@@ -213,8 +217,12 @@ def _find_library_by_basename(
     paths = (folder / name for folder in folders for name in names)
     found = _resolve_and_validate(paths, _is_file)
     if found is None:
-        searched = "".join(f"\n  {folder}" for folder in folders)
-        raise RuntimeError(f"Cannot find library {names[0]}; searched directories:{searched}")
+        state, own_folders = _distribution_folders(package)
+        searched = "".join(f"\n  {folder}" for folder in (*own_folders, *folders))
+        raise RuntimeError(
+            f"Cannot find library {' or '.join(names)} of {package}{state}; "
+            f"searched directories:{searched}"
+        )
     return Path(found)
 
 
@@ -264,6 +272,27 @@ def _distribution_files(package: str, name: str) -> Iterator[Path]:
         path = Path(str(file.locate()))
         if file.name == name and path.is_file():
             yield path
+
+
+def _distribution_folders(package: str) -> tuple[str, list[Path]]:
+    """Return the folders that a distribution has files in, and what to say when it has none."""
+    from importlib import metadata
+    from pathlib import Path
+
+    try:
+        files = metadata.files(package)
+    except metadata.PackageNotFoundError:
+        return ", which is not installed", []
+    except ValueError:  # an empty name
+        return "", []
+    if not files:
+        return ", which does not say what was installed", []
+    folders = {Path(str(file.locate())).resolve().parent for file in files}
+    return "", sorted(
+        folder
+        for folder in folders
+        if folder.name != "__pycache__" and folder.suffix != ".dist-info"
+    )
 
 
 def _is_file(path: Path) -> bool:

@@ -34,7 +34,7 @@ LAYERS = (
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
     {"_convert", "module"},
     {"_library", "libinfo"},
-    {"config", "cuda", "export", "inspection", "stub", "utils"},
+    {"_new_package", "config", "cuda", "export", "inspection", "stub", "utils"},
     {"cpp", "testing"},
     {"codegen"},  # programs from signatures, built with `cpp`
     {"cli", PACKAGE},  # the package itself has names of what it loads late

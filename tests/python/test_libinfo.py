@@ -116,10 +116,35 @@ def test_a_missing_library_lists_the_folders_searched(tmp_path):
         libinfo._find_library_by_basename("no-such-package", "x", [tmp_path])
     package = Path(libinfo.__file__).resolve().parent
     beside = [root / sub for root in (package, package.parents[1]) for sub in ("build/lib", "lib")]
-    assert str(caught.value).splitlines() == [
-        f"Cannot find library {LIBRARY}; searched directories:",
+    message, *folders = str(caught.value).splitlines()
+    names = f"{LIBRARY} or x.so of no-such-package, which is not installed"
+    assert message == f"Cannot find library {names}; searched directories:"
+    assert folders == [
         *(f"  {folder}" for folder in (tmp_path, *beside)),
     ]
+
+
+@pytest.mark.usefixtures("quiet_environment")
+def test_the_folders_of_the_package_are_listed_first(distribution, tmp_path):
+    with pytest.raises(RuntimeError) as caught:
+        libinfo._find_library_by_basename("thing", "y", [tmp_path])
+    message, *folders = str(caught.value).splitlines()
+    assert message.endswith(" or y.so of thing; searched directories:")
+    assert folders[:3] == [
+        f"  {folder}"
+        for folder in (distribution.parents[1] / "gone", distribution.parent, tmp_path)
+    ]
+
+
+def test_a_library_named_as_cmake_names_it_is_found(distribution):
+    """`tvm_ffi_add_kernels(x ...)` makes x.so; the name with the prefix comes first."""
+    library = distribution.parent / "x.so"
+    library.touch()
+    record = distribution.parents[2] / "thing-1.0.dist-info" / "RECORD"
+    record.write_text("thing/lib/x.so,,\n", "utf-8")
+    assert libinfo._find_library_by_basename("thing", "x") == library.resolve()
+    record.write_text(f"thing/lib/x.so,,\nthing/lib/{LIBRARY},,\n", "utf-8")
+    assert libinfo._find_library_by_basename("thing", "x") == distribution.resolve()
 
 
 @pytest.mark.usefixtures("quiet_environment")

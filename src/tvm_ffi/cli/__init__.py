@@ -18,7 +18,7 @@ __all__ = ["main"]
 
 # Each has a module of this name, with an underscore in front: `add_arguments(parser)`,
 # `run(options) -> status`, and a docstring whose first line is the line of help.
-_COMMANDS = ("cache", "inspect", "provide")
+_COMMANDS = ("cache", "inspect", "new", "provide")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that a file in C or C++ exports, with their signatures, read without a compiler.
+
+What the preprocessor would hide or make is not seen.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+import warnings
+from pathlib import Path
+
+from ..signature import Signature
+
+__all__ = ["LANGUAGES", "exported_signatures"]
+
+LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}  # the words of CMake
+
+_TOKEN = re.compile(
+    r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
+    r'|R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)\)(?P=mark)"'
+    r'|"(?P<quoted>(?:\\(?:.|\n)|[^"\\\n])*)"'
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+'",  # not the marks between digits
+    re.MULTILINE,
+)
+# What `_without_literals` leaves of a string literal, and several of them in a row.
+_PLACE = re.compile(r"\0(\d+)\0")
+_PLACES = r"((?:\0\d+\0\s*)+)\)"
+_MACRO = re.compile(r"\bTVM_FFI_DLL_EXPORT_(SIGNATURE|TYPED_FUNC_WITH_SIGNATURE)\s*\(\s*(\w+)\s*,")
+_TEXT = {
+    "SIGNATURE": re.compile(r"\s*" + _PLACES),
+    "TYPED_FUNC_WITH_SIGNATURE": re.compile(r"[^\0]*?,\s*" + _PLACES),  # behind the C++ function
+}
+_EXPORT = re.compile(
+    r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\([^;{}]*\{"
+)
+_OWN_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\0(\d+)\0", re.MULTILINE)
+
+
+def exported_signatures(path: Path) -> list[Signature]:
+    """Return the signatures of the functions that a source file exports, in its order.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If it is neither C nor C++, exports nothing or something without a signature, or needs
+        files of its own; the message has the line.
+    """
+    if path.suffix not in LANGUAGES:
+        raise ValueError(f"{path}: expected a file in C or C++: {', '.join(LANGUAGES)}")
+    try:
+        text, literals = _without_literals(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: expected text in UTF-8: {error}") from error
+    found: dict[str, Signature] = {}
+    for macro in _MACRO.finditer(text):
+        where = _place(path, text, macro.start())
+        signature = _signature(macro, text, literals, where)
+        name = macro[2]
+        if signature.name != name:
+            raise ValueError(f"{where}: the signature of {name!r} is about {signature.name!r}")
+        if keyword.iskeyword(name):
+            raise ValueError(f"{where}: {name!r} is a keyword of Python; give it another name")
+        if name in found:
+            raise ValueError(f"{where}: {name!r} has two signatures")
+        found[name] = signature
+    _check_exports(path, text, found)
+    for include in _OWN_INCLUDE.finditer(text):
+        if (path.parent / literals[int(include[1])]).is_file():
+            where = _place(path, text, include.start())
+            name = literals[int(include[1])]
+            raise ValueError(f"{where}: includes {name!r}, and a package is made from one file")
+    return list(found.values())
+
+
+def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
+    """Raise ValueError unless something is exported, and all of it with a signature."""
+    for export in _EXPORT.finditer(text):
+        name = export[1] or export[2]
+        if name not in found:
+            where = _place(path, text, export.start())
+            macro = "SIGNATURE" if export[2] else "TYPED_FUNC_WITH_SIGNATURE"
+            raise ValueError(
+                f"{where}: {name!r} has no signature; say it with TVM_FFI_DLL_EXPORT_{macro}"
+            )
+    if not found:
+        macro = "TVM_FFI_DLL_EXPORT_SIGNATURE"
+        if LANGUAGES[path.suffix] == "CXX":
+            macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
+        raise ValueError(f"{path}: exports no function with a signature; say it with {macro}")
+
+
+def _signature(macro: re.Match[str], text: str, literals: list[str], where: str) -> Signature:
+    written = _TEXT[macro[1]].match(text, macro.end())
+    if written is None:
+        raise ValueError(f"{where}: expected the signature of {macro[2]!r} as text in quotes")
+    parts = [literals[int(index)] for index in _PLACE.findall(written[1])]
+    try:
+        return Signature.parse("".join(parts))
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _without_literals(text: str) -> tuple[str, list[str]]:
+    """Return the text with numbers for string literals and without comments, and the literals.
+
+    Macros that are defined there are no uses, and go as comments do.  Lines stay where they are.
+    """
+    literals: list[str] = []
+
+    def replace(token: re.Match[str]) -> str:
+        lines = "\n" * token[0].count("\n")
+        if token["quoted"] is None and token["raw"] is None:
+            return " " + lines
+        literals.append(_unescaped(token["quoted"]) if token["raw"] is None else token["raw"])
+        return f"\0{len(literals) - 1}\0{lines}"
+
+    return _TOKEN.sub(replace, text.replace("\0", " ")), literals
+
+
+def _unescaped(quoted: str) -> str:
+    r"""Return what a literal says; an escape that Python has not, such as ``\?``, stays."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return str(ast.literal_eval(f'"{quoted}"'))
+        except (SyntaxError, ValueError):
+            return quoted
+
+
+def _place(path: Path, text: str, position: int) -> str:
+    return f"{path}:{text.count(chr(10), 0, position) + 1}"

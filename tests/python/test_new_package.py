@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``tvm-ffi new``: what it reads, writes and refuses.
+
+That what it writes is a package that works is shown in tests/examples/test_new_package.py.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import Signature
+from tvm_ffi._new_package import create_package
+from tvm_ffi._new_package.names import module_name
+from tvm_ffi._new_package.source import exported_signatures
+from tvm_ffi.cli import main
+
+IN_C = """\
+// TVM_FFI_DLL_EXPORT_SIGNATURE(in_comment, "in_comment()")
+static const char* text = "TVM_FFI_DLL_EXPORT_SIGNATURE(in_text, 1)"; /* " */
+static const char quote = '"';
+int __tvm_ffi_scale(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  return __tvm_ffi_other(self, args, n, result);
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(scale, /* two parts */ "scale(x: inout float32[n], "
+                             "mode: str = \\"fast\\")")
+"""
+IN_CPP = """\
+#define EXPORT(Name) TVM_FFI_DLL_EXPORT_TYPED_FUNC(Name, Name)
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(
+    half, [](int64_t x) { return x / 2'000, x; }, R"sig(half(x: int) -> int)sig");
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(one, (Make<1, 2>), "one() -> int");
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, text: str) -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        pytest.param("scale.c", IN_C, ['scale(x: inout float32[n], mode: str = "fast")'], id="c"),
+        pytest.param("half.cc", IN_CPP, ["half(x: int) -> int", "one() -> int"], id="cpp"),
+    ],
+)
+def test_signatures_are_read_from_the_source(write, name, text, expected):
+    assert exported_signatures(write(name, text)) == [Signature.parse(line) for line in expected]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        pytest.param("f.py", "", r"f\.py: expected a file in C or C\+\+: \.c, \.cc", id="language"),
+        pytest.param("f.c", "int f;", r"f\.c: exports no function with a signature", id="nothing"),
+        pytest.param(
+            "f.c",
+            "\nint __tvm_ffi_f(void* self) {}",
+            r"f\.c:2: 'f' has no signature; say it with TVM_FFI_DLL_EXPORT_SIGNATURE",
+            id="without",
+        ),
+        pytest.param(
+            "f.cc",
+            "TVM_FFI_DLL_EXPORT_TYPED_FUNC(f, F);",
+            r"f\.cc:1: 'f' has no signature; .*TYPED_FUNC_WITH_SIGNATURE",
+            id="without-in-cpp",
+        ),
+        pytest.param(
+            "f.c",
+            "/*\n\n*/TVM_FFI_DLL_EXPORT_SIGNATURE(f, TEXT)",
+            r"f\.c:3: expected the signature of 'f' as text in quotes",
+            id="no-text",
+        ),
+        pytest.param(
+            "f.c",
+            'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f(x: ")',
+            r"f\.c:1: character 5 of",
+            id="wrong-text",
+        ),
+        pytest.param(
+            "f.c",
+            'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "g()")',
+            r"f\.c:1: the signature of 'f' is about 'g'",
+            id="other-name",
+        ),
+        pytest.param(
+            "f.c",
+            'TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',
+            r"f\.c:2: 'f' has two signatures",
+            id="twice",
+        ),
+        pytest.param(
+            "f.c",
+            'TVM_FFI_DLL_EXPORT_SIGNATURE(lambda, "lambda()")',
+            r"f\.c:1: 'lambda' is a keyword of Python",
+            id="keyword",
+        ),
+        pytest.param(
+            "f.c",
+            '#include "f.c"\nTVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")',
+            r"f\.c:1: includes 'f\.c', and a package is made from one file",
+            id="own-header",
+        ),
+    ],
+)
+def test_sources_that_make_no_package(write, name, text, message):
+    with pytest.raises(ValueError, match=message):
+        exported_signatures(write(name, text))
+
+
+def test_a_source_must_be_text(tmp_path):
+    (tmp_path / "f.c").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match=r"f\.c: expected text in UTF-8"):
+        exported_signatures(tmp_path / "f.c")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "module"),
+    [("softmax", "softmax"), ("My-Kernels", "my_kernels"), ("a.b--c_2", "a_b_c_2")],
+)
+def test_module_names(distribution, module):
+    assert module_name(distribution) == module
+
+
+@pytest.mark.parametrize(
+    ("distribution", "message"),
+    [
+        ("", "begins and ends with a letter or digit; got ''"),
+        ("../up", "got '../up'"),
+        ("-x", "got '-x'"),
+        ("x-", "got 'x-'"),
+        ("two words", "got 'two words'"),
+        ("größe", "ASCII letters"),
+        ("x\n", "got 'x\\\\n'"),
+        ("2fast", "'2fast', which is no identifier of Python"),
+        ("Lambda", "'lambda', which is a keyword of Python"),
+        ("sys", "'sys', which is a module of Python itself"),
+        ("tvm-ffi", "'tvm_ffi', which is a module that the new package uses"),
+        ("install", "'install', which is a target that CMake reserves"),
+    ],
+)
+def test_names_that_no_package_can_have(distribution, message):
+    with pytest.raises(ValueError, match=message):
+        module_name(distribution)
+
+
+def test_the_files_of_a_package(write, tmp_path):
+    written = create_package("My-Kernels", write("scale.c", IN_C), tmp_path / "made")
+    assert [path.as_posix() for path in written] == [
+        "CMakeLists.txt",
+        "pyproject.toml",
+        "README.md",
+        "src/scale.c",
+        "python/my_kernels/__init__.py",
+        "tests/test_signatures.py",
+    ]
+    texts = [(tmp_path / "made" / path).read_text(encoding="utf-8") for path in written]
+    assert not [text for text in texts if re.search("@[A-Z]|SPDX", text)]
+    assert texts[3] == IN_C
+    assert 'name = "My-Kernels"' in texts[1]
+    assert 'scale = _LIBRARY["scale"]' in texts[4]
+
+
+@pytest.mark.parametrize("name", ["README.md", "tests/test_signatures.py"])
+def test_nothing_is_overwritten(tmp_path, name):
+    """A link that leads nowhere is a file of that name, too."""
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to("nowhere")
+    with pytest.raises(FileExistsError, match=rf"{name} exists, and nothing is overwritten"):
+        create_package("kernels", folder=tmp_path)
+    assert [path for path in tmp_path.rglob("*") if not path.is_dir()] == [path]
+
+
+def test_a_failure_leaves_no_files(tmp_path):
+    (tmp_path / "tests").write_text("no folder", encoding="utf-8")
+    with pytest.raises(OSError, match="tests"):
+        create_package("kernels", folder=tmp_path)
+    assert [path.name for path in tmp_path.rglob("*") if not path.is_dir()] == ["tests"]
+
+
+def test_names_of_files_that_build_files_could_not_hold(write, tmp_path):
+    path = write("my scale.c", IN_C)
+    with pytest.raises(ValueError, match=r"my scale\.c: the file's name may have letters, digits"):
+        create_package("kernels", path, tmp_path / "made")
+
+
+def test_the_command_prints_what_it_wrote(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "kernels"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "kernels/CMakeLists.txt"
+    assert set(printed) == {
+        path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["sys"], "a module of Python itself"),
+        (["kernels", "--from", "absent.c"], "absent.c"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, monkeypatch, capsys, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("tvm-ffi: error: ")
+    assert message in complaint
+    assert complaint.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
