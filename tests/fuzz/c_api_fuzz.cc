@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <unordered_set>
+#include <utility>
 
 #include "c_api_values.h"
 #include "fuzz.h"
@@ -61,6 +62,7 @@ class Changeable {
  public:
   // Remembers what can be reached from a value.
   void Remember(Any value) {
+    size_t limit = std::exchange(most_bytes, SIZE_MAX);  // a List may hold a million values
     std::vector<Any> reached{std::move(value)};
     std::unordered_set<const Object*> seen;
     while (!reached.empty()) {
@@ -72,6 +74,7 @@ class Changeable {
       bool changes = value.type_index() == kTVMFFIList || value.type_index() == kTVMFFIDict;
       if (changes) objects_.emplace_back(value.cast<ObjectPtr<Object>>());
     }
+    most_bytes = limit;
   }
 
   // Empties what still lives, so that no cycle is left.
