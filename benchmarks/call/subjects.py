@@ -146,7 +146,8 @@ class PackageSubject:
         """Return the callable and arguments of a row."""
         if row.kernel is None:
             return PreparedCall(empty_function, ())
-        function = self._module[row.kernel]
+        # A wrapper of its own: the GIL policy of one row is not that of others.
+        function = self._module.get_function(row.kernel)
         if row.keeps_gil:
             function.release_gil = False
         return PreparedCall(function, tuple(map(self._value, row.values)), row.names)
