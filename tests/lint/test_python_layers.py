@@ -37,6 +37,7 @@ LAYERS = (
     {"_new_package", "config", "cuda", "export", "inspection", "stub", "utils"},
     {"cpp", "testing"},
     {"codegen"},  # programs from signatures, built with `cpp`
+    {"interop"},  # what users import for the software that they have
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},
 )
@@ -100,8 +101,21 @@ def test_loading_the_package_loads_no_array_library(loaded):
     found = {
         (module, name)
         for module, names in loaded.items()
+        if not module.startswith(f"{PACKAGE}.interop.")
         for name in names
         if name.split(".")[0] in HEAVY
+    }
+    assert found == set()
+
+
+def test_adapters_are_imported_by_users_alone(graph):
+    """The package itself must not bring frameworks that a program may not want."""
+    interop = f"{PACKAGE}.interop"
+    found = {
+        (module, name)
+        for module, names in graph.items()
+        for name in names
+        if name.startswith(interop) and not module.startswith(interop)
     }
     assert found == set()
 
