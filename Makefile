@@ -28,7 +28,8 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
-	test-nogil test-odr test-faults test-flashinfer test-clients fuzz wheel docs bench format lint clean
+	test-nogil test-odr test-faults test-flashinfer test-clients \
+	test-systems test-frameworks fuzz wheel docs bench format lint clean
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
@@ -41,6 +42,8 @@ help:
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
 	@echo "make test-clients   published packages on this runtime and on theirs; downloads gigabytes"
+	@echo "make test-systems   kernel languages and compilers, from source to a call; the same"
+	@echo "make test-frameworks array frameworks and graph compilers that call functions; the same"
 	@echo "make fuzz         hostile input for a minute per reader; needs clang; FUZZ_SECONDS FUZZ_TARGETS"
 	@echo "make wheel        dist/: a wheel that auditwheel accepts, tried in a fresh environment"
 	@echo "make docs         the documentation: $(BUILD)/docs/index.html"
@@ -198,13 +201,16 @@ test-flashinfer: $(STAMPS)/package $(STAMPS)/test $(FLASHINFER)/.unpacked
 	TVM_FFI_FLASHINFER=$(FLASHINFER) $(BIN)/python -m pytest \
 		tests/compat/test_flashinfer_sources.py $(PYTEST_ARGS)
 
-# Published packages, each in environments of its own, on this runtime and on the incumbent's.
-CLIENTS := $(abspath $(BUILD))/clients
+# The software of others, each in environments of its own: packages made for the incumbent, on this
+# runtime and on theirs; kernel languages and compilers; frameworks. 
+PUBLISHED := $(abspath $(BUILD))/published
 
-test-clients: $(STAMPS)/package $(STAMPS)/test
-	rm -rf $(CLIENTS)/wheel
-	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir $(CLIENTS)/wheel .
-	TVM_FFI_CLIENTS=$(CLIENTS) $(BIN)/python -m pytest tests/clients $(PYTEST_ARGS)
+$(PUBLISHED)/wheel: $(STAMPS)/package $(STAMPS)/test
+	rm -rf $@
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir $@ .
+
+test-clients test-systems test-frameworks: test-%: $(PUBLISHED)/wheel
+	TVM_FFI_PUBLISHED=$(PUBLISHED) $(BIN)/python -m pytest tests/$* $(PYTEST_ARGS)
 
 # Reads what nobody would write, FUZZ_SECONDS per target, and prints a table.  What was found to be
 # interesting stays in $(BUILD)/fuzz/corpus, so that the next run begins there.

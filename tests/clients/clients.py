@@ -3,38 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
-TORCH = "torch==2.13.0"  # exactly: a CPU build; other requirements bring a CUDA build of gigabytes
+from published import TORCH, Software
 
-
-@dataclass(frozen=True)
-class Client:
-    """A package, or several in one environment."""
-
-    name: str
-    packages: tuple[str, ...] = ()
-    """Installed without what they ask for, which would be the incumbent as well."""
-    needs: tuple[str, ...] = ()
-    """Installed with what they ask for."""
-    built: str | None = None
-    """Built from its source distribution against the runtime that is there, after all others."""
-    program: str = ""
-    commands: tuple[str, ...] = ()
-    """Compilers that the program runs."""
-    suite: str | None = None
-    """Source distribution with tests, which run after the program."""
-    incumbent: str = "apache-tvm-ffi==0.1.15.post2"
-    """The release with which the package is compared; one that its metadata admits."""
-    timeout_s: int = 600
-
-    @property
-    def path(self) -> Path:
-        """The program."""
-        return (FOLDER / "programs" / self.program).resolve()
-
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _JAX = ("jax==0.10.2", "numpy", "pytest", "ninja")
 _TVM = ("numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging")
@@ -45,70 +18,70 @@ _FLASHINFER = (
 _TILELANG = (TORCH, "tqdm", "z3-solver==4.15.4.0", *_TVM)
 
 CLIENTS = [
-    Client(
+    Software(
         "jax-tvm-ffi",
         packages=("jax-tvm-ffi==0.1.3",),
         needs=_JAX,
-        program="use_jax_tvm_ffi.py",
+        program=PROGRAMS / "use_jax_tvm_ffi.py",
         commands=("g++",),
         suite="jax-tvm-ffi==0.1.3",
     ),
-    Client(
+    Software(
         "jax-tvm-ffi from source",
         needs=(*_JAX, "scikit-build-core", "cmake"),
         built="jax-tvm-ffi==0.1.3",
-        program="use_jax_tvm_ffi.py",
+        program=PROGRAMS / "use_jax_tvm_ffi.py",
         commands=("g++",),
         suite="jax-tvm-ffi==0.1.3",
     ),
-    Client(
+    Software(
         "Apache TVM",
         packages=("apache-tvm==0.27.0",),
         needs=_TVM,
-        program="use_tvm.py",
+        program=PROGRAMS / "use_tvm.py",
         commands=("gcc",),
         incumbent="apache-tvm-ffi==0.1.14.post0",
     ),
-    Client(
+    Software(
         "TileLang",
         packages=("tilelang==0.1.15",),
         needs=_TILELANG,
-        program="use_tilelang.py",
+        program=PROGRAMS / "use_tilelang.py",
         commands=("gcc", "nvcc"),
         incumbent="apache-tvm-ffi==0.1.12",
     ),
-    Client(
+    Software(
         "TVM and TileLang",
         packages=("apache-tvm==0.27.0", "tilelang==0.1.15"),
         needs=_TILELANG,
-        program="use_tvm_and_tilelang.py",
+        program=PROGRAMS / "use_tvm_and_tilelang.py",
         commands=("gcc", "nvcc"),
     ),
-    Client(
+    Software(
         "cuteDSL",
         needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
-        program="use_cutedsl.py",
+        program=PROGRAMS / "use_cutedsl.py",
         commands=("gcc",),
     ),
-    Client(
+    Software(
         "FlashInfer",
         packages=("flashinfer-python==0.7.2.post1",),
         needs=_FLASHINFER,
-        program="use_flashinfer.py",
+        program=PROGRAMS / "use_flashinfer.py",
         commands=("cc", "nvcc"),
         timeout_s=1200,
     ),
-    Client(
+    Software(
         "xgrammar",
         packages=("xgrammar==0.2.8",),
         needs=(TORCH, "numpy", "pydantic", "pytest"),
-        program="../../compat/clients/use_xgrammar.py",
+        program=PROGRAMS.parents[1] / "compat" / "clients" / "use_xgrammar.py",
     ),
-    Client(
+    Software(
         "ORC-JIT",
         packages=("apache-tvm-ffi-orcjit==0.1.3",),
         needs=("typing_extensions",),
-        program="use_orcjit.py",
+        program=PROGRAMS / "use_orcjit.py",
         commands=("g++",),
     ),
 ]

@@ -10,34 +10,17 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from scratch_environment import without_search_paths
+from outcomes import RUNTIMES, last_line
+from published import missing_commands, run, run_program_of, source
 
-from .clients import CLIENTS, Client
-from .environments import source
-from .table import last_line
+from .clients import CLIENTS
 
 pytestmark = pytest.mark.skipif(
-    "TVM_FFI_CLIENTS" not in os.environ, reason="TVM_FFI_CLIENTS not set: make test-clients"
+    "TVM_FFI_PUBLISHED" not in os.environ, reason="TVM_FFI_PUBLISHED not set: make test-clients"
 )
-RUNTIMES = ["ours", "incumbent"]
-
-
-def run(client: Client, python: Path, *arguments: str | Path, folder: Path) -> str:
-    """Run an interpreter in an empty folder and return what it printed."""
-    done = subprocess.run(
-        [python, *arguments],
-        env={**without_search_paths(), "TVM_FFI_CACHE_DIR": str(folder / "cache")},
-        cwd=folder, capture_output=True, text=True, timeout=client.timeout_s, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:  # an assertion would put words of its own behind the program's
-        raise AssertionError(f"status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 @contextlib.contextmanager
@@ -54,13 +37,10 @@ def judged(runtime: str) -> Iterator[None]:
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_program(environments, tmp_path, client, runtime):
-    missing = [command for command in client.commands if shutil.which(command) is None]
-    if missing:
+    if missing := missing_commands(client):
         pytest.skip(f"{client.name}: no {', '.join(missing)}")
     with judged(runtime):
-        python = environments(client, runtime)
-        printed = run(client, python, client.path, folder=tmp_path)
-        assert printed.splitlines()[-1] == "done"
+        run_program_of(client, environments(client, runtime), tmp_path)
 
 
 @pytest.mark.parametrize("client", [c for c in CLIENTS if c.suite], ids=lambda client: client.name)

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Software that others publish, and environments in which programs of ours use it.
+
+An environment is made once and kept in the folder ``TVM_FFI_PUBLISHED``, which the targets of the
+Makefile name; there the wheel of this package is, too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from scratch_environment import SetupError, make_environment, run_program, without_search_paths
+
+BUILD = Path(os.environ.get("TVM_FFI_PUBLISHED", "build/published")).resolve()
+PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+TORCH = "torch==2.13.0"  # exactly: a CPU build; other requirements bring a CUDA build of gigabytes
+
+
+@dataclass(frozen=True)
+class Software:
+    """A package, or several in one environment, and the program that uses them."""
+
+    name: str
+    program: Path
+    packages: tuple[str, ...] = ()
+    """Installed without what they ask for, which would be the incumbent or another torch."""
+    needs: tuple[str, ...] = ()
+    """Installed with what they ask for."""
+    built: str | None = None
+    """Built from its source distribution against the runtime that is there, after all others."""
+    commands: tuple[str, ...] = ()
+    """Compilers that the program runs."""
+    suite: str | None = None
+    """Source distribution with tests, which run after the program."""
+    incumbent: str = "apache-tvm-ffi==0.1.15.post2"
+    """The release with which it is compared, where it is; one that its metadata admits."""
+    timeout_s: int = 600
+
+
+def wheel() -> Path:
+    """Return the wheel of this package, which the target has built."""
+    (found,) = (BUILD / "wheel").glob("pytvmffi-*.whl")
+    return found
+
+
+def interpreter(software: Software, runtime: str = "ours") -> Path:
+    """Return the interpreter of an environment with the software on one of the runtimes.
+
+    Parameters
+    ----------
+    software : Software
+        What is installed.
+    runtime : {"ours", "incumbent"}
+        Which runtime.
+
+    Raises
+    ------
+    SetupError
+        If something of others cannot be had, for example without a package index.
+    AssertionError
+        If this package cannot be installed, or the software not be built with it.
+    """
+    folder = BUILD / f"{software.name} on {runtime}".replace(" ", "-")
+    variables = without_search_paths()
+    python = make_environment(folder, list(software.needs) or ["pip"])
+    if runtime == "ours":
+        _must_succeed([python, *PIP, "--no-deps", "--force-reinstall", wheel()])
+        _must_succeed([python.parent / "tvm-ffi", "provide", "apache-tvm-ffi"])
+    else:
+        run_program([python, *PIP, software.incumbent], variables)
+    if software.packages:
+        run_program([python, *PIP, "--no-deps", *software.packages], variables)
+    if software.built:
+        copied = folder / "source"  # builds leave files, which know the environment
+        shutil.rmtree(copied, ignore_errors=True)
+        shutil.copytree(source(software.built, python), copied)
+        _must_succeed([python, *PIP, "--no-deps", "--no-build-isolation", copied])
+    return python
+
+
+def _must_succeed(command: list[str | Path]) -> None:
+    try:
+        run_program(command, without_search_paths())
+    except SetupError as error:
+        raise AssertionError(f"{' '.join(map(str, command))}: {error}") from error
+
+
+def source(requirement: str, python: Path) -> Path:
+    """Return an unpacked source distribution.
+
+    Raises
+    ------
+    SetupError
+        If it cannot be had.
+    """
+    folder = BUILD / "sources" / requirement
+    if not folder.is_dir():
+        options = ("--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--quiet")
+        build = ("scikit-build-core", "cmake", "ninja")  # pip asks the build system for metadata
+        run_program([python, *PIP, *build], without_search_paths())
+        archives = folder.with_suffix(".archives")
+        download = [python, "-m", "pip", "download", *options, "--dest", archives, requirement]
+        run_program(download, without_search_paths())
+        (archive,) = archives.glob("*.tar.gz")
+        with tarfile.open(archive) as opened:
+            opened.extractall(folder, filter="data")
+    (unpacked,) = folder.iterdir()
+    return unpacked
+
+
+def missing_commands(software: Software) -> list[str]:
+    """Return the compilers that the program would run and this machine does not have."""
+    return [command for command in software.commands if shutil.which(command) is None]
+
+
+def run(software: Software, python: Path, *arguments: str | Path, folder: Path) -> str:
+    """Run an interpreter in an empty folder and return what it printed.
+
+    Raises
+    ------
+    AssertionError
+        If it fails; the text ends with what it printed.
+    """
+    done = subprocess.run(
+        [python, *arguments],
+        env={
+            **without_search_paths(),
+            "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+            "TVM_FFI_CACHE_DIR": str(folder / "cache"),
+        },
+        cwd=folder, capture_output=True, text=True, timeout=software.timeout_s, check=False,
+    )  # fmt: skip
+    if done.returncode != 0:  # an assertion would put words of its own behind the program's
+        raise AssertionError(f"status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def run_program_of(software: Software, python: Path, folder: Path) -> None:
+    """Run the program; one that ends well prints ``done`` last.
+
+    Raises
+    ------
+    AssertionError
+        If it fails, or ended earlier.
+    """
+    printed = run(software, python, software.program, folder=folder)
+    assert printed.splitlines()[-1:] == ["done"], printed

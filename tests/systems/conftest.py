@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Environments of the systems, and the table of what became of each."""
+
+from outcomes import environments, pytest_runtest_makereport, pytest_terminal_summary
+
+__all__ = ["environments", "pytest_runtest_makereport", "pytest_terminal_summary"]

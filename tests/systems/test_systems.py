@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel languages and compilers, each in an environment of its own: from source to a call.
+
+`make test-systems` runs this; the first time it downloads some gigabytes.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from published import missing_commands, run_program_of
+
+from .systems import SYSTEMS
+
+pytestmark = pytest.mark.skipif(
+    "TVM_FFI_PUBLISHED" not in os.environ, reason="TVM_FFI_PUBLISHED not set: make test-systems"
+)
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda system: system.name)
+def test_program(environments, tmp_path, system):
+    if missing := missing_commands(system):
+        pytest.skip(f"{system.name}: no {', '.join(missing)}")
+    run_program_of(system, environments(system), tmp_path)
