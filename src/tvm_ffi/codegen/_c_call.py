@@ -25,6 +25,8 @@ _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
 )
+# What holds that which the function behind returns.
+_VARIABLES = {"value": "value", "status": "status", "error": "status"}
 _FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
 
 
@@ -229,7 +231,7 @@ class CallPrinter:
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self) -> None:
-        variable = {"value": "value", "status": "status"}.get(self._wrapper.returns)
+        variable = _VARIABLES.get(self._wrapper.returns)
         if variable is not None:
             self._lines.add(f"{self._return_type()} {variable} = 0;")
         assign = f"{variable} = " if variable else ""
@@ -243,7 +245,8 @@ class CallPrinter:
         if variable == "status":
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
-                self._lines.add(self._status_failure())
+                is_raised = self._wrapper.returns == "error"
+                self._lines.add("return status;" if is_raised else self._status_failure())
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
@@ -348,7 +351,7 @@ class CallPrinter:
         if self._wrapper.returns == "value":
             (result,) = self._wrapper.signature.results
             return value_type(result.type)
-        return "int" if self._wrapper.returns == "status" else "void"
+        return "void" if self._wrapper.returns == "void" else "int"
 
     def _return(self) -> None:
         if self._wrapper.returns == "value":

@@ -41,7 +41,7 @@ from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
 __all__ = ["Argument", "Wrapper", "is_optional", "make_wrapper"]
 
 _MAX_RESULTS = 64  # as in the support code
-_RETURNS = ("void", "value", "status")
+_RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+)\s+)?(?P<text>.*)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*\.\s*(?P<field>\w+)\s*(?:\[\s*(?P<axis>\d{1,4})\s*\])?")
@@ -95,8 +95,9 @@ class Wrapper:
         signature's dtype variables.
     arguments : tuple of Argument
         What the function behind takes.
-    returns : {"void", "value", "status"}
-        What it returns: nothing, the only result, or an int that is 0 when all went well.
+    returns : {"void", "value", "status", "error"}
+        What it returns: nothing, the only result, or an int that is 0 when all went well; with
+        ``error`` it has raised an error of the ABI when it is not.
     """
 
     signature: Signature
@@ -154,8 +155,9 @@ def make_wrapper(
     arguments : sequence of str, optional
         What it takes, see `tvm_ffi.codegen.wrapper`.  By default parameters in order, tensors by
         address, and behind them the results that are tensors.
-    returns : {"void", "value", "status"}, optional
-        What it returns: nothing, the only result, or an int that is 0 when all went well.  By
+    returns : {"void", "value", "status", "error"}, optional
+        What it returns: nothing, the only result, or an int that is 0 when all went well, and
+        with ``error`` otherwise says that it has raised an error itself.  By
         default the value where the only result is a number.
     device : str, optional
         Where tensors lie whose address is passed and for which the signature says nothing; None

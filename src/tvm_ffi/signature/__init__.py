@@ -6,7 +6,7 @@ made from annotations or from what a library says about itself, and turned into 
 want.  Nothing here needs the native library.
 """
 
-from ._expression import Expression
+from ._expression import Expression, evaluate
 from ._parameter import EMPTY, Parameter, Result
 from ._signature import Signature
 from ._types import ScalarType, TensorType, ValueType
@@ -20,6 +20,7 @@ __all__ = [
     "Signature",
     "TensorType",
     "ValueType",
+    "evaluate",
 ]
 
 for _public in __all__:

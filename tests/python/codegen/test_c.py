@@ -41,6 +41,11 @@ WRAPPERS = {
             ],
         ),
         make_wrapper("check(status: int)", returns="status"),
+        make_wrapper(
+            "half_or_raise(a: int, x: float32[n]) -> float32[n]",
+            arguments=["a", "result"],
+            returns="error",
+        ),
         make_wrapper("negated(a: int32) -> int32"),
         make_wrapper("largest() -> uint64"),
         make_wrapper("value(a: int) -> int"),
@@ -162,6 +167,13 @@ def test_a_status_that_is_not_0_is_an_error(library):
     assert library.check(0) is None
     with pytest.raises(RuntimeError, match=r"^check\(\) failed: check returned -3$"):
         library.check(-3)
+
+
+def test_a_function_that_raises_says_itself_what_is_wrong(library):
+    x = np.zeros(3, np.float32)
+    assert library.half_or_raise(6, x).numpy().tolist() == [3, 3, 3]
+    with pytest.raises(ValueError, match=r"^7 is odd$"):
+        library.half_or_raise(7, x)
 
 
 def test_numbers_that_are_returned(library):

@@ -50,7 +50,7 @@ def test_each_choice_of_dtypes_has_a_function():
         ("f(x: Any)", {}, "'x' is Any, which has no form in C"),
         ("f(x: int)", {"callee": "f-g"}, "'f-g' cannot be the name of a function in C"),
         ("f(x: int)", {"callee": "f_{T}"}, r"'\{T\}' in 'f_\{T\}' is no dtype variable"),
-        ("f(x: int)", {"returns": "int"}, "returns must be one of void, value, status, got 'int'"),
+        ("f(x: int)", {"returns": "int"}, "one of void, value, status, error, got 'int'"),
         ("f(x: int)", {"returns": "value"}, "returns a result as its value when it is the only"),
         ("f(x: int) -> int", {"returns": "status"}, "returns a result as its value when it is"),
         ("f(x: int) -> (int, int)", {}, "of several results all must be tensors"),
