@@ -16,7 +16,7 @@ from . import consts as C  # noqa: N812
 from ._pipeline import Run
 from ._report import print_changes, print_line, print_unchanged
 from ._text_file import Line, TextFile
-from .python_generator._library_file import HEADER, library_file
+from .python_generator.library_file import HEADER, library_file
 
 __all__ = ["write_library_stubs"]
 
@@ -54,9 +54,7 @@ def _signatures_of(path: Path) -> dict[str, Signature | None]:
 def _signature_of(module: Module, name: str) -> Signature | None:
     """Return the signature of a function with its documentation."""
     signature = module.get_function_signature(name)
-    if signature is None or signature.doc is not None:
-        return signature
-    return replace(signature, doc=module.get_function_doc(name))
+    return signature and replace(signature, doc=module.get_function_doc(name))
 
 
 def _bring_up(run: Run, output: Path, lines: list[str]) -> None:
