@@ -90,6 +90,7 @@ __all__ = [
     "StructuralMutator",
     "StructuralVisitor",
     "Tensor",
+    "TensorLike",
     "VisitInterrupt",
     "WalkOrder",
     "WalkResult",
@@ -153,7 +154,7 @@ if _TYPE_CHECKING:
     from ._printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
-    from .signature import Signature
+    from .signature import Signature, TensorLike
     from .structural import (
         DefRegionKind,
         InplaceMode,
@@ -212,6 +213,7 @@ __getattr__ = _late_attributes(
         "readonly": "._binding.tensor.read_only:readonly",
         "signature": ".signature",
         "Signature": ".signature:Signature",
+        "TensorLike": ".signature:TensorLike",
         "printoptions": "._printing:printoptions",
         "set_printoptions": "._printing:set_printoptions",
         "structural": ".structural",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._binding import load as _load  # isort: skip
+from ._binding.call.call_plan import set_container_converter as _set_container_converter
 from ._binding.call.function import Function
 from ._binding.call.making import convert_func
 from ._binding.call.making import convert_func as _convert_to_ffi_func
@@ -35,6 +36,7 @@ from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
 from ._lazy import late_attributes
+from ._types.late_conversion import container_converter as _container_converter
 from ._types.late_info import describe_late
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
@@ -89,6 +91,7 @@ _show_in(
 
 
 describe_late("ffi.Object", Object)
+_set_container_converter(_container_converter)
 
 
 def _load_test_wrapper() -> type:

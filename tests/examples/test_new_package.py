@@ -48,6 +48,19 @@ except TypeError as error:
 print({module.__file__.startswith(sys.prefix) for module in (softmax_kernels, tvm_ffi)})
 """
 
+# What an application's author may write, and what they may not.
+APPLICATION = """\
+import numpy as np
+import torch
+from softmax_kernels import softmax
+
+x = np.zeros((2, 3), np.float32)
+softmax(x, y=x, temperature=0.5)
+softmax(torch.zeros(2, 3), torch.empty(2, 3))
+softmax(x, y=x, temprature=0.5)
+softmax(x, temperature=0.5)
+"""
+
 IN_CPP = """\
 #include <tvm/ffi/function.h>
 
@@ -58,6 +71,7 @@ TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(twice, Twice, "twice(x: int) -> int
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
     pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler"),
+    pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="no mypy"),
     pytest.mark.skipif(
         importlib.util.find_spec("scikit_build_core") is None, reason="no scikit-build-core"
     ),
@@ -97,7 +111,15 @@ def test_a_softmax_in_c_becomes_a_wheel(run, offline, tmp_path):
 
     run("tvm-ffi", "new", "softmax-kernels", cwd=tmp_path)
     folder = tmp_path / "softmax-kernels"
-    assert "7 passed" in offline(folder)
+    said = offline(folder)
+    assert "8 passed" in said
+    assert "Success: no issues found in 2 source files" in said
+    (folder / "site" / "application.py").write_text(APPLICATION, encoding="utf-8")
+    said = run("python", "-m", "mypy", "--strict", "application.py", cwd=folder / "site", status=1)
+    wrong = [line for line in said.splitlines() if ": error: " in line]
+    assert [line.split(":")[1] for line in wrong] == (["8", "9"] if has_torch else ["2", "8", "9"])
+    assert "did you mean" in wrong[0].lower()
+    assert 'Missing positional argument "y"' in wrong[1]
 
     write_installed_wheel(folder / "dist")
     environment = tmp_path / "environment"
@@ -114,8 +136,8 @@ def test_a_softmax_in_c_becomes_a_wheel(run, offline, tmp_path):
 
 def test_a_file_in_cpp_becomes_a_package(run, offline, tmp_path):
     (tmp_path / "twice.cc").write_text(IN_CPP, encoding="utf-8")
-    run("tvm-ffi", "new", "twice", "made", "--from", "twice.cc", cwd=tmp_path)
-    assert "3 passed" in offline(tmp_path / "made")
+    run("tvm-ffi", "new", "twice", "--from", "twice.cc", "--folder", "made", cwd=tmp_path)
+    assert "4 passed" in offline(tmp_path / "made")
     code = "import twice; print(twice.twice(x=21))"
     site = str(tmp_path / "made" / "site")
     assert run("python", "-c", code, cwd=tmp_path, PYTHONPATH=site) == "42\n"

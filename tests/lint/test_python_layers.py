@@ -34,8 +34,8 @@ LAYERS = (
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
     {"_convert", "module"},
     {"_library", "libinfo"},
-    {"_new_package", "config", "cuda", "export", "inspection", "stub", "utils"},
-    {"cpp", "testing"},
+    {"config", "cuda", "export", "inspection", "stub", "utils"},
+    {"_new_package", "cpp", "testing"},
     {"codegen"},  # programs from signatures, built with `cpp`
     {"interop"},  # what users import for the software that they have
     {"cli", PACKAGE},  # the package itself has names of what it loads late

@@ -26,12 +26,15 @@ int __tvm_ffi_scale(void* self, const TVMFFIAny* args, int32_t n, TVMFFIAny* res
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(scale, /* two parts */ "scale(x: inout float32[n], "
                              "mode: str = \\"fast\\")")
+TVM_FFI_DLL_EXPORT_DOC(scale, "Multiply " /* all of */ "it.")
 """
+SCALE = 'scale(x: inout float32[n], mode: str = "fast") doc "Multiply it."'
 IN_CPP = """\
 #define EXPORT(Name) TVM_FFI_DLL_EXPORT_TYPED_FUNC(Name, Name)
 TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(
     half, [](int64_t x) { return x / 2'000, x; }, R"sig(half(x: int) -> int)sig");
-TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(one, (Make<1, 2>), "one() -> int");
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(one, (Make<1, 2>), "one() -> int doc 'Zero.'");
+TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(one, "One.");
 """
 
 
@@ -48,8 +51,10 @@ def write(tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        pytest.param("scale.c", IN_C, ['scale(x: inout float32[n], mode: str = "fast")'], id="c"),
-        pytest.param("half.cc", IN_CPP, ["half(x: int) -> int", "one() -> int"], id="cpp"),
+        pytest.param("scale.c", IN_C, [SCALE], id="c"),
+        pytest.param(
+            "half.cc", IN_CPP, ["half(x: int) -> int", "one() -> int doc 'One.'"], id="cpp"
+        ),
     ],
 )
 def test_signatures_are_read_from_the_source(write, name, text, expected):
@@ -160,13 +165,18 @@ def test_the_files_of_a_package(write, tmp_path):
         "README.md",
         "src/scale.c",
         "python/my_kernels/__init__.py",
+        "python/my_kernels/_library.py",
+        "python/my_kernels/_library.pyi",
+        "python/my_kernels/py.typed",
         "tests/test_signatures.py",
     ]
     texts = [(tmp_path / "made" / path).read_text(encoding="utf-8") for path in written]
     assert not [text for text in texts if re.search("@[A-Z]|SPDX", text)]
     assert texts[3] == IN_C
     assert 'name = "My-Kernels"' in texts[1]
-    assert 'scale = _LIBRARY["scale"]' in texts[4]
+    assert "from ._library import scale\n" in texts[4]
+    assert 'scale = _LIBRARY["scale"]' in texts[5]
+    assert "def scale(x: TensorLike, mode: str | PathLike[str] = 'fast') -> None:" in texts[6]
 
 
 @pytest.mark.parametrize("name", ["README.md", "tests/test_signatures.py"])
@@ -201,6 +211,17 @@ def test_the_command_prints_what_it_wrote(tmp_path, monkeypatch, capsys):
     assert set(printed) == {
         path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()
     }
+
+
+def test_options_come_in_any_order(write, tmp_path, monkeypatch):
+    """A folder behind ``--from FILE`` was refused when it was an argument without a name."""
+    write("scale.c", IN_C)
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "kernels", "--from", "scale.c", "--folder", "made"]) == 0
+    assert main(["new", "--folder", "again", "--from", "scale.c", "kernels"]) == 0
+    assert (tmp_path / "made/src/scale.c").read_text() == (
+        tmp_path / "again/src/scale.c"
+    ).read_text()
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_a_body_of_comments_alone_is_still_python():
 @pytest.mark.parametrize(
     ("origin", "module", "name"),
     [
-        ("Tensor", "tvm_ffi", "Tensor"),
+        ("Tensor", "tvm_ffi", "TensorLike"),
         ("ctypes.c_void_p", "ctypes", "c_void_p"),
         ("ffi.Module", "tvm_ffi", "Module"),
         ("ffi.Enum", "tvm_ffi.dataclasses", "Enum"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from ..signature import Signature
@@ -60,6 +61,9 @@ def create_package(
         "README.md": _filled("README.md.in", words),
         f"src/{path.name}": code if source else _without_licence(code),
         f"python/{module}/__init__.py": _filled("__init__.py.in", words),
+        f"python/{module}/_library.py": _filled("_library.py.in", words),
+        f"python/{module}/_library.pyi": _stubs(signatures),
+        f"python/{module}/py.typed": "",
         "tests/test_signatures.py": _filled("test_signatures.py.in", words),
     }
     if source is None:
@@ -70,21 +74,36 @@ def create_package(
 
 def _words(name: str, module: str, path: Path, signatures: list[Signature]) -> dict[str, str]:
     """Return what stands for each word between two @ in a template."""
-    names = [signature.name for signature in signatures]
-    packages = ["pytest", "numpy"] if path == _SAMPLE else ["pytest"]
+    names = list(map(_name_of, signatures))
+    texts = [str(replace(signature, doc=None)) for signature in signatures]
+    packages = ["pytest", "mypy", *(["numpy"] if path == _SAMPLE else [])]
     return {
         "NAME": name,
         "MODULE": module,
         "SOURCE": path.name,
         "LANGUAGE": LANGUAGES[path.suffix],
         "NAMES": json.dumps(names),
+        "IMPORTS": ", ".join(names),
         "ASSIGNMENTS": "\n".join(f'{name} = _LIBRARY["{name}"]' for name in names),
-        "SIGNATURES": "\n".join(f"    {str(signature)!r}," for signature in signatures),
-        "SIGNATURE_LINES": "\n".join(map(str, signatures)),
+        "SIGNATURES": "\n".join(f"    {text!r}," for text in texts),
+        "SIGNATURE_LINES": "\n".join(texts),
         "FIRST": names[0],
         "TEST_PACKAGES": ", ".join(map(json.dumps, packages)),
         "TEST_PACKAGES_SHELL": " ".join(packages),
     }
+
+
+def _stubs(signatures: list[Signature]) -> str:
+    """Return what tvm-ffi-stubgen writes for the library, once it is built."""
+    # Loaded late: whoever asks for the names of a package has no use for the binding.
+    from ..stub.python_generator.library_file import library_file
+
+    functions = {signature.name: signature for signature in sorted(signatures, key=_name_of)}
+    return "".join(f"{line}\n" for line in library_file(functions, class_name=None, indent=4))
+
+
+def _name_of(signature: Signature) -> str:
+    return signature.name
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ import ast
 import keyword
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 from ..signature import Signature
@@ -33,6 +34,7 @@ _TEXT = {
     "SIGNATURE": re.compile(r"\s*" + _PLACES),
     "TYPED_FUNC_WITH_SIGNATURE": re.compile(r"[^\0]*?,\s*" + _PLACES),  # behind the C++ function
 }
+_DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACES)
 _EXPORT = re.compile(
     r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\([^;{}]*\{"
 )
@@ -41,6 +43,8 @@ _OWN_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\0(\d+)\0", re.MULTILINE)
 
 def exported_signatures(path: Path) -> list[Signature]:
     """Return the signatures of the functions that a source file exports, in its order.
+
+    Documentation that the file has in macros of its own comes before that of a signature.
 
     Raises
     ------
@@ -68,6 +72,9 @@ def exported_signatures(path: Path) -> list[Signature]:
         if name in found:
             raise ValueError(f"{where}: {name!r} has two signatures")
         found[name] = signature
+    for doc in _DOC.finditer(text):
+        if doc[1] in found:
+            found[doc[1]] = replace(found[doc[1]], doc=_joined(doc[2], literals))
     _check_exports(path, text, found)
     for include in _OWN_INCLUDE.finditer(text):
         if (path.parent / literals[int(include[1])]).is_file():
@@ -98,11 +105,14 @@ def _signature(macro: re.Match[str], text: str, literals: list[str], where: str)
     written = _TEXT[macro[1]].match(text, macro.end())
     if written is None:
         raise ValueError(f"{where}: expected the signature of {macro[2]!r} as text in quotes")
-    parts = [literals[int(index)] for index in _PLACE.findall(written[1])]
     try:
-        return Signature.parse("".join(parts))
+        return Signature.parse(_joined(written[1], literals))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
+
+
+def _joined(places: str, literals: list[str]) -> str:
+    return "".join(literals[int(index)] for index in _PLACE.findall(places))
 
 
 def _without_literals(text: str) -> tuple[str, list[str]]:
@@ -112,14 +122,14 @@ def _without_literals(text: str) -> tuple[str, list[str]]:
     """
     literals: list[str] = []
 
-    def replace(token: re.Match[str]) -> str:
+    def place_of(token: re.Match[str]) -> str:
         lines = "\n" * token[0].count("\n")
         if token["quoted"] is None and token["raw"] is None:
             return " " + lines
         literals.append(_unescaped(token["quoted"]) if token["raw"] is None else token["raw"])
         return f"\0{len(literals) - 1}\0{lines}"
 
-    return _TOKEN.sub(replace, text.replace("\0", " ")), literals
+    return _TOKEN.sub(place_of, text.replace("\0", " ")), literals
 
 
 def _unescaped(quoted: str) -> str:

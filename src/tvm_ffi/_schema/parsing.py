@@ -21,6 +21,8 @@ __all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
+# People write Shape as they write Tensor; its key is the name that is printed.
+_ORIGIN_OF_NAME = {**ORIGIN_OF_JSON_NAME, "Shape": "ffi.Shape"}
 _MAX_DEPTH = 100  # of brackets
 _MAX_SHOWN = 40  # characters of a text in a message
 _SPACE = re.compile(r"\s*")
@@ -126,7 +128,7 @@ class TypeParser(Generic[SchemaT]):
         if not tokens.token[:1].isidentifier():
             raise tokens.error("the name of a type")
         name = tokens.advance()
-        origin = ORIGIN_OF_JSON_NAME.get(name, name)
+        origin = _ORIGIN_OF_NAME.get(name, name)
         parts: dict[str, Any] = {"type_key": name if name == "ffi.BigInt" else None}
         if tokens.token == "[":
             self._enter()

@@ -82,8 +82,13 @@ class _Reader(Generic[SchemaT]):
         return tuple(map(self.read, annotations))
 
     def _union(self, members: tuple[Any, ...]) -> SchemaT:
-        """Return Optional when None is among the members, which are flat and different."""
-        schemas = self._all(x for x in members if x is not type(None))
+        """Return Optional when None is among the members, which are flat and different.
+
+        Several may be tensors: those of all frameworks are one type here.
+        """
+        schemas: tuple[SchemaT, ...] = ()
+        for schema in self._all(x for x in members if x is not type(None)):
+            schemas += () if schema in schemas and schema.origin == "Tensor" else (schema,)
         schema = self._make("Union", schemas) if len(schemas) > 1 else schemas[0]
         return self._make("Optional", (schema,)) if type(None) in members else schema
 
@@ -141,7 +146,7 @@ def _origin_of(annotation: Any) -> str:
             )
         key: str = annotation.__tvm_ffi_type_info__.type_key  # type: ignore[attr-defined]
         return ORIGIN_OF_KEY.get(key, key)
-    if hasattr(annotation, "__dlpack__"):
+    if hasattr(annotation, "__dlpack__") or hasattr(annotation, "__dlpack_device__"):
         return "Tensor"
     raise _refusal(annotation)
 

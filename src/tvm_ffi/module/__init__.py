@@ -144,8 +144,14 @@ class Module(Object):
         return metadata
 
     def get_function_doc(self, name: str, query_imports: bool = False) -> str | None:
-        """Return the documentation of a function; None when the library has none."""
+        """Return the documentation of a function; None when the library has none.
+
+        Where it has no text of its own, the function's signature may have one.
+        """
         doc: str | None = _ffi_api.ModuleGetFunctionDoc(self, name, query_imports)
+        if doc is None:
+            signature = self.get_function_signature(name, query_imports)
+            doc = None if signature is None else signature.doc
         return doc
 
     def get_function_signature(self, name: str, query_imports: bool = False) -> Signature | None:

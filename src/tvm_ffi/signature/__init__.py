@@ -6,6 +6,7 @@ made from annotations or from what a library says about itself, and turned into 
 want.  Nothing here needs the native library.
 """
 
+from ._arrays import TensorLike
 from ._expression import Expression, evaluate
 from ._parameter import EMPTY, Parameter, Result
 from ._signature import Signature
@@ -18,6 +19,7 @@ __all__ = [
     "Result",
     "ScalarType",
     "Signature",
+    "TensorLike",
     "TensorType",
     "ValueType",
     "evaluate",

@@ -19,6 +19,7 @@ from ._types import TensorType, Type, ValueType, is_writable
 __all__ = [
     "check_name",
     "schema_of_signature",
+    "schema_of_type",
     "signature_from_metadata",
     "signature_from_schema",
     "type_of_schema",
@@ -33,19 +34,22 @@ def schema_of_signature(signature: Declaration) -> Schema:
     """Return the type of the function."""
     groups: dict[str, tuple[Schema, ...]] = {"return": (_schema_of_results(signature.results),)}
     if all(parameter.kind != "variadic" for parameter in signature.parameters):
-        groups["params"] = tuple(_schema_of(parameter.type) for parameter in signature.parameters)
+        groups["params"] = tuple(
+            schema_of_type(parameter.type) for parameter in signature.parameters
+        )
     return Schema("Callable", named_args=groups)
 
 
 def _schema_of_results(results: tuple[Result, ...]) -> Schema:
     if len(results) == 1:
-        return _schema_of(results[0].type)
+        return schema_of_type(results[0].type)
     if not results:
         return Schema("None")
-    return Schema("tuple", tuple(_schema_of(result.type) for result in results))
+    return Schema("tuple", tuple(schema_of_type(result.type) for result in results))
 
 
-def _schema_of(type_: Type) -> Schema:
+def schema_of_type(type_: Type) -> Schema:
+    """Return the schema of what is passed for a type; extents and element types are lost."""
     if isinstance(type_, ValueType):
         return type_.schema
     if isinstance(type_, TensorType):
@@ -139,7 +143,7 @@ def _misfit(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> 
     if len(parameters) != len(declared):
         return f"the signature has {len(parameters)} parameters, and the function {len(declared)}"
     for parameter, schema in zip(parameters, declared):
-        said, is_ = _sort_of(_schema_of(parameter.type)), _sort_of(schema)
+        said, is_ = _sort_of(schema_of_type(parameter.type)), _sort_of(schema)
         if said and is_ and said != is_:
             name = parameter.name
             return f"parameter '{name}' is {said} in the signature, and {is_} in the function"

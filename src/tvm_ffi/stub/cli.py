@@ -2,6 +2,7 @@
 """``tvm-ffi-stubgen``, also ``python -m tvm_ffi.stub.cli``: stubs for what libraries register.
 
 tvm-ffi-stubgen python/my_package --dlls build/libmy_package.so
+tvm-ffi-stubgen --library build/libkernels.so --output python/my_package/kernels.pyi
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import argparse
 import ctypes
 import functools
 import importlib
+import keyword
 from collections.abc import Callable
 from pathlib import Path
 
 from . import consts as C  # noqa: N812
 from . import lib_state
 from ._init_files import init_files, prefixes_below
+from ._library import write_library_stubs
 from ._pipeline import Registered, Run
 from ._report import print_line
 from .file_utils import FileInfo, find_files
@@ -40,6 +43,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--init-prefix", metavar="X", help="write packages: prefix of functions and types")
     add("--indent", type=_indent, default=4, metavar="N", help="spaces inside blocks (4)")
     add("--target", choices=generator_names(), default="python", help="language (python)")
+    add("--library", metavar="L", help="write what a library exports, to the file of --output")
+    add("--output", metavar="FILE", help="the interface file, .pyi, that --library writes")
+    add("--class", dest="class_name", metavar="NAME", help="of --library: functions of a class")
     add("--verbose", action="store_true", help="print the difference for every file")
     add("--dry-run", action="store_true", help="write nothing")
     add("--check", action="store_true", help="write nothing; status 1 if a file is out of date")
@@ -63,6 +69,7 @@ def _options(parser: argparse.ArgumentParser) -> Options:
         parser.error("--check cannot be combined with --init-* flags")
     if any(init) and not args.files:
         parser.error("--init-* needs a PATH: the folder to write to")
+    _check_library_options(parser, args)
     return Options(
         imports=_parts(args.imports),
         dlls=_parts(args.dlls),
@@ -74,7 +81,26 @@ def _options(parser: argparse.ArgumentParser) -> Options:
         check=args.check,
         target=args.target,
         coverage_out=args.coverage_out,
+        library=args.library,
+        output=args.output,
+        class_name=args.class_name,
     )
+
+
+def _check_library_options(parser: argparse.ArgumentParser, args: argparse.Namespace) -> None:
+    if (args.library is None) != (args.output is None):
+        parser.error("--library and --output must be provided together")
+    if args.library is None:
+        if args.class_name is not None:
+            parser.error("--class needs --library")
+        return
+    if args.files or args.init_pypkg or args.coverage_out or args.target != "python":
+        parser.error("--library goes without PATH, --init-*, --coverage-out and --target")
+    if Path(args.output).suffix != ".pyi":
+        parser.error(f"--output must be a .pyi file, got {args.output!r}")
+    name = args.class_name
+    if name is not None and not (name.isidentifier() and not keyword.iskeyword(name)):
+        parser.error(f"--class: {name!r} cannot be the name of a class")
 
 
 def _parts(text: str) -> list[str]:
@@ -85,12 +111,14 @@ def __main__() -> int:  # noqa: N807 - the contract's name
     """Run the tool on the command line's arguments and return the exit status."""
     parser = _parser()
     opt = _options(parser)
-    if not opt.files and opt.coverage_out is None:
+    if not opt.files and opt.coverage_out is None and opt.library is None:
         parser.print_help()
         return _STALE_OR_NOTHING
     if not _load(opt):
         return _FAILED
     run = Run(get_generator(opt.target), opt, Registered())
+    if opt.library is not None:
+        write_library_stubs(run, opt.library, Path(str(opt.output)), opt.class_name)
     files: list[FileInfo] = []
     if opt.init is not None:
         if not prefixes_below(run, opt.init.prefix):

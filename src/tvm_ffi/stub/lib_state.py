@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from .._binding.object.object import type_key_to_index
 from .._types.info import type_info_of
 from ..registry import get_global_func_metadata, get_registered_type_keys, list_global_func_names
+from ..signature._carriage import named_signature
 from .utils import FuncInfo, ObjectInfo, callable_schema
 
 if TYPE_CHECKING:
@@ -37,9 +38,14 @@ def collect_global_funcs() -> dict[str, list[FuncInfo]]:
     for name in sorted(list_global_func_names()):
         prefix, _, short_name = name.rpartition(".")
         if prefix and short_name:
-            schema = callable_schema(get_global_func_metadata(name))
-            by_prefix.setdefault(prefix, []).append(FuncInfo.from_schema(name, schema))
+            by_prefix.setdefault(prefix, []).append(_global_func(name))
     return by_prefix
+
+
+def _global_func(name: str) -> FuncInfo:
+    metadata = get_global_func_metadata(name)
+    signature = named_signature(metadata, name, "registered functions")
+    return FuncInfo.from_schema(name, callable_schema(metadata), signature=signature)
 
 
 def collect_type_keys() -> dict[str, list[str]]:

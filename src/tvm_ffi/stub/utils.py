@@ -11,6 +11,7 @@ from .._schema.json_form import declared_function
 from .._types.index import key_of_index
 from .._types.info import MISSING, TypeField, TypeInfo, TypeMethod
 from .._types.schema import TypeSchema
+from ..signature import Signature
 
 __all__ = [
     "MISSING",
@@ -56,6 +57,9 @@ class Options:
     check: bool = False
     target: str = "python"
     coverage_out: str | None = None
+    library: str | None = None
+    output: str | None = None
+    class_name: str | None = None
 
 
 @dataclass(init=False)
@@ -134,15 +138,32 @@ class NamedTypeSchema(TypeSchema):
 
 @dataclass
 class FuncInfo:
-    """A function: its schema, and whether its first parameter is the object it belongs to."""
+    """A function.
+
+    Parameters
+    ----------
+    schema : NamedTypeSchema
+        Its name and type.
+    is_member : bool
+        Whether its first parameter is the object it belongs to.
+    signature : Signature, optional
+        What it takes and returns, with names, where it was registered with a signature.
+    """
 
     schema: NamedTypeSchema
     is_member: bool
+    signature: Signature | None = None
 
     @staticmethod
-    def from_schema(name: str, schema: TypeSchema, *, is_member: bool = False) -> FuncInfo:
+    def from_schema(
+        name: str,
+        schema: TypeSchema,
+        *,
+        is_member: bool = False,
+        signature: Signature | None = None,
+    ) -> FuncInfo:
         """Return the description of a function of this name and type."""
-        return FuncInfo(NamedTypeSchema(name, schema), is_member)
+        return FuncInfo(NamedTypeSchema(name, schema), is_member, signature)
 
 
 @dataclass

@@ -149,6 +149,14 @@ def test_documentation_in_c(c_library):
     assert load(c_library).get_function_doc("softmax") == "The documentation."
 
 
+def test_documentation_in_a_signature_alone(tmp_path):
+    path = compiled(tmp_path, C.replace("TVM_FFI_DLL_EXPORT_DOC", "// "), *CC)
+    module = load(path)
+    assert module.get_function_doc("softmax") == EXPECTED.doc
+    assert module.softmax.__doc__ == EXPECTED.doc
+    assert module.get_function_doc("no_such_function") is None
+
+
 def test_without_metadata_only_what_was_written_is_carried(cpp_library):
     module = load(cpp_library)
     assert module.get_function_metadata("plain") is None

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Callable, Optional
 import pytest
 
 import tvm_ffi
-from tvm_ffi import Array, Map, Signature, Tensor
+from tvm_ffi import Array, Map, Signature, Tensor, TensorLike
 from tvm_ffi._schema.json_form import schema_to_json
 from tvm_ffi.core import TypeSchema
 
@@ -33,6 +33,13 @@ def optional(x: Optional[Annotated[Tensor, "in int8[n]"]] = None) -> Optional[in
     raise NotImplementedError
 
 
+def of_any_framework(
+    x: TensorLike,
+    y: Annotated[Optional[TensorLike], "out float32[n] | None"] = None,  # noqa: UP045
+) -> None:
+    raise NotImplementedError
+
+
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -43,6 +50,7 @@ def optional(x: Optional[Annotated[Tensor, "in int8[n]"]] = None) -> Optional[in
         ),
         (loose, "loose(x: unknown Any, y: unknown Any = None) -> Any"),
         (optional, "optional(x: int8[n] | None = None) -> int | None"),
+        (of_any_framework, "of_any_framework(x: unknown Tensor, y: out float32[n] | None = None)"),
         (lambda x: x, "(x: unknown Any) -> Any"),
     ],
 )

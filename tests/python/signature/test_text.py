@@ -27,6 +27,15 @@ INT = ValueType(Schema("int"))
 FLOAT = ValueType(Schema("float"))
 
 
+def test_a_shape_goes_by_its_name():
+    shape = ValueType(Schema("ffi.Shape"))
+    signature = Signature.parse("f(sizes: Array[Shape], size: Shape = (1, 2)) -> Shape | None")
+    assert signature == Signature.parse(
+        "f(sizes: Array[ffi.Shape], size: ffi.Shape = (1, 2)) -> ffi.Shape | None"
+    )
+    assert signature.parameters[1].type == shape
+
+
 def test_the_parts_of_a_text():
     found = Signature.parse(
         "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1)"

@@ -66,5 +66,5 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_softmax(void* handle, const TVMFFIAny* args, in
 }
 TVM_FFI_DLL_EXPORT_SIGNATURE(softmax,
                              "softmax(x: float32[n, m] compact, y: out float32[n, m] compact, "
-                             "temperature: float = 1.0)")
-TVM_FFI_DLL_EXPORT_DOC(softmax, "Write the softmax of each row of x to y.")
+                             "temperature: float = 1.0) "
+                             "doc 'Write the softmax of each row of x to y.'")

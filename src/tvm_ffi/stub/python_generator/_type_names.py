@@ -42,7 +42,7 @@ class TypeNames:
 
     def __call__(self, origin: str) -> str:
         full_name = self._ty_map.get(origin, origin)
-        is_chosen = full_name != TY_MAP_DEFAULTS.get(origin, origin)
+        is_chosen = self.is_chosen(origin)
         if origin in self._names.classes and not is_chosen:
             return self._names.classes[origin]
         if full_name in _WORDS:
@@ -51,6 +51,15 @@ class TypeNames:
             return self._of_bare_name(full_name, is_chosen)
         if not all(map(is_name, full_name.split("."))):
             return self("Object")  # no Python name reaches it
+        return bind(self._imports, full_name, self._taken)
+
+    def is_chosen(self, origin: str) -> bool:
+        """Whether an origin is called something else than usual."""
+        default = TY_MAP_DEFAULTS.get(origin, origin)
+        return self._ty_map.get(origin, default) != default
+
+    def bind(self, full_name: str) -> str:
+        """Return what a class is called that stands for no origin; its import is recorded."""
         return bind(self._imports, full_name, self._taken)
 
     def _of_bare_name(self, name: str, is_chosen: bool) -> str:

@@ -6,15 +6,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from ...signature import Signature
 from .. import consts as C  # noqa: N812
 from ..file_utils import CodeBlock
 from ..utils import FuncInfo, InitConfig, ObjectInfo, Options
+from ._signatures import render_signature
 from ._type_names import TypeNames
 from .utils import (
     FileNames,
     ImportItem,
     is_name,
-    render_func_signature,
     render_object_ffi_init,
     render_object_fields,
     render_object_init,
@@ -29,6 +30,7 @@ __all__ = [
     "generate_python_import_section",
     "generate_python_init",
     "generate_python_object",
+    "import_statements",
 ]
 
 _NO_NAMES = FileNames()
@@ -68,7 +70,8 @@ def generate_python_global_funcs(
     stubs = [_global_stub(func, type_names, opt.indent, own_classes) for func in global_funcs]
     if all(stub.lstrip().startswith("#") for stub in stubs):
         stubs.append(" " * opt.indent + "pass")
-    code.fill(_unformatted(body + stubs))
+    lines = [line for stub in stubs for line in stub.split("\n")]
+    code.fill(_unformatted(body + lines))
 
 
 def _init_func(module: str, imports: list[ImportItem]) -> str:
@@ -90,7 +93,8 @@ def _global_stub(func: FuncInfo, type_names: TypeNames, indent: int, own_classes
         return f"{' ' * indent}# function {name!r} has no Python name: use getattr"
     if name in own_classes:
         return f"{' ' * indent}# function {name!r} is hidden by the class: use get_global_func"
-    return render_func_signature(func, type_names, indent, type_names.for_parameters)
+    signature = func.signature or Signature.from_type_schema(func.schema)
+    return "\n".join(render_signature(signature, name, type_names, indent))
 
 
 # ---- Classes -----------------------------------------------------------------------------------
@@ -163,6 +167,11 @@ def generate_python_import_section(
 
 def _key(item: ImportItem) -> tuple[str, str]:
     return item.mod, item.name_with_alias
+
+
+def import_statements(imports: Iterable[ImportItem]) -> list[str]:
+    """Return sorted statements, one for each module."""
+    return _import_lines(set(map(_key, imports)))
 
 
 def _import_lines(keys: set[tuple[str, str]]) -> list[str]:

@@ -35,10 +35,12 @@ TY_MAP_DEFAULTS = {
     "ffi.VisitErrorContext": "ffi.Object",
 }
 
-# The same for parameters: containers are made from any sequence and mapping.
+# The same for parameters: containers are made from any sequence and mapping, arrays of all
+# frameworks are tensors.
 TY_MAP_INPUT_DEFAULTS = {
     "Array": "collections.abc.Sequence",
     "List": "collections.abc.Sequence",
     "Map": "collections.abc.Mapping",
     "Dict": "collections.abc.Mapping",
+    "Tensor": "tvm_ffi.TensorLike",
 }
