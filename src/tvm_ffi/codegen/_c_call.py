@@ -10,12 +10,18 @@ from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import TensorType
-from ..signature._expression import Extent
-from ..signature._plan import Failure, operations
 from ..signature._types import Type
 from ._c_checks import CheckPrinter
 from ._c_failures import fail
 from ._c_text import Lines, element_type, number, value_type
+from ._call_failures import (
+    does_not_fit,
+    failed_status,
+    negative_extent,
+    nul_in_text,
+    operation_failures,
+    place_of_result,
+)
 from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
@@ -89,18 +95,14 @@ class CallPrinter:
             if Argument("size", name) in self._wrapper.arguments:
                 continue  # the function is told where the text ends
             local = self._checks.argument(name)
-            template = f"{self._where(name)}it has a NUL at [{{got}}], where text of C ends"
             place = f"wrapper_find_nul({local})"
-            failure = fail(Failure("ValueError", template), got=place)
+            failure = fail(nul_in_text(self._wrapper, name), got=place)
             self._lines.add(f"if ({place} >= 0) {failure}")
-
-    def _where(self, name: str) -> str:
-        return f"{self._wrapper.name}() argument '{name}': "
 
     def _calculate(self, position: int, argument: Argument) -> None:
         """Print what calculates an argument, and the check that it can be converted."""
         if argument.kind == "extent":
-            failures = _operation_failures(f"{self._wrapper.name}(): ", argument.extent)
+            failures = operation_failures(f"{self._wrapper.name}(): ", argument.extent)
             value = self._checks.expression(argument.extent, failures)
         elif argument.dtype is not None:
             value = self._field(argument)
@@ -113,8 +115,7 @@ class CallPrinter:
         tests = [f"{name} < {number(limits[0])}"] if limits[0] > -(2**63) else []
         tests += [f"{name} > {number(limits[1])}"] if limits[1] < 2**63 - 1 else []
         if tests:
-            template = f"{self._wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
-            failure = fail(Failure("ValueError", template), got=name)
+            failure = fail(does_not_fit(self._wrapper, argument), got=name)
             self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
@@ -182,13 +183,12 @@ class CallPrinter:
 
     def _shape(self, name: str) -> list[str]:
         """Print what calculates the extents of a result; return their names."""
-        where = f"{self._wrapper.name}() result '{name}': "
+        where = place_of_result(self._wrapper, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
-            value = self._checks.expression(extent, _operation_failures(where, extent))
+            value = self._checks.expression(extent, operation_failures(where, extent))
             if not isinstance(extent, int):
-                template = f"{where}shape[{axis}] must be >= 0, got {{got}}"
-                failure = fail(Failure("ValueError", template), got=value)
+                failure = fail(negative_extent(where, axis), got=value)
                 self._lines.add(f"if ({value} < 0) {failure}")
             values.append(value)
         return values
@@ -243,7 +243,7 @@ class CallPrinter:
         if variable == "status":
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
-                self._lines.add(self._status_failure())
+                self._lines.add(fail(failed_status(self._wrapper), got="status"))
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
@@ -259,11 +259,6 @@ class CallPrinter:
                 self._lines.add(
                     f"{label}:", f"  {assign}{local_callee(callee)}({values});", "  break;"
                 )
-
-    def _status_failure(self) -> str:
-        callees = dict.fromkeys(self._wrapper.callees.values())
-        template = f"{self._wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
-        return fail(Failure("RuntimeError", template), got="status")
 
     def _values(self, dtypes: Mapping[str, str]) -> str:
         return ", ".join(
@@ -379,12 +374,3 @@ class CallPrinter:
 def local_callee(callee: str) -> str:
     """Return the name by which a function behind is called where locals are in sight."""
     return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee
-
-
-def _operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return what may come of calculating an extent."""
-    failures = {}
-    for one in operations(extent):
-        failures[f"zero {one}"] = Failure("ValueError", f"{where}`{one}` divides by zero")
-        failures[f"overflow {one}"] = Failure("ValueError", f"{where}`{one}` does not fit 64 bits")
-    return failures
