@@ -10,10 +10,10 @@ from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import TensorType
-from ..signature._types import Type
 from ._c_checks import CheckPrinter
 from ._c_failures import fail
-from ._c_text import Lines, element_type, number, value_type
+from ._c_text import Lines, number, value_type
+from ._c_types import argument_type, return_type, type_of_source
 from ._call_failures import (
     does_not_fit,
     failed_status,
@@ -31,7 +31,6 @@ _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
 )
-_FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
 
 
 class CallPrinter:
@@ -72,7 +71,7 @@ class CallPrinter:
             if local_callee(callee) != callee:
                 types = self.prototypes()[callee].partition("(")[2].removesuffix(");")
                 pointer = f"(*const {local_callee(callee)})({types})"
-                found.append(f"static {self._return_type()} {pointer} = {callee};")
+                found.append(f"static {return_type(self._wrapper)} {pointer} = {callee};")
         return found
 
     def prototypes(self) -> dict[str, str]:
@@ -81,7 +80,7 @@ class CallPrinter:
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
             types = [self._type_of(argument, dtypes) for argument in self._wrapper.arguments]
-            found[callee] = f"{self._return_type()} {callee}({', '.join(types) or 'void'});"
+            found[callee] = f"{return_type(self._wrapper)} {callee}({', '.join(types) or 'void'});"
         return found
 
     # ---- before the call -------------------------------------------------------------------
@@ -132,12 +131,11 @@ class CallPrinter:
     def _strides_name(self, name: str) -> str:
         return f"{self._tensor(name)}_strides"
 
-    def _type(self, name: str) -> Type:
-        parameter = self._wrapper.parameters.get(name)
-        return self._wrapper.results[name].type if parameter is None else parameter.type
+    def _type_of(self, argument: Argument, dtypes: Mapping[str, str]) -> str:
+        return argument_type(self._wrapper, argument, dtypes, is_declared=self._is_declared)
 
     def _tensor_type(self, name: str) -> TensorType:
-        type_ = self._type(name)
+        type_ = type_of_source(self._wrapper, name)
         assert isinstance(type_, TensorType)
         return type_
 
@@ -231,7 +229,7 @@ class CallPrinter:
     def _call(self) -> None:
         variable = {"value": "value", "status": "status"}.get(self._wrapper.returns)
         if variable is not None:
-            self._lines.add(f"{self._return_type()} {variable} = 0;")
+            self._lines.add(f"{return_type(self._wrapper)} {variable} = 0;")
         assign = f"{variable} = " if variable else ""
         callees = self._wrapper.callees
         if len(set(callees.values())) == 1:
@@ -282,7 +280,7 @@ class CallPrinter:
     def _field(self, argument: Argument) -> str:
         """Return the value of a parameter that is no tensor, or a field."""
         name = argument.source
-        if not isinstance(self._type(name), TensorType):
+        if not isinstance(type_of_source(self._wrapper, name), TensorType):
             return self._plain_value(argument)
         tensor = self._tensor(name)
         axis = "" if argument.axis is None else f"[{argument.axis}]"
@@ -308,42 +306,7 @@ class CallPrinter:
             return f"{given} ? &{local} : NULL"
         return local
 
-    def _type_of(self, argument: Argument, dtypes: Mapping[str, str]) -> str:
-        """Return the type of one argument."""
-        if argument.dtype is not None:
-            return f"{argument.dtype}_t"
-        kind, name = argument.kind, argument.source
-        if kind == "stream":
-            return "void*"
-        if kind == "value":
-            parameter = self._wrapper.parameters[name]
-            type_ = value_type(parameter.type)
-            is_address = is_optional(parameter) and not type_.endswith("*")
-            return f"const {type_}*" if is_address else type_
-        if kind in ("shape", "strides") and argument.axis is None:
-            return "const int64_t*"
-        if kind == "tensor":
-            return "DLTensor*"
-        if kind != "address":
-            return _FIELD_TYPES.get(kind, "int64_t") if argument.axis is None else "int64_t"
-        return self._address_type(name, dtypes)
-
-    def _address_type(self, name: str, dtypes: Mapping[str, str]) -> str:
-        type_ = self._tensor_type(name)
-        dtype_ = dtypes.get(type_.variable or "", type_.dtype)
-        known = isinstance(dtype_, str) and dtype_ != type_.variable
-        element = element_type(str(dtype_)) if known else "void"
-        parameter = self._wrapper.parameters.get(name)
-        is_read = parameter is not None and parameter.direction == "in"
-        return f"const {element}*" if is_read and not self._is_declared else f"{element}*"
-
     # ---- behind the call -------------------------------------------------------------------
-
-    def _return_type(self) -> str:
-        if self._wrapper.returns == "value":
-            (result,) = self._wrapper.signature.results
-            return value_type(result.type)
-        return "int" if self._wrapper.returns == "status" else "void"
 
     def _return(self) -> None:
         if self._wrapper.returns == "value":
