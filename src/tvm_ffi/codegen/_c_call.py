@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
-from ..signature import TensorType
+from ..signature import Result, TensorType
 from ._c_checks import CheckPrinter
 from ._c_failures import fail
 from ._c_text import Lines, number, value_type
@@ -46,6 +46,12 @@ class CallPrinter:
             for i, (name, result) in enumerate(wrapper.results.items())
             if isinstance(result.type, TensorType)
         }
+
+    @property
+    def _number(self) -> Result | None:
+        """The result that is a number, if there is one."""
+        results = self._wrapper.results.values()
+        return next((one for one in results if not isinstance(one.type, TensorType)), None)
 
     def print(self) -> None:
         """Print allocation, call and return."""
@@ -139,6 +145,9 @@ class CallPrinter:
         assert isinstance(type_, TensorType)
         return type_
 
+    def _tensor_names(self) -> set[str]:
+        return {*self._wrapper.parameters, *self._tensors}
+
     def _tensor(self, name: str) -> str:
         """Return the local name of a tensor."""
         if name in self._wrapper.parameters:
@@ -227,7 +236,11 @@ class CallPrinter:
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self) -> None:
-        variable = {"value": "value", "status": "status"}.get(self._wrapper.returns)
+        variable = {"value": "value", "status": "status", "error": "status"}.get(
+            self._wrapper.returns
+        )
+        if self._wrapper.returns == "error" and self._number is not None:
+            self._lines.add(f"{value_type(self._number.type)} value = 0;")
         if variable is not None:
             self._lines.add(f"{return_type(self._wrapper)} {variable} = 0;")
         assign = f"{variable} = " if variable else ""
@@ -241,7 +254,9 @@ class CallPrinter:
         if variable == "status":
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
-                self._lines.add(fail(failed_status(self._wrapper), got="status"))
+                is_raised = self._wrapper.returns == "error"
+                failure = fail(failed_status(self._wrapper), got="status")
+                self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
@@ -270,6 +285,8 @@ class CallPrinter:
             return f"({argument.dtype}_t)passed{position}"
         if argument.kind == "extent":
             return f"passed{position}"
+        if argument.kind == "address" and argument.source not in self._tensor_names():
+            return "&value"
         if argument.kind == "address":
             tensor = self._tensor(argument.source)
             address = f"({self._type_of(argument, dtypes)})wrapper_address({tensor})"
@@ -309,7 +326,7 @@ class CallPrinter:
     # ---- behind the call -------------------------------------------------------------------
 
     def _return(self) -> None:
-        if self._wrapper.returns == "value":
+        if self._number is not None:
             self._return_value()
         elif not self._tensors:
             self._lines.add("return wrapper_return_none(result);")

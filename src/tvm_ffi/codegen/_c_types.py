@@ -20,7 +20,7 @@ def return_type(wrapper: Wrapper) -> str:
     if wrapper.returns == "value":
         (result,) = wrapper.signature.results
         return value_type(result.type)
-    return "int" if wrapper.returns == "status" else "void"
+    return "int" if wrapper.returns in ("status", "error") else "void"
 
 
 def argument_type(
@@ -65,7 +65,8 @@ def type_of_source(wrapper: Wrapper, name: str) -> Type:
 
 def _address_type(wrapper: Wrapper, name: str, dtypes: Mapping[str, str]) -> str:
     type_ = type_of_source(wrapper, name)
-    assert isinstance(type_, TensorType)
+    if not isinstance(type_, TensorType):
+        return f"{value_type(type_)}*"
     dtype = dtypes.get(type_.variable or "", type_.dtype)
     known = isinstance(dtype, str) and dtype != type_.variable
     element = element_type(str(dtype)) if known else "void"

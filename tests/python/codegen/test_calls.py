@@ -62,6 +62,11 @@ WRAPPERS = {
             arguments=["x", "n", "low", "high"],
             returns="status",
         ),
+        make_wrapper("root(a: float) -> float", returns="error"),
+        make_wrapper("is_odd(a: int8) -> (odd: bool)", returns="error"),
+        make_wrapper(
+            "pairs(x: int32[n]) -> int32[n]", returns="error", arguments=["x", "n", "result"]
+        ),
         make_wrapper(
             "shrink(x: float32[n]) -> float32[n - 2]", "idle", arguments=[]
         ),
@@ -153,6 +158,17 @@ def test_a_status_that_is_not_0_is_an_error(library):
     assert library.check(0) is None
     with pytest.raises(RuntimeError, match=r"^check\(\) failed: check returned -3$"):
         library.check(-3)
+
+
+def test_functions_may_raise(library):
+    assert library.root(9) == 3
+    assert library.is_odd(-3) is True
+    assert library.is_odd(4) is False
+    assert library.pairs(np.array([1, 2], np.int32)).numpy().tolist() == [2, 4]
+    with pytest.raises(ArithmeticError, match="^no root$"):
+        library.root(-1)
+    with pytest.raises(ValueError, match="^nothing to pair$"):
+        library.pairs(np.zeros(0, np.int32))
 
 
 def test_numbers_that_are_returned(library):

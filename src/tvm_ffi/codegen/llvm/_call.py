@@ -25,9 +25,23 @@ from .._call_failures import (
 from .._wrapper import Argument, Wrapper, is_optional
 from . import _support as support
 from ._checks import CheckPrinter, Text
-from ._code import ANY, DOUBLE, I1, I32, I64, PTR, TENSOR, VOID, Code, Local, index_of, null
+from ._code import (
+    ANY,
+    DOUBLE,
+    I1,
+    I32,
+    I64,
+    PTR,
+    TENSOR,
+    VOID,
+    Code,
+    Local,
+    constant,
+    index_of,
+    null,
+)
 from ._failures import fail
-from ._types import extension_of, type_of_c
+from ._types import extension_of, memory_type, type_of_c
 
 __all__ = ["CallPrinter", "type_of_callee"]
 
@@ -54,6 +68,7 @@ class CallPrinter:
         self._strides_of: dict[str, Any] = {}  # addresses of arrays
         self._handles: dict[str, Local] = {}  # of results
         self._descriptions: dict[str, Any] = {}
+        self._number: Local | None = None  # that the function behind writes
 
     def print(self) -> None:
         """Write allocation, call and return."""
@@ -213,17 +228,24 @@ class CallPrinter:
         value = None
         if returned != "void":
             value = Local(code, type_of_c(returned), None)
+        result = self._result_type()
+        if wrapper.returns == "error" and result is not None:
+            type_ = memory_type(result)
+            self._number = Local(code, type_, constant(type_, 0))
         values = [self._value(*one) for one in zip(wrapper.arguments, calculated)]
         if len(set(wrapper.callees.values())) == 1:
             self._call_one(next(iter(wrapper.callees.values())), values, value)
         else:
             self._dispatch(values, value)
-        if wrapper.returns == "status":
+        if wrapper.returns in ("status", "error"):
             assert value is not None
             with code.if_then(code.icmp_signed("!=", value.value, I32(0)), likely=False):
                 self._release()
-                fail(code, failed_status(wrapper), got=value.value)
-        return value
+                if wrapper.returns == "error":
+                    code.ret(I32(-1))
+                else:
+                    fail(code, failed_status(wrapper), got=value.value)
+        return value if self._number is None else self._number
 
     def _call_one(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
         result = self._code.call(self._code.module.globals[callee], values)
@@ -264,7 +286,10 @@ class CallPrinter:
         return self._field(argument)
 
     def _address(self, name: str) -> Any:
-        code, tensor = self._code, self._tensor(name)
+        code = self._code
+        if self._number is not None and name in self._wrapper.results:
+            return self._number.address
+        tensor = self._tensor(name)
         if not self._tensor_type(name).is_optional:
             return support.address_of(code, tensor)
         address = Local(code, PTR, null())
@@ -309,9 +334,10 @@ class CallPrinter:
 
     def _return(self, value: Local | None) -> None:
         code, handles = self._code, [handle.value for handle in self._handles.values()]
-        if self._wrapper.returns == "value":
+        returned = self._result_type()
+        if returned is not None:
             assert value is not None
-            self._return_number(value.value)
+            self._return_number(value.value, returned)
         elif not handles:
             code.give(self._result, index_of("None"), I64(0))
         elif len(handles) == 1:
@@ -322,8 +348,13 @@ class CallPrinter:
             count = I32(len(handles))
             code.ret(support.return_tensors(code, array, elements, count, self._result))
 
-    def _return_number(self, value: Any) -> None:
-        code, returned = self._code, return_type(self._wrapper)
+    def _result_type(self) -> str | None:
+        """Return the type in C of the result that is a number, if there is one."""
+        types = [result.type for result in self._wrapper.results.values()]
+        return next((value_type(one) for one in types if not isinstance(one, TensorType)), None)
+
+    def _return_number(self, value: Any, returned: str) -> None:
+        code = self._code
         if returned in ("float", "double"):
             number = value if value.type == DOUBLE else code.fpext(value, DOUBLE)
             code.give(self._result, index_of("float"), number)
