@@ -53,7 +53,7 @@ int check(int64_t status) { return (int)status; }
 /* Functions that raise errors of the ABI. */
 int root(double a, double* result) {
   if (a < 0) {
-    TVMFFIErrorSetRaisedFromCStr("ArithmeticError", "no root");
+    TVMFFIErrorSetRaisedFromCStr("IndexError", "no root");
     return 1;
   }
   while (*result * *result < a) ++*result;
