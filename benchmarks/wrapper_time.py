@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a generated wrapper of a C function costs, beside one written by hand for the same checks.
+"""What generated wrappers of a C function cost, beside one written by hand for the same checks.
 
 In place of the floor stands the wrapper written by hand, ``wrapper/by_hand.c``.  A program calls
 both in turn, with two tensors and a number; compilers are timed in CPU time, which other load on
@@ -19,40 +19,81 @@ from results import FLOOR, OURS, Row, Samples, Unavailable
 from scratch_environment import SetupError, run_program
 
 SOURCES = BENCHMARKS / "wrapper"
-WRAPPER_ROWS = ("wrapper_call", "wrapper_compile")
+WRAPPER_ROWS = ("wrapper_call", "wrapper_compile", "wrapper_llvm_call", "wrapper_llvm_compile")
 
-_GENERATE = """
+_WRAPPER = """
+import sys, time
 from tvm_ffi import codegen
 text = "scale(x: float32*[n, m], y: out float32*[n, m], a: float = 1.0)"
-print(codegen.c.wrapper(text, arguments=["x", "y", "n", "m", "a"]), end="")
+wrapper = codegen.make_wrapper(text, arguments=["x", "y", "n", "m", "a"])
 """
+_GENERATE = (
+    _WRAPPER
+    + """
+print(codegen.c.source_of([wrapper]), end="")
+"""
+)
+# Writes the object file, and prints the milliseconds that each of some rounds takes.
+_GENERATE_LLVM = (
+    _WRAPPER
+    + """
+from llvmlite import ir
+from tvm_ffi.codegen import llvm
+for _ in range(int(sys.argv[2])):
+    begin = time.process_time()
+    module = ir.Module("benchmark")
+    llvm.emit_wrapper(module, wrapper)
+    code = llvm.object_code(module)
+    print(1e3 * (time.process_time() - begin))
+open(sys.argv[1], "wb").write(code)
+"""
+)
 
 
 def measure_wrapper(
     interpreter: Interpreter, rounds: int, progress: Callable[[str], None]
 ) -> list[Row]:
     """Return the rows about wrappers."""
-    call = Row("wrapper_call", "checks of a generated C wrapper", "ns")
-    build = Row("wrapper_compile", "compile a generated C wrapper", "ms")
+    rows = [
+        Row("wrapper_call", "checks of a generated C wrapper", "ns"),
+        Row("wrapper_compile", "compile a generated C wrapper", "ms"),
+        Row("wrapper_llvm_call", "checks of an LLVM wrapper", "ns"),
+        Row("wrapper_llvm_compile", "compile an LLVM wrapper", "ms"),
+    ]
     progress("wrappers")
-    try:
-        _measure(interpreter, rounds, call, build)
-    except SetupError as error:
-        for row in (call, build):
-            row.cells = {name: Unavailable(str(error)) for name in (OURS, FLOOR)}
-    return [call, build]
+    for measure, pair in ((_measure_c, rows[:2]), (_measure_llvm, rows[2:])):
+        try:
+            measure(interpreter, rounds, *pair)
+        except SetupError as error:
+            for row in pair:
+                row.cells = {name: Unavailable(str(error)) for name in (OURS, FLOOR)}
+    return rows
 
 
-def _measure(interpreter: Interpreter, rounds: int, call: Row, build: Row) -> None:
+def _measure_c(interpreter: Interpreter, rounds: int, call: Row, build: Row) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     generated = BUILD / "wrapper.c"
     generated.write_text(interpreter.run("-c", _GENERATE), encoding="utf-8")
     sources = {OURS: generated, FLOOR: SOURCES / "by_hand.c"}
     for name, source in sources.items():
         build.cells[name] = Samples([_compile(source) for _ in range(rounds)])
+    _measure_calls(interpreter, rounds, call, "wrapper")
+
+
+def _measure_llvm(interpreter: Interpreter, rounds: int, call: Row, build: Row) -> None:
+    """Measure the LLVM wrapper; its compile time is that of llvmlite in a process of its own."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    target = BUILD / "wrapper_llvm.o"
+    printed = interpreter.run("-c", _GENERATE_LLVM, str(target), str(rounds))
+    build.cells[OURS] = Samples([float(line) for line in printed.splitlines()])
+    build.cells[FLOOR] = Samples([_compile(SOURCES / "by_hand.c") for _ in range(rounds)])
+    _measure_calls(interpreter, rounds, call, "wrapper_llvm")
+
+
+def _measure_calls(interpreter: Interpreter, rounds: int, call: Row, wrapper: str) -> None:
     for name in ("scale.c", "time_calls.c"):
         _compile(SOURCES / name)
-    lines = _timed(library_of(interpreter), rounds).splitlines()
+    lines = _timed(library_of(interpreter), rounds, wrapper).splitlines()
     values = [[float(word) for word in line.split()] for line in lines]
     call.cells[OURS] = Samples([row[0] for row in values])
     call.cells[FLOOR] = Samples([row[1] for row in values])
@@ -72,10 +113,10 @@ def _object_of(source: Path) -> Path:
     return BUILD / f"{source.stem}.o"
 
 
-def _timed(library: Path, rounds: int) -> str:
+def _timed(library: Path, rounds: int, wrapper: str) -> str:
     """Link the program and return what it prints: a line for each round."""
-    objects = [BUILD / f"{name}.o" for name in ("wrapper", "by_hand", "scale", "time_calls")]
-    program = BUILD / "wrapper"
+    objects = [BUILD / f"{name}.o" for name in (wrapper, "by_hand", "scale", "time_calls")]
+    program = BUILD / f"{wrapper}_calls"
     compiler = shlex.split(os.environ.get("CC", "cc"))
     link = [f"-L{library.parent}", "-ltvm_ffi", f"-Wl,-rpath,{library.parent}"]
     run_program([*compiler, *objects, "-o", program, *link], folder=BENCHMARKS)

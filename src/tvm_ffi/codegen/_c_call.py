@@ -9,13 +9,19 @@ from collections.abc import Iterable, Mapping
 from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
-from ..signature import TensorType
-from ..signature._expression import Extent
-from ..signature._plan import Failure, operations
-from ..signature._types import Type
+from ..signature import Result, TensorType
 from ._c_checks import CheckPrinter
 from ._c_failures import fail
-from ._c_text import Lines, element_type, number, value_type
+from ._c_text import Lines, number, value_type
+from ._c_types import argument_type, return_type, type_of_source
+from ._call_failures import (
+    does_not_fit,
+    failed_status,
+    negative_extent,
+    nul_in_text,
+    operation_failures,
+    place_of_result,
+)
 from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
@@ -25,9 +31,6 @@ _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
 )
-# What holds that which the function behind returns.
-_VARIABLES = {"value": "value", "status": "status", "error": "status"}
-_FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*"}
 
 
 class CallPrinter:
@@ -43,6 +46,12 @@ class CallPrinter:
             for i, (name, result) in enumerate(wrapper.results.items())
             if isinstance(result.type, TensorType)
         }
+
+    @property
+    def _number(self) -> Result | None:
+        """The result that is a number, if there is one."""
+        results = self._wrapper.results.values()
+        return next((one for one in results if not isinstance(one.type, TensorType)), None)
 
     def print(self) -> None:
         """Print allocation, call and return."""
@@ -68,7 +77,7 @@ class CallPrinter:
             if local_callee(callee) != callee:
                 types = self.prototypes()[callee].partition("(")[2].removesuffix(");")
                 pointer = f"(*const {local_callee(callee)})({types})"
-                found.append(f"static {self._return_type()} {pointer} = {callee};")
+                found.append(f"static {return_type(self._wrapper)} {pointer} = {callee};")
         return found
 
     def prototypes(self) -> dict[str, str]:
@@ -77,7 +86,7 @@ class CallPrinter:
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
             types = [self._type_of(argument, dtypes) for argument in self._wrapper.arguments]
-            found[callee] = f"{self._return_type()} {callee}({', '.join(types) or 'void'});"
+            found[callee] = f"{return_type(self._wrapper)} {callee}({', '.join(types) or 'void'});"
         return found
 
     # ---- before the call -------------------------------------------------------------------
@@ -91,18 +100,14 @@ class CallPrinter:
             if Argument("size", name) in self._wrapper.arguments:
                 continue  # the function is told where the text ends
             local = self._checks.argument(name)
-            template = f"{self._where(name)}it has a NUL at [{{got}}], where text of C ends"
             place = f"wrapper_find_nul({local})"
-            failure = fail(Failure("ValueError", template), got=place)
+            failure = fail(nul_in_text(self._wrapper, name), got=place)
             self._lines.add(f"if ({place} >= 0) {failure}")
-
-    def _where(self, name: str) -> str:
-        return f"{self._wrapper.name}() argument '{name}': "
 
     def _calculate(self, position: int, argument: Argument) -> None:
         """Print what calculates an argument, and the check that it can be converted."""
         if argument.kind == "extent":
-            failures = _operation_failures(f"{self._wrapper.name}(): ", argument.extent)
+            failures = operation_failures(f"{self._wrapper.name}(): ", argument.extent)
             value = self._checks.expression(argument.extent, failures)
         elif argument.dtype is not None:
             value = self._field(argument)
@@ -115,8 +120,7 @@ class CallPrinter:
         tests = [f"{name} < {number(limits[0])}"] if limits[0] > -(2**63) else []
         tests += [f"{name} > {number(limits[1])}"] if limits[1] < 2**63 - 1 else []
         if tests:
-            template = f"{self._wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
-            failure = fail(Failure("ValueError", template), got=name)
+            failure = fail(does_not_fit(self._wrapper, argument), got=name)
             self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
@@ -133,14 +137,16 @@ class CallPrinter:
     def _strides_name(self, name: str) -> str:
         return f"{self._tensor(name)}_strides"
 
-    def _type(self, name: str) -> Type:
-        parameter = self._wrapper.parameters.get(name)
-        return self._wrapper.results[name].type if parameter is None else parameter.type
+    def _type_of(self, argument: Argument, dtypes: Mapping[str, str]) -> str:
+        return argument_type(self._wrapper, argument, dtypes, is_declared=self._is_declared)
 
     def _tensor_type(self, name: str) -> TensorType:
-        type_ = self._type(name)
+        type_ = type_of_source(self._wrapper, name)
         assert isinstance(type_, TensorType)
         return type_
+
+    def _tensor_names(self) -> set[str]:
+        return {*self._wrapper.parameters, *self._tensors}
 
     def _tensor(self, name: str) -> str:
         """Return the local name of a tensor."""
@@ -184,13 +190,12 @@ class CallPrinter:
 
     def _shape(self, name: str) -> list[str]:
         """Print what calculates the extents of a result; return their names."""
-        where = f"{self._wrapper.name}() result '{name}': "
+        where = place_of_result(self._wrapper, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
-            value = self._checks.expression(extent, _operation_failures(where, extent))
+            value = self._checks.expression(extent, operation_failures(where, extent))
             if not isinstance(extent, int):
-                template = f"{where}shape[{axis}] must be >= 0, got {{got}}"
-                failure = fail(Failure("ValueError", template), got=value)
+                failure = fail(negative_extent(where, axis), got=value)
                 self._lines.add(f"if ({value} < 0) {failure}")
             values.append(value)
         return values
@@ -231,9 +236,13 @@ class CallPrinter:
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self) -> None:
-        variable = _VARIABLES.get(self._wrapper.returns)
+        variable = {"value": "value", "status": "status", "error": "status"}.get(
+            self._wrapper.returns
+        )
+        if self._wrapper.returns == "error" and self._number is not None:
+            self._lines.add(f"{value_type(self._number.type)} value = 0;")
         if variable is not None:
-            self._lines.add(f"{self._return_type()} {variable} = 0;")
+            self._lines.add(f"{return_type(self._wrapper)} {variable} = 0;")
         assign = f"{variable} = " if variable else ""
         callees = self._wrapper.callees
         if len(set(callees.values())) == 1:
@@ -246,7 +255,8 @@ class CallPrinter:
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
                 is_raised = self._wrapper.returns == "error"
-                self._lines.add("return status;" if is_raised else self._status_failure())
+                failure = fail(failed_status(self._wrapper), got="status")
+                self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
@@ -263,11 +273,6 @@ class CallPrinter:
                     f"{label}:", f"  {assign}{local_callee(callee)}({values});", "  break;"
                 )
 
-    def _status_failure(self) -> str:
-        callees = dict.fromkeys(self._wrapper.callees.values())
-        template = f"{self._wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
-        return fail(Failure("RuntimeError", template), got="status")
-
     def _values(self, dtypes: Mapping[str, str]) -> str:
         return ", ".join(
             self._value(position, argument, dtypes)
@@ -280,6 +285,8 @@ class CallPrinter:
             return f"({argument.dtype}_t)passed{position}"
         if argument.kind == "extent":
             return f"passed{position}"
+        if argument.kind == "address" and argument.source not in self._tensor_names():
+            return "&value"
         if argument.kind == "address":
             tensor = self._tensor(argument.source)
             address = f"({self._type_of(argument, dtypes)})wrapper_address({tensor})"
@@ -290,7 +297,7 @@ class CallPrinter:
     def _field(self, argument: Argument) -> str:
         """Return the value of a parameter that is no tensor, or a field."""
         name = argument.source
-        if not isinstance(self._type(name), TensorType):
+        if not isinstance(type_of_source(self._wrapper, name), TensorType):
             return self._plain_value(argument)
         tensor = self._tensor(name)
         axis = "" if argument.axis is None else f"[{argument.axis}]"
@@ -316,45 +323,10 @@ class CallPrinter:
             return f"{given} ? &{local} : NULL"
         return local
 
-    def _type_of(self, argument: Argument, dtypes: Mapping[str, str]) -> str:
-        """Return the type of one argument."""
-        if argument.dtype is not None:
-            return f"{argument.dtype}_t"
-        kind, name = argument.kind, argument.source
-        if kind == "stream":
-            return "void*"
-        if kind == "value":
-            parameter = self._wrapper.parameters[name]
-            type_ = value_type(parameter.type)
-            is_address = is_optional(parameter) and not type_.endswith("*")
-            return f"const {type_}*" if is_address else type_
-        if kind in ("shape", "strides") and argument.axis is None:
-            return "const int64_t*"
-        if kind == "tensor":
-            return "DLTensor*"
-        if kind != "address":
-            return _FIELD_TYPES.get(kind, "int64_t") if argument.axis is None else "int64_t"
-        return self._address_type(name, dtypes)
-
-    def _address_type(self, name: str, dtypes: Mapping[str, str]) -> str:
-        type_ = self._tensor_type(name)
-        dtype_ = dtypes.get(type_.variable or "", type_.dtype)
-        known = isinstance(dtype_, str) and dtype_ != type_.variable
-        element = element_type(str(dtype_)) if known else "void"
-        parameter = self._wrapper.parameters.get(name)
-        is_read = parameter is not None and parameter.direction == "in"
-        return f"const {element}*" if is_read and not self._is_declared else f"{element}*"
-
     # ---- behind the call -------------------------------------------------------------------
 
-    def _return_type(self) -> str:
-        if self._wrapper.returns == "value":
-            (result,) = self._wrapper.signature.results
-            return value_type(result.type)
-        return "void" if self._wrapper.returns == "void" else "int"
-
     def _return(self) -> None:
-        if self._wrapper.returns == "value":
+        if self._number is not None:
             self._return_value()
         elif not self._tensors:
             self._lines.add("return wrapper_return_none(result);")
@@ -382,12 +354,3 @@ class CallPrinter:
 def local_callee(callee: str) -> str:
     """Return the name by which a function behind is called where locals are in sight."""
     return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee
-
-
-def _operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
-    """Return what may come of calculating an extent."""
-    failures = {}
-    for one in operations(extent):
-        failures[f"zero {one}"] = Failure("ValueError", f"{where}`{one}` divides by zero")
-        failures[f"overflow {one}"] = Failure("ValueError", f"{where}`{one}` does not fit 64 bits")
-    return failures

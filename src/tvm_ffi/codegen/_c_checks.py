@@ -26,6 +26,7 @@ from ..signature._types import ELLIPSIS
 from ..signature._values import alignment_of
 from ._c_failures import fail, fail_dtype, fail_type, fail_with
 from ._c_text import Lines, literal, local_name, number, value_type
+from ._plan_facts import extent_names, is_unsigned, may_be_unknown, range_failure
 from ._wrapper import is_optional
 
 __all__ = ["CheckPrinter"]
@@ -72,21 +73,17 @@ class CheckPrinter:
 
     def extent_name(self, name: str) -> str:
         """Return the local name of an extent."""
-        return local_name("dim", name, self._extent_names().index(name))
+        return local_name("dim", name, extent_names(self._signature).index(name))
 
     def dtype_name(self, variable: str) -> str:
         """Return the local name of which dtype a variable is."""
         return local_name("dtype", variable, list(self._signature.dtype_variables).index(variable))
 
     def _known(self, name: str) -> str:
-        return local_name("known", name, self._extent_names().index(name))
+        return local_name("known", name, extent_names(self._signature).index(name))
 
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
-
-    def _extent_names(self) -> list[str]:
-        extents = [check.extent for check in checks(self._signature)]
-        return list(dict.fromkeys(extent for extent in extents if isinstance(extent, str)))
 
     # ---- all of them -----------------------------------------------------------------------
 
@@ -94,27 +91,18 @@ class CheckPrinter:
         """Print the declarations and all checks."""
         self._count()
         plan = list(checks(self._signature))
-        for name in self._extent_names():
+        for name in extent_names(self._signature):
             self._lines.add(f"int64_t {self.extent_name(name)} = 0;")
-            if self._may_be_unknown(name):
+            if may_be_unknown(self._signature, name):
                 self._lines.add(f"bool {self._known(name)} = false;")
         for variable in self._signature.dtype_variables:
             self._lines.add(f"int32_t {self.dtype_name(variable)} = -1;")
         for check in plan:
             getattr(self, f"_{check.kind}")(check)
-        names = [*map(self.extent_name, self._extent_names())]
+        names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
         self._lines.add(*(f"(void){name};" for name in names))  # not every function wants all
-
-    def _may_be_unknown(self, name: str) -> bool:
-        """Whether the first check that meets a name may be left out."""
-        first = next(check for check in checks(self._signature) if check.extent == name)
-        return self._is_conditional(first)
-
-    def _is_conditional(self, check: Check) -> bool:
-        is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
-        return is_optional(check.parameter) or (check.kind == "integer" and is_unsigned)
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
@@ -186,7 +174,7 @@ class CheckPrinter:
     def _read_value(self, check: Check, name: str) -> None:
         parameter, value = check.parameter, f"args[{check.position}]"
         words = [word for word in accepted_words(parameter.type) or () if word != "None"]
-        if getattr(parameter.type, "dtype", "") == "uint64":
+        if is_unsigned(check):
             self._read_unsigned(check, name)
             return
         if self._is_text(parameter):
@@ -204,20 +192,14 @@ class CheckPrinter:
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
             return
-        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
+        failure = fail(range_failure(self._signature, check.position), got=f"{value}.v_int64")
         tests = f"{value}.v_int64 < {number(limits[0])} || {value}.v_int64 > {number(limits[1])}"
         self._lines.add(f"if ({tests}) {failure}")
-
-    def _range_failure(self, check: Check) -> Failure:
-        for one in checks(self._signature):
-            if one.kind == "range" and one.position == check.position:
-                return one.failures["range"]
-        raise AssertionError(check.parameter.name)
 
     def _read_unsigned(self, check: Check, name: str) -> None:
         value = f"args[{check.position}]"
         self._lines.add(f"if (!wrapper_uint64(&{value}, &{name})) {self._fail_type(check)}")
-        failure = fail(self._range_failure(check), got=f"{value}.v_int64")
+        failure = fail(range_failure(self._signature, check.position), got=f"{value}.v_int64")
         is_negative = f"{value}.type_index == kTVMFFIInt && {value}.v_int64 < 0"
         self._lines.add(f"if ({is_negative}) {failure}")
 
@@ -230,7 +212,7 @@ class CheckPrinter:
     def _integer(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         condition = self.given(check.parameter.name) if is_optional(check.parameter) else ""
-        if getattr(check.parameter.type, "dtype", "") == "uint64":
+        if is_unsigned(check):
             condition += f"{' && ' if condition else ''}{name} <= (uint64_t)INT64_MAX"
         self._bind(check, str(check.extent), f"(int64_t){name}", condition)
 
@@ -328,7 +310,7 @@ class CheckPrinter:
             test = f"{condition} && {differs}" if condition else differs
             self._lines.add(f"if ({test}) {failure}")
             return
-        if self._may_be_unknown(name):
+        if may_be_unknown(self._signature, name):
             flag = self._known(name)
             inner = f"if ({flag} && {differs}) {failure}"
             with self._lines.block(f"if ({condition})" if condition else ""):

@@ -9,6 +9,7 @@ text                     what is passed
 =======================  ===========================================================================
 ``x``, a tensor          address of its first element, ``byte_offset`` included
 ``x``, a number          its value; of ``str`` the text, which ends in NUL; of ``bytes`` the address
+a result, a number       address of where the function writes it
 ``x.tensor``             ``DLTensor*``
 ``x.shape``              ``const int64_t*``; ``x.shape[0]``: one extent
 ``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one of them
@@ -96,8 +97,8 @@ class Wrapper:
     arguments : tuple of Argument
         What the function behind takes.
     returns : {"void", "value", "status", "error"}
-        What it returns: nothing, the only result, or an int that is 0 when all went well; with
-        ``error`` it has raised an error of the ABI when it is not.
+        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
+        is not 0 when the function has raised an error of the ABI.
     """
 
     signature: Signature
@@ -154,11 +155,11 @@ def make_wrapper(
         name of the dtype that the variable ``T`` is.
     arguments : sequence of str, optional
         What it takes, see `tvm_ffi.codegen.wrapper`.  By default parameters in order, tensors by
-        address, and behind them the results that are tensors.
+        address, and behind them the results that it does not return.
     returns : {"void", "value", "status", "error"}, optional
-        What it returns: nothing, the only result, or an int that is 0 when all went well, and
-        with ``error`` otherwise says that it has raised an error itself.  By
-        default the value where the only result is a number.
+        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
+        is not 0 when the function has raised an error of the ABI.  By default the value where the
+        only result is a number.
     device : str, optional
         Where tensors lie whose address is passed and for which the signature says nothing; None
         for anywhere.
@@ -173,13 +174,18 @@ def make_wrapper(
     _check_signature(signature)
     results = _result_names(signature)
     if arguments is None:
-        tensors = [n for n, r in zip(results, signature.results) if isinstance(r.type, TensorType)]
-        arguments = [*(parameter.name for parameter in signature.parameters), *tensors]
+        written = [
+            name
+            for name, result in zip(results, signature.results)
+            if isinstance(result.type, TensorType) or returns == "error"
+        ]
+        arguments = [*(parameter.name for parameter in signature.parameters), *written]
     read = tuple(_argument(signature, text) for text in arguments)
     refined = _refined(signature, read, device)
     callees = _callees(signature, signature.name if callee is None else callee)
     wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
     _check_stream(wrapper)
+    _check_written(wrapper)
     return wrapper
 
 
@@ -259,7 +265,7 @@ def _checked_returns(signature: Signature, returns: str | None) -> str:
         returns = "value" if is_number else "void"
     if returns not in _RETURNS:
         raise ValueError(f"returns must be one of {', '.join(_RETURNS)}, got {returns!r}")
-    if (returns == "value") != is_number:
+    if returns != "error" and (returns == "value") != is_number:
         raise ValueError(
             f"{signature.name}: a function of C returns a result as its value when it is the only "
             "one and a number; others are tensors, whose addresses it takes"
@@ -313,7 +319,8 @@ def _source_argument(signature: Signature, text: str) -> Argument | None:
     if attribute is None:
         if text not in types:
             return Argument("stream") if text == "stream" else None
-        return Argument("address" if isinstance(types[text], TensorType) else "value", text)
+        is_address = isinstance(types[text], TensorType) or text in _result_names(signature)
+        return Argument("address" if is_address else "value", text)
     name, field = attribute["name"], attribute["field"]
     if name not in types or field not in _FIELDS:
         raise ValueError(
@@ -361,6 +368,19 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
 def _check_stream(wrapper: Wrapper) -> None:
     if any(one.kind == "stream" for one in wrapper.arguments) and wrapper.first_tensor is None:
         raise ValueError(f"{wrapper.name}: no tensor says whose stream is meant")
+
+
+def _check_written(wrapper: Wrapper) -> None:
+    """Raise ValueError unless a number that is not returned is written, and no other one."""
+    written = {one.source for one in wrapper.arguments if one.kind == "address"}
+    for name, result in wrapper.results.items():
+        if not isinstance(result.type, TensorType) and (wrapper.returns == "error") != (
+            name in written
+        ):
+            raise ValueError(
+                f"{wrapper.name}: '{name}' is a number; its address is passed where the function "
+                "returns an error, and nowhere else"
+            )
 
 
 # ---- what the function behind relies on ----------------------------------------------------------

@@ -9,25 +9,19 @@ A file has support code that its wrappers share, for each of them the function
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from .._binding.values.device import Device
-from .._schema.json_form import schema_to_json
-from .._schema.names import json_name
 from ..signature import Signature
-from ..signature._values import word_of_index
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
 from ._c_text import Lines, char_array, literal
+from ._library_texts import device_names, texts_of, words_of_indices
 from ._wrapper import Wrapper, make_wrapper
 
 __all__ = ["source_of", "wrapper"]
 
 _PARAMETERS = "void* handle, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result"
-_NUM_BUILTIN_INDICES = 79
-_NUM_DEVICE_TYPES = 32
 
 
 def wrapper(
@@ -122,7 +116,7 @@ class _Printed:
             lines.add("(void)handle, (void)args;")
             checks.print()
             call.print()
-        for kind, text in _texts(wrapper.signature).items():
+        for kind, text in texts_of(wrapper.signature).items():
             array = _array_name(wrapper, kind)
             lines.add("", char_array(array, text))
             if kind in ("metadata", "doc"):
@@ -136,14 +130,6 @@ class _Printed:
         self.text = str(lines)
 
 
-def _texts(signature: Signature) -> dict[str, str]:
-    """Return what a library tells of a function, by kind."""
-    schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
-    metadata = {"type_schema": schema, "signature": str(signature)}
-    texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}
-    return texts if signature.doc is None else {**texts, "doc": signature.doc}
-
-
 def _array_name(wrapper: Wrapper, kind: str) -> str:
     return f"wrapper_{kind}_of_{wrapper.name}"
 
@@ -153,7 +139,7 @@ def _rows(wrappers: Iterable[Wrapper]) -> str:
     rows = [
         f"    {{{literal(one.name)}, {literal(kind)}, {_array_name(one, kind)}}},\n"
         for one in wrappers
-        for kind in _texts(one.signature)
+        for kind in texts_of(one.signature)
     ]
     rows.append('    {"", "abi", WRAPPER_ABI_LEVEL},\n')
     return (
@@ -166,11 +152,8 @@ def _rows(wrappers: Iterable[Wrapper]) -> str:
 def _support() -> str:
     """Return the support code, with its tables of words filled in."""
     path = Path(__file__).with_name("wrapper_support.h")
-    words = (word_of_index(index) for index in range(_NUM_BUILTIN_INDICES))
-    names = Device._DEVICE_TYPE_TO_NAME
-    devices = (names.get(code) for code in range(_NUM_DEVICE_TYPES))
-    text = path.read_text(encoding="utf-8")
-    return text.replace("WRAPPER_WORDS", _table(words)).replace("WRAPPER_DEVICES", _table(devices))
+    text = path.read_text(encoding="utf-8").replace("WRAPPER_WORDS", _table(words_of_indices()))
+    return text.replace("WRAPPER_DEVICES", _table(device_names()))
 
 
 def _table(texts: Iterable[str | None]) -> str:

@@ -73,7 +73,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
         bits=image.bits,
         is_little_endian=image.is_little_endian,
         is_for_this_machine=_is_for_this_machine(image),
-        runtime=_version_of_runtime(),
+        runtime=version_of_runtime(),
         soname=next(iter(links["soname"]), None),
         needed=tuple(links["needed"]),
         runpath=tuple(links["runpath"]),
@@ -95,7 +95,7 @@ def _defined_in(path: str | os.PathLike[str]) -> set[str]:
         return {symbol.name for symbol in image.symbols() if symbol.is_defined}
 
 
-def _version_of_runtime() -> str:
+def version_of_runtime() -> str:
     numbers = (ctypes.c_uint32 * 3)()
     ctypes.CDLL(libinfo.find_libtvm_ffi()).TVMFFIGetVersion(numbers)
     return ".".join(map(str, numbers))

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of C as other people write them: no name of ours in them. */
+ * Functions of C as other people write them; only those that raise know the ABI. */
 #include <dlpack/dlpack.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <tvm/ffi/c_api.h>
 
 void scale(const float* x, float* y, int32_t n, float a) {
   for (int32_t i = 0; i < n; ++i) y[i] = a * x[i];
@@ -48,6 +49,28 @@ int64_t digits(int64_t rows, int32_t columns, int64_t step, int32_t ndim, int64_
 }
 
 int check(int64_t status) { return (int)status; }
+
+/* Functions that raise errors of the ABI. */
+int root(double a, double* result) {
+  if (a < 0) {
+    TVMFFIErrorSetRaisedFromCStr("IndexError", "no root");
+    return 1;
+  }
+  while (*result * *result < a) ++*result;
+  return 0;
+}
+
+int is_odd(int8_t a, bool* odd) {
+  *odd = a % 2 != 0;
+  return 0;
+}
+
+int pairs(const int32_t* x, int64_t n, int32_t* result) {
+  for (int64_t i = 0; i < n; ++i) result[i] = 2 * x[i];
+  if (n > 0) return 0;
+  TVMFFIErrorSetRaisedFromCStr("ValueError", "nothing to pair");
+  return 1;
+}
 
 int32_t negated(int32_t a) { return -a; }
 uint64_t largest(void) { return UINT64_MAX; }

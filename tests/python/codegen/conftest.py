@@ -7,6 +7,8 @@ import shutil
 
 import pytest
 
+from .printers import PRINTERS
+
 
 @pytest.fixture(scope="session", autouse=True)
 def cache_of_wrappers(tmp_path_factory):
@@ -23,3 +25,11 @@ def c_compiler() -> str:
     if compiler is None:
         pytest.skip("no C compiler")
     return compiler
+
+
+@pytest.fixture(scope="session", params=PRINTERS)
+def printer(request) -> str:
+    """Return the name of a printer; each test runs with all of them."""
+    if request.param == "llvm":
+        pytest.importorskip("llvmlite")
+    return request.param

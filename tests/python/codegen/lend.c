@@ -40,13 +40,3 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_on(void* handle, const TVMFFIAny* args, in
   (void)handle;
   return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);
 }
-
-/* Fill x with half of a number; an error when that is odd. */
-int half_or_raise(int64_t a, float* x) {
-  if (a % 2 != 0) {
-    TVMFFIErrorSetRaisedFromCStr("ValueError", "7 is odd");
-    return -1;
-  }
-  for (int i = 0; i < 3; ++i) x[i] = (float)(a / 2);
-  return 0;
-}

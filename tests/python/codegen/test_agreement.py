@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers in C and `Signature.check` take the same arguments and say the same of all others."""
+"""Wrappers of all printers take what `Signature.check` takes, and say the same of all else."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tvm_ffi
-from tvm_ffi import Shape, convert_func, cpp
-from tvm_ffi.codegen import c, make_wrapper
+from tvm_ffi import Shape, convert_func
+from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.core import ObjectRValueRef
+
+from .printers import build
 
 # Name of the function -> signature.  All call a function that does nothing.
 SIGNATURES = {
@@ -44,15 +46,15 @@ SIGNATURES = {
     }.items()
 }
 WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIGNATURES.items()}
-IDLE = "\nvoid idle(void) {}\n"
+IDLE = "void idle(void) {}\n"
 LEND = Path(__file__).with_name("lend.c")
 HUGE = 2**63
 
 
 @pytest.fixture(scope="session")
-def library(c_compiler):
-    wrappers = c.source_of(WRAPPERS.values()) + IDLE
-    return cpp.load_inline("agreement", c_sources=[wrappers, LEND.read_text(encoding="utf-8")])
+def library(printer, c_compiler, tmp_path_factory):
+    texts = [IDLE, LEND.read_text(encoding="utf-8")]
+    return build(printer, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer))
 
 
 def outcome(function, args):

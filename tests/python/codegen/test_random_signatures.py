@@ -10,12 +10,12 @@ import hypothesis
 import numpy as np
 import pytest
 
-from tvm_ffi import cpp
-from tvm_ffi.codegen import c, make_wrapper
+from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.signature import ScalarType, TensorType, ValueType
 from tvm_ffi.signature._expression import ExtentError, evaluate, names_in
 
 from ..signature.strategies import signatures
+from .printers import build
 from .test_agreement import outcome
 
 NUM_SIGNATURES, NUM_CALLS = 80, 25
@@ -57,12 +57,10 @@ def wrappers():
 
 
 @pytest.fixture(scope="session")
-def library(c_compiler, wrappers):
-    return cpp.load_inline(
-        "random_signatures",
-        c_sources=c.source_of(wrappers) + "\nvoid idle(void) {}\n",
-        extra_cflags=["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"],
-    )
+def library(printer, c_compiler, wrappers, tmp_path_factory):
+    flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
+    folder, texts = tmp_path_factory.mktemp(printer), ["void idle(void) {}\n"]
+    return build(printer, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
 
 
 def test_both_agree(library, wrappers):

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of failures behind the checks: in all languages the same."""
+
+from __future__ import annotations
+
+from ..signature._expression import Extent
+from ..signature._plan import Failure, operations
+from ._wrapper import Argument, Wrapper
+
+__all__ = [
+    "does_not_fit",
+    "failed_status",
+    "negative_extent",
+    "nul_in_text",
+    "operation_failures",
+    "place_of_result",
+]
+
+
+def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
+    """Return what is said of text that C would see the beginning of; got, the place of the NUL."""
+    where = f"{wrapper.name}() argument '{name}': "
+    return Failure("ValueError", f"{where}it has a NUL at [{{got}}], where text of C ends")
+
+
+def does_not_fit(wrapper: Wrapper, argument: Argument) -> Failure:
+    """Return what is said of an argument that is converted to a narrower integer; got."""
+    template = f"{wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
+    return Failure("ValueError", template)
+
+
+def place_of_result(wrapper: Wrapper, name: str) -> str:
+    """Return what failures about a result begin with."""
+    return f"{wrapper.name}() result '{name}': "
+
+
+def negative_extent(where: str, axis: int) -> Failure:
+    """Return what is said of a result that cannot be allocated; got, the extent."""
+    return Failure("ValueError", f"{where}shape[{axis}] must be >= 0, got {{got}}")
+
+
+def failed_status(wrapper: Wrapper) -> Failure:
+    """Return what is said when the function behind reports a failure; got, what it returned."""
+    callees = dict.fromkeys(wrapper.callees.values())
+    template = f"{wrapper.name}() failed: {' or '.join(callees)} returned {{got}}"
+    return Failure("RuntimeError", template)
+
+
+def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
+    """Return what may come of calculating an extent, by the names that the plan has for it."""
+    failures = {}
+    for one in operations(extent):
+        failures[f"zero {one}"] = Failure("ValueError", f"{where}`{one}` divides by zero")
+        failures[f"overflow {one}"] = Failure("ValueError", f"{where}`{one}` does not fit 64 bits")
+    return failures

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrappers as LLVM IR: put into a module of llvmlite, for compilers that write LLVM themselves.
+
+>>> from llvmlite import ir
+>>> from tvm_ffi.codegen import llvm
+>>> module = ir.Module("kernels")
+>>> # ... the compiler puts the function `scale` into it
+>>> _ = llvm.emit_wrapper(module, "scale(x: float32*[n], y: out float32*[n], n: int32)")
+
+`jit` makes it callable without a compiler of C, and `tvm_ffi.export_library` writes the result to a
+library.  Needs llvmlite, ``pip install 'pytvmffi[codegen]'``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+try:
+    import llvmlite as _llvmlite  # noqa: F401  (said in words before anything needs it)
+except ModuleNotFoundError as error:
+    if error.name != "llvmlite":
+        raise  # it is there, and misses something itself
+    raise ModuleNotFoundError(
+        "tvm_ffi.codegen.llvm needs llvmlite: pip install 'pytvmffi[codegen]'", name="llvmlite"
+    ) from error
+
+from ...signature import Signature
+from .._wrapper import Wrapper, make_wrapper
+from . import _machine as machine
+from ._emit import emit
+from ._jit import JitModule
+
+__all__ = ["JitModule", "emit_wrapper", "jit", "object_code"]
+
+
+def emit_wrapper(
+    module: Any,
+    signature: Signature | str | Wrapper,
+    callee: Any = None,
+    *,
+    arguments: Sequence[str] | None = None,
+    returns: str | None = None,
+    device: str | None = "cpu",
+) -> Any:
+    """Put a wrapper into a module: ``__tvm_ffi_NAME``, and what tells its signature.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+        Where it goes.  Its triple may be that of any little-endian machine with addresses of 64
+        bits; without one, it is for this machine.
+    signature : Signature, str or Wrapper
+        What callers see; a `Wrapper` says the rest, too.
+    callee : str or llvmlite.ir.Function, optional
+        The function behind, as in `tvm_ffi.codegen.make_wrapper`.  The module may define or declare
+        it; it is declared where it does not.
+    arguments, returns, device
+        As in `tvm_ffi.codegen.make_wrapper`.
+
+    Returns
+    -------
+    llvmlite.ir.Function
+        The wrapper.
+
+    Raises
+    ------
+    ValueError
+        If signature and function do not fit each other, the module has the wrapper already, or is
+        for another kind of machine.  The module is as it was, then.
+
+    Notes
+    -----
+    The function behind has the type that a compiler of C gives it: addresses are ``ptr``, integers
+    have their width, ``bool`` is ``i1``, ``float32`` is ``float``.  Threads: a module belongs to
+    one at a time.
+    """
+    if isinstance(signature, Wrapper):
+        wrapper = signature
+    else:
+        name = callee if callee is None or isinstance(callee, str) else callee.name
+        wrapper = make_wrapper(signature, name, arguments=arguments, returns=returns, device=device)
+    return emit(module, wrapper)
+
+
+def jit(
+    module: Any, *, symbols: Mapping[str, int] | None = None, optimization: int = 2
+) -> JitModule:
+    """Compile a module for this process; needs no compiler of C, and no linker.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
+        IR with functions ``__tvm_ffi_NAME``.  Later changes of it have no effect.
+    symbols : mapping from str to int, optional
+        Addresses of functions that it declares, beside those that the process has.
+    optimization : {0, 1, 2, 3}
+        How much is done for speed.
+
+    Returns
+    -------
+    JitModule
+        Its functions, which keep the code alive.
+
+    Raises
+    ------
+    ValueError
+        If LLVM does not take it, or a function that it calls is nowhere to be found.
+    """
+    text = _text_of(module, optimization)
+    return JitModule(text, dict(symbols or {}), optimization)
+
+
+def object_code(
+    module: Any,
+    *,
+    triple: str | None = None,
+    cpu: str = "",
+    features: str = "",
+    optimization: int = 2,
+) -> bytes:
+    """Return the object file of a module, for any machine that LLVM knows.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
+        IR.
+    triple : str, optional
+        The machine; by default that of the module, and this one where it names none.
+    cpu, features : str, optional
+        Processor and its abilities, as LLVM calls them; by default those that all machines of the
+        triple have.
+    optimization : {0, 1, 2, 3}
+        How much is done for speed.
+
+    Raises
+    ------
+    ValueError
+        If LLVM does not take the module, or does not know the machine.
+    """
+    text = _text_of(module, optimization)
+    return machine.object_of(text, machine.triple_of(text, triple), cpu, features, optimization)
+
+
+def _text_of(module: Any, optimization: int) -> str:
+    if optimization not in range(4):
+        raise ValueError(f"optimization is 0, 1, 2 or 3, got {optimization!r}")
+    return str(module)

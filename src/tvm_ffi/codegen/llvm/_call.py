@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands behind the checks, as ``_c_call`` prints it: results are allocated, and the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from ..._binding.values.device import Device
+from ..._dtype import dtype
+from ..._schema.dtypes import integer_range
+from ...signature import TensorType
+from .._c_text import value_type
+from .._c_types import argument_type, return_type, type_of_source
+from .._call_failures import (
+    does_not_fit,
+    failed_status,
+    negative_extent,
+    nul_in_text,
+    operation_failures,
+    place_of_result,
+)
+from .._wrapper import Argument, Wrapper, is_optional
+from . import _support as support
+from ._checks import CheckPrinter, Text
+from ._code import (
+    ANY,
+    DOUBLE,
+    I1,
+    I32,
+    I64,
+    PTR,
+    TENSOR,
+    VOID,
+    Code,
+    Local,
+    constant,
+    index_of,
+    null,
+)
+from ._failures import fail
+from ._types import extension_of, memory_type, type_of_c
+
+__all__ = ["CallPrinter", "type_of_callee"]
+
+_INT_OPERATIONS = {"signext": Code.sext, "zeroext": Code.zext}
+
+
+def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]]:
+    """Return the type of a function behind, and how its arguments and its value are widened."""
+    dtypes = wrapper.dtypes_of(callee)
+    texts = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
+    returned = return_type(wrapper)
+    result = VOID if returned == "void" else type_of_c(returned)
+    type_ = ir.FunctionType(result, [type_of_c(text) for text in texts])
+    extension = None if returned == "void" else extension_of(returned)
+    return type_, [*map(extension_of, texts), extension]
+
+
+class CallPrinter:
+    """Writes the call of one function, behind its checks."""
+
+    def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
+        self._wrapper, self._checks, self._code = wrapper, checks, code
+        self._result = code.function.args[3]
+        self._strides_of: dict[str, Any] = {}  # addresses of arrays
+        self._handles: dict[str, Local] = {}  # of results
+        self._descriptions: dict[str, Any] = {}
+        self._number: Local | None = None  # that the function behind writes
+
+    def print(self) -> None:
+        """Write allocation, call and return."""
+        self._texts_end()
+        self._strides(self._wrapper.parameters)
+        calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
+        self._allocate()
+        self._strides(self._wrapper.results)
+        value = self._call(calculated)
+        self._return(value)
+
+    # ---- before the call -------------------------------------------------------------------
+
+    def _texts_end(self) -> None:
+        """Write: where C text is passed, no NUL may stand in it."""
+        code = self._code
+        for name, parameter in self._wrapper.parameters.items():
+            is_passed = Argument("value", name) in self._wrapper.arguments
+            if not is_passed or value_type(parameter.type) != "const char*":
+                continue
+            if Argument("size", name) in self._wrapper.arguments:
+                continue  # the function is told where the text ends
+            text = self._checks.arguments[name]
+            place = support.find_nul(code, text.data.value, text.size.value)
+            with code.if_then(code.icmp_signed(">=", place, I64(0)), likely=False):
+                fail(code, nul_in_text(self._wrapper, name), got=place)
+
+    def _calculate(self, argument: Argument) -> Any:
+        """Write what calculates an argument, and the check that it can be converted."""
+        code = self._code
+        if argument.kind == "extent":
+            failures = operation_failures(f"{self._wrapper.name}(): ", argument.extent)
+            value = self._checks.expression(argument.extent, failures)
+        elif argument.dtype is not None:
+            value = code.as_int64(self._field(argument))
+        else:
+            return None
+        limits = integer_range(argument.dtype or "int64")
+        assert limits is not None
+        tests = [code.icmp_signed("<", value, I64(limits[0]))] if limits[0] > -(2**63) else []
+        if limits[1] < 2**63 - 1:
+            tests.append(code.icmp_signed(">", value, I64(limits[1])))
+        if tests:
+            with code.if_then(tests[0] if len(tests) == 1 else code.or_(*tests), likely=False):
+                fail(code, does_not_fit(self._wrapper, argument), got=value)
+        return value
+
+    def _strides(self, names: Iterable[str]) -> None:
+        """Write arrays of strides, which tensors need not have."""
+        passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
+        for name in names:
+            if name in passed:
+                ndim = self._tensor_type(name).ndim
+                assert ndim is not None
+                array = self._code.array(I64, [I64(0)] * ndim)
+                self._strides_of[name] = array
+                support.write_strides(self._code, self._tensor(name), I32(ndim), array)
+
+    def _tensor_type(self, name: str) -> TensorType:
+        type_ = type_of_source(self._wrapper, name)
+        assert isinstance(type_, TensorType)
+        return type_
+
+    def _tensor(self, name: str) -> Any:
+        """Return the address of a tensor's description."""
+        if name in self._wrapper.parameters:
+            return self._checks.arguments[name].value
+        return self._descriptions[name]
+
+    # ---- results that are tensors ----------------------------------------------------------
+
+    def _allocate(self) -> None:
+        code = self._code
+        names = [
+            name
+            for name, result in self._wrapper.results.items()
+            if isinstance(result.type, TensorType)
+        ]
+        # All extents before the first tensor, so that no failure has one to release.
+        shapes = {name: self._shape(name) for name in names}
+        for name in names:
+            handle = Local(code, PTR, null())
+            prototype = self._prototype(self._tensor_type(name), shapes[name])
+            status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle.address)
+            with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
+                self._release()
+                code.ret(I32(-1))
+            self._handles[name] = handle
+            self._descriptions[name] = code.behind_header(handle.value)
+
+    def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
+        """Write the description of a result; return its address."""
+        code = self._code
+        place = Local(code, TENSOR.type, None).address
+        device_type, device_id = self._device_of(type_)
+        fields = {
+            "data": null(),
+            "device_type": device_type,
+            "device_id": device_id,
+            "ndim": I32(len(shape)),
+            "dtype": self._dtype_of(type_),
+            "shape": code.array(I64, shape),
+            "strides": null(),
+            "byte_offset": I64(0),
+        }
+        for name, value in fields.items():
+            code.store(value, code.field_at(place, TENSOR, name))
+        return place
+
+    def _shape(self, name: str) -> list[Any]:
+        """Write what calculates the extents of a result."""
+        code, where = self._code, place_of_result(self._wrapper, name)
+        values = []
+        for axis, extent in enumerate(self._tensor_type(name).shape or ()):
+            value = self._checks.expression(extent, operation_failures(where, extent))
+            if not isinstance(extent, int):
+                with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
+                    fail(code, negative_extent(where, axis), got=value)
+            values.append(value)
+        return values
+
+    def _dtype_of(self, type_: TensorType) -> Any:
+        """Return the element type of a result, as the number that `TENSOR` has for it."""
+        names = self._wrapper.signature.dtypes_of(type_)
+        numbers = [
+            I32(one.type_code | one.bits << 8 | one.lanes << 16) for one in map(dtype, names)
+        ]
+        value = numbers[-1]
+        if type_.variable is not None:
+            place = self._checks.dtypes[type_.variable].value
+            for i, number in enumerate(numbers[:-1]):
+                value = self._code.select(self._code.is_any(place, [i]), number, value)
+        return value
+
+    def _device_of(self, type_: TensorType) -> list[Any]:
+        if ":" in (type_.device or "") or self._wrapper.first_tensor is None:
+            device = Device(type_.device or "cpu")
+            return [I32(device.dlpack_device_type()), I32(device.index)]
+        return self._device_of_call()
+
+    def _device_of_call(self) -> list[Any]:
+        first = self._wrapper.first_tensor
+        assert first is not None
+        tensor = self._tensor(first.name)
+        return [self._code.field(tensor, TENSOR, name) for name in ("device_type", "device_id")]
+
+    def _release(self) -> None:
+        for handle in self._handles.values():
+            self._code.runtime("TVMFFIObjectDecRef", handle.value)
+
+    # ---- the call --------------------------------------------------------------------------
+
+    def _call(self, calculated: Sequence[Any]) -> Local | None:
+        """Write the call; return what was returned."""
+        code, wrapper = self._code, self._wrapper
+        returned = return_type(wrapper)
+        value = None
+        if returned != "void":
+            value = Local(code, type_of_c(returned), None)
+        result = self._result_type()
+        if wrapper.returns == "error" and result is not None:
+            type_ = memory_type(result)
+            self._number = Local(code, type_, constant(type_, 0))
+        values = [self._value(*one) for one in zip(wrapper.arguments, calculated)]
+        if len(set(wrapper.callees.values())) == 1:
+            self._call_one(next(iter(wrapper.callees.values())), values, value)
+        else:
+            self._dispatch(values, value)
+        if wrapper.returns in ("status", "error"):
+            assert value is not None
+            with code.if_then(code.icmp_signed("!=", value.value, I32(0)), likely=False):
+                self._release()
+                if wrapper.returns == "error":
+                    code.ret(I32(-1))
+                else:
+                    fail(code, failed_status(wrapper), got=value.value)
+        return value if self._number is None else self._number
+
+    def _call_one(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
+        result = self._code.call(self._code.module.globals[callee], values)
+        if value is not None:
+            value.set(result)
+
+    def _dispatch(self, values: Sequence[Any], value: Local | None) -> None:
+        """Write the choice of the function behind: one number for each combination of dtypes."""
+        code = self._code
+        place = I32(0)
+        for name, dtypes in self._wrapper.signature.dtype_variables.items():
+            place = code.mul(place, I32(len(dtypes)))
+            place = code.add(place, self._checks.dtypes[name].value)
+        callees = list(self._wrapper.callees.values())
+        blocks = [code.append_basic_block() for _ in callees]
+        behind = code.append_basic_block()
+        switch = code.switch(place, blocks[-1])
+        for number, (callee, block) in enumerate(zip(callees, blocks)):
+            if number < len(callees) - 1:
+                switch.add_case(I32(number), block)
+            code.position_at_end(block)
+            self._call_one(callee, values, value)
+            code.branch(behind)
+        code.position_at_end(behind)
+
+    def _value(self, argument: Argument, calculated: Any) -> Any:
+        """Return the value of one argument."""
+        code = self._code
+        if argument.dtype is not None:
+            type_ = type_of_c(f"{argument.dtype}_t")
+            return calculated if type_ == I64 else code.trunc(calculated, type_)
+        if argument.kind == "extent":
+            return calculated
+        if argument.kind == "address":
+            return self._address(argument.source)
+        if argument.kind == "stream":
+            return code.runtime("TVMFFIEnvGetStream", *self._device_of_call())
+        return self._field(argument)
+
+    def _address(self, name: str) -> Any:
+        code = self._code
+        if self._number is not None and name in self._wrapper.results:
+            return self._number.address
+        tensor = self._tensor(name)
+        if not self._tensor_type(name).is_optional:
+            return support.address_of(code, tensor)
+        address = Local(code, PTR, null())
+        with code.if_then(code.icmp_unsigned("!=", tensor, null())):
+            address.set(support.address_of(code, tensor))
+        return address.value
+
+    def _field(self, argument: Argument) -> Any:
+        """Return the value of a parameter that is no tensor, or a field."""
+        code, name = self._code, argument.source
+        if not isinstance(type_of_source(self._wrapper, name), TensorType):
+            return self._plain_value(argument)
+        tensor = self._tensor(name)
+        if argument.kind == "tensor":
+            return tensor
+        if argument.kind == "size":
+            return support.size_of(code, tensor)
+        if argument.kind in ("ndim", "device"):
+            field = "device_id" if argument.kind == "device" else "ndim"
+            return code.field(tensor, TENSOR, field)
+        is_strides = argument.kind == "strides"
+        array = self._strides_of[name] if is_strides else code.field(tensor, TENSOR, "shape")
+        return array if argument.axis is None else code.element(I64, array, argument.axis)
+
+    def _plain_value(self, argument: Argument) -> Any:
+        code, parameter = self._code, self._wrapper.parameters[argument.source]
+        place = self._checks.arguments[parameter.name]
+        if argument.kind == "size":
+            return place.size.value
+        is_there = None
+        if is_optional(parameter):
+            is_there = self._checks.given[parameter.name].value
+        if isinstance(place, Text):
+            data = place.data.value
+            return data if is_there is None else code.select(is_there, data, null())
+        if is_there is not None and place.type != PTR:
+            return code.select(is_there, code.bitcast(place.address, PTR), null())
+        is_bool = value_type(parameter.type) == "bool"
+        return code.trunc(place.value, I1) if is_bool else place.value
+
+    # ---- behind the call -------------------------------------------------------------------
+
+    def _return(self, value: Local | None) -> None:
+        code, handles = self._code, [handle.value for handle in self._handles.values()]
+        returned = self._result_type()
+        if returned is not None:
+            assert value is not None
+            self._return_number(value.value, returned)
+        elif not handles:
+            code.give(self._result, index_of("None"), I64(0))
+        elif len(handles) == 1:
+            code.give(self._result, index_of("ffi.Tensor"), handles[0])
+        else:
+            elements = Local(code, ir.ArrayType(ANY.type, len(handles)), None).address
+            array = code.array(PTR, handles)
+            count = I32(len(handles))
+            code.ret(support.return_tensors(code, array, elements, count, self._result))
+
+    def _result_type(self) -> str | None:
+        """Return the type in C of the result that is a number, if there is one."""
+        types = [result.type for result in self._wrapper.results.values()]
+        return next((value_type(one) for one in types if not isinstance(one, TensorType)), None)
+
+    def _return_number(self, value: Any, returned: str) -> None:
+        code = self._code
+        if returned in ("float", "double"):
+            number = value if value.type == DOUBLE else code.fpext(value, DOUBLE)
+            code.give(self._result, index_of("float"), number)
+            return
+        if returned == "uint64_t":
+            with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
+                code.ret(support.return_big(code, value, self._result))
+        elif value.type != I64:
+            extension = extension_of(returned)
+            assert extension is not None
+            value = _INT_OPERATIONS[extension](code, value, I64)
+        code.give(self._result, index_of("bool" if returned == "bool" else "int"), value)

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A builder of LLVM IR in the words that wrappers are made of: fields, locals, loops, texts.
+
+Pointers are opaque.  What changes lives in memory of the function's frame, which the first pass of
+every optimizer turns into values.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from ..._binding.object.object import type_key_to_index
+
+__all__ = [
+    "ANY",
+    "CELL",
+    "DOUBLE",
+    "FLOAT",
+    "I1",
+    "I8",
+    "I32",
+    "I64",
+    "PTR",
+    "RUNTIME",
+    "SAFE_CALL",
+    "TENSOR",
+    "TEXT",
+    "VOID",
+    "Code",
+    "Local",
+    "constant",
+    "constant_in",
+    "index_of",
+    "null",
+    "text_in",
+]
+
+VOID, PTR = ir.VoidType(), ir.PointerType()
+I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
+
+TEXT = ir.LiteralStructType([PTR, I64])  # TVMFFIByteArray
+
+
+class Layout(NamedTuple):
+    """A struct of the ABI on machines with addresses of 64 bits."""
+
+    type: Any
+    fields: tuple[str, ...]
+
+    def place(self, field: str) -> tuple[int, Any]:
+        """Return the number and the type of a field."""
+        number = self.fields.index(field)
+        return number, self.type.elements[number]
+
+
+def _layout(**fields: Any) -> Layout:
+    return Layout(ir.LiteralStructType(list(fields.values())), tuple(fields))
+
+
+ANY = _layout(type_index=I32, small_size=I32, payload=I64)
+# Code, bits and lanes of the dtype as one number, as little-endian machines read them.
+TENSOR = _layout(
+    data=PTR,
+    device_type=I32,
+    device_id=I32,
+    ndim=I32,
+    dtype=I32,
+    shape=PTR,
+    strides=PTR,
+    byte_offset=I64,
+)
+CELL = _layout(data=PTR, size=I64)
+OBJECT_SIZE = 24  # bytes in front of an object's own fields
+
+SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
+# What of the runtime is called.
+RUNTIME = {
+    "TVMFFIBigIntFromByteArray": ir.FunctionType(I32, [PTR, PTR]),
+    "TVMFFIBigIntGetContentByteArray": ir.FunctionType(TEXT, [PTR]),
+    "TVMFFIDataTypeToString": ir.FunctionType(I32, [PTR, PTR]),
+    "TVMFFIEnvGetStream": ir.FunctionType(PTR, [I32, I32]),
+    "TVMFFIEnvTensorAlloc": ir.FunctionType(I32, [PTR, PTR]),
+    "TVMFFIErrorMoveFromRaised": ir.FunctionType(VOID, [PTR]),
+    "TVMFFIErrorSetRaisedFromCStr": ir.FunctionType(VOID, [PTR, PTR]),
+    "TVMFFIErrorSetRaisedFromCStrParts": ir.FunctionType(VOID, [PTR, PTR, I32]),
+    "TVMFFIFunctionCall": ir.FunctionType(I32, [PTR, PTR, I32, PTR]),
+    "TVMFFIFunctionGetGlobal": ir.FunctionType(I32, [PTR, PTR]),
+    "TVMFFIGetTypeInfo": ir.FunctionType(PTR, [I32]),
+    "TVMFFIObjectDecRef": ir.FunctionType(I32, [PTR]),
+    "TVMFFIStringFromByteArray": ir.FunctionType(I32, [PTR, PTR]),
+}
+
+
+def index_of(key: str) -> int:
+    """Return the type index of a built-in type."""
+    index = type_key_to_index(key)
+    assert index is not None
+    return index
+
+
+def constant(type_: Any, value: Any) -> Any:
+    """Return a constant; a float is rounded to what its type holds."""
+    if type_ in (FLOAT, DOUBLE):
+        value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
+        return ir.Constant(type_, value)
+    value = int(value) % 2**type_.width  # integers have no sign here
+    return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
+
+
+def null() -> Any:
+    """Return the address that is none."""
+    return ir.Constant(PTR, None)
+
+
+def text_in(module: Any, text: str | bytes | None) -> Any:
+    """Return the address of a text that ends in NUL, as a constant of a module."""
+    if text is None:
+        return null()
+    content = (text.encode("utf-8") if isinstance(text, str) else text) + b"\0"
+    return constant_in(module, ir.Constant(ir.ArrayType(I8, len(content)), bytearray(content)))
+
+
+def constant_in(module: Any, value: Any) -> Any:
+    """Return the address of a constant in a module, the same one for the same content."""
+    name = f"tvm_ffi.{hashlib.sha256(str(value).encode()).hexdigest()[:32]}"
+    found = module.globals.get(name)
+    if found is None:
+        found = ir.GlobalVariable(module, value.type, name)
+        found.initializer, found.linkage = value, "private"
+        found.global_constant = found.unnamed_addr = True
+    return _opaque(found)
+
+
+def _opaque(address: Any) -> Any:
+    """Return an address without the type that llvmlite remembers of what is there."""
+    address.type = PTR
+    return address
+
+
+class Local:
+    """A variable of the function; without a value, one that is written later."""
+
+    def __init__(self, code: Code, type_: Any, value: Any) -> None:
+        self._code, self.type = code, type_
+        with code.goto_entry_block():
+            self.address = _opaque(code.alloca(type_))
+        if value is not None:
+            self.set(value)
+
+    @property
+    def value(self) -> Any:
+        """The value at this place of the program."""
+        return self._code.load(self.address, typ=self.type)
+
+    def set(self, value: Any) -> None:
+        """Change the value from here on."""
+        self._code.store(value, self.address)
+
+
+class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
+    """Writes the instructions of one function.
+
+    Parameters
+    ----------
+    function : llvmlite.ir.Function
+        One without a body.
+    """
+
+    def __init__(self, function: Any) -> None:
+        # Locals stand in a block of their own, in front of all others.
+        entry = function.append_basic_block("locals")
+        super().__init__(function.append_basic_block("begin"))
+        with self.goto_block(entry):
+            self.branch(self.block.function.basic_blocks[1])
+
+    # ---- memory ----------------------------------------------------------------------------
+
+    def field(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
+        """Return the value of a field, of the struct at an address or of one behind it."""
+        return self.load(self.field_at(base, layout, name, index), typ=layout.place(name)[1])
+
+    def field_at(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
+        """Return the address of a field."""
+        number, _ = layout.place(name)
+        places = [I32(index) if isinstance(index, int) else index, I32(number)]
+        return self.gep(base, places, inbounds=True, source_etype=layout.type)
+
+    def element(self, type_: Any, base: Any, index: Any) -> Any:
+        """Return an element of an array."""
+        return self.load(self.element_at(type_, base, index), typ=type_)
+
+    def element_at(self, type_: Any, base: Any, index: Any) -> Any:
+        """Return the address of an element of an array."""
+        places = [I32(index) if isinstance(index, int) else index]
+        return self.gep(base, places, inbounds=True, source_etype=type_)
+
+    def payload(self, value: Any, type_: Any, index: int = 0) -> Any:
+        """Return the payload of a tagged value."""
+        return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
+
+    def behind_header(self, handle: Any) -> Any:
+        """Return the address of an object's own fields."""
+        return self.element_at(I8, handle, OBJECT_SIZE)
+
+    def array(self, type_: Any, values: Sequence[Any]) -> Any:
+        """Return the address of a local array."""
+        place = Local(self, ir.ArrayType(type_, max(len(values), 1)), None).address
+        for index, value in enumerate(values):
+            self.store(value, self.element_at(type_, place, index))
+        return place
+
+    # ---- numbers ---------------------------------------------------------------------------
+
+    def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
+        """Return whether a value is one of some numbers."""
+        found = I1(0)
+        for number in numbers:
+            is_it = self.icmp_signed("==", value, value.type(number))
+            found = is_it if number == numbers[0] else self.or_(found, is_it)
+        return found
+
+    def all_of(self, conditions: Sequence[Any]) -> Any:
+        """Return whether all conditions hold; None where there are none."""
+        found = None
+        for condition in conditions:
+            found = condition if found is None else self.and_(found, condition)
+        return found
+
+    def as_int64(self, value: Any) -> Any:
+        """Return an integer with a sign, in 64 bits."""
+        return value if value.type == I64 else self.sext(value, I64)
+
+    # ---- branches --------------------------------------------------------------------------
+
+    @contextmanager
+    def where(self, condition: Any | None) -> Iterator[None]:
+        """Write what is done where a condition holds; None stands for one that always does."""
+        if condition is None:
+            yield
+        else:
+            with self.if_then(condition):
+                yield
+
+    @contextmanager
+    def each(self, count: Any) -> Iterator[Any]:
+        """Write what is done for each number from 0 up to a count."""
+        number = Local(self, count.type, count.type(0))
+        head, body, behind = (self.append_basic_block() for _ in range(3))
+        self.branch(head)
+        self.position_at_end(head)
+        index = number.value
+        self.cbranch(self.icmp_signed("<", index, count), body, behind)
+        self.position_at_end(body)
+        yield index
+        number.set(self.add(index, count.type(1)))
+        self.branch(head)
+        self.position_at_end(behind)
+
+    # ---- constants and functions -----------------------------------------------------------
+
+    def text(self, text: str | bytes | None) -> Any:
+        """Return the address of a text that ends in NUL."""
+        return text_in(self.module, text)
+
+    def texts(self, texts: Sequence[str | None]) -> Any:
+        """Return the address of a table of texts."""
+        rows = [self.text(text) for text in texts]
+        return constant_in(self.module, ir.Constant(ir.ArrayType(PTR, len(rows)), rows))
+
+    def content(self, text: str) -> Any:
+        """Return the address of a text with its size."""
+        size = I64(len(text.encode("utf-8")))
+        return constant_in(self.module, ir.Constant(TEXT, [self.text(text), size]))
+
+    def runtime(self, name: str, *args: Any) -> Any:
+        """Call a function of the runtime."""
+        found = self.module.globals.get(name)
+        if found is None:
+            found = ir.Function(self.module, RUNTIME[name], name)
+            found.attributes.add("nounwind")
+        return self.call(found, args)
+
+    # ---- what ends a call ------------------------------------------------------------------
+
+    def give(self, result: Any, type_index: int, payload: Any) -> None:
+        """Write the result of a call, and return 0."""
+        self.store(I32(type_index), self.field_at(result, ANY, "type_index"))
+        self.store(I32(0), self.field_at(result, ANY, "small_size"))
+        self.store(payload, self.field_at(result, ANY, "payload"))
+        self.ret(I32(0))

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A wrapper and all that belongs to it, put into a module."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+
+from ...inspection._read import version_of_runtime
+from .._library_texts import texts_of
+from .._wrapper import Wrapper
+from . import _machine as machine
+from ._call import CallPrinter, type_of_callee
+from ._checks import CheckPrinter
+from ._code import PTR, RUNTIME, SAFE_CALL, Code, text_in
+
+__all__ = ["emit"]
+
+_ROW = ir.LiteralStructType([PTR, PTR, PTR])
+_SECTION = "tvm_ffi_exports"
+
+
+def emit(module: Any, wrapper: Wrapper) -> Any:
+    """Put a wrapper into a module; return the function."""
+    if not isinstance(module, ir.Module):
+        raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
+    triple = machine.triple_of("", module.triple)
+    machine.check_machine(triple)
+    _check_names(module, wrapper)
+    for callee in dict.fromkeys(wrapper.callees.values()):
+        _check_callee(module, wrapper, callee)
+    for name, type_ in RUNTIME.items():
+        _check_type(module, name, type_, "the runtime's function")
+    _declare_callees(module, wrapper)
+    function = ir.Function(module, SAFE_CALL, f"__tvm_ffi_{wrapper.name}")
+    code = Code(function)
+    checks = CheckPrinter(wrapper.signature, code)
+    checks.print()
+    CallPrinter(wrapper, checks, code).print()
+    _tell(module, wrapper, machine.has_sections(triple))
+    return function
+
+
+# ---- what the module has already -----------------------------------------------------------------
+
+
+def _check_names(module: Any, wrapper: Wrapper) -> None:
+    kinds = ("", "_metadata_", "_doc_")
+    for symbol in (f"__tvm_ffi_{kind}{wrapper.name}" for kind in kinds):
+        if symbol in module.globals:
+            raise ValueError(f"the module has '{symbol}' already")
+
+
+def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
+    type_, _ = type_of_callee(wrapper, callee)
+    _check_type(module, callee, type_, f"{wrapper.name}: the function behind")
+
+
+def _check_type(module: Any, name: str, wanted: Any, what: str) -> None:
+    """Raise ValueError if a name stands for something else in a module."""
+    found = module.globals.get(name)
+    if found is None:
+        return
+    if not isinstance(found, ir.Function):
+        raise ValueError(f"{what} is '{name}', which is no function in this module")
+    if _shown(found.function_type) != _shown(wanted):
+        raise ValueError(
+            f"{what} '{name}' is `{_shown(found.function_type)}` in this module, "
+            f"and `{_shown(wanted)}` is called"
+        )
+
+
+def _shown(type_: Any) -> str:
+    """Return the type of a function as text; all pointers are one type."""
+    parts = ["ptr" if isinstance(one, ir.PointerType) else str(one) for one in type_.args]
+    parts += ["..."] if type_.var_arg else []
+    result = type_.return_type
+    returned = "ptr" if isinstance(result, ir.PointerType) else str(result)
+    return f"{returned} ({', '.join(parts)})"
+
+
+def _declare_callees(module: Any, wrapper: Wrapper) -> None:
+    for callee in dict.fromkeys(wrapper.callees.values()):
+        if callee in module.globals:
+            continue
+        type_, extensions = type_of_callee(wrapper, callee)
+        function = ir.Function(module, type_, callee)
+        for value, extension in zip([*function.args, function.return_value], extensions):
+            if extension is not None:
+                value.add_attribute(extension)
+
+
+# ---- what it tells of itself ---------------------------------------------------------------------
+
+
+def _tell(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
+    """Write the functions that return signature and documentation, and rows for tools."""
+    rows = []
+    for kind, text in texts_of(wrapper.signature).items():
+        if kind in ("metadata", "doc"):
+            function = ir.Function(module, SAFE_CALL, f"__tvm_ffi__{kind}_{wrapper.name}")
+            code = Code(function)
+            content = code.content(text)
+            code.ret(code.runtime("TVMFFIStringFromByteArray", content, function.args[3]))
+        rows.append((wrapper.name, kind, text))
+    if has_sections:
+        _write_rows(module, f"tvm_ffi.rows.{wrapper.name}", rows)
+        if "tvm_ffi.rows" not in module.globals:
+            _write_rows(module, "tvm_ffi.rows", [("", "abi", version_of_runtime())], "weak_odr ")
+
+
+def _write_rows(
+    module: Any, name: str, rows: list[tuple[str, str, str]], linkage: str = ""
+) -> None:
+    """Write rows of texts, see docs/design/export-rows.md."""
+    constants = [ir.Constant(_ROW, [text_in(module, text) for text in row]) for row in rows]
+    type_ = ir.ArrayType(_ROW, len(rows))
+    found = ir.GlobalVariable(module, type_, name)
+    found.initializer = ir.Constant(type_, constants)
+    # Hidden: kept, although nothing refers to them, and not exported.
+    found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

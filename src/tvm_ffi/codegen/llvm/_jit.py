@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules whose code LLVM has written into this process."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Callable
+
+from llvmlite import binding as llvm
+
+from ..._binding.call.function import Function
+from ...module import CustomModule, ModulePropertyMask
+from . import _machine as machine
+
+__all__ = ["JitModule"]
+
+_PREFIX = "__tvm_ffi_"
+_LIBRARY_NAMES = ("_library_ctx", "_library_bin")
+_engine: Any = None  # one for the process: its libraries go when nobody needs them
+_numbers = itertools.count()
+
+
+class JitModule(
+    CustomModule,
+    kind="llvm",
+    properties=ModulePropertyMask.RUNNABLE | ModulePropertyMask.COMPILATION_EXPORTABLE,
+):
+    """Functions that LLVM has compiled for this process, and the IR that they come from.
+
+    Made by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes it
+    to a library, compiled once more for machines like this one; `write_to_file` to an object file
+    (``"o"``), as IR (``"ll"``) or as assembly (``"s"``), which `inspect_source` shows.
+    """
+
+    __module__ = "tvm_ffi.codegen.llvm"  # which shows it
+
+    def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
+        self._text, self._level = text, level
+        self._triple = machine.triple_of(text)
+        machine.check_is_here(self._triple)
+        names = [one for one in machine.exported_functions(text) if one.startswith(_PREFIX)]
+        self._code = _loaded(text, names, symbols, level)
+        suffixes = [name[len(_PREFIX) :] for name in names]
+        self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
+        self._functions = {name: self._function(name) for name in self._names}
+
+    def _function(self, name: str) -> Function:
+        address = self._code[_PREFIX + name]
+        return Function.__from_extern_c__(address, keep_alive_object=self._code)
+
+    def find_function(self, name: str) -> Callable[..., Any] | None:
+        """Return the function of this name, or None."""
+        return self._functions.get(name)
+
+    def function_names(self) -> tuple[str, ...]:
+        """Return the names of all functions."""
+        return self._names
+
+    def find_function_doc(self, name: str) -> str | None:
+        """Return the documentation of a function, or None."""
+        return self._told("doc", name)
+
+    def find_function_metadata(self, name: str) -> dict[str, Any] | None:
+        """Return what the module says about a function, or None."""
+        text = self._told("metadata", name)
+        metadata: dict[str, Any] | None = None if text is None else json.loads(text)
+        return metadata
+
+    def _told(self, kind: str, name: str) -> str | None:
+        symbol = f"_{kind}_{name}"
+        if name not in self._functions or f"{_PREFIX}{symbol}" not in self._code:
+            return None
+        text: str = self._function(symbol)()
+        return text
+
+    def get_write_formats(self) -> list[str]:  # type: ignore[override]
+        """Return the formats that `write_to_file` knows."""
+        return ["o", "ll", "s"]
+
+    def inspect_source(self, fmt: str = "") -> str:
+        """Return the module as IR (``"ll"``, the default) or as assembly (``"s"``)."""
+        if fmt == "s":
+            return machine.assembly_of(self._text, self._triple, "", "", self._level)
+        return self._text if fmt in ("", "ll") else ""
+
+    def write_to_file(self, file_name: str, fmt: str = "") -> None:
+        """Write an object file for all machines of this kind, or the module as text."""
+        fmt = fmt or Path(file_name).suffix.removeprefix(".")
+        if fmt not in self.get_write_formats():
+            formats = ", ".join(self.get_write_formats())
+            raise ValueError(f"a module of kind llvm is written as {formats}, not as {fmt!r}")
+        if fmt == "o":
+            code = machine.object_of(self._text, self._triple, "", "", self._level)
+        else:
+            code = self.inspect_source(fmt).encode("utf-8")
+        Path(file_name).write_bytes(code)
+
+
+class _Code:
+    """Machine code in memory; it is there as long as this object."""
+
+    def __init__(self, tracker: Any, names: list[str]) -> None:
+        self._tracker = tracker
+        self._addresses: dict[str, int] = {name: tracker[name] for name in names}
+
+    def __getitem__(self, name: str) -> int:
+        return self._addresses[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._addresses
+
+
+def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int) -> _Code:
+    """Compile a module for this machine, and load it."""
+    global _engine  # noqa: PLW0603  (made with the first module)
+    triple = machine.triple_of(text)
+    with machine.LOCK:
+        features = llvm.get_host_cpu_features().flatten()
+        code = machine.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
+        if _engine is None:
+            _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
+        library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+        for name, address in symbols.items():
+            library.import_symbol(name, address)
+        for name in names:
+            library.export_symbol(name)
+        try:
+            tracker = library.link(_engine, f"tvm_ffi.{next(_numbers)}")
+        except RuntimeError as error:
+            missing = machine.missing_functions(text, symbols)
+            problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
+            raise ValueError(f"the module cannot be linked: {problem}") from error
+    return _Code(tracker, names)
+
+
+def _is_description(name: str, names: list[str]) -> bool:
+    """Whether a function tells what another one is, or is the loader's business."""
+    described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
+    return name in _LIBRARY_NAMES or any(one != name and one in names for one in described)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What LLVM knows of machines, and the way from IR to machine code.
+
+LLVM's tables are those of the process: everything here happens under one lock.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Collection
+from typing import Any
+
+from llvmlite import binding as llvm
+
+__all__ = [
+    "LOCK",
+    "assembly_of",
+    "check_is_here",
+    "check_machine",
+    "exported_functions",
+    "has_sections",
+    "missing_functions",
+    "object_of",
+    "triple_of",
+]
+
+LOCK = threading.RLock()
+_UNKNOWN = ("", "unknown-unknown-unknown")  # what llvmlite writes where nothing is said
+_HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
+_TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
+_is_ready = False
+
+
+def triple_of(text: str, triple: str | None = None) -> str:
+    """Return the triple of a module's text; that of this machine where none is said."""
+    if triple is None:
+        found = _TRIPLE.search(text)
+        triple = found[1] if found else ""
+    with LOCK:
+        return llvm.get_process_triple() if triple in _UNKNOWN else triple
+
+
+def check_machine(triple: str) -> None:
+    """Raise ValueError for a machine on which the ABI's structs are not what they are here.
+
+    Wrappers read fields at the places that they have with addresses of 64 bits, and the bytes of
+    an element type as a number.
+    """
+    layout = str(_machine(triple).target_data)
+    has_64_bits = not re.search(r"-p:(?!64)\d+", layout)
+    if not layout.startswith("e") or not has_64_bits or "windows" in triple:
+        raise ValueError(
+            f"wrappers are made for little-endian machines with addresses of 64 bits and the "
+            f"calling conventions of Unix, and {triple!r} is none"
+        )
+
+
+def check_is_here(triple: str) -> None:
+    """Raise ValueError for a machine that this process does not run on."""
+    with LOCK:
+        here = llvm.get_process_triple()
+        if triple.partition("-")[0] != here.partition("-")[0]:
+            raise ValueError(
+                f"the module is for {triple!r}, and this process runs on {here!r}; "
+                "object_code compiles for other machines"
+            )
+
+
+def has_sections(triple: str) -> bool:
+    """Whether object files of a machine are ELF, which has sections for what tools read."""
+    with LOCK:
+        _prepare()
+        return bool(llvm.get_object_format(triple) == "ELF")
+
+
+def object_of(text: str, triple: str, cpu: str, features: str, level: int) -> bytes:
+    """Return the object file of a module."""
+    with LOCK:
+        machine = _machine(triple, cpu, features, level)
+        return bytes(machine.emit_object(_optimized(text, machine, level)))
+
+
+def assembly_of(text: str, triple: str, cpu: str, features: str, level: int) -> str:
+    """Return a module as assembly."""
+    with LOCK:
+        machine = _machine(triple, cpu, features, level)
+        return str(machine.emit_assembly(_optimized(text, machine, level)))
+
+
+def _machine(triple: str, cpu: str = "", features: str = "", level: int = 2) -> Any:
+    with LOCK:
+        _prepare()
+        try:
+            target = llvm.Target.from_triple(triple)
+        except RuntimeError as error:
+            raise ValueError(f"LLVM has no machine {triple!r}: {error}") from error
+        options = {"cpu": cpu, "features": features, "opt": level, "reloc": "pic"}
+        return target.create_target_machine(codemodel="default", **options)
+
+
+def _prepare() -> None:
+    global _is_ready  # noqa: PLW0603  (LLVM's tables are the process's, too)
+    if not _is_ready:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        _is_ready = True
+
+
+def exported_functions(text: str) -> list[str]:
+    """Return the names of the functions that a module defines for others."""
+    with LOCK:
+        functions = _parsed(text).functions
+        return [one.name for one in functions if not one.is_declaration and _is_seen(one)]
+
+
+def missing_functions(text: str, known: Collection[str]) -> list[str]:
+    """Return the names of the functions that a module declares and this process does not have."""
+    with LOCK:
+        declared = [one.name for one in _parsed(text).functions if one.is_declaration]
+        return [
+            name
+            for name in declared
+            if not (name in known or name.startswith("llvm.") or llvm.address_of_symbol(name))
+        ]
+
+
+def _is_seen(function: Any) -> bool:
+    hidden = (llvm.Linkage.internal, llvm.Linkage.private, llvm.Linkage.available_externally)
+    return function.linkage not in hidden and function.visibility == llvm.Visibility.default
+
+
+def _parsed(text: str) -> Any:
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise ValueError(f"LLVM does not take the module: {error}") from error
+    return module
+
+
+def _optimized(text: str, machine: Any, level: int) -> Any:
+    """Return the module for a machine, optimized."""
+    header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+    # In front of all others: alignments that are not said follow from it.
+    module = _parsed(header + _HEADER.sub("", text))
+    tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+    tuning.loop_vectorization = tuning.slp_vectorization = level > 1
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module

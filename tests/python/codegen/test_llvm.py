@@ -1,0 +1,370 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrappers in modules of LLVM: what goes in, other machines, code in memory and in libraries."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import io
+import shutil
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi.codegen import make_wrapper
+from tvm_ffi.inspection import inspect_library
+
+llvmlite = pytest.importorskip("llvmlite", reason="llvmlite is not installed")
+from llvmlite import binding, ir  # noqa: E402  (behind the check that it is there)
+
+from tvm_ffi.codegen import llvm  # noqa: E402
+
+PTR, I32, I64, FLOAT = ir.PointerType(), ir.IntType(32), ir.IntType(64), ir.FloatType()
+SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
+
+
+def module_with_scale(pointer=PTR, triple=None):
+    """Return a module with a kernel, as compilers write them."""
+    module = ir.Module("kernels")
+    if triple is not None:
+        module.triple = triple
+    type_ = ir.FunctionType(ir.VoidType(), [pointer, pointer, I32, FLOAT])
+    function = ir.Function(module, type_, "scale")
+    x, y, n, a = function.args
+    begin, head, body, end = (function.append_basic_block() for _ in range(4))
+    code = ir.IRBuilder(begin)
+    code.branch(head)
+    code.position_at_end(head)
+    i = code.phi(I32)
+    i.add_incoming(I32(0), begin)
+    code.cbranch(code.icmp_signed("<", i, n), body, end)
+    code.position_at_end(body)
+    value = code.load(code.gep(x, [i], source_etype=FLOAT), typ=FLOAT)
+    code.store(code.fmul(a, value), code.gep(y, [i], source_etype=FLOAT))
+    i.add_incoming(code.add(i, I32(1)), body)
+    code.branch(head)
+    code.position_at_end(end)
+    code.ret_void()
+    return module
+
+
+def scaled(function, *rest):
+    y = np.zeros(3, np.float32)
+    function(np.array([1, 2, 3], np.float32), y, 3, *rest)
+    return y.tolist()
+
+
+def identity(text="double(a: int) -> int", name="double"):
+    """Return a module with a function of an int."""
+    module = ir.Module("identity")
+    function = ir.Function(module, ir.FunctionType(I64, [I64]), name)
+    code = ir.IRBuilder(function.append_basic_block())
+    code.ret(code.add(function.args[0], function.args[0]))
+    llvm.emit_wrapper(module, text, name)
+    return module
+
+
+# ---- into a module -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pointer", [PTR, FLOAT.as_pointer()], ids=["opaque", "typed"])
+def test_a_kernel_of_the_module_is_called(pointer):
+    module = module_with_scale(pointer)
+    made = llvm.emit_wrapper(module, SCALE, module.get_global("scale"))
+    assert made.name == "__tvm_ffi_scale"
+    functions = llvm.jit(module)
+    assert scaled(functions.scale) == [2, 4, 6]
+    assert scaled(functions.scale, 0.5) == [0.5, 1, 1.5]
+
+
+def test_several_wrappers_share_a_module():
+    module = module_with_scale()
+    llvm.emit_wrapper(module, SCALE)
+    wrapper = make_wrapper("halve(x: float32[n], y: out float32[n], a: float32 = 0.5)", "scale",
+                           arguments=["x", "y", "int32 n", "a"])  # fmt: skip
+    llvm.emit_wrapper(module, wrapper)
+    functions = llvm.jit(module)
+    assert functions.functions == ("scale", "halve")
+    y = np.zeros(2, np.float32)
+    functions.halve(np.array([1, 2], np.float32), y)
+    assert y.tolist() == [0.5, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "callee", "message"),
+    [
+        (
+            "scale(x: float32*[n], y: out float32*[n], n: int64, a: float32)",
+            None,
+            r"scale: the function behind 'scale' is `void \(ptr, ptr, i32, float\)` in this module",
+        ),
+        ("scale(n: int) -> int", None, r"and `i64 \(i64\)` is called"),
+        ("f(n: int)", "data", "the function behind is 'data', which is no function"),
+        ("taken(n: int)", None, "the module has '__tvm_ffi_taken' already"),
+        ("told(n: int)", None, "the module has '__tvm_ffi__doc_told' already"),
+        ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' is `i8 "),
+        ("f(n: Array[int])", None, "has no form in C"),
+    ],
+)
+def test_what_does_not_fit_leaves_the_module_as_it_was(text, callee, message):
+    module = module_with_scale()
+    ir.GlobalVariable(module, I32, "data")
+    ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi_taken")
+    ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi__doc_told")
+    ir.Function(module, ir.FunctionType(ir.IntType(8), [PTR]), "TVMFFIObjectDecRef")
+    before = str(module)
+    with pytest.raises(ValueError, match=message):
+        llvm.emit_wrapper(module, text, callee)
+    assert str(module) == before
+
+
+def test_only_modules_of_llvmlite_are_taken():
+    with pytest.raises(TypeError, match=r"expected a module of llvmlite\.ir, got str"):
+        llvm.emit_wrapper("define void @f()", "f()")
+
+
+def test_names_and_texts_may_be_anything():
+    """Names of the support code cannot be those of functions of C; texts are bytes to LLVM."""
+    doc = 'é "\\00" \\ \n %1 @x ; \u2028' + "x" * 5000
+    signature = tvm_ffi.Signature(
+        tvm_ffi.Signature.parse("tvm_ffi(ä: int, b: int) -> int").parameters,
+        tvm_ffi.Signature.parse("f() -> int").results,
+        "tvm_ffi",
+        doc=doc,
+    )
+    module = ir.Module('a "module"')
+    function = ir.Function(module, ir.FunctionType(I64, [I64, I64]), "fail_with_text")
+    code = ir.IRBuilder(function.append_basic_block())
+    code.ret(code.sub(*function.args))
+    llvm.emit_wrapper(module, signature, "fail_with_text")
+    functions = llvm.jit(module)
+    assert functions.tvm_ffi(7, 3) == 4
+    assert functions.get_function_doc("tvm_ffi") == doc
+    with pytest.raises(TypeError, match=r"tvm_ffi\(\) argument 'ä': expected int, got str"):
+        functions.tvm_ffi("x", 1)
+
+
+# ---- machines ------------------------------------------------------------------------------------
+
+
+def test_object_files_for_another_machine(tmp_path):
+    elffile = pytest.importorskip("elftools.elf.elffile")
+    module = module_with_scale(triple="aarch64-unknown-linux-gnu")
+    llvm.emit_wrapper(module, f"{SCALE} doc 'Multiply.'")
+    file = elffile.ELFFile(io.BytesIO(llvm.object_code(module)))
+    assert file.get_machine_arch() == "AArch64"
+    symbols = {one.name: one for one in file.get_section_by_name(".symtab").iter_symbols()}
+    kinds = ("", "_metadata_", "_doc_")
+    for name in (f"__tvm_ffi_{kind}scale" for kind in kinds):
+        assert symbols[name]["st_info"]["bind"] == "STB_GLOBAL"
+        assert symbols[name]["st_other"]["visibility"] == "STV_DEFAULT"
+    undefined = {n for n, one in symbols.items() if n and one["st_shndx"] == "SHN_UNDEF"}
+    assert all(name.startswith("TVMFFI") for name in undefined)
+    assert file.get_section_by_name("tvm_ffi_exports").data_size == 24 * 4
+
+
+def test_the_triple_may_be_said_later():
+    elffile = pytest.importorskip("elftools.elf.elffile")
+    code = llvm.object_code(identity(), triple="riscv64-unknown-linux-gnu", features="+m")
+    assert elffile.ELFFile(io.BytesIO(code)).get_machine_arch() == "RISC-V"
+
+
+@pytest.mark.parametrize(
+    "triple",
+    ["s390x-linux-gnu", "armv7-linux-gnueabi", "wasm32-unknown-unknown", "x86_64-pc-windows-msvc"],
+)
+def test_machines_with_other_structs_are_refused(triple):
+    module = module_with_scale(triple=triple)
+    before = str(module)
+    with pytest.raises(ValueError, match=f"little-endian machines .* '{triple}' is none"):
+        llvm.emit_wrapper(module, SCALE)
+    assert str(module) == before
+
+
+def test_machines_that_nobody_knows_are_refused():
+    with pytest.raises(ValueError, match="LLVM has no machine 'pdp11-dec-unix'"):
+        llvm.emit_wrapper(module_with_scale(triple="pdp11-dec-unix"), SCALE)
+    with pytest.raises(ValueError, match="LLVM has no machine 'pdp11-dec-unix'"):
+        llvm.object_code(identity(), triple="pdp11-dec-unix")
+
+
+def test_code_of_another_machine_does_not_run_here():
+    other = "aarch64" if "x86_64" in binding.get_process_triple() else "x86_64"
+    module = module_with_scale(triple=f"{other}-unknown-linux-gnu")
+    llvm.emit_wrapper(module, SCALE)
+    with pytest.raises(ValueError, match=f"the module is for '{other}-unknown-linux-gnu', and"):
+        llvm.jit(module)
+
+
+# ---- code in memory ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [str, lambda module: binding.parse_assembly(str(module))])
+def test_modules_have_several_forms(form):
+    assert llvm.jit(form(identity())).double(4) == 8
+
+
+@pytest.mark.parametrize("optimization", [0, 1, 2, 3])
+def test_code_is_right_at_each_level(optimization):
+    function = llvm.jit(identity(), optimization=optimization).double
+    assert function(4) == 8
+    with pytest.raises(TypeError, match="expected int, got str"):
+        function("4")
+
+
+def test_functions_keep_the_code_alive():
+    module = llvm.jit(identity())
+    code = weakref.ref(module._code)
+    function = module.double
+    del module
+    gc.collect()
+    assert function(21) == 42
+    del function
+    gc.collect()
+    assert code() is None
+
+
+def test_a_later_change_of_the_module_has_no_effect():
+    module = identity()
+    functions = llvm.jit(module)
+    llvm.emit_wrapper(module, "again(a: int) -> int", "double")
+    assert functions.functions == ("double",)
+    assert llvm.jit(module).again(1) == 2
+
+
+def test_functions_elsewhere_are_called_by_their_address():
+    @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
+    def triple(a):
+        return 3 * a
+
+    module = ir.Module("outside")
+    llvm.emit_wrapper(module, "thrice(a: int) -> int", "triple")
+    with pytest.raises(ValueError, match="cannot be linked: nothing here defines triple$"):
+        llvm.jit(module)
+    address = ctypes.cast(triple, ctypes.c_void_p).value
+    assert llvm.jit(module, symbols={"triple": address}).thrice(5) == 15
+    assert llvm.jit(identity()).double(1) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is this",
+        "define i32 @f() {\n ret i64 0\n}",
+        "define i32 @f() {\n %x = add i32 %x, 1\n ret i32 %x\n}",
+    ],
+)
+def test_what_is_no_module_is_refused(text):
+    with pytest.raises(ValueError, match="LLVM does not take the module"):
+        llvm.jit(text)
+
+
+def test_levels_of_optimization_are_few():
+    with pytest.raises(ValueError, match="optimization is 0, 1, 2 or 3, got 4"):
+        llvm.jit(identity(), optimization=4)
+
+
+def test_threads_compile_at_once():
+    results, barrier = {}, threading.Barrier(6)
+
+    def work(number):
+        barrier.wait()
+        for _ in range(3):
+            module = identity(f"f{number}(a: int) -> int")
+            results[number] = getattr(llvm.jit(module), f"f{number}")(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {number: 2 * number for number in range(6)}
+
+
+def test_a_module_shows_itself():
+    module = llvm.jit(identity())
+    assert module.kind == "llvm"
+    assert 'define i32 @"__tvm_ffi_double"' in module.inspect_source()
+    assert "__tvm_ffi_double:" in module.inspect_source("s")
+    assert list(module.get_write_formats()) == ["o", "ll", "s"]
+
+
+# ---- code in libraries ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def only_a_linker(tmp_path, monkeypatch):
+    """Let no program be found but the linker."""
+    linker = shutil.which("ld")
+    if linker is None:
+        pytest.skip("no ld")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ld").symlink_to(linker)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.delenv("LD", raising=False)
+
+
+def test_a_library_is_made_without_a_compiler(tmp_path, only_a_linker):
+    module = module_with_scale()
+    llvm.emit_wrapper(module, f"{SCALE} doc 'Multiply.'")
+    path = tvm_ffi.export_library(tmp_path / "scale.so", llvm.jit(module))
+    report = inspect_library(path)
+    (function,) = report.functions
+    assert (function.name, function.doc) == ("scale", "Multiply.")
+    program = (
+        "import sys, numpy as np, tvm_ffi\n"
+        "y = np.zeros(2, np.float32)\n"
+        "scale = tvm_ffi.load_module(sys.argv[1]).scale\n"
+        "scale(np.ones(2, np.float32), y, n=2)\n"
+        "print(y.tolist(), scale.__doc__, 'llvmlite' in sys.modules)\n"
+    )
+    command = [sys.executable, "-c", program, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "[2.0, 2.0] Multiply. False\n"
+
+
+def test_a_missing_linker_is_said(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("LD", raising=False)
+    with pytest.raises(RuntimeError, match="(?s)cannot start the linker.*Install one"):
+        tvm_ffi.export_library(tmp_path / "f.so", llvm.jit(identity()))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_object_files_go_into_a_library(tmp_path):
+    (tmp_path / "f.o").write_bytes(llvm.object_code(identity(), optimization=3))
+    path = tvm_ffi.export_library(tmp_path / "f.so", objects=tmp_path / "f.o", functions="double")
+    assert tvm_ffi.load_module(path).double(3) == 6
+
+
+@pytest.mark.parametrize(("suffix", "text"), [("ll", b"define i32"), ("s", b".text")])
+def test_modules_are_written_as_text(tmp_path, suffix, text):
+    path = tmp_path / f"f.{suffix}"
+    llvm.jit(identity()).write_to_file(str(path))
+    assert text in path.read_bytes()
+
+
+def test_other_formats_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="is written as o, ll, s, not as 'x'"):
+        llvm.jit(identity()).write_to_file(str(tmp_path / "f.x"))
+
+
+def test_without_llvmlite_the_remedy_is_said():
+    program = (
+        "import sys\n"
+        "sys.modules['llvmlite'] = None\n"
+        "from tvm_ffi import codegen\n"
+        "try:\n"
+        "    from tvm_ffi.codegen import llvm\n"
+        "except ModuleNotFoundError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "needs llvmlite: pip install 'pytvmffi[codegen]'" in done.stdout
