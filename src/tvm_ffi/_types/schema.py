@@ -12,7 +12,6 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from .._binding.call.call_plan import set_container_converter
 from .._binding.object.object import type_key_to_index
 from .._binding.types.attribute import lookup_type_attr
 from .._binding.values.any import CAny, to_py_class_value
@@ -22,7 +21,7 @@ from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
 from .index import index_of_origin, key_of_index
 
-__all__ = ["TypeSchema"]
+__all__ = ["TypeSchema", "container_converter"]
 
 
 @dataclass(repr=False)
@@ -244,10 +243,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str) else [_plain(part) for part in value]
 
 
-def _container_converter(schema: Schema) -> Callable[[Any], Any]:
+def container_converter(schema: Schema) -> Callable[[Any], Any]:
     """Return what converts a list, tuple or dict to a declared container."""
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     return lambda value: to_py_class_value(known.convert(value))
-
-
-set_container_converter(_container_converter)
