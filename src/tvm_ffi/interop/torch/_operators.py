@@ -251,6 +251,8 @@ def define(
     with _lock:
         if name in _by_name:
             raise ValueError(f"operator {name} is there already, for `{_by_name[name].signature}`")
+        if hasattr(getattr(torch.ops, namespace), short_name):
+            raise ValueError(f"torch has an operator {name} already")
         library = torch.library.Library(namespace, "FRAGMENT")
         library.define(f"{short_name}{schema}", tags=_TAGS)
         call = kernel or kernel_of(function, signature)

@@ -55,7 +55,8 @@ def register(
     backward, setup_context : callable, optional
         The derivative, as `torch.library.register_autograd` has it.
     vmap : callable, optional
-        The rule for `torch.vmap`, as `torch.library.register_vmap` has it.
+        The rule for `torch.vmap`, as `torch.library.register_vmap` has it.  Its parameters have the
+        same defaults as those of the operator: torch leaves such arguments out.
     autocast : mapping of str to torch.dtype, optional
         By type of device, what tensors of floating point are cast to under `torch.autocast`.
     devices : sequence of str
