@@ -103,6 +103,17 @@ def test_declared_types_convert(kernels):
     assert [float(one) for one in kernels.converted(None, "x")[2]] == [1.0, 2.0]
 
 
+def test_containers_convert_in_a_program_that_has_asked_for_no_types(run_python):
+    """What converts them was set by a module that nothing had loaded."""
+    program = (
+        "import sys, tvm_ffi\n"
+        "call = tvm_ffi.load_module(sys.argv[1]).converted\n"
+        "print(list(call(None, 'x', [3, 4])[2]))"
+    )
+    result = run_python(program)
+    assert (result.stdout, result.stderr) == ("[3.0, 4.0]\n", "")
+
+
 def test_values_of_other_types_are_for_the_function_to_judge(kernels):
     assert shown(kernels.converted("no number", 5, ()))[:2] == ["no number", 5]
 

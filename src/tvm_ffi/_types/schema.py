@@ -21,7 +21,7 @@ from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
 from .index import index_of_origin, key_of_index
 
-__all__ = ["TypeSchema"]
+__all__ = ["TypeSchema", "container_converter"]
 
 
 @dataclass(repr=False)

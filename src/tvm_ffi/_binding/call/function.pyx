@@ -31,6 +31,7 @@ from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_pack
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
 from tvm_ffi._binding.call.read_only_argument cimport refuse_read_only
+from tvm_ffi._binding.call.refused_call cimport offer_call
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
@@ -217,7 +218,8 @@ cdef inline PyObject* _call_with_buffers(
             explain_argument(
                 function, name_of_argument(function.plan, i, num_args), i, num_args, names)
             _release_after_failure(&state)
-            return NULL
+            return NULL if names != NULL or target != NULL else offer_call(
+                function, values, num_args)
         # With the first object: numbers and short text borrow nothing.
         if args[i].type_index >= abi.kTVMFFIStaticObjectBegin and borrowings == NULL:
             borrowings = begin_borrowing(&borrowing, values, num_args)

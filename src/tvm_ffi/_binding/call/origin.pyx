@@ -103,6 +103,7 @@ cdef class ModuleOrigin(NativeReference):
         return type(module).get_function, (module, self.name, self.query_imports)
 
 
+@cython.binding(False)  # what traces programs can stand in for built-in functions only
 def function_of_module(CObject module not None, str name not None, bint query_imports):
     """Return a function of the module, or None; all wrappers of it know where it was found."""
     cdef abi.TVMFFIAny args[3]

@@ -70,6 +70,7 @@ cdef class CObject:
         if self.chandle != NULL:
             release_object(self.chandle)
 
+    @cython.binding(False)  # what traces programs can stand in for built-in methods only
     def __chandle__(self) -> int:
         """Return the address of the native object; 0 when there is none."""
         return <uintptr_t>self.chandle

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a function does to tensors that have no elements: the checks of its signature, new tensors.
+
+Extents may be symbols here, so they are compared by `torch._check`, which remembers what it may not
+know yet, and computed by what torch has for symbols.  Texts are those of `Signature.check`.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from typing import Any, Callable
+
+import torch
+
+from ...signature import Expression, Signature, TensorType
+from ...signature._expression import Extent, names_in
+from ...signature._plan import Check, checks
+from ...signature._types import ANY_EXTENT, ELLIPSIS
+from ._arguments import bind_positions
+
+__all__ = ["fake_of", "unknown_result"]
+
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "cdiv": lambda left, right: -(-left // right),
+    "min": torch.sym_min,
+    "max": torch.sym_max,
+}
+_ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
+
+
+def unknown_result(signature: Signature) -> str | None:
+    """Return why nobody can know what a result looks like; None where the signature tells."""
+    for number, result in enumerate(signature.results):
+        type_ = result.type
+        what = f"result '{result.name}'" if result.name else f"result {number}"
+        if not isinstance(type_, TensorType):
+            return f"{what} is no tensor"
+        if type_.shape is None or ELLIPSIS in type_.shape or ANY_EXTENT in type_.shape:
+            return f"the signature does not say which shape {what} has"
+        if not isinstance(type_.dtype, str):
+            return f"the signature does not say which element type {what} has"
+    return None
+
+
+def fake_of(signature: Signature) -> Callable[..., Any]:
+    """Return what stands in for a function while torch traces a program."""
+
+    def fake(*args: Any, **kwargs: Any) -> Any:
+        seen = _Seen(signature, bind_positions(signature, args, kwargs))
+        made = tuple(seen.new(result.type) for result in signature.results)
+        return made[0] if len(made) == 1 else made or None
+
+    return fake
+
+
+class _Seen:
+    """What the arguments of a call say: extents, element types, where results lie."""
+
+    def __init__(self, signature: Signature, arguments: Mapping[str, Any]) -> None:
+        self._signature, self._arguments = signature, arguments
+        self._extents: dict[str, Any] = {}
+        self._dtypes: dict[str, torch.dtype] = {}
+        for check in checks(signature):
+            make = getattr(self, f"_{check.kind}", None)
+            if make is not None:
+                self._make(check, make)
+
+    def _make(self, check: Check, make: Callable[[Check, Any], None]) -> None:
+        value = self._arguments.get(check.parameter.name)
+        if isinstance(value, torch.Tensor) or (check.kind == "integer" and value is not None):
+            make(check, value)
+
+    # ---- checks ----------------------------------------------------------------------------------
+
+    def _integer(self, check: Check, value: Any) -> None:
+        self._bind(check, str(check.extent), value, 0)
+
+    def _ndim(self, check: Check, tensor: torch.Tensor) -> None:
+        shape = check.tensor.shape or ()
+        got = tensor.ndim
+        if got < len(shape) - 1 if ELLIPSIS in shape else got != len(shape):
+            self._fail(check, "ndim", got=got)
+
+    def _dtype(self, check: Check, tensor: torch.Tensor) -> None:
+        got = str(tensor.dtype).partition(".")[2]
+        if got not in self._signature.dtypes_of(check.tensor):
+            self._fail(check, "dtype", got=got)
+        variable = check.tensor.variable
+        if variable is not None and self._dtypes.setdefault(variable, tensor.dtype) != tensor.dtype:
+            expected = str(self._dtypes[variable]).partition(".")[2]
+            self._fail(check, "variable", expected=expected, got=got)
+
+    def _device(self, check: Check, tensor: torch.Tensor) -> None:
+        got = tensor.device
+        wanted = check.tensor.device
+        if got.type != "meta" and wanted not in (got.type, f"{got.type}:{got.index or 0}"):
+            self._fail(check, "device", got=f"{got.type}:{got.index or 0}")
+
+    def _extent(self, check: Check, tensor: torch.Tensor) -> None:
+        axis = check.axis if check.axis >= 0 else tensor.ndim + check.axis
+        got = tensor.shape[axis]
+        if isinstance(check.extent, str):
+            self._bind(check, check.extent, got, axis)
+        elif self._extents.keys() >= set(names_in(check.extent)):
+            self._compare(check, self._value(check.extent), got, axis)
+
+    def _bind(self, check: Check, name: str, got: Any, axis: int) -> None:
+        if name in self._extents:
+            self._compare(check, self._extents[name], got, axis)
+        else:
+            self._extents[name] = got
+
+    def _compare(self, check: Check, expected: Any, got: Any, axis: int) -> None:
+        if isinstance(expected, int) and isinstance(got, int):
+            if expected != got:
+                self._fail(check, "differs", axis=axis, expected=expected, got=got)
+            return
+        failure = check.failures["differs"]
+        torch._check(expected == got, lambda: failure.text(axis=axis, expected=expected, got=got))
+
+    def _fail(self, check: Check, name: str, **holes: object) -> None:
+        failure = check.failures[name]
+        raise _ERRORS[failure.error](failure.text(**holes))
+
+    # ---- results ---------------------------------------------------------------------------------
+
+    def _value(self, extent: Extent) -> Any:
+        if isinstance(extent, str):
+            return self._extents[extent]
+        if not isinstance(extent, Expression):
+            return extent
+        left, right = map(self._value, extent.operands)
+        return _OPERATIONS[extent.operator](left, right)
+
+    def new(self, type_: Any) -> torch.Tensor:
+        """Return a tensor of a type all of whose extents are known."""
+        assert isinstance(type_, TensorType)
+        assert isinstance(type_.dtype, str)
+        dtype = self._dtypes.get(type_.dtype) or getattr(torch, type_.dtype)
+        shape = [self._value(extent) for extent in type_.shape or ()]
+        device = self._first_device()
+        if device.type != "meta" and type_.device is not None:
+            device = torch.device(type_.device)
+        return torch.empty(shape, dtype=dtype, device=device)
+
+    def _first_device(self) -> torch.device:
+        for value in self._arguments.values():
+            for part in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(part, torch.Tensor):
+                    return part.device
+        return torch.device("cpu")

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions for programs of frameworks, compiled once per session."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+
+SOURCE = Path(__file__).resolve().parent / "torch_kernels.c"
+
+
+@pytest.fixture(scope="session")
+def torch_library(build_once: Callable[..., Path]) -> Path:
+    """Return the path of the library of functions for torch."""
+
+    def compile_it(folder: Path) -> None:
+        command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-fPIC"]
+        command += ["-Wall", "-Wextra", "-Werror", "-shared", str(SOURCE)]
+        command += [f"-I{path}" for path in libinfo.include_paths()]
+        subprocess.run([*command, "-o", str(folder / "torch_kernels.so")], check=True)
+
+    return build_once("torch_kernels", compile_it) / "torch_kernels.so"
+
+
+@pytest.fixture(scope="module")
+def interop() -> Iterator[Any]:
+    """Return the adapter; what it has made for the tests of a file is forgotten behind them."""
+    torch = pytest.importorskip("torch")
+    import tvm_ffi.interop.torch as adapter
+    from tvm_ffi.interop.torch import _operators, _tracing
+
+    yield adapter
+    torch._dynamo.reset()
+    for name in list(_operators._by_name):
+        _operators.forget(_operators._by_name[name])
+        _replace_kernel(torch, name)
+    for namespace in (_tracing._calls, _tracing._found):
+        vars(namespace).clear()
+
+
+def _replace_kernel(torch: Any, name: str) -> None:
+    """Let go of the function: torch keeps the last kernel of a name when its library is gone."""
+    namespace, _, short_name = name.partition("::")
+    library = torch.library.Library(namespace, "FRAGMENT")
+    library.define(f"{short_name}() -> ()")
+    for key in ("CompositeExplicitAutograd", "CPU"):
+        library.impl(short_name, lambda: None, key)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def torch_functions(torch_library: Path) -> tvm_ffi.Module:
+    """Return the module of functions for torch, which is there before objects are counted."""
+    module = tvm_ffi.load_module(torch_library)
+    module.get_function_signature("scaled")  # what the package asks with stays
+    return module
+
+
+@pytest.fixture(scope="module")
+def functions(interop: Any, torch_functions: tvm_ffi.Module) -> tvm_ffi.Module:
+    """Return the same where the adapter is loaded."""
+    return torch_functions

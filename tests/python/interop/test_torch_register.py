@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that are registered: with a stand-in of their own, derivatives, rules, devices."""
+
+from __future__ import annotations
+
+import pytest
+
+import tvm_ffi
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # torch's own use
+
+X = torch.tensor([1.0, 2.0, 3.0])
+
+
+def save_factor(ctx, inputs, output):
+    ctx.factor = inputs[1]
+
+
+def derive_scaled(ctx, grad):
+    return grad * ctx.factor, None
+
+
+@pytest.fixture(scope="module")
+def scaled(interop, functions):
+    """Return an operator that returns x * factor, with a derivative and a rule for vmap."""
+
+    def map_scaled(info, dims, x, factor=2.0):  # torch leaves out what is a default
+        return operator(x.reshape(-1), factor).reshape(x.shape), dims[0]
+
+    operator = interop.register(
+        functions.scaled,
+        "test_register::scaled",
+        functional=True,
+        backward=derive_scaled,
+        setup_context=save_factor,
+        vmap=map_scaled,
+        autocast={"cpu": torch.float32},
+    )
+    return operator
+
+
+def compiled(program, backend="aot_eager", **options):
+    torch._dynamo.reset()
+    return torch.compile(program, fullgraph=True, backend=backend, **options)
+
+
+def test_what_is_written_is_returned(scaled):
+    assert str(scaled._schema) == "test_register::scaled(Tensor x, float factor=2.) -> Tensor"
+    assert scaled(X).tolist() == [2.0, 4.0, 6.0]
+    assert torch.ops.test_register.scaled(X, factor=3.0).tolist() == [3.0, 6.0, 9.0]
+
+
+@pytest.mark.parametrize("backend", [None, "aot_eager", "inductor"])
+def test_derivatives(scaled, backend):
+    def program(x):
+        return scaled(x * 2, 5.0).sum()
+
+    x = X.clone().requires_grad_()
+    (program if backend is None else compiled(program, backend))(x).backward()
+    assert x.grad.tolist() == [10.0, 10.0, 10.0]
+
+
+def test_rules_for_vmap(scaled):
+    x = torch.stack([X, X + 1, X + 2, X + 3])
+    assert torch.equal(torch.vmap(lambda row: scaled(row, 2.0))(x), x * 2)
+    assert torch.equal(compiled(torch.vmap(lambda row: scaled(row, 2.0)))(x), x * 2)
+
+
+def test_autocast(scaled):
+    with torch.autocast("cpu"):
+        assert scaled(X.bfloat16()).dtype == torch.float32
+
+
+def test_torch_checks_the_operator(scaled):
+    x = X.clone().requires_grad_()
+    assert set(torch.library.opcheck(scaled, (x, 3.0)).values()) == {"SUCCESS"}
+
+
+def test_arguments_that_are_changed_are_copied(interop, functions):
+    added = interop.register(functions.added, "test_register::added", functional=True)
+    total = torch.ones(3)
+    assert added(X, total).tolist() == [2.0, 3.0, 4.0]
+    assert total.tolist() == [1.0, 1.0, 1.0]
+    assert set(torch.library.opcheck(added, (X, total)).values()) == {"SUCCESS"}
+
+
+def test_arguments_that_are_written_count_as_written(interop, functions):
+    """A derivative that needs what was there is refused by torch, not wrong."""
+    added = interop.register(functions.added, "test_register::added_to")
+    total = torch.ones(3, requires_grad=True)
+    held = total * 1
+    product = held * held
+    added(X, held.detach())
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
+    assert set(torch.library.opcheck(added, (X, X.clone())).values()) == {"SUCCESS"}
+
+
+def test_calls_of_the_function_are_traced_as_the_operator(interop, functions):
+    def derive(ctx, grad):
+        return grad * 2
+
+    module = tvm_ffi.load_module(functions_path(functions), keep_module_alive=False)
+    operator = interop.register(module.doubled, "test_register::doubled", backward=derive)
+    assert interop.operator_of(module.doubled) is operator
+    x = X.clone().requires_grad_()
+    compiled(lambda x: module.doubled(x).sum())(x).backward()
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def functions_path(module):
+    """Return where a module was loaded from."""
+    return module.__reduce__()[1][1]
+
+
+def test_signature_and_stand_in_of_another(interop, functions):
+    nameless = interop.register(
+        functions.nameless,
+        "test_register::nameless",
+        signature="nameless(x: float32[n], y: out float32[n])",
+    )
+    y = torch.zeros(3)
+    nameless(X, y)
+    assert y.tolist() == [2.0, 4.0, 6.0]
+    shapeless = interop.register(
+        functions.shapeless, "test_register::shapeless", fake=lambda x: x.new_empty(3)
+    )
+    assert compiled(lambda x: shapeless(x) + 1)(X).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_numbers_as_results_need_a_stand_in(interop, functions):
+    with pytest.raises(interop.UntraceableError, match="result 0 is no tensor; pass.*fake="):
+        interop.register(functions.length, "test_register::length")
+    length = interop.register(
+        functions.length,
+        "test_register::length",
+        fake=lambda x: torch.library.get_ctx().new_dynamic_size(),
+    )
+    assert compiled(lambda x: x.new_zeros(length(x)))(X).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_devices(interop, functions):
+    operator = interop.register(functions.doubled, "test_register::on_cpu", devices=["cpu"])
+    assert operator(X).tolist() == [2.0, 4.0, 6.0]
+    assert operator(X.to("meta")).device.type == "meta"
+    cuda = interop.register(functions.doubled, "test_register::on_cuda", devices=["cuda"])
+    with pytest.raises(NotImplementedError, match="test_register::on_cuda.* 'CPU' backend"):
+        cuda(X)
+
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+
+def test_backward_without_a_derivative_says_so(interop, functions):
+    operator = interop.register(functions.doubled, "test_register::underived")
+    result = operator(X.clone().requires_grad_())
+    with pytest.raises(NotImplementedError, match="underived has no derivative: pass it to"):
+        result.sum().backward()
+    assert operator(X).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_errors_in_derivatives_rules_and_stand_ins_arrive(interop, functions):
+    def fail(*args):
+        raise ZeroDivisionError("not today")
+
+    rules = {"backward": fail, "vmap": fail}
+    operator = interop.register(functions.doubled, "test_register::failing_rules", **rules)
+    with pytest.raises(ZeroDivisionError, match="not today"):
+        operator(X.clone().requires_grad_()).sum().backward()
+    with pytest.raises(ZeroDivisionError, match="not today"):
+        torch.vmap(operator)(X[None])
+    bad = interop.register(functions.doubled, "test_register::failing_fake", fake=fail)
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match="not today"):
+        compiled(bad)(X)
+    assert operator(X).tolist() == bad(X).tolist() == [2.0, 4.0, 6.0]
+
+
+def test_a_wrong_stand_in_is_found_out_by_inductor(interop, functions):
+    operator = interop.register(
+        functions.doubled, "test_register::wrong_fake", fake=lambda x: x.new_empty(4)
+    )
+    with pytest.raises(AssertionError, match=r"(?s)expected size 3==4.*wrong_fake"):
+        compiled(lambda x: operator(x) + 1, "inductor")(X)
+
+
+BAD = {
+    "callable": (
+        lambda f: (len, "a::b", {}),
+        TypeError,
+        "expected a tvm_ffi.Function, got builtin",
+    ),
+    "name": (lambda f: (f.doubled, "double", {}), ValueError, "is like 'ns::f', got 'double'"),
+    "name type": (lambda f: (f.doubled, 5, {}), TypeError, "the name of an operator is a str"),
+    "rule": (lambda f: (f.doubled, "a::b", {"vmap": 5}), TypeError, "`vmap` must be callable"),
+    "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature: pass one"),
+    "derivative": (
+        lambda f: (f.scaled, "a::b", {"backward": len}),
+        ValueError,
+        "writes into 'y'.*functional=True",
+    ),
+    "result": (lambda f: (f.shapeless, "a::b", {}), TypeError, "does not say which shape.*fake="),
+    "type": (lambda f: (f.mapped, "a::b", {}), TypeError, "no type for parameter 'options'"),
+    "device": (lambda f: (f.doubled, "a::b", {"devices": ["abacus"]}), RuntimeError, "ABACUS"),
+    "autocast": (
+        lambda f: (f.doubled, "a::b", {"autocast": {"meta": torch.half}}),
+        ValueError,
+        "'meta' does not support autocast",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "error", "words"), BAD.values(), ids=BAD)
+def test_what_cannot_be_registered(interop, functions, make, error, words):
+    function, name, options = make(functions)
+    with pytest.raises(error, match=words):
+        interop.register(function, name, **options)
+    assert not hasattr(torch.ops.a, "b")
+
+
+def test_a_name_is_taken_once(interop, functions):
+    interop.register(functions.doubled, "test_register::taken")
+    with pytest.raises(ValueError, match=r"test_register::taken is there already, for `doubled\("):
+        interop.register(functions.doubled, "test_register::taken")
+    with pytest.raises(ValueError, match="torch has an operator aten::relu already"):
+        interop.register(functions.doubled, "aten::relu")
