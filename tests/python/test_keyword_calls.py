@@ -262,13 +262,3 @@ def test_a_hostile_argument_may_replace_the_plan(kernels):
             return 7
 
     assert shown(function(Hostile(), y=2)) == [7, 2, 1.0]
-
-
-def test_containers_are_converted_in_a_program_that_asks_for_no_schema(run_python):
-    """Conversion was there once something else, such as TypeSchema, had loaded it."""
-    done = run_python(
-        "import sys, tvm_ffi\n"
-        "converted = tvm_ffi.load_module(sys.argv[1]).converted\n"
-        "print('tvm_ffi._types.schema' in sys.modules, list(converted(1, 'x', [3])[2]))\n"
-    )
-    assert (done.stdout, done.stderr) == ("False [3.0]\n", "")

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What most programs do not ask types for: type infos of the package's own classes, conversion."""
+"""``__tvm_ffi_type_info__`` of the package's own classes: most programs do not ask for it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any
 
-from .._binding.call.call_plan import set_container_converter
 from .._binding.object.object import type_key_to_index
 from .package_classes import CLASS_OF_KEY
-
-if TYPE_CHECKING:
-    from .._schema.schema import Schema
 
 
 def describe_late(type_key: str, cls: Any) -> None:
@@ -29,12 +25,3 @@ class _LateTypeInfo:
         index = type_key_to_index(self.type_key)
         assert index is not None  # one of the built-in types
         return register_object_by_index(index, self.cls)
-
-
-def _container_converter(schema: Schema) -> Callable[[Any], Any]:
-    from .schema import container_converter
-
-    return container_converter(schema)
-
-
-set_container_converter(_container_converter)
