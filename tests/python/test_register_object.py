@@ -197,9 +197,10 @@ def test_fields_of_objects_of_several_classes_in_turn(pair, record):
 def test_fields_look_at_the_object_and_not_only_at_its_class(pair, record):
     obj = pair(1, 0.5)
     assert obj.first == 1
-    obj.__move_handle_from__(record(b="x"))  # the class is still the one that was read from
+    other = record(b="x")
+    other.__class__ = pair  # the class is the one that was read from
     with pytest.raises(TypeError, match=r"belongs to `test\.python\.Pair`.*`test\.python\.Record`"):
-        _ = obj.first
+        _ = other.first
     obj.__move_handle_from__(pair.__new__(pair))
     with pytest.raises(ValueError, match="empty"):
         _ = obj.first

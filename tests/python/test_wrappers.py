@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import pickle
+import re
 import weakref
 
 import numpy as np
@@ -360,3 +361,48 @@ def test_function_that_native_code_has_as_well_is_not_collected(kernels):
     assert kernels.call_kept() == "alive"
     kernels.forget()
     gc.collect()
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "make", "message"),
+    [
+        (
+            lambda: tvm_ffi.Array([1]),
+            lambda: tvm_ffi.Map({}),
+            "Array stands for objects of type `ffi.Array`, got one of type `ffi.Map`",
+        ),
+        (
+            lambda: tvm_ffi.convert_func(len),
+            lambda: tvm_ffi.List([1]),
+            "Function stands for objects of type `ffi.Function`, got one of type `ffi.List`",
+        ),
+        (
+            lambda: tvm_ffi.from_dlpack(np.zeros(3)),
+            lambda: tvm_ffi.convert_func(len),
+            "Tensor stands for objects of type `ffi.Tensor`, got one of type `ffi.Function`",
+        ),
+    ],
+)
+def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
+    """Its memory was read as that of the wrapper's own type."""
+    filled, other = wrapper(), make()
+    address, other_address = filled.__chandle__(), other.__chandle__()
+    for fill in (
+        filled.__move_handle_from__,
+        lambda value: filled.__init_handle_by_constructor__(lambda: value),
+    ):
+        with pytest.raises(TypeError, match=re.escape(message)):
+            fill(other)
+    assert (filled.__chandle__(), other.__chandle__()) == (address, other_address)
+
+
+def test_wrapper_takes_objects_of_derived_types_and_any_where_it_stands_for_none():
+    made = core.Object()
+    made.__move_handle_from__(tvm_ffi.Array([1]))
+    assert made.__chandle__() != 0
+    anything = CObject()
+    anything.__move_handle_from__(made)
+    assert (made.__chandle__(), anything.__chandle__() != 0) == (0, True)
+    array = tvm_ffi.Array([1])
+    array.__move_handle_from__(anything)
+    assert list(array) == [1]

@@ -7,6 +7,7 @@ from abc import ABCMeta
 cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
+from cpython.type cimport PyType_IsSubtype
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
@@ -82,8 +83,15 @@ cdef class CObject:
         return ctypes.c_void_p(<uintptr_t>self.chandle)
 
     def __move_handle_from__(self, CObject other not None):
-        """Take the reference of `other`, which is empty afterwards."""
+        """Take the reference of `other`, which is empty afterwards.
+
+        Raises
+        ------
+        TypeError
+            If the class of this wrapper stands for a native type that the object is none of.
+        """
         cdef abi.TVMFFIObjectHandle taken
+        _check_stands_for(self, other)
         if other is self:
             return
         keep_for_borrowers(other)
@@ -156,6 +164,51 @@ cdef class CObject:
             vars(self).update(state["__dict__"])
 
 
+cdef int _check_stands_for(CObject wrapper, CObject other) except -1:
+    """Refuse an object whose memory is not what the wrapper's class takes it for."""
+    if other.chandle == NULL:
+        return 0
+    cdef int32_t index = (<abi.TVMFFIObject*>other.chandle).type_index
+    cdef object cls = _class_by_index[index] if index < len(_class_by_index) else None
+    if cls is None:
+        cls = _value_classes.get(index)
+    # Not `issubclass`, which asks the metaclass.
+    if cls is not None and PyType_IsSubtype(type(wrapper), <type>cls):
+        return 0
+    cdef int32_t expected = _index_that_stands_for(type(wrapper))
+    if expected < 0 or _is_derived(index, expected):
+        return 0
+    raise TypeError(
+        f"{type(wrapper).__name__} stands for objects of type `{type_key_of(expected)}`, "
+        f"got one of type `{type_key_of(index)}`"
+    )
+
+
+cdef int32_t _index_that_stands_for(cls) except -2:
+    """Return the type index that a class stands for, or the nearest base that does; -1 for none.
+
+    Its ``__tvm_ffi_type_info__`` is left alone: that of the package's own classes is made when it
+    is asked for, and lets them stand for their types again.
+    """
+    cdef int32_t index
+    for base in cls.__mro__:
+        for index in range(<int32_t>len(_class_by_index)):  # an heir comes behind its ancestor
+            if _class_by_index[index] is base:
+                return index
+    return -1
+
+
+cdef bint _is_derived(int32_t index, int32_t ancestor) noexcept:
+    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+    cdef int32_t depth
+    if index == ancestor:
+        return True
+    for depth in range(info.type_depth):
+        if info.type_ancestors[depth].type_index == ancestor:
+            return True
+    return False
+
+
 cdef class OwnerLink:
     """What belongs to one object, as long as that lives."""
 
@@ -170,6 +223,7 @@ cdef class LinkedObject(CObject):
 
     def __move_handle_from__(self, CObject other not None):
         """Take the reference of `other`, which is empty afterwards."""
+        _check_stands_for(self, other)
         _leave_link(self)  # it looks at the fields of the previous object
         drop_link(self)
         CObject.__move_handle_from__(self, other)
