@@ -262,11 +262,7 @@ cdef int check_read_only(
         return 0
     if not function.is_resolved and _resolve(function) != 0:
         return -1
-    try:
-        return refuse_read_only(function.plan, place, num_args, because)
-    except BaseException as error:
-        set_exception(error)
-        return -1
+    return refuse_read_only(function.plan, place, num_args, because)
 
 
 cdef PyObject* _keep_result(

@@ -13,7 +13,7 @@ from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, ReadOnlyBecause, begin_call, packer_of, release_temporaries,
 )
-from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.error cimport check, set_exception
 
 _REMEDIES = {
     "in": "",
@@ -28,8 +28,12 @@ _REMEDIES = {
 
 cdef int refuse_read_only(
     CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because
-) except -1:
-    return _refuse(direction_of_argument(plan, place, num_args), because)
+) noexcept:
+    try:
+        return _refuse(direction_of_argument(plan, place, num_args), because)
+    except BaseException as error:
+        set_exception(error)
+        return -1
 
 
 cdef int _refuse(str direction, ReadOnlyBecause because) except -1:
