@@ -76,18 +76,34 @@ struct ManagedTensorObject : TensorObject {
   // Compact strides follow when the source has none.
 };
 
-template <typename Managed>
+// Whoever has such a tensor in hand sees by its deleter that the memory must not be written.
+struct ReadOnlyTensorObject : ManagedTensorObject<DLManagedTensorVersioned> {
+  using ManagedTensorObject::ManagedTensorObject;
+};
+
+template <typename Object, typename Managed>
 Ref<TensorObject> NewFromManaged(Managed* managed) {
   const DLTensor& source = managed->dl_tensor;
   bool needs_strides = source.strides == nullptr && source.ndim > 0;
   size_t trailing_bytes = needs_strides ? sizeof(int64_t) * static_cast<size_t>(source.ndim) : 0;
-  auto object = NewObject<ManagedTensorObject<Managed>>(kTVMFFITensor, trailing_bytes, managed);
+  auto object = NewObject<Object>(kTVMFFITensor, trailing_bytes, managed);
   if (needs_strides) {
     auto* strides = reinterpret_cast<int64_t*>(object.get() + 1);
     FillCompactStrides(*object, strides);
     object->strides = strides;
   }
   return Ref<TensorObject>::Adopt(static_cast<TVMFFIObjectHandle>(object.release()));
+}
+
+Ref<TensorObject> NewFrom(DLManagedTensor* managed) {
+  return NewFromManaged<ManagedTensorObject<DLManagedTensor>>(managed);
+}
+
+Ref<TensorObject> NewFrom(DLManagedTensorVersioned* managed) {
+  if (managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY) {
+    return NewFromManaged<ReadOnlyTensorObject>(managed);
+  }
+  return NewFromManaged<ManagedTensorObject<DLManagedTensorVersioned>>(managed);
 }
 
 template <typename Managed>
@@ -100,7 +116,7 @@ Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t re
   if (require_contiguous != 0 && !IsCompact(managed->dl_tensor)) {
     Raise("RuntimeError", "FromDLPack: Tensor is not contiguous.");
   }
-  return NewFromManaged(managed);
+  return NewFrom(managed);
 }
 
 void CheckVersion(const DLManagedTensorVersioned& managed) {
@@ -114,8 +130,19 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
   }
 }
 
-// The READ_ONLY mark of a tensor that this file made; tensors of other origin have none.
-uint64_t FlagsOf(const TensorObject* tensor);
+struct ViewObject : TensorObject {
+  using NestsDeeply = void;  // views of views
+  Ref<TVMFFIObject> source;
+  // Copies of shape and strides follow.
+};
+
+struct ReadOnlyViewObject : ViewObject {};
+
+// Whether this file made the tensor over memory that must not be written; others have no mark.
+bool IsReadOnly(const TVMFFIObject* object) {
+  return object->deleter == detail::DeleterOf<ReadOnlyTensorObject>() ||
+         object->deleter == detail::DeleterOf<ReadOnlyViewObject>();
+}
 
 // An export holds one reference to the tensor, in manager_ctx.
 template <typename Managed>
@@ -131,30 +158,14 @@ Managed* Export(TVMFFIObjectHandle tensor) {
   return managed;
 }
 
-struct ViewObject : TensorObject {
-  using NestsDeeply = void;  // views of views
-  Ref<TVMFFIObject> source;
-  // Copies of shape and strides follow.
-};
-
-uint64_t FlagsOf(const TensorObject* tensor) {
-  using Versioned = ManagedTensorObject<DLManagedTensorVersioned>;
-  while (tensor->deleter == detail::DeleterOf<ViewObject>()) {
-    TVMFFIObject* source = static_cast<const ViewObject*>(tensor)->source.header();
-    if (source->type_index != kTVMFFITensor) return 0;
-    tensor = static_cast<const TensorObject*>(source);
-  }
-  if (tensor->deleter != detail::DeleterOf<Versioned>()) return 0;
-  return static_cast<const Versioned*>(tensor)->managed->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
-}
-
+template <typename View>
 Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) {
   if (prototype.strides == nullptr) {
     Raise("InternalError", "TVMFFITensorCreateUnsafeView: prototype->strides is NULL");
   }
   CheckDescription(prototype, "TVMFFITensorCreateUnsafeView");
   auto ndim = static_cast<size_t>(prototype.ndim);
-  auto view = NewObject<ViewObject>(kTVMFFITensor, 2 * ndim * sizeof(int64_t));
+  auto view = NewObject<View>(kTVMFFITensor, 2 * ndim * sizeof(int64_t));
   view->source = Ref<TVMFFIObject>::Share(source);
   static_cast<DLTensor&>(*view) = prototype;
   auto* extents = reinterpret_cast<int64_t*>(view.get() + 1);
@@ -188,7 +199,7 @@ void CheckDescription(const DLTensor& tensor, const char* where) {
 }
 
 Ref<TensorObject> NewTensorFromManaged(DLManagedTensorVersioned* managed) {
-  return NewFromManaged(managed);
+  return NewFrom(managed);
 }
 
 }  // namespace tvm::ffi::runtime
@@ -217,12 +228,17 @@ int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle from, DLManagedTensorVersio
   return GuardBoundary([&] {
     auto* managed = Export<DLManagedTensorVersioned>(from);
     managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    managed->flags = FlagsOf(static_cast<TensorObject*>(static_cast<TVMFFIObject*>(from)));
+    bool is_read_only = IsReadOnly(static_cast<TVMFFIObject*>(from));
+    managed->flags = is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
     *out = managed;
   });
 }
 
 int TVMFFITensorCreateUnsafeView(TVMFFIObjectHandle source, const DLTensor* prototype,
                                  TVMFFIObjectHandle* out) {
-  return GuardBoundary([&] { *out = NewView(source, *prototype).release(); });
+  return GuardBoundary([&] {
+    auto new_view = IsReadOnly(static_cast<TVMFFIObject*>(source)) ? &NewView<ReadOnlyViewObject>
+                                                                   : &NewView<ViewObject>;
+    *out = new_view(source, *prototype).release();
+  });
 }

@@ -295,7 +295,7 @@ def test_read_only_mark_is_kept(kernels, echo, array):
     assert tensor.readonly
     assert not tensor.numpy().flags.writeable
     assert not np.asarray(tensor).flags.writeable
-    assert echo(tensor).readonly
+    assert echo(tvm_ffi.readonly(tensor)).readonly
     assert tvm_ffi.from_dlpack(array).readonly
     np.testing.assert_array_equal(tensor.numpy(), array)
 

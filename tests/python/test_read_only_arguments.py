@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided
@@ -91,6 +94,60 @@ def test_classes_of_immutable_arrays_go_where_nobody_knows(kernels):
     assert len(kernels.reading(immutable(), np.zeros(1), immutable())) == 3
     with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
         kernels.reading(np.zeros(1), immutable(), np.zeros(1))
+
+
+def read_only_tensors(tmp_path):
+    np.arange(4.0).tofile(tmp_path / "data.bin")
+    mapped = tvm_ffi.from_dlpack(np.memmap(tmp_path / "data.bin", dtype=np.float64, mode="r"))
+    kept = []
+    tvm_ffi.convert(kept.append)(read_only())  # lent for the call, and stays
+    return {
+        "of NumPy": tvm_ffi.from_dlpack(read_only()),
+        "of a file": mapped,
+        "of another tensor": tvm_ffi.from_dlpack(mapped),
+        "of a container": tvm_ffi.Array([read_only()])[0],
+        "of a call": kept[0],
+        "of immutable arrays": tvm_ffi.from_dlpack(immutable()),
+        "unpickled": pickle.loads(pickle.dumps(mapped)),
+        "copied": copy.copy(mapped),
+    }
+
+
+def test_tensors_over_read_only_memory_go_where_arrays_go(kernels, tmp_path):
+    """They were not looked at, and a kernel that wrote into a mapped file ended the process."""
+    writable = tvm_ffi.from_dlpack(np.zeros(3))
+    for origin, tensor in read_only_tensors(tmp_path).items():
+        assert tensor.readonly, origin
+        with pytest.raises(BufferError, match="#1 .*: the array is read-only; nothing says"):
+            kernels.last(1, tensor)
+        assert kernels.last(1, tvm_ffi.readonly(tensor)).readonly
+        assert len(kernels.reading(tensor, writable, tvm_ffi.readonly(tensor))) == 3
+        with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it"):
+            kernels.reading(tensor, tensor, writable)
+        with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+            kernels.reading(tensor, writable, z=tensor)
+        with pytest.raises(BufferError, match="the array is read-only"):
+            kernels.echo.bind(tensor)
+    assert not kernels.last(1, writable).readonly
+
+
+def test_subclasses_of_tensor_are_looked_at(kernels):
+    class Own(tvm_ffi.Tensor):
+        pass
+
+    tensor = Own.__new__(Own)
+    tensor.__move_handle_from__(tvm_ffi.from_dlpack(read_only()))
+    with pytest.raises(BufferError, match="the array is read-only"):
+        kernels.echo(tensor)
+
+
+def test_a_promise_about_a_tensor_marks_nothing(kernels):
+    """The mark of a tensor that a callback had kept stayed with it."""
+    kept = []
+    tvm_ffi.convert(kept.append)(np.zeros(3))
+    kernels.echo(tvm_ffi.readonly(kept[0]))
+    assert not kept[0].readonly
+    assert not kernels.echo(kept[0]).readonly
 
 
 def test_python_gets_what_came_with_the_mark():

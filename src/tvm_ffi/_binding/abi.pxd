@@ -331,6 +331,8 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
         TVMFFIObjectHandle* out)
     int TVMFFITensorToDLPack(TVMFFIObjectHandle source, DLManagedTensor** out)
     int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle source, DLManagedTensorVersioned** out)
+    int TVMFFITensorCreateUnsafeView(
+        TVMFFIObjectHandle source, const DLTensor* prototype, TVMFFIObjectHandle* out)
 
 
 cdef extern from "tvm/ffi/extra/c_env_api.h" nogil:

@@ -6,12 +6,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import cpp
 from .._library.linking import dynamic_symbols
+from .._suggestion import did_you_mean
 from ..module import load_module
 from ..signature import Signature
 from ._wrapper import Wrapper, make_wrapper
@@ -84,6 +84,5 @@ def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:
     for wrapper in wrappers:
         for callee in wrapper.callees.values():
             if callee not in defined:
-                near = get_close_matches(callee, defined, 1)
-                hint = f"; did you mean '{near[0]}'?" if near else ""
+                hint = did_you_mean(callee, defined)
                 raise ValueError(f"{path} has no function '{callee}'{hint}")

@@ -10,7 +10,7 @@ from . import _values as values
 from ._declaration import Declaration
 from ._expression import ExtentError, evaluate, names_in
 from ._matching import binding_problem
-from ._parameter import Parameter
+from ._parameter import UNKNOWN, Parameter
 from ._plan import (
     BIG_INT,
     Check,
@@ -98,6 +98,16 @@ class _Run:
                 values.check_value(value, parameter.type.schema, check.failures["type"])
             else:
                 self._native(check, parameter, value, words)
+            if parameter.direction == UNKNOWN or (words is None and parameter.is_written):
+                self._memory(parameter, value)
+
+    def _memory(self, parameter: Parameter, value: Any) -> None:
+        """Refuse read-only memory, as a call does; of written tensors a check of their own does."""
+        try:
+            values.check_memory(value, parameter.direction)
+        except BufferError as error:
+            text = f"{self._signature.name}() argument '{parameter.name}': {error}"
+            raise BufferError(text) from None
 
     def _native(
         self, check: Check, parameter: Parameter, value: Any, words: tuple[str, ...]

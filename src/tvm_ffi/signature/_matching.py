@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 
+from .._suggestion import did_you_mean
 from ._declaration import Declaration
 from ._parameter import Parameter
 
@@ -44,9 +44,7 @@ def _unknown_keyword(signature: Declaration, keywords: Sequence[str]) -> str | N
             continue
         if kinds.get(keyword) == "positional-only":
             return f"got positional-only argument '{keyword}' as a keyword argument"
-        text = f"got an unexpected keyword argument '{keyword}'"
-        nearest = difflib.get_close_matches(keyword, names, 1)
-        return f"{text}; did you mean '{nearest[0]}'?" if nearest else text
+        return f"got an unexpected keyword argument '{keyword}'{did_you_mean(keyword, names)}"
     return None
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from .._binding.call import read_only_argument
 from .._binding.object.object import ObjectRValueRef
 from .._binding.values.any import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
@@ -19,6 +20,7 @@ from ._plan import BIG_INT, Failure
 
 __all__ = [
     "alignment_of",
+    "check_memory",
     "check_value",
     "dtype_of",
     "dtype_text",
@@ -79,6 +81,13 @@ def check_value(value: Any, schema: Schema, failure: Failure) -> None:
     except TypeError as error:
         where = failure.template.partition("expected ")[0].format()
         raise TypeError(where + (str(error).partition(": ")[2] or str(error))) from None
+
+
+def check_memory(value: Any, direction: str) -> None:
+    """Raise BufferError if the memory of an argument must not be written, but may be."""
+    read_only_argument.check_memory(
+        value.obj if isinstance(value, ObjectRValueRef) else value, direction
+    )
 
 
 # ---- tensors -------------------------------------------------------------------------------------

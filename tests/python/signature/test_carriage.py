@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
+import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated
 
@@ -497,3 +500,110 @@ def test_a_side_file_that_is_no_text(tmp_path):
     path.with_suffix(".signatures").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"library\.signatures: not UTF-8"):
         load(path)
+
+
+# ---- Descriptions that come while a signature is read -------------------------------------------
+
+SLOW = """
+#include <tvm/ffi/c_api.h>
+
+static int Call(const char* name, size_t size, TVMFFIAny* result) {
+  const TVMFFIByteArray text = {name, size};
+  TVMFFIObjectHandle function = NULL;
+  int code;
+  if (TVMFFIFunctionGetGlobal(&text, &function) != 0 || function == NULL) return -1;
+  code = TVMFFIFunctionCall(function, NULL, 0, result);
+  TVMFFIObjectDecRef(function);
+  return code;
+}
+
+/* Returns the second argument. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_f(void* a, const TVMFFIAny* args, int32_t n, TVMFFIAny* result) {
+  (void)a;
+  if (n != 2) {
+    TVMFFIErrorSetRaisedFromCStr("TypeError", "expected 2 arguments");
+    return -1;
+  }
+  *result = args[1];
+  return 0;
+}
+TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_f(void* a, const TVMFFIAny* b, int32_t n,
+                                             TVMFFIAny* result) {
+  (void)a, (void)b, (void)n;
+  return Call("test_carriage.metadata", 22, result);
+}
+"""
+SLOW_TEXT = '{"signature": "f(x: int, y: int = 1)"}'
+
+
+@pytest.fixture
+def slow(tmp_path):
+    """Return a module, the barrier that reading its metadata waits at twice, and the readers."""
+    barrier, readers = threading.Barrier(2, timeout=60), []
+
+    @tvm_ffi.register_global_func("test_carriage.metadata", override=True)
+    def metadata() -> str:
+        readers.append(threading.get_ident())
+        if len(readers) == 1:  # the others, those of the description among them, go on
+            barrier.wait()
+            barrier.wait()
+        return SLOW_TEXT
+
+    yield load(compiled(tmp_path, SLOW, *CC)), barrier
+    tvm_ffi.registry.remove_global_func("test_carriage.metadata")
+
+
+def test_a_description_during_the_first_call_wins(slow):
+    """The call kept the signature that it was reading, for itself and for all that came later."""
+    module, barrier = slow
+    function, other = module.f, module.get_function("f")
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(function, 0)
+        barrier.wait()  # it has asked for its signature
+        module.describe({"f": "f(x: int, z: int = 2)"})
+        barrier.wait()
+        assert first.result() == 2
+    assert (function(0), other(0), module.f(0)) == (2, 2, 2)
+    assert function(0, z=3) == 3
+    with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+        other(0, y=3)
+    assert [p.name for p in inspect.signature(function).parameters.values()] == ["x", "z"]
+
+
+def test_calls_during_the_first_call_have_the_signature(slow):
+    """They were taken for calls of a function without one: no defaults, no names."""
+    module, barrier = slow
+    function = module.f
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(function, 0)
+        barrier.wait()
+        assert function(0) == 1
+        assert function(0, y=5) == 5
+        barrier.wait()
+        assert first.result() == 1
+
+
+def test_descriptions_and_calls_at_once(c_library):
+    """Each call is bound by a signature that was the function's while it ran."""
+    module = load(c_library)
+    stop = threading.Event()
+    seen: list[str] = []
+
+    def call() -> None:
+        while not stop.is_set():
+            try:
+                module.softmax(nothing=1)
+            except TypeError as error:
+                seen.append(str(error))
+
+    with ThreadPoolExecutor() as pool:
+        calls = [pool.submit(call) for _ in range(3)]
+        for i in range(100):
+            module.describe({"softmax": f"softmax(x: Tensor, y: Tensor, nothing_{i % 10}: float)"})
+        stop.set()
+        for done in calls:
+            done.result()
+    known = {f"'nothing_{i}'?" for i in range(10)} | {"'nothing'"}
+    assert {text.rpartition(" ")[2] for text in seen} <= known
+    with pytest.raises(TypeError, match="did you mean 'nothing_9'"):
+        module.softmax(nothing=1)

@@ -6,7 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tvm_ffi
+import tvm_ffi.testing  # (registers a function)
 from tvm_ffi import Signature
+
+from ..forged import READ_ONLY, Source
 
 SOFTMAX = Signature.parse(
     "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1.0)"
@@ -133,3 +137,30 @@ def test_each_check(text, args, error):
 )
 def test_what_is_let_through(text, args):
     Signature.parse(text).check(*args)
+
+
+@pytest.mark.parametrize("direction", ["in", "out", "inout", "unknown"])
+@pytest.mark.parametrize("type_", ["Tensor", "Any"])
+def test_read_only_memory_is_refused_as_in_calls(direction, type_):
+    """Where nobody knows whether it is written, calls refused what the check let through."""
+    signature = Signature.parse(f"reads(x: {direction} {type_})")
+    function = tvm_ffi.get_global_func("testing.echo")
+    tvm_ffi.register_global_func("t.reads", function, override=True, signature=signature)
+    called = tvm_ffi.get_global_func("t.reads")
+    for array in (
+        zeros(3),
+        read_only(zeros(3)),
+        tvm_ffi.readonly(zeros(3)),
+        tvm_ffi.from_dlpack(read_only(zeros(3))),
+        Source(flags=READ_ONLY),  # of a class that marks all of its arrays
+    ):
+        assert refusal(signature.check, array) == refusal(called, array), array
+
+
+def refusal(function, array) -> str | None:
+    """Return why an array is not taken, without the name of the function."""
+    try:
+        function(array)
+    except BufferError as error:
+        return str(error).partition(": ")[2]
+    return None

@@ -42,6 +42,7 @@ from tvm_ffi._binding.object.object cimport (
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
+from tvm_ffi._binding.tensor.export cimport ReadOnlyMarks, forbids_writing, read_only_marks
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding.values.text cimport pack_str
 from tvm_ffi._binding.vectorcall cimport (
@@ -75,6 +76,7 @@ cdef enum:
 
 cdef LoanPool* _pool = loan_pool()
 cdef PackerTable** _packers = packer_table()
+cdef const ReadOnlyMarks* _read_only_marks = read_only_marks()
 
 # Returns the module that knows what functions say about themselves; it is built on this one, and is
 # loaded when somebody asks.
@@ -105,6 +107,8 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
     if packer != NULL and packer.type == cls:
         return packer.pack(value, out, state, packer)
     if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
+        if forbids_writing(_read_only_marks, (<Tensor>value).chandle):
+            state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
         return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:
         out.type_index = abi.kTVMFFIFloat
@@ -258,11 +262,7 @@ cdef int check_read_only(
         return 0
     if not function.is_resolved and _resolve(function) != 0:
         return -1
-    try:
-        return refuse_read_only(function.plan, place, num_args, because)
-    except BaseException as error:
-        set_exception(error)
-        return -1
+    return refuse_read_only(function.plan, place, num_args, because)
 
 
 cdef PyObject* _keep_result(

@@ -9,7 +9,9 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.function cimport Function, wrap_function
-from tvm_ffi._binding.call.planned_call cimport set_origin, unresolve
+from tvm_ffi._binding.call.planned_call cimport (
+    count_description, num_descriptions, set_origin, unresolve,
+)
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, begin_call, pack_object, release_temporaries,
@@ -39,7 +41,7 @@ cdef class ModuleOrigin(NativeReference):
     cdef readonly str name
     cdef readonly bint query_imports
     # The plan of its calls; None until somebody has asked, False where there is none.
-    cdef public object plan
+    cdef readonly object plan
     cdef list wrappers  # weak references to those that know the plan; None: nobody does
     cdef Py_ssize_t next_sweep  # dead ones are dropped when there are this many
     cdef list earlier_plans  # without the GIL, other threads may be reading them; few
@@ -71,6 +73,12 @@ cdef class ModuleOrigin(NativeReference):
             if len(self.wrappers) >= self.next_sweep:
                 self.wrappers = [one for one in self.wrappers if one() is not None]
                 self.next_sweep = 2 * len(self.wrappers) + 8
+
+    def keep_plan(self, plan, Py_ssize_t before):
+        """Remember a plan, or False, unless signatures were given since its text was asked for."""
+        with cython.critical_section(self):
+            if num_descriptions() == before:
+                self.plan = plan
 
     cdef int forget_plan(self) except -1:
         """Let each wrapper ask for the signature again when it is called next."""
@@ -150,8 +158,15 @@ cpdef set_module_origin(
 def forget_plans(str name not None) -> None:
     """Let functions of this name, of whatever module, be asked for their signatures again.
 
-    Also those of modules that import the one whose functions have been described anew.
+    Also those of modules that import the one whose functions have been described anew.  Called
+    when the new description can be read.
     """
+    count_description()
     for note in notes():
         if isinstance(note, ModuleOrigin) and (<ModuleOrigin>note).name == name:
             (<ModuleOrigin>note).forget_plan()
+
+
+def description_count() -> int:
+    """Return what `keep_plan` wants: a number from before the text of a signature was asked for."""
+    return num_descriptions()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import find_global_func
-from tvm_ffi._binding.call.origin import ModuleOrigin
+from tvm_ffi._binding.call.origin import ModuleOrigin, description_count
 
 if TYPE_CHECKING:
     from tvm_ffi._binding.call.call_plan import CallPlan
@@ -30,10 +30,13 @@ def plan_of(function: Function, origin: Origin) -> CallPlan | None:
             return None
         ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
         return _plan_of_metadata(ask(origin), origin, lambda: "the table of global functions")
-    if origin.plan is None:
+    plan = origin.plan
+    if plan is None:
+        before = description_count()
         text = metadata_of(origin)
-        origin.plan = _plan_of_metadata(text, origin.name, origin.library) or False
-    return origin.plan or None
+        plan = _plan_of_metadata(text, origin.name, origin.library) or False
+        origin.keep_plan(plan, before)
+    return plan or None
 
 
 def kept_plan_of(function: Function, origin: Origin) -> CallPlan | None:

@@ -4,5 +4,9 @@ from tvm_ffi._binding.call.function cimport Function
 
 # Notes where a function was found, which may tell its signature when it is called.
 cdef int set_origin(Function function, object origin) except -1
-# Lets the next call ask for the signature again.
+# How many times signatures were given from outside.  Who keeps what it has read of a signature
+# looks whether the number is still the one from before it began to read.
+cdef Py_ssize_t num_descriptions() noexcept
+cdef int count_description() except -1
+# Lets the next call ask for the signature again; after `count_description`.
 cdef int unresolve(Function function) except -1

@@ -6,6 +6,7 @@ called by position ever after, and pays nothing; what has one pays a comparison 
 are given by position.
 """
 
+cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -31,6 +32,10 @@ cdef enum:
 # Finds the plan of a native function, given it and where it was found.
 cdef object _plan_of = None
 
+# Its lock keeps wrappers from being resolved with a signature that has been replaced.
+cdef object _DESCRIPTIONS = object()
+cdef Py_ssize_t _num_descriptions = 0
+
 
 def set_plan_lookup(plan_of) -> None:
     """Set what returns the plan of a function, given it and its origin, or None."""
@@ -49,21 +54,42 @@ cdef PyObject* _call_unresolved(
 
 
 cdef int _resolve(Function function) noexcept:
-    """Find out how arguments find their parameters.  -1 with an exception set."""
-    function.vectorcall = call_by_position  # also after a failure: the next call does without
+    """Find out how arguments find their parameters.  -1 with an exception set.
+
+    Several threads may do so at once.  The wrapper stays unresolved meanwhile, so that none of them
+    calls without what the signature says; a signature that is given from outside meanwhile wins.
+    """
+    cdef Py_ssize_t before
+    cdef CallPlan plan
     try:
-        function.is_resolved = True
-        if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
-            function.plan = _plan_of(function, origin_of(function))
+        while True:
+            before = _num_descriptions
+            plan = None
+            if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
+                plan = _plan_of(function, origin_of(function))
+            if _keep(function, plan, plan is not None and plan.signature.non_blocking, before):
+                return 0
     except BaseException as error:
         set_exception(error)
-        return -1
-    if function.plan is None:
-        return 0
-    if not function.chose_gil and function.plan.signature.non_blocking:
-        function.releases_gil = False
-    function.vectorcall = _call_with_plan
-    return 0
+    function.vectorcall = call_by_position  # the next call does without
+    function.is_resolved = True
+    return -1
+
+
+cdef bint _keep(
+    Function function, CallPlan plan, bint is_non_blocking, Py_ssize_t before
+) except -1:
+    """Let the wrapper call like this unless signatures were given since; whether it does."""
+    cdef CallPlan _earlier = function.plan  # dies outside of the section
+    with cython.critical_section(_DESCRIPTIONS):
+        if _num_descriptions != before:
+            return False
+        function.plan = plan
+        if is_non_blocking and not function.chose_gil:
+            function.releases_gil = False
+        function.vectorcall = call_by_position if plan is None else _call_with_plan
+        function.is_resolved = True
+    return True
 
 
 cdef PyObject* _call_with_plan(
@@ -172,12 +198,24 @@ cdef int set_origin(Function function, object origin) except -1:
     return 0
 
 
+cdef Py_ssize_t num_descriptions() noexcept:
+    return _num_descriptions
+
+
+cdef int count_description() except -1:
+    global _num_descriptions
+    with cython.critical_section(_DESCRIPTIONS):
+        _num_descriptions += 1
+    return 0
+
+
 cdef int unresolve(Function function) except -1:
     # The plan stays: another thread may be about to read it.
-    function.is_resolved = False
-    if not function.chose_gil:
-        function.releases_gil = releases_gil_by_default()
-    function.vectorcall = _call_unresolved
+    with cython.critical_section(_DESCRIPTIONS):
+        function.is_resolved = False
+        if not function.chose_gil:
+            function.releases_gil = releases_gil_by_default()
+        function.vectorcall = _call_unresolved
     return 0
 
 

@@ -2,6 +2,6 @@
 from tvm_ffi._binding.call.call_plan cimport CallPlan
 from tvm_ffi._binding.convert.table cimport ReadOnlyBecause
 
-# Raises BufferError unless an argument may get memory that must not be written.
+# -1 with a BufferError set unless an argument may get memory that must not be written.
 cdef int refuse_read_only(
-    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because) except -1
+    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because) noexcept

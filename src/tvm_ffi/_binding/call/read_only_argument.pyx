@@ -5,8 +5,15 @@ Python callables get it with its mark, and the runtime's own functions write int
 say in their signature what they do with a parameter, or nobody knows.
 """
 
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.call_plan cimport CallPlan, direction_of_argument
-from tvm_ffi._binding.convert.table cimport ReadOnlyBecause
+from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.table cimport (
+    CallState, Packer, ReadOnlyBecause, begin_call, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.object.error cimport check, set_exception
 
 _REMEDIES = {
     "in": "",
@@ -21,11 +28,43 @@ _REMEDIES = {
 
 cdef int refuse_read_only(
     CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because
-) except -1:
-    direction = direction_of_argument(plan, place, num_args)
+) noexcept:
+    try:
+        return _refuse(direction_of_argument(plan, place, num_args), because)
+    except BaseException as error:
+        set_exception(error)
+        return -1
+
+
+cdef int _refuse(str direction, ReadOnlyBecause because) except -1:
     if direction == "in" or (
         direction == "unknown" and because != ReadOnlyBecause.ARRAY_IS_READ_ONLY
     ):
         return 0
     written = "" if direction == "unknown" else ", and the function writes into it"
     raise BufferError(f"the array is read-only{written}; {_REMEDIES[direction]}")
+
+
+def check_memory(value, str direction not None) -> None:
+    """Raise BufferError unless a native function may get the memory of an argument.
+
+    Parameters
+    ----------
+    value : object
+        The argument, as a call would get it.
+    direction : str
+        What the function's signature says of the parameter.
+    """
+    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIAny view
+    cdef CallState state
+    cdef int code
+    if packer == NULL:
+        check(-2)
+    begin_call(&state, temporaries)
+    code = packer.pack(<PyObject*>value, &view, &state, packer)
+    release_temporaries(&state, loan_pool())
+    check(code)
+    if state.read_only != ReadOnlyBecause.IS_WRITABLE:
+        _refuse(direction, state.read_only)

@@ -2,6 +2,7 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert.loan cimport Loan, LoanPool
 
 # Handles below are those of tensors, borrowed.
 
@@ -11,5 +12,24 @@ cdef bint wants_version(
     abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names) except -1
 cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor)
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
-# Whether the owner of the memory forbids writing to it.
-cdef bint forbids_writing(abi.TVMFFIObjectHandle tensor) except -1
+
+
+# What tells tensors over memory that must not be written from all others.
+ctypedef struct ReadOnlyMarks:
+    void* tensor_deleter
+    void* view_deleter
+    LoanPool* loans
+
+cdef const ReadOnlyMarks* read_only_marks() noexcept
+
+
+cdef inline bint forbids_writing(
+    const ReadOnlyMarks* marks, abi.TVMFFIObjectHandle tensor
+) noexcept:
+    """Whether the owner of the memory forbids writing to it."""
+    cdef void* deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
+    return (
+        deleter == marks.tensor_deleter
+        or deleter == marks.view_deleter
+        or (deleter == <void*>marks.loans.deleter and (<Loan*>tensor).is_read_only)
+    )

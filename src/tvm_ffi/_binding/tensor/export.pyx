@@ -3,6 +3,8 @@
 
 from cpython.pycapsule cimport PyCapsule_Destructor, PyCapsule_GetPointer, PyCapsule_IsValid
 from cpython.ref cimport Py_DECREF, PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memset
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check
@@ -26,7 +28,7 @@ cdef LoanPool* _pool = loan_pool()
 cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor):
     cdef abi.DLManagedTensor* managed = NULL
     cdef PyObject* capsule
-    if forbids_writing(tensor):
+    if forbids_writing(&_marks, tensor):
         raise BufferError(
             "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
     check(abi.TVMFFITensorToDLPack(tensor, &managed))
@@ -73,16 +75,43 @@ cdef void _delete_versioned_capsule(object capsule) noexcept:
         managed.deleter(managed)
 
 
-cdef bint forbids_writing(abi.TVMFFIObjectHandle tensor) except -1:
-    cdef Loan* loan = as_loan(_pool, tensor)
-    cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef bint answer
-    if loan != NULL:
-        return loan.is_read_only
-    check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
-    answer = (managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY) != 0
-    managed.deleter(managed)
-    return answer
+# ---- read-only memory ----------------------------------------------------------------------
+
+cdef ReadOnlyMarks _marks
+
+
+cdef const ReadOnlyMarks* read_only_marks() noexcept:
+    return &_marks
+
+
+cdef int _learn_marks() except -1:
+    """The runtime gives such tensors deleters of their own; one of each kind shows them."""
+    cdef abi.DLManagedTensorVersioned sample
+    cdef int64_t extent = 1
+    cdef abi.TVMFFIObjectHandle tensor = NULL, view = NULL
+    memset(&sample, 0, sizeof(sample))
+    sample.version.major = abi.DLPACK_MAJOR_VERSION
+    sample.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    sample.dl_tensor.data = &extent
+    sample.dl_tensor.device.device_type = abi.kDLCPU
+    sample.dl_tensor.dtype.code = abi.kDLInt
+    sample.dl_tensor.dtype.bits, sample.dl_tensor.dtype.lanes = 64, 1
+    sample.dl_tensor.ndim, sample.dl_tensor.shape = 1, &extent
+    check(abi.TVMFFITensorFromDLPackVersioned(&sample, 0, 0, &tensor))
+    try:
+        check(abi.TVMFFITensorCreateUnsafeView(
+            tensor, abi.TVMFFITensorGetDLTensorPtr(tensor), &view))
+        _marks.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
+        _marks.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
+        _marks.loans = _pool
+    finally:
+        if view != NULL:
+            abi.TVMFFIObjectDecRef(view)
+        abi.TVMFFIObjectDecRef(tensor)
+    return 0
+
+
+_learn_marks()
 
 
 # ---- what __dlpack__ is asked for ----------------------------------------------------------

@@ -2,6 +2,7 @@
 """Arrays whose caller knows that a function only reads them."""
 
 from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.loan cimport Loan, as_loan, loan_pool
@@ -64,6 +65,7 @@ cdef int _pack(
 ) noexcept:
     cdef PyObject* array = <PyObject*>(<ReadOnlyArgument>value).array
     cdef const Packer* inner = packer_of(array)
+    cdef int32_t num_temporaries = state.num_temporaries
     cdef Loan* loan
     if inner == NULL or inner.pack(array, out, state, inner) != 0:
         return -1
@@ -71,9 +73,9 @@ cdef int _pack(
         set_exception(TypeError(
             f"readonly takes what is passed as a tensor, not {type(<object>array).__name__}"))
         return -1
-    if out.type_index == abi.kTVMFFITensor:
+    if out.type_index == abi.kTVMFFITensor and state.num_temporaries != num_temporaries:
         loan = as_loan(loan_pool(), out.v_obj)
-        if loan != NULL:  # who gets it is told
+        if loan != NULL:  # who gets what was made for this call is told
             loan.is_read_only = True
     state.read_only = ReadOnlyBecause.CALLER_SAYS_SO
     return 0

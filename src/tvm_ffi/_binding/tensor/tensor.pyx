@@ -12,13 +12,13 @@ from tvm_ffi._binding.tensor.tensor_content cimport (
 )
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, pack_object,
+    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_object,
 )
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
 from tvm_ffi._binding.object.object cimport CObject, HandleOwner, hold, share_handle
 from tvm_ffi._binding.tensor.export cimport (
-    forbids_writing, new_legacy_capsule, new_versioned_capsule, wants_version,
+    forbids_writing, new_legacy_capsule, new_versioned_capsule, read_only_marks, wants_version,
 )
 from tvm_ffi._binding.vectorcall cimport (
     METH_FASTCALL, METH_KEYWORDS, PyCFunction, PyMethodDef, add_method,
@@ -455,7 +455,7 @@ cdef abi.TVMFFIObjectHandle _exportable(Tensor tensor) except NULL:
 
 cdef bint _is_read_only(Tensor tensor) except -1:
     _description(tensor)
-    return tensor.chandle != NULL and forbids_writing(tensor.chandle)
+    return tensor.chandle != NULL and forbids_writing(read_only_marks(), tensor.chandle)
 
 
 # ---- __dlpack__ ----------------------------------------------------------------------------
@@ -540,6 +540,8 @@ cdef int _pack_tensor(
     cdef Tensor tensor = <Tensor>value
     cdef abi.DLTensor* description = _description(tensor)
     if tensor.chandle != NULL:
+        if forbids_writing(read_only_marks(), tensor.chandle):
+            state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
