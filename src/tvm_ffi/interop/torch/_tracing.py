@@ -38,7 +38,7 @@ _calls = _Namespace()
 _found = _Namespace()
 
 
-@functools.lru_cache(maxsize=None)  # torch refuses a second time
+@functools.cache  # torch refuses a second time
 def trace_functions() -> None:
     """Let torch.compile trace calls of functions, and their look-up in modules."""
     stand_in = torch.compiler.substitute_in_graph
