@@ -45,6 +45,7 @@ from results import FLOOR, OURS, PEER, Row, Unavailable
 from scratch_environment import SetupError
 from setting import describe_setting
 from targets import judge
+from torch_time import TORCH_ROWS, measure_torch
 from wrapper_time import WRAPPER_ROWS, measure_wrapper
 
 Workers = dict[str, Union[WorkerProcess, Unavailable]]
@@ -182,7 +183,7 @@ def run_cpp(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effor
 
 
 def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Effort) -> list[Row]:
-    """Return the rows about importing, loading, building, wrappers and size."""
+    """Return the rows about importing, loading, building, wrappers, programs of torch and size."""
     rows: list[Row] = []
     order = list(interpreters.values())
     if fnmatch.filter(["import", "import_without_torch"], pattern):
@@ -193,6 +194,8 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
         rows += measure_build(order, max(1, effort.rounds // IMPORT_ROUNDS_SHARE), progress)
     if fnmatch.filter(WRAPPER_ROWS, pattern):
         rows += measure_wrapper(interpreters[OURS], effort.rounds, progress)
+    if fnmatch.filter(TORCH_ROWS, pattern):
+        rows += measure_torch(interpreters[OURS], effort.rounds, effort.burst_ns, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

@@ -97,6 +97,8 @@ TARGETS: tuple[Target, ...] = (
     Target("wrapper_compile", ABSOLUTE, 300.0),
     Target("wrapper_llvm_call", FLOOR, 1.1),
     Target("wrapper_llvm_compile", ABSOLUTE, 300.0),
+    Target("torch_eager", FLOOR, 1.02),
+    Target("torch_compiled", FLOOR, 0.50),
     *(Target(row.name, FLOOR, FLOOR_LIMIT) for row in CALL_ROWS if row.name not in WITHOUT_FLOOR),
     *(
         Target(row.name, FLOOR, STATEMENT_FLOOR_LIMIT)

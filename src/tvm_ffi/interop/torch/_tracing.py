@@ -9,6 +9,7 @@ not traced never come here.
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Callable, TypeVar
 
@@ -37,6 +38,7 @@ _calls = _Namespace()
 _found = _Namespace()
 
 
+@functools.cache  # torch refuses a second time
 def trace_functions() -> None:
     """Let torch.compile trace calls of functions, and their look-up in modules."""
     stand_in = torch.compiler.substitute_in_graph

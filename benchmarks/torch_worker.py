@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times calls with torch tensors, as they are and compiled by torch; started by `torch_time`.
+
+Answers lines of JSON: ``{"measure": NAME, "burst_ns": N}`` with the time of one call.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import time
+from typing import Any, Callable
+
+import torch
+
+import tvm_ffi
+from tvm_ffi import cpp
+
+SOURCE = "void touch(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {}"
+SIGNATURE = "touch(x: float32[n], y: out float32[n], factor: float = 2.0)"
+CALLS = 20  # in one compiled program: what a program costs by itself counts little
+
+
+def main() -> None:
+    """Answer until there are no more requests."""
+    torch.set_num_threads(1)
+    module = cpp.load_inline("benchmark_torch", cpp_sources=SOURCE, functions={"touch": SIGNATURE})
+    x, y = torch.ones(8), torch.ones(8)
+    runs: dict[str, tuple[Callable[[], Any], int]] = {
+        "torch_eager": (_eager(module.touch, x, y), 1)
+    }
+    if "--adapter" in sys.argv:
+        importlib.import_module("tvm_ffi.interop.torch")
+        runs["torch_compiled"] = (_compiled(module.touch, x, y), CALLS)
+        runs["custom_op"] = (_compiled(_custom_operator(module.touch), x, y), CALLS)
+    print(json.dumps({}), flush=True)
+    for line in sys.stdin:
+        request = json.loads(line)
+        run, calls = runs[request["measure"]]
+        print(json.dumps({"ns": _time(run, request["burst_ns"]) / calls}), flush=True)
+
+
+def _eager(function: Callable[..., Any], x: torch.Tensor, y: torch.Tensor) -> Callable[[], Any]:
+    return lambda: function(x, y, 3.0)
+
+
+def _custom_operator(function: tvm_ffi.Function) -> Callable[..., Any]:
+    """Return the operator that torch's documentation tells to write."""
+
+    def touch(x: torch.Tensor, y: torch.Tensor, factor: float = 2.0) -> None:
+        function(x, y, factor)
+
+    operator = torch.library.custom_op("benchmark::touch", touch, mutates_args={"y"})
+    operator.register_fake(lambda x, y, factor=2.0: None)
+    made: Callable[..., Any] = operator
+    return made
+
+
+def _compiled(function: Callable[..., Any], *args: torch.Tensor) -> Callable[[], Any]:
+    def program(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        for _ in range(CALLS):
+            function(x, y, 3.0)
+        return y
+
+    run = torch.compile(program, fullgraph=True)
+    with torch.no_grad():
+        run(*args)
+    return lambda: run(*args)
+
+
+def _time(run: Callable[[], Any], burst_ns: int) -> float:
+    """Return the nanoseconds of one run: the least of three bursts."""
+    run()
+    count = 1
+    while _burst(run, count) < burst_ns:
+        count *= 2
+    return min(_burst(run, count) for _ in range(3)) / count
+
+
+def _burst(run: Callable[[], Any], count: int) -> int:
+    begin = time.perf_counter_ns()
+    for _ in range(count):
+        run()
+    return time.perf_counter_ns() - begin
+
+
+if __name__ == "__main__":
+    main()
