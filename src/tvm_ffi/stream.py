@@ -14,13 +14,6 @@ from .core import (
 
 if TYPE_CHECKING:
     from ctypes import c_void_p
-    from typing import Protocol
-
-    class SupportsStream(Protocol):
-        """A stream of CUDA's Python packages."""
-
-        def __cuda_stream__(self) -> tuple[int, int]: ...
-
 
 __all__ = [
     "StreamContext",
@@ -95,7 +88,7 @@ class TorchStreamContext:
         return None if self.torch_context is None else self.torch_context.__exit__(*args)
 
 
-def use_raw_stream(device: Device, stream: int | c_void_p | SupportsStream) -> StreamContext:
+def use_raw_stream(device: Device, stream: Any) -> StreamContext:
     """Return a context that makes a stream, given by address, current.
 
     Parameters

@@ -16,4 +16,10 @@ FRAMEWORKS = [
         needs=("tensorflow-cpu==2.21.0", "numpy>=2.0", "pytest"),
         commands=("c++",),
     ),
+    Software(
+        "Dask",
+        PROGRAMS / "use_dask.py",
+        needs=("dask[array,distributed]==2026.8.0", "numpy>=2.0", "pytest"),
+        commands=("c++",),
+    ),
 ]

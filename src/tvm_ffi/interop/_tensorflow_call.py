@@ -7,17 +7,17 @@ The other half is ``_tensorflow_op.cc``, which reads what is written here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tvm_ffi.serialization import to_json_graph_str
 from tvm_ffi.signature import Signature, TensorType
-from tvm_ffi.signature._checking import bind_arguments
 from tvm_ffi.signature._outputs import Described, OutputError, outputs_of
 from tvm_ffi.signature._parameter import Parameter
 
 from ._tensorflow_extent import shape_of, shape_tensor
+from ._without_outputs import bind_without_outputs, is_output
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
 
@@ -232,7 +232,7 @@ def arrange_by_signature(
     out: Any,
 ) -> None:
     """Arrange a call of a function whose parameters are known."""
-    given = _given(call, signature, args, attributes)
+    given = bind_without_outputs(call.where, signature, args, attributes)
     described = None if out is None else call.described(out)
     inputs: dict[str, Any] = {}
     for parameter in signature.parameters:
@@ -256,29 +256,6 @@ def arrange_by_signature(
         )
     for place, output in zip(new, described):
         call.outputs[place] = output
-
-
-def is_output(parameter: Parameter) -> bool:
-    """Whether callers in a graph leave this out, because it is a result there."""
-    return parameter.direction == "out" and isinstance(parameter.type, TensorType)
-
-
-class _Visible(NamedTuple):
-    """What callers in a graph see of a signature."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-
-
-def _given(
-    call: Arranged, signature: Signature, args: tuple[Any, ...], attributes: Mapping[str, Any]
-) -> dict[str, Any]:
-    parameters = tuple(p for p in signature.parameters if not is_output(p))
-    visible = cast(Signature, _Visible(signature.name, parameters))
-    try:
-        return bind_arguments(visible, args, attributes)
-    except TypeError as error:
-        raise TypeError(f"{call.where}: {error}; without outputs, {signature}") from None
 
 
 def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> Any:
