@@ -49,6 +49,7 @@ autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_typehints = "signature"
+autodoc_mock_imports = ["dask", "distributed", "tensorflow"]  # what adapters import
 napoleon_google_docstring = False
 napoleon_use_param = False  # types of parameters are prose: "sequence of int, length ndim"
 napoleon_use_rtype = False

@@ -33,6 +33,7 @@ from ._binding.values.dtype import create_dtype as _create_cdtype_from_tuple
 from ._binding.values.dtype import set_dtype_class as _set_class_dtype
 from ._binding.values.native_value import Bytes, PyNativeObject, String
 from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
+from ._binding.values.pointer import address_of_stream as _address_of_stream
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
 from ._lazy import late_attributes

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .core import Device, _env_get_current_stream, _env_set_current_stream
+from .core import (
+    Device,
+    _address_of_stream,
+    _env_get_current_stream,
+    _env_set_current_stream,
+)
 
 if TYPE_CHECKING:
     from ctypes import c_void_p
@@ -83,21 +88,23 @@ class TorchStreamContext:
         return None if self.torch_context is None else self.torch_context.__exit__(*args)
 
 
-def use_raw_stream(device: Device, stream: int | c_void_p) -> StreamContext:
+def use_raw_stream(device: Device, stream: Any) -> StreamContext:
     """Return a context that makes a stream, given by address, current.
 
     Parameters
     ----------
     device : Device
         The device.
-    stream : int or ctypes.c_void_p
-        Address of the stream.
+    stream : int, ctypes.c_void_p, or object with ``__cuda_stream__``
+        Address of the stream, or a stream of CUDA's Python packages.
 
     Raises
     ------
     ValueError
-        If `stream` is neither.
+        If `stream` is none of them.
     """
+    if hasattr(type(stream), "__cuda_stream__"):
+        stream = _address_of_stream(stream)
     if not isinstance(stream, int):
         import ctypes
 

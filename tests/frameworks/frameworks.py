@@ -9,4 +9,17 @@ from published import Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
-FRAMEWORKS: list[Software] = []
+FRAMEWORKS = [
+    Software(
+        "TensorFlow",
+        PROGRAMS / "use_tensorflow.py",
+        needs=("tensorflow-cpu==2.21.0", "numpy>=2.0", "pytest"),
+        commands=("c++",),
+    ),
+    Software(
+        "Dask",
+        PROGRAMS / "use_dask.py",
+        needs=("dask[array,distributed]==2026.8.0", "numpy>=2.0", "pytest"),
+        commands=("c++",),
+    ),
+]

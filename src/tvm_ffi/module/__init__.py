@@ -401,6 +401,12 @@ def _addresses(modules: Array[Module]) -> list[int]:
     return [module.__chandle__() for module in modules]
 
 
+def file_of(module: Module) -> str | None:
+    """Return the path of the file that a module was loaded from; None for other modules."""
+    source: _Source | None = note_of(module)
+    return None if source is None or source.load is not load_module else source.place
+
+
 def _reduce(module: Module) -> Any:
     imports = module.imports  # ValueError for an empty wrapper
     source: _Source | None = note_of(module)

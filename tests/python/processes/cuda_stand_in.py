@@ -84,6 +84,22 @@ def check_stream(module: tvm_ffi.Module) -> None:
     assert [line.rpartition(", ")[2] for line in launches()] == ["stream 0x1234)", "stream 0)"]
 
 
+def check_streams_of_exporters(module: tvm_ffi.Module) -> None:
+    """Values are made ready on the stream that the kernel is launched on."""
+
+    class Streaming(forged.Source):
+        def __tvm_ffi_env_stream__(self) -> int:
+            return 0x77
+
+    x, y = Streaming((12,), (1,), device=(2, 1)), on_device(1)
+    told = []
+    for first in (x, y):
+        module.scale(first, 1, y, 0, 1, 1)
+        told.append(y.arguments["stream"])
+    assert told == [0x77, 1]  # 1 is how the array API standard writes the default stream
+    assert [line.rpartition(", ")[2] for line in launches()] == ["stream 0x77)", "stream 0)"]
+
+
 def check_threads(module: tvm_ffi.Module) -> None:
     def work(index: int) -> None:
         x, y = on_device(index % 2), on_device(index % 2)
@@ -114,7 +130,9 @@ def check_errors(module: tvm_ffi.Module) -> None:
 def main() -> None:
     driver.fake_driver_on_launch(scale, None)
     module = cuda.create_module(PTX, {"scale": SCALE})
-    for check in (check_values, check_stream, check_threads, check_errors):
+    for check in (
+        check_values, check_stream, check_streams_of_exporters, check_threads, check_errors,
+    ):  # fmt: skip
         check(module)
     del module
     assert driver.fake_driver_live_images() == 0

@@ -20,6 +20,7 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.object.object cimport handle_of
 from tvm_ffi._binding.object.release cimport release_object
+from tvm_ffi._binding.tensor.exporter cimport renew_stream
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 from tvm_ffi._binding.call.planned_call import arguments_in_order
@@ -37,6 +38,7 @@ cdef class BoundCall:
     cdef abi.TVMFFIAny* args
     cdef int32_t num_args
     cdef CallState state    # stream and framework of the arguments
+    cdef int32_t stream_place  # of the argument whose framework has decided the stream
 
     def __cinit__(self):
         self.vectorcall = _call
@@ -69,6 +71,8 @@ cdef class BoundCall:
         if packer == NULL:
             return -1
         self.state.temporaries, self.state.num_temporaries = temporaries, 0
+        if self.state.stream_device_type == 0:
+            self.stream_place = place
         code = packer.pack(value, &view, &self.state, packer)
         if code == 0 and self.state.read_only != ReadOnlyBecause.IS_WRITABLE:
             code = check_read_only(
@@ -118,16 +122,24 @@ cdef PyObject* _call(
         set_exception(ValueError("the call was never bound; `Function.bind` does it"))
         return NULL
     state = bound.state
-    if state.stream_device_type != 0:
-        _refresh_stream(&state)
+    if state.stream_device_type != 0 and _cold_renew_stream(bound, &state) != 0:
+        return NULL
     return call_packed(bound.function, bound.args, bound.num_args, &state)
 
 
-cdef void _refresh_stream(CallState* state) noexcept:
+cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
     """The framework's current stream may be another one than when the arguments were bound."""
-    if state.exchange_api != NULL and state.exchange_api.current_work_stream != NULL:
+    if state.exchange_api == NULL:
+        return renew_stream(bound.values[bound.stream_place], state)
+    if state.exchange_api.current_work_stream != NULL:
         state.exchange_api.current_work_stream(
             <abi.DLDeviceType>state.stream_device_type, state.stream_device_id, &state.stream)
+    return 0
+
+
+# Through a pointer: seen as a function that returns -1 with an exception set.
+cdef int (*_cold_renew_stream)(BoundCall bound, CallState* state) noexcept
+_cold_renew_stream = <int (*)(BoundCall, CallState*) noexcept>_renew_stream
 
 
 def _install():

@@ -13,7 +13,8 @@ from tvm_ffi._binding.containers.memory cimport (
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, begin_call, pack_object, pack_temporary,
+    CallState, PackFunction, Packer, add_maker, add_rule, begin_conversion, pack_object,
+    pack_temporary,
     packer_of, release_temporaries,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
@@ -127,7 +128,9 @@ cdef int _build_in(
     cdef Borrowing** borrowings
     cdef CallState state
     cdef int code
-    begin_call(&state, temporaries)
+    begin_conversion(&state, temporaries)
+    if outer != NULL:
+        _share_stream(&state, outer)
     borrowings = begin_borrowing(&borrowing, items, count)
     code = _pack_items(items, count, args, &state)
     if code == 0:
@@ -170,13 +173,16 @@ cdef int _pack_items(
     return code
 
 
+cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
+    to.stream_device_type = source.stream_device_type
+    to.stream_device_id = source.stream_device_id
+    to.stream = source.stream
+
+
 cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
     if outer.exchange_api == NULL:
         outer.exchange_api = inner.exchange_api
-    if outer.stream_device_type == 0:
-        outer.stream_device_type = inner.stream_device_type
-        outer.stream_device_id = inner.stream_device_id
-        outer.stream = inner.stream
+    _share_stream(outer, inner)  # which began with what the outer one has decided
 
 
 cdef int _build_sequence(
@@ -252,7 +258,7 @@ cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* 
 cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
-    begin_call(&state, NULL)
+    begin_conversion(&state, NULL)
     _build_sequence(make, items, &state, &made)
     return _hold_new(self, made.v_obj, &state)
 
@@ -260,7 +266,7 @@ cdef int hold_sequence(CContainerBase self, CObject make, object items) except -
 cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1:
     cdef CallState state
     cdef abi.TVMFFIAny made
-    begin_call(&state, NULL)
+    begin_conversion(&state, NULL)
     _build_mapping(make, mapping, &state, &made)
     return _hold_new(self, made.v_obj, &state)
 

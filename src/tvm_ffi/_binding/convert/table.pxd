@@ -16,6 +16,9 @@ from tvm_ffi._binding.convert.precedence cimport Precedence
 ctypedef struct CallState
 ctypedef struct Packer
 
+cdef enum:
+    NOTHING_RUNS = -1  # in place of a device: values are converted for no call, so nothing decides
+
 
 # Why the memory of an argument must not be written.
 cdef enum ReadOnlyBecause:
@@ -29,7 +32,7 @@ cdef enum ReadOnlyBecause:
 ctypedef struct CallState:
     abi.TVMFFIObject** temporaries  # released when the call is over; room for 2 per argument
     int32_t num_temporaries
-    int32_t stream_device_type       # device that decides the stream; 0: none yet
+    int32_t stream_device_type       # device that decides the stream; 0: none yet; see NOTHING_RUNS
     int32_t stream_device_id
     void* stream
     const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
@@ -137,6 +140,12 @@ cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) no
     state.exchange_api = NULL
     state.recent_packer = NULL
     state.read_only = ReadOnlyBecause.IS_WRITABLE
+
+
+cdef inline void begin_conversion(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
+    """The same for values that are kept: they are made ready for the thread's current stream."""
+    begin_call(state, temporaries)
+    state.stream_device_type = NOTHING_RUNS
 
 
 cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:

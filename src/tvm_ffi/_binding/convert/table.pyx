@@ -259,7 +259,7 @@ cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     cdef int code
     if packer == NULL:
         return -1
-    begin_call(&state, temporaries)
+    begin_conversion(&state, temporaries)
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
         code = own_packed(&view)

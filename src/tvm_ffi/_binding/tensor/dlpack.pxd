@@ -2,12 +2,21 @@
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.table cimport CallState
 
+cdef enum:
+    # How the array API standard writes this stream of CUDA, where it forbids to say 0.
+    LEGACY_DEFAULT_STREAM = 1
+
 # The exchange table that a tensor class names, NULL when it names none.
 cdef const abi.DLPackExchangeAPI* exchange_api_of(type cls) except? NULL
 # Lets the first tensor outside the CPU decide which stream the call runs on; 0, or -1 with an
 # exception set.
 cdef int choose_stream(
     CallState* state, const abi.DLPackExchangeAPI* api, abi.DLDevice device) noexcept
+# A capsule of what has `__dlpack__`.
+cdef object capsule_of(object array)
+# The same of an array on a GPU, whose values shall be ready on a stream.
+cdef object capsule_on(object array, object stream)
+cdef bint says_read_only(object capsule) except -1
 # TypeError for a class of tensors without data.
 cdef int refuse_fake_tensor(type cls) except -1
 # An owned tensor.  A capsule is consumed once; on failure it stays as it was.

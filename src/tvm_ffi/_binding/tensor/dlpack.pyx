@@ -17,7 +17,7 @@ from libc.stdlib cimport calloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned,
+    CallState, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned,
     pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check
@@ -26,6 +26,7 @@ from tvm_ffi._binding.convert.loan cimport (
 )
 from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
 from tvm_ffi._binding.tensor.torch_views cimport TorchViews, find_torch_views, native_tensor
+from tvm_ffi._binding.values.pointer cimport address_of_stream
 
 import os
 
@@ -40,6 +41,7 @@ cdef LoanPool* _pool = loan_pool()
 
 cdef enum:
     MAX_NDIM = 1024  # as in the runtime: far above any framework's limit, catches garbage
+    NO_WAITING = -1  # in place of a stream, as in the array API standard
 
 
 # What is known about a class that has an exchange table.
@@ -327,12 +329,28 @@ _cold_pack_managed = <_PackManaged>_pack_managed
 
 # ---- capsules ------------------------------------------------------------------------------
 
-cdef object _capsule_of(object value):
+cdef tuple _VERSION = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
+
+
+cdef object capsule_of(object array):
     """Ask for the versioned form; older exporters do not know the keyword."""
     try:
-        return value.__dlpack__(max_version=(abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION))
+        return array.__dlpack__(max_version=_VERSION)
     except TypeError:
-        return value.__dlpack__()
+        return array.__dlpack__()
+
+
+cdef object capsule_on(object array, object stream):
+    try:
+        return array.__dlpack__(stream=stream, max_version=_VERSION)
+    except TypeError:
+        pass
+    try:
+        return array.__dlpack__(stream=stream)
+    except TypeError:
+        if stream != LEGACY_DEFAULT_STREAM:
+            raise
+    return array.__dlpack__()  # which means that stream
 
 
 cdef abi.TVMFFIObjectHandle consume_capsule(
@@ -366,49 +384,12 @@ cdef int _refuse_capsule(object capsule) except -1:
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
 
 
-cdef bint _says_read_only(object capsule) except -1:
+cdef bint says_read_only(object capsule) except -1:
     cdef abi.DLManagedTensorVersioned* managed
     if not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         return False
     managed = <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
     return managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY != 0
-
-
-cdef int _pack_dlpack(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
-) except -1:
-    cdef object capsule = _capsule_of(<object>value)
-    if _says_read_only(capsule):
-        state.read_only = ReadOnlyBecause.CLASS_IS_IMMUTABLE
-    cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
-    return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
-
-
-cdef int _pack_dlpack_with_stream(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
-) except -1:
-    """The same for a class that says on which stream its values are worked on."""
-    cdef abi.DLDevice device
-    cdef uintptr_t stream
-    _pack_dlpack(value, out, state, packer)
-    device = abi.TVMFFITensorGetDLTensorPtr(out.v_obj).device
-    if device.device_type == abi.kDLCPU or state.stream_device_type != 0:
-        return 0
-    stream = (<object>value).__tvm_ffi_env_stream__()
-    state.stream_device_type = <int>device.device_type
-    state.stream_device_id = device.device_id
-    state.stream = <void*>stream
-    return 0
-
-
-cdef bint _dlpack_rule(type cls, object value, Packer* packer) except -1:
-    if not hasattr(cls, "__dlpack__"):
-        return False
-    if hasattr(cls, "__tvm_ffi_env_stream__"):
-        packer.pack = <PackFunction>_pack_dlpack_with_stream
-    else:
-        packer.pack = <PackFunction>_pack_dlpack
-    return True
 
 
 # The class that was last seen to export arrays, unless it may die: its address is all we keep.
@@ -426,7 +407,9 @@ cdef int _check_exporter(type cls) except -1:
     return 0
 
 
-def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=False) -> Tensor:
+def from_dlpack(
+    ext_tensor, *, int require_alignment=0, bint require_contiguous=False, stream=None
+) -> Tensor:
     """Return a tensor over the memory of another library's array.
 
     Parameters
@@ -438,6 +421,10 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
         Alignment in bytes that the data must have; 0 asks for none.
     require_contiguous : bool
         Whether the elements must lie in row-major order without gaps.
+    stream : int or object with ``__cuda_stream__``, optional
+        The stream on which the tensor will be used; its values will be ready there.  As in the
+        array API standard, 1 is CUDA's legacy default stream, 2 the one per thread; -1 waits
+        for nothing.  None: the thread's current stream of its device, see `use_raw_stream`.
 
     Returns
     -------
@@ -459,6 +446,9 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if <PyTypeObject*>cls != _recent_exporter:
         _check_exporter(cls)
+    if stream is not None:
+        ext_tensor = _exported_on(ext_tensor, stream)
+        return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if pack_owned(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
     if packed.type_index != abi.kTVMFFITensor:
@@ -467,6 +457,13 @@ def from_dlpack(ext_tensor, *, int require_alignment=0, bint require_contiguous=
     if require_alignment > 0 or require_contiguous:
         _check_requirements(tensor, require_alignment, require_contiguous)
     return tensor
+
+
+cdef object _exported_on(object array, object stream):
+    if not hasattr(type(array), "__dlpack__"):
+        raise TypeError(
+            f"{type(array).__name__} has no __dlpack__, which could be told the stream")
+    return capsule_on(array, stream if stream == NO_WAITING else address_of_stream(stream))
 
 
 cdef int _check_requirements(
@@ -527,5 +524,4 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
 
 
 add_rule(Precedence.EXCHANGE_TABLE, _exchange_rule)
-add_rule(Precedence.DLPACK, _dlpack_rule)
 add_maker(abi.kTVMFFITensor, _make_tensor)

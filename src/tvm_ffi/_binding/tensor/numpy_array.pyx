@@ -76,6 +76,9 @@ _ML_DTYPES = {
 }
 
 
+_MASKED_ARRAY_MODULES = ("numpy.ma", "numpy.ma.core")
+
+
 cdef void _set_dtype(int number, int code, size_t size_bytes) noexcept:
     cdef _KnownType* known = &_known_types[number]
     known.dtype.code = <unsigned char>code
@@ -208,6 +211,11 @@ cdef int _pack_array(
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
     """Arrays and their subclasses, except those that export themselves in their own way."""
     for base in cls.__mro__:
+        if base.__name__ == "MaskedArray" and base.__module__ in _MASKED_ARRAY_MODULES:
+            raise TypeError(
+                "a tensor cannot say which elements of a masked array are masked: pass "
+                "array.filled(value), or array.data and numpy.ma.getmaskarray(array) as two "
+                "arguments")
         # Names first: a program without arrays does not have NumPy.
         if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in sys.modules:
             bind_numpy()

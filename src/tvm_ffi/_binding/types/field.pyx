@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
@@ -97,7 +97,7 @@ cdef class FieldSetter(_Field):
         if packer == NULL:
             check(-2)
         wrappers[0], wrappers[1] = <PyObject*>obj, <PyObject*>value
-        begin_call(&state, temporaries)
+        begin_conversion(&state, temporaries)
         borrowings = begin_borrowing(&borrowing, wrappers, 2)
         try:
             if packer.pack(<PyObject*>value, &view, &state, packer) != 0:

@@ -241,7 +241,7 @@ cdef int _pack_device_protocol(
     cdef abi.DLDevice cdevice
     device_type, device_id = (<object>value).__dlpack_device__()
     cdevice.device_type = <abi.DLDeviceType><int>device_type
-    cdevice.device_id = device_id
+    cdevice.device_id = 0 if device_id is None else device_id  # as Paddle says of the only CPU
     return _set(out, cdevice)
 
 

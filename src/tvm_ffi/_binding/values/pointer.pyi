@@ -2,3 +2,5 @@
 from typing import Any, Callable
 
 OPAQUE_PTR_HANDLERS: dict[type, Callable[[Any], int]]
+
+def address_of_stream(stream: Any) -> int: ...

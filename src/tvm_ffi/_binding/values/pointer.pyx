@@ -52,15 +52,22 @@ cdef int _pack_opaque_ptr(
     return _set_pointer(out, (<object>value).__tvm_ffi_opaque_ptr__())
 
 
+cpdef object address_of_stream(object stream):
+    """Return the address of an int, or of a stream that has `__cuda_stream__`."""
+    if not hasattr(type(stream), "__cuda_stream__"):
+        return PyNumber_Index(stream)
+    answer = stream.__cuda_stream__()
+    if not isinstance(answer, tuple) or len(answer) < 2:
+        raise TypeError(
+            f"{type(stream).__name__}.__cuda_stream__() must return a tuple "
+            f"(version, pointer), got {answer!r}")
+    return PyNumber_Index(answer[1])
+
+
 cdef int _pack_cuda_stream(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef object answer = (<object>value).__cuda_stream__()
-    if not isinstance(answer, tuple) or len(answer) < 2:
-        raise TypeError(
-            f"{type(<object>value).__name__}.__cuda_stream__() must return a tuple "
-            f"(version, pointer), got {answer!r}")
-    return _set_pointer(out, answer[1])
+    return _set_pointer(out, address_of_stream(<object>value))
 
 
 cdef int _pack_driver_stream(

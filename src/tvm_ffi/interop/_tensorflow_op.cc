@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The operators TvmFfiCall and TvmFfiPureCall: a node of a TensorFlow graph that calls a function.
+ *
+ * Which argument of the function comes from where is decided in _tensorflow_call.py, and travels in
+ * the node's attributes.  Tensors are shared with TensorFlow by reference count, so that functions
+ * may keep them; those that are read are marked read-only. */
+#include <tensorflow/core/framework/common_shape_fns.h>
+#include <tensorflow/core/framework/op.h>
+#include <tensorflow/core/framework/op_kernel.h>
+#include <tensorflow/core/framework/shape_inference.h>
+#include <tvm/ffi/container/array.h>
+#include <tvm/ffi/container/list.h>
+#include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/function.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace ffi = tvm::ffi;
+namespace tf = tensorflow;
+
+// Where an argument comes from; a code is 4 * index + source.  ORDER tensorflow-source
+enum Source { kInput, kOutput, kScalar, kValue };
+
+constexpr int kNewBuffer = -1;  // of an output that takes the place of no input
+
+// ---- element types ------------------------------------------------------------------------------
+
+struct ElementType {
+  tf::DataType tensorflow;
+  DLDataType dlpack;
+};
+
+// ORDER tensorflow-dtype: as in _tensorflow_call.py.
+constexpr ElementType kElementTypes[] = {
+    {tf::DT_BOOL, {kDLBool, 8, 1}},
+    {tf::DT_INT8, {kDLInt, 8, 1}},
+    {tf::DT_INT16, {kDLInt, 16, 1}},
+    {tf::DT_INT32, {kDLInt, 32, 1}},
+    {tf::DT_INT64, {kDLInt, 64, 1}},
+    {tf::DT_UINT8, {kDLUInt, 8, 1}},
+    {tf::DT_UINT16, {kDLUInt, 16, 1}},
+    {tf::DT_UINT32, {kDLUInt, 32, 1}},
+    {tf::DT_UINT64, {kDLUInt, 64, 1}},
+    {tf::DT_HALF, {kDLFloat, 16, 1}},
+    {tf::DT_BFLOAT16, {kDLBfloat, 16, 1}},
+    {tf::DT_FLOAT, {kDLFloat, 32, 1}},
+    {tf::DT_DOUBLE, {kDLFloat, 64, 1}},
+    {tf::DT_COMPLEX64, {kDLComplex, 64, 1}},
+    {tf::DT_COMPLEX128, {kDLComplex, 128, 1}},
+    {tf::DT_FLOAT8_E5M2, {kDLFloat8_e5m2, 8, 1}},
+    {tf::DT_FLOAT8_E4M3FN, {kDLFloat8_e4m3fn, 8, 1}},
+};
+
+DLDataType ElementTypeOf(tf::DataType type) {
+  for (const ElementType& known : kElementTypes) {
+    if (known.tensorflow == type) return known.dlpack;
+  }
+  TVM_FFI_THROW(TypeError) << "TensorFlow tensors of dtype " << tf::DataTypeString(type)
+                           << " have no DLPack form";
+}
+
+// ---- tensors ------------------------------------------------------------------------------------
+
+// A tensor of TensorFlow in the form of DLPack: shares the buffer, and keeps it.
+struct SharedTensor {
+  explicit SharedTensor(const tf::Tensor& tensor, bool is_read_only) : kept(tensor) {
+    for (int dim = 0; dim < tensor.dims(); ++dim) shape.push_back(tensor.dim_size(dim));
+    strides.resize(shape.size());
+    int64_t step = 1;
+    for (size_t dim = shape.size(); dim-- > 0;) {
+      strides[dim] = step;
+      step *= shape[dim] > 0 ? shape[dim] : 1;
+    }
+    managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed.manager_ctx = this;
+    managed.deleter = [](DLManagedTensorVersioned* self) {
+      delete static_cast<SharedTensor*>(self->manager_ctx);
+    };
+    managed.flags = is_read_only ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    managed.dl_tensor.data = tensor.data();
+    managed.dl_tensor.device = {kDLCPU, 0};
+    managed.dl_tensor.ndim = tensor.dims();
+    managed.dl_tensor.dtype = ElementTypeOf(tensor.dtype());
+    managed.dl_tensor.shape = shape.data();
+    managed.dl_tensor.strides = strides.data();
+    managed.dl_tensor.byte_offset = 0;
+  }
+
+  tf::Tensor kept;
+  std::vector<int64_t> shape, strides;
+  DLManagedTensorVersioned managed;
+};
+
+ffi::Tensor Share(const tf::Tensor& tensor, bool is_read_only) {
+  auto shared = std::make_unique<SharedTensor>(tensor, is_read_only);
+  ffi::Tensor result = ffi::Tensor::FromDLPackVersioned(&shared->managed);
+  shared.release();  // the result has it
+  return result;
+}
+
+// Copies elements of any layout into a row-major buffer; returns where the next ones go.
+char* CopyElements(const DLTensor& from, int dim, const char* source, size_t size_bytes, char* to) {
+  if (dim == from.ndim) {
+    std::memcpy(to, source, size_bytes);
+    return to + size_bytes;
+  }
+  const int64_t step_bytes = from.strides[dim] * static_cast<int64_t>(size_bytes);
+  for (int64_t i = 0; i < from.shape[dim]; ++i, source += step_bytes) {
+    to = CopyElements(from, dim + 1, source, size_bytes, to);
+  }
+  return to;
+}
+
+void CopyInto(const ffi::Tensor& from, tf::Tensor* to) {
+  const DLTensor& source = *from.GetDLTensorPtr();
+  const char* data = static_cast<const char*>(source.data) + source.byte_offset;
+  char* target = static_cast<char*>(to->data());
+  if (to->NumElements() == 0) return;
+  if (from.IsContiguous()) {
+    std::memcpy(target, data, to->TotalBytes());
+  } else {
+    CopyElements(source, 0, data, source.dtype.bits / 8, target);
+  }
+}
+
+// A number that the graph computes, as the value of a parameter that is no tensor.
+ffi::Any ScalarOf(const tf::Tensor& tensor) {
+  if (tensor.NumElements() != 1) {
+    TVM_FFI_THROW(ValueError) << "a value must be one number, got a tensor of shape "
+                              << tensor.shape().DebugString();
+  }
+  switch (tensor.dtype()) {
+    case tf::DT_BOOL:
+      return tensor.flat<bool>()(0);
+    case tf::DT_INT32:
+      return static_cast<int64_t>(tensor.flat<tf::int32>()(0));
+    case tf::DT_INT64:
+      return static_cast<int64_t>(tensor.flat<tf::int64>()(0));
+    case tf::DT_FLOAT:
+      return static_cast<double>(tensor.flat<float>()(0));
+    case tf::DT_DOUBLE:
+      return tensor.flat<double>()(0);
+    default:
+      TVM_FFI_THROW(TypeError)
+          << "a value must be of dtype bool, int32, int64, float or double, got "
+          << tf::DataTypeString(tensor.dtype());
+  }
+}
+
+// ---- errors -------------------------------------------------------------------------------------
+
+absl::StatusCode StatusOf(const std::string& kind) {
+  struct Row {
+    const char* kind;
+    absl::StatusCode code;
+  };
+  static constexpr Row kRows[] = {
+      {"ValueError", absl::StatusCode::kInvalidArgument},
+      {"TypeError", absl::StatusCode::kInvalidArgument},
+      {"KeyError", absl::StatusCode::kNotFound},
+      {"AttributeError", absl::StatusCode::kNotFound},
+      {"FileNotFoundError", absl::StatusCode::kNotFound},
+      {"PermissionError", absl::StatusCode::kPermissionDenied},
+      {"MemoryError", absl::StatusCode::kResourceExhausted},
+      {"IndexError", absl::StatusCode::kOutOfRange},
+      {"NotImplementedError", absl::StatusCode::kUnimplemented},
+  };
+  for (const Row& row : kRows) {
+    if (kind == row.kind) return row.code;
+  }
+  return absl::StatusCode::kInternal;
+}
+
+// ---- the operator -------------------------------------------------------------------------------
+
+class CallOp : public tf::OpKernel {
+ public:
+  explicit CallOp(tf::OpKernelConstruction* context) : tf::OpKernel(context) {
+    tf::DataTypeVector inputs;
+    std::string values;
+    OP_REQUIRES_OK(context, context->GetAttr("function", &name_));
+    OP_REQUIRES_OK(context, context->GetAttr("arguments", &arguments_));
+    OP_REQUIRES_OK(context, context->GetAttr("updated", &updated_));
+    OP_REQUIRES_OK(context, context->GetAttr("num_buffers", &num_buffers_));
+    OP_REQUIRES_OK(context, context->GetAttr("Tin", &inputs));
+    OP_REQUIRES_OK(context, context->GetAttr("values", &values));
+    num_inputs_ = static_cast<int>(inputs.size());
+    Guard(context, [&] {
+      values_ = ffi::Function::GetGlobalRequired("ffi.FromJSONGraphString")(values)
+                    .cast<ffi::Array<ffi::Any>>();
+    });
+    OP_REQUIRES_OK(context, Check());
+  }
+
+  void Compute(tf::OpKernelContext* context) override {
+    Guard(context, [&] { Call(context); });
+  }
+
+ private:
+  // Runs code of ours; what it throws becomes the status of the context.
+  template <typename Context, typename Body>
+  void Guard(Context* context, const Body& body) {
+    try {
+      body();
+    } catch (const ffi::Error& error) {
+      const std::string kind = error.kind();
+      context->CtxFailure(
+          absl::Status(StatusOf(kind), absl::StrCat(name_, ": ", kind, ": ", error.message())));
+    } catch (const std::exception& error) {
+      context->CtxFailure(absl::InternalError(absl::StrCat(name_, ": ", error.what())));
+    }
+  }
+
+  // Graphs come from files, too: nothing in them may lead outside of what is there.
+  absl::Status Check() const {
+    for (int64_t code : arguments_) {
+      const int64_t index = code / 4;
+      const int64_t limits[] = {num_inputs_, num_buffers_, num_inputs_,
+                                static_cast<int64_t>(values_.size())};
+      if (code < 0 || index >= limits[code % 4]) {
+        return absl::InvalidArgumentError(absl::StrCat("arguments: ", code, " means nothing"));
+      }
+    }
+    if (num_buffers_ > num_outputs() || updated_.size() != static_cast<size_t>(num_outputs())) {
+      return absl::InvalidArgumentError("updated, num_buffers: not as many as there are outputs");
+    }
+    if (std::count(updated_.begin(), updated_.end(), kNewBuffer) != num_inputs() - num_inputs_) {
+      return absl::InvalidArgumentError("shapes: not one for each output that needs it");
+    }
+    for (int64_t input : updated_) {
+      if (input < kNewBuffer || input >= num_inputs_) {
+        return absl::InvalidArgumentError(absl::StrCat("updated: there is no input ", input));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Call(tf::OpKernelContext* context) {
+    std::vector<ffi::Any> args(arguments_.size());
+    std::vector<tf::PartialTensorShape> shapes(num_outputs());
+    int next_shape = num_inputs_;
+    for (int i = 0; i < num_outputs(); ++i) {
+      if (updated_[i] == kNewBuffer) {
+        OP_REQUIRES_OK(context, ShapeFrom(context->input(next_shape++), &shapes[i]));
+      }
+      if (i < num_buffers_) OP_REQUIRES_OK(context, MakeBuffer(context, i, shapes[i]));
+    }
+    for (size_t i = 0; i < args.size(); ++i) {
+      const int index = static_cast<int>(arguments_[i] / 4);
+      switch (arguments_[i] % 4) {
+        case kInput:
+          args[i] = Share(context->input(index), true);
+          break;
+        case kOutput:
+          args[i] = Share(*context->mutable_output(index), false);
+          break;
+        case kScalar:
+          args[i] = ScalarOf(context->input(index));
+          break;
+        default:
+          args[i] = values_[index];
+      }
+    }
+    std::vector<ffi::AnyView> views(args.begin(), args.end());
+    ffi::Any result;
+    Function()->CallPacked(views.data(), static_cast<int32_t>(views.size()), &result);
+    TakeResults(context, result, shapes);
+  }
+
+  // Looked up in each call: another one may have been registered under the name.
+  std::optional<ffi::Function> Function() const {
+    std::optional<ffi::Function> found = ffi::Function::GetGlobal(name_);
+    if (!found) {
+      TVM_FFI_THROW(KeyError) << "there is no global function of this name: load its library or "
+                                 "register it before the graph runs";
+    }
+    return found;
+  }
+
+  static absl::Status ShapeFrom(const tf::Tensor& extents, tf::PartialTensorShape* shape) {
+    if (extents.dims() == 0) return absl::OkStatus();  // of a result that nobody has described
+    return tf::PartialTensorShape::MakePartialShape(extents.flat<tf::int64>().data(),
+                                                    static_cast<int>(extents.NumElements()), shape);
+  }
+
+  absl::Status MakeBuffer(tf::OpKernelContext* context, int i,
+                          const tf::PartialTensorShape& wanted) {
+    tf::Tensor* buffer = nullptr;
+    tf::TensorShape shape;
+    if (updated_[i] == kNewBuffer) {
+      if (!wanted.AsTensorShape(&shape)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(name_, ": output ", i, " cannot have the shape ", wanted.DebugString()));
+      }
+      return context->allocate_output(i, shape, &buffer);
+    }
+    const int input = static_cast<int>(updated_[i]);
+    int forwarded = -1;
+    TF_RETURN_IF_ERROR(context->forward_input_or_allocate_output(
+        {input}, i, context->input(input).shape(), &buffer, &forwarded));
+    const tf::Tensor& before = context->input(input);
+    if (forwarded < 0 && before.NumElements() > 0) {
+      std::memcpy(buffer->data(), before.data(), before.TotalBytes());
+    }
+    return absl::OkStatus();
+  }
+
+  void TakeResults(tf::OpKernelContext* context, const ffi::Any& result,
+                   const std::vector<tf::PartialTensorShape>& shapes) {
+    const int num_results = num_outputs() - num_buffers_;
+    if (num_results == 0) return;
+    const std::vector<ffi::Tensor> tensors = TensorsOf(result, num_results);
+    for (int i = 0; i < num_results; ++i) {
+      const int output = num_buffers_ + i;
+      tf::TensorShape shape;
+      CheckResult(tensors[i], output, shapes[output], &shape);
+      tf::Tensor* buffer = nullptr;
+      OP_REQUIRES_OK(context, context->allocate_output(output, shape, &buffer));
+      CopyInto(tensors[i], buffer);
+    }
+  }
+
+  static std::vector<ffi::Tensor> TensorsOf(const ffi::Any& result, int expected) {
+    std::vector<ffi::Tensor> tensors;
+    if (result.type_index() == kTVMFFITensor) {
+      tensors.push_back(result.cast<ffi::Tensor>());
+    } else if (auto array = result.try_cast<ffi::Array<ffi::Any>>(); array && array->defined()) {
+      for (const ffi::Any& element : *array) {
+        if (element.type_index() == kTVMFFITensor) tensors.push_back(element.cast<ffi::Tensor>());
+      }
+      if (tensors.size() != array->size()) tensors.clear();  // other values are among them
+    }
+    if (tensors.size() != static_cast<size_t>(expected)) {
+      TVM_FFI_THROW(ValueError) << "expected " << expected << " tensors as result, got "
+                                << tensors.size() << " (" << result.GetTypeKey() << ")";
+    }
+    return tensors;
+  }
+
+  void CheckResult(const ffi::Tensor& tensor, int output, const tf::PartialTensorShape& wanted,
+                   tf::TensorShape* shape) const {
+    const DLTensor& got = *tensor.GetDLTensorPtr();
+    const DLDataType dtype = ElementTypeOf(output_type(output));
+    if (got.device.device_type != kDLCPU) {
+      TVM_FFI_THROW(ValueError) << "output " << output << " must be in CPU memory";
+    }
+    if (got.dtype != dtype) {
+      TVM_FFI_THROW(TypeError) << "output " << output << " must have dtype "
+                               << ffi::DLDataTypeToString(dtype) << ", got "
+                               << ffi::DLDataTypeToString(got.dtype);
+    }
+    if (!tf::TensorShapeUtils::MakeShape(got.shape, got.ndim, shape).ok() ||
+        !wanted.IsCompatibleWith(*shape)) {
+      TVM_FFI_THROW(ValueError) << "output " << output << " must have shape "
+                                << wanted.DebugString() << ", got " << shape->DebugString();
+    }
+  }
+
+  std::string name_;
+  std::vector<int64_t> arguments_;  // codes, one for each argument of the function
+  std::vector<int64_t> updated_;    // for each output, the input that it takes the place of
+  int num_buffers_ = 0;             // outputs that the function writes; it returns the others
+  int num_inputs_ = 0;
+  ffi::Array<ffi::Any> values_;
+};
+
+absl::Status InferShapes(tf::shape_inference::InferenceContext* context) {
+  std::vector<int64_t> updated;
+  tf::DataTypeVector inputs;
+  TF_RETURN_IF_ERROR(context->GetAttr("updated", &updated));
+  TF_RETURN_IF_ERROR(context->GetAttr("Tin", &inputs));
+  int next_shape = static_cast<int>(inputs.size());
+  for (int i = 0; i < context->num_outputs(); ++i) {
+    tf::shape_inference::ShapeHandle shape = context->UnknownShape();
+    const int64_t input = i < static_cast<int>(updated.size()) ? updated[i] : kNewBuffer;
+    if (0 <= input && input < static_cast<int64_t>(inputs.size())) {
+      shape = context->input(static_cast<int>(input));
+    } else if (next_shape < context->num_inputs()) {
+      TF_RETURN_IF_ERROR(context->MakeShapeFromShapeTensor(next_shape++, &shape));
+    }
+    context->set_output(i, shape);
+  }
+  return absl::OkStatus();
+}
+
+#define TVM_FFI_CALL_OP(op_name)           \
+  REGISTER_OP(op_name)                     \
+      .Input("inputs: Tin")                \
+      .Input("shapes: num_shapes * int64") \
+      .Output("outputs: Tout")             \
+      .Attr("Tin: list(type) >= 0")        \
+      .Attr("Tout: list(type) >= 0")       \
+      .Attr("num_shapes: int >= 0")        \
+      .Attr("function: string")            \
+      .Attr("arguments: list(int)")        \
+      .Attr("updated: list(int)")          \
+      .Attr("num_buffers: int >= 0")       \
+      .Attr("values: string")              \
+      .SetShapeFn(InferShapes)
+
+TVM_FFI_CALL_OP("TvmFfiCall").SetIsStateful();
+TVM_FFI_CALL_OP("TvmFfiPureCall");
+
+REGISTER_KERNEL_BUILDER(Name("TvmFfiCall").Device(tf::DEVICE_CPU), CallOp);
+REGISTER_KERNEL_BUILDER(Name("TvmFfiPureCall").Device(tf::DEVICE_CPU), CallOp);
+
+}  // namespace

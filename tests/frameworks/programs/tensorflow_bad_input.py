@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users of TensorFlow get wrong, and what they are told; the next call works."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_kernels import module
+
+import tvm_ffi
+from tvm_ffi.interop._tensorflow_library import operators
+from tvm_ffi.interop.tensorflow import call_tvm_ffi
+
+x = tf.reshape(tf.range(6, dtype=tf.float32), (2, 3))
+DOUBLED = [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
+NO_VALUES = tvm_ffi.serialization.to_json_graph_str([])
+
+
+def check_errors() -> None:
+    v = x[0]
+    kinds = {
+        "ValueError": tf.errors.InvalidArgumentError,
+        "TypeError": tf.errors.InvalidArgumentError,
+        "KeyError": tf.errors.NotFoundError,
+        "IndexError": tf.errors.OutOfRangeError,
+        "MemoryError": tf.errors.ResourceExhaustedError,
+        "NotImplementedError": tf.errors.UnimplementedError,
+        "PermissionError": tf.errors.PermissionDeniedError,
+        "RuntimeError": tf.errors.InternalError,
+        "OwnError": tf.errors.InternalError,
+    }
+    graph = tf.function(lambda a, kind: call_tvm_ffi(module.Fail, a, kind))
+    for kind, error in kinds.items():
+        for call in (lambda a, kind: call_tvm_ffi(module.Fail, a, kind), graph):
+            with pytest.raises(error, match=f"{kind}: no such luck"):
+                call(v, kind)
+    assert call_tvm_ffi(module.Scale, x).numpy().tolist() == DOUBLED
+    with pytest.raises(ValueError, match="argument 'x' must have dtype float32, got float64"):
+        call_tvm_ffi(module.Scale, tf.cast(x, tf.float64))
+    with pytest.raises(ValueError, match="argument 'x' must have 2 dimensions, got 1"):
+        call_tvm_ffi(module.Scale, v)
+    with pytest.raises(TypeError, match="Scale.* missing .*'x'; without outputs, Scale"):
+        call_tvm_ffi(module.Scale)
+    with pytest.raises(TypeError, match="factr"):
+        call_tvm_ffi(module.Scale, x, factr=1)
+    with pytest.raises(TypeError, match="argument 'x' must be a tensor, got list"):
+        call_tvm_ffi(module.Scale, [[1.0]])
+    with pytest.raises(ValueError, match="no.such.function"):
+        call_tvm_ffi("no.such.function", x, out=x)
+    with pytest.raises(TypeError, match="needs out=: the function has no signature"):
+        call_tvm_ffi(print, x)
+    with pytest.raises(TypeError, match="a function is a global name, a Function or a callable"):
+        call_tvm_ffi(7, x, out=x)
+    with pytest.raises(ValueError, match="out= describes 2 tensors, the function has 1"):
+        call_tvm_ffi(module.Scale, x, out=[x, x])
+    with pytest.raises(TypeError, match="out= describes tensors by tf.TensorSpec or"):
+        call_tvm_ffi(module.Scale, x, out=3)
+    with pytest.raises(ValueError, match=r"out= has the shape \(None, 3\); what is known when"):
+        call_tvm_ffi(module.Scale, x, out=tf.TensorSpec((None, 3)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+        call_tvm_ffi(print, x, out=((-1, 3), tf.float32))
+    print("errors")
+
+
+def check_functions_that_vanish() -> None:
+    tvm_ffi.register_global_func("test.tensorflow.gone", lambda a, y: None)
+    graph = tf.function(lambda a: call_tvm_ffi("test.tensorflow.gone", a, out=a))
+    graph(x)
+    tvm_ffi.registry.remove_global_func("test.tensorflow.gone")
+    with pytest.raises(
+        tf.errors.NotFoundError, match="test.tensorflow.gone: KeyError: there is no"
+    ):
+        graph(x)
+    tvm_ffi.register_global_func("test.tensorflow.gone", lambda a, y: None)
+    graph(x)
+    print("functions that vanish")
+
+
+def check_wrong_results() -> None:
+    answers = {
+        "None": None, "int": 3, "two": [tvm_ffi.from_dlpack(np.zeros(3, np.float32))] * 2,
+        "nothing": [], "no_tensor": [None], "among_others": [tvm_ffi.from_dlpack(np.zeros(3)), 1],
+    }  # fmt: skip
+    for name, answer in answers.items():
+        tvm_ffi.register_global_func(
+            f"test.tensorflow.{name}", lambda a, answer=answer: answer,
+            signature="(a: float32[n]) -> float32[n]",
+        )  # fmt: skip
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match="expected 1 tensors as result, got"
+        ):
+            call_tvm_ffi(f"test.tensorflow.{name}", x[0])
+    print("wrong results")
+
+
+def check_forged_graphs() -> None:
+    """Graphs come from files, which may be damaged."""
+    raw = {
+        "inputs": [x], "shapes": [[2, 3]], "Tout": [tf.float32], "function": "f",
+        "arguments": [0, 1], "updated": [-1], "num_buffers": 1, "values": NO_VALUES,
+    }  # fmt: skip
+    wrong = [
+        {"arguments": [-1]}, {"arguments": [4]}, {"arguments": [5]}, {"arguments": [3]},
+        {"updated": []}, {"updated": [7]}, {"updated": [-2]}, {"updated": [0]},
+        {"num_buffers": 2}, {"shapes": []}, {"values": "{"}, {"values": "1"},
+    ]  # fmt: skip
+    for change in wrong:
+        with pytest.raises((tf.errors.InvalidArgumentError, tf.errors.InternalError)):
+            operators(tf).tvm_ffi_call(**{**raw, **change})
+    print("forged graphs")
