@@ -116,6 +116,12 @@ def compile_kernels(library: Path) -> Path:
     return _compile_c(BENCHMARKS / "call" / "kernels.c", BUILD / "kernels.so", library, [])
 
 
+def compile_checking_kernels(library: Path) -> Path:
+    """Compile the kernels with a no-op that checks its arguments, for kernels of Numba."""
+    source = BENCHMARKS / "numba_kernel" / "by_hand.c"
+    return _compile_c(source, BUILD / "checking_kernels.so", library, [])
+
+
 def compile_floor(library: Path) -> Path:
     """Compile the floor for this interpreter; return the extension module."""
     import numpy

@@ -39,6 +39,7 @@ from environment import (
 from import_time import measure_import
 from library_size import measure_size
 from load_time import find_names, load_names, measure_load
+from numba_time import NUMBA_ROWS, measure_numba
 from python_api.rows import STATEMENT_ROWS, StatementRow
 from report import format_report, to_json
 from results import FLOOR, OURS, PEER, Row, Unavailable
@@ -196,6 +197,8 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
         rows += measure_wrapper(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(TORCH_ROWS, pattern):
         rows += measure_torch(interpreters[OURS], effort.rounds, effort.burst_ns, progress)
+    if fnmatch.filter(NUMBA_ROWS, pattern):
+        rows += measure_numba(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

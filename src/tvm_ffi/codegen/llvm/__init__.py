@@ -13,7 +13,9 @@ library.  Needs llvmlite, ``pip install 'pytvmffi[codegen]'``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 try:
@@ -29,9 +31,9 @@ from ...signature import Signature
 from .._wrapper import Wrapper, make_wrapper
 from . import _machine as machine
 from ._emit import emit
-from ._jit import JitModule
+from ._jit import JitModule, export
 
-__all__ = ["JitModule", "emit_wrapper", "jit", "object_code"]
+__all__ = ["JitModule", "emit_wrapper", "export_library", "jit", "object_code"]
 
 
 def emit_wrapper(
@@ -109,6 +111,39 @@ def jit(
     """
     text = _text_of(module, optimization)
     return JitModule(text, dict(symbols or {}), optimization)
+
+
+def export_library(
+    path: str | os.PathLike[str],
+    modules: Sequence[JitModule],
+    *,
+    cpu: str = "",
+    features: str = "",
+    **options: Any,
+) -> Path:
+    """Write what `jit` returned to one library, which needs neither LLVM nor Python.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The library.
+    modules : sequence of JitModule
+        Whose functions it shall have.
+    cpu, features : str, optional
+        Processor and its abilities, as LLVM calls them (``"x86-64-v3"``); by default those that all
+        machines of this kind have.
+    **options
+        As in `tvm_ffi.export_library`, which links it.  That one writes a single module, and
+        together with it modules of other kinds.
+
+    Raises
+    ------
+    ValueError
+        If two functions have the same name.
+    RuntimeError
+        If the linker fails.
+    """
+    return export(path, modules, cpu, features, options)
 
 
 def object_code(

@@ -5,17 +5,20 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
 from llvmlite import binding as llvm
 
 from ..._binding.call.function import Function
+from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
 from . import _machine as machine
 
-__all__ = ["JitModule"]
+__all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
@@ -76,6 +79,10 @@ class JitModule(
         text: str = self._function(symbol)()
         return text
 
+    def object_code(self, cpu: str = "", features: str = "") -> bytes:
+        """Return the module as an object file, for a processor or for all of this kind."""
+        return machine.object_of(self._text, self._triple, cpu, features, self._level)
+
     def get_write_formats(self) -> list[str]:  # type: ignore[override]
         """Return the formats that `write_to_file` knows."""
         return ["o", "ll", "s"]
@@ -92,11 +99,38 @@ class JitModule(
         if fmt not in self.get_write_formats():
             formats = ", ".join(self.get_write_formats())
             raise ValueError(f"a module of kind llvm is written as {formats}, not as {fmt!r}")
-        if fmt == "o":
-            code = machine.object_of(self._text, self._triple, "", "", self._level)
-        else:
-            code = self.inspect_source(fmt).encode("utf-8")
+        is_text = fmt != "o"
+        code = self.inspect_source(fmt).encode("utf-8") if is_text else self.object_code()
         Path(file_name).write_bytes(code)
+
+
+def export(
+    path: str | os.PathLike[str],
+    modules: Sequence[JitModule],
+    cpu: str,
+    features: str,
+    options: Mapping[str, Any],
+) -> Path:
+    """Write modules to one library; see `tvm_ffi.codegen.llvm.export_library`."""
+    for module in modules:
+        if not isinstance(module, JitModule):
+            raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
+    names = [name for module in modules for name in module.function_names()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two functions are named '{twice}'")
+    level = max((module._level for module in modules), default=0)
+    triple = machine.triple_of("")
+    text = machine.linked([module._text for module in modules], is_exported, triple)
+    with tempfile.TemporaryDirectory(prefix="tvm_ffi_") as folder:
+        file = Path(folder) / "code.o"
+        file.write_bytes(machine.object_of(text, triple, cpu, features, level))
+        return export_objects(path, objects=file, functions=names, **options)
+
+
+def is_exported(name: str) -> bool:
+    """Whether a name in a module is seen by others, or by tools."""
+    return name.startswith((_PREFIX, "tvm_ffi.rows"))
 
 
 class _Code:

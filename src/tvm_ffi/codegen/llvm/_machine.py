@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, Callable
 
 from llvmlite import binding as llvm
 
@@ -20,8 +20,10 @@ __all__ = [
     "check_machine",
     "exported_functions",
     "has_sections",
+    "linked",
     "missing_functions",
     "object_of",
+    "parameter_types",
     "triple_of",
 ]
 
@@ -114,6 +116,28 @@ def exported_functions(text: str) -> list[str]:
         return [one.name for one in functions if not one.is_declaration and _is_seen(one)]
 
 
+def parameter_types(text: str, name: str) -> list[str]:
+    """Return the types of a function's parameters, as a module has them."""
+    with LOCK:
+        return [str(one.type) for one in _parsed(text).get_function(name).arguments]
+
+
+def linked(texts: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
+    """Return one module of several; what is not kept under its name becomes its own business."""
+    with LOCK:
+        header = _header_of(_machine(triple))
+        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in texts]
+        for other in others:
+            try:
+                first.link_in(other)
+            except RuntimeError as error:
+                raise ValueError(f"the modules do not go together: {error}") from error
+        for one in (*first.functions, *first.global_variables):
+            if not one.is_declaration and not is_kept(one.name):
+                one.linkage = llvm.Linkage.internal
+        return str(first)
+
+
 def missing_functions(text: str, known: Collection[str]) -> list[str]:
     """Return the names of the functions that a module declares and this process does not have."""
     with LOCK:
@@ -139,11 +163,14 @@ def _parsed(text: str) -> Any:
     return module
 
 
+def _header_of(machine: Any) -> str:
+    """Return what modules begin with; alignments that they do not say follow from it."""
+    return f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
+
+
 def _optimized(text: str, machine: Any, level: int) -> Any:
     """Return the module for a machine, optimized."""
-    header = f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
-    # In front of all others: alignments that are not said follow from it.
-    module = _parsed(header + _HEADER.sub("", text))
+    module = _parsed(_header_of(machine) + _HEADER.sub("", text))
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = tuning.slp_vectorization = level > 1
     builder = llvm.create_pass_builder(machine, tuning)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times kernels of `tvm_ffi.interop.numba` and what they are compared with, in turn.
+
+Prints a line for each round: microseconds of a body, as a kernel and by Numba's ``njit``; then
+nanoseconds of a call, of a kernel that does nothing and of the floor's, both of which look at what
+they are given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy
+from call.rows import CALL_ROWS
+from call.subjects import FloorSubject, PreparedCall
+from call.timing import Timer
+
+from tvm_ffi.interop.numba import kernel
+
+BURST_NS = 5_000_000
+EXTENT = 512
+
+
+def smooth(x: Any, y: Any) -> None:
+    """Write the mean of each element and its neighbours in the row."""
+    for i in range(x.shape[0]):
+        for j in range(1, x.shape[1] - 1):
+            y[i, j] = (x[i, j - 1] + x[i, j] + x[i, j + 1]) / numpy.float32(3)
+
+
+def noop(x: Any, y: Any, z: Any) -> None:
+    """Do nothing with three matrices."""
+
+
+def main() -> None:
+    """Time both pairs, each round after round."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--floor", type=Path, required=True)
+    parser.add_argument("--kernels", type=Path, required=True)
+    parser.add_argument("--library", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, required=True)
+    options = parser.parse_args()
+    bodies = [kernel("smooth(x: float32[n, m], y: out float32[n, m])")(smooth), numba.njit(smooth)]
+    matrices = [numpy.random.default_rng(1).random((EXTENT, EXTENT), numpy.float32)]
+    matrices.append(numpy.zeros_like(matrices[0]))
+    floor = FloorSubject(options.kernels, options.floor, options.library, True)
+    (row,) = (row for row in CALL_ROWS if row.name == "noop_numpy")
+    prepared = floor.prepare(row)
+    matrix = "float32[n, m]"
+    ours = kernel(f"noop(x: {matrix}, y: {matrix}, z: {matrix})")(noop)
+    calls = [PreparedCall(ours, prepared.args), prepared]
+    timers = [Timer(call.timed(raises=False)) for call in calls]
+    for _ in range(options.rounds):
+        body_times = [_microseconds(body, matrices) for body in bodies]
+        call_times = [min(timer.measure(BURST_NS, 5)) for timer in timers]
+        print(*(f"{one:.3f}" for one in body_times + call_times))
+
+
+def _microseconds(function: Callable[..., Any], args: list[Any]) -> float:
+    """Return the CPU time of one call, the smallest of some."""
+    times = []
+    for _ in range(20):
+        begin = time.process_time_ns()
+        function(*args)
+        times.append(time.process_time_ns() - begin)
+    return min(times) / 1e3
+
+
+if __name__ == "__main__":
+    main()

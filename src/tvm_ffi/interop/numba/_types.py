@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The types that Numba has for what a signature declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._schema.dtypes import integer_range
+from ...signature import ScalarType, TensorType
+from ...signature._plan import accepted_words
+from ...signature._printing import type_text
+from ...signature._types import Type
+from .._tried import load
+
+__all__ = ["array_type", "numba", "number_type"]
+
+numba: Any = load("numba", "0.62.0", "0.68.1", extra="numba")
+types: Any = numba.types
+
+_ELEMENTS = {
+    "bool": types.boolean,
+    "complex64": types.complex64,
+    "complex128": types.complex128,
+    "float32": types.float32,
+    "float64": types.float64,
+}
+_NUMBERS = {"bool": types.boolean, "float": types.float64, "int": types.int64}
+
+
+def number_type(type_: Type) -> Any | None:
+    """Return the type of a number; None for what is no number that Numba can take."""
+    if isinstance(type_, ScalarType):
+        return None if type_.is_optional else getattr(types, type_.dtype)
+    words = accepted_words(type_)
+    return None if words is None or "None" in words else _NUMBERS.get(words[0])
+
+
+def array_type(type_: TensorType, dtype: str, *, is_written: bool) -> Any | None:
+    """Return the type of a tensor; None for one that Numba cannot take."""
+    element = _ELEMENTS.get(dtype)
+    if element is None and integer_range(dtype) is not None:
+        element = getattr(types, dtype)
+    if element is None or type_.ndim is None or type_.is_optional:
+        return None
+    layout = "A" if type_.layout == "strided" else "C"
+    return types.Array(element, type_.ndim, layout, readonly=not is_written)
+
+
+def shown(type_: Type) -> str:
+    """Return a declared type as text."""
+    return type_text(type_)

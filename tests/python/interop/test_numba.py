@@ -1,0 +1,545 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels in Python that Numba compiles."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import inspect
+import math
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi import libinfo
+from tvm_ffi._library.linking import dynamic_symbols
+from tvm_ffi.inspection import inspect_library
+
+numba = pytest.importorskip("numba", reason="Numba is not installed")
+
+from tvm_ffi.interop.numba import export_library, kernel  # noqa: E402  (where Numba is)
+
+PROGRAM = Path(__file__).with_name("call_scale.c")
+F32 = np.float32
+
+
+def scale(x, y, a):
+    """Multiply a matrix."""
+    if a == 0:
+        raise ValueError("nothing is left of it")
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            y[i, j] = a * x[i, j]
+
+
+SCALE = "scale(x: float32[n, m], y: out float32[n, m], a: float = 2.0)"
+
+
+def total(x):
+    """Return the sum of a matrix."""
+    found = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            found += x[i, j]
+    return found
+
+
+@pytest.fixture(scope="module")
+def scaled():
+    return kernel(SCALE)(scale)
+
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+def test_a_kernel_is_a_function_with_its_signature(scaled):
+    assert type(scaled) is tvm_ffi.Function
+    assert scaled.py_func is scale
+    assert list(inspect.signature(scaled).parameters) == ["x", "y", "a"]
+    assert scaled.__doc__ == "Multiply a matrix."
+
+
+def test_arrays_are_passed_without_a_copy(scaled):
+    torch = pytest.importorskip("torch")
+    x, y = np.array([[1, 2, 3], [4, 5, 6]], F32), np.zeros((2, 3), F32)
+    scaled(x, y)
+    assert y.tolist() == [[2, 4, 6], [8, 10, 12]]
+    out = torch.zeros(2, 3)
+    scaled(torch.from_numpy(x), y=out, a=-1)
+    assert out.tolist() == [[-1, -2, -3], [-4, -5, -6]]
+
+
+@pytest.mark.parametrize(
+    ("args", "error", "text"),
+    [
+        ((np.zeros((2, 3), F32), np.zeros((3, 2), F32)), ValueError, "shape[0] must be n = 2, got"),
+        ((np.zeros((2, 3), F32).T, np.zeros((3, 2), F32)), ValueError, "expected a compact tensor"),
+        (
+            (np.zeros((2, 3)), np.zeros((2, 3), F32)),
+            ValueError,
+            "expected dtype float32, got float",
+        ),
+        ((np.zeros((2, 3), F32), np.zeros((2, 3), F32), "2"), TypeError, "expected float, got str"),
+        ((np.zeros((2, 3), F32),), TypeError, "missing 1 required positional argument: 'y'"),
+    ],
+)
+def test_what_does_not_fit_is_refused(scaled, args, error, text):
+    with pytest.raises(error) as caught:
+        scaled(*args)
+    assert text in str(caught.value)
+
+
+def test_what_is_only_read_may_be_read_only(scaled):
+    x, y = np.ones((1, 1), F32), np.ones((1, 1), F32)
+    x.flags.writeable = False
+    scaled(x, y)
+    with pytest.raises(BufferError, match="the array is read-only"):
+        scaled(y, x)
+
+
+def test_empty_arrays_have_nothing_to_do(scaled):
+    scaled(np.zeros((0, 3), F32), np.zeros((0, 3), F32))
+    scaled(np.zeros((3, 0), F32), np.zeros((3, 0), F32))
+
+
+def test_numbers_are_returned():
+    made = kernel("total(x: float64[n, m]) -> float")(total)
+    assert made(np.array([[1, 2.5], [3, 4]])) == 10.5
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "expected"),
+    [
+        ("int8", -3, -3),
+        ("uint8", 200, 200),
+        ("uint64", 2**64 - 1, 2**64 - 1),
+        ("int", -(2**63), -(2**63)),
+        ("float32", 0.1, float(F32(0.1))),
+        ("float", 0.1, 0.1),
+        ("bool", True, True),
+        ("bool", False, False),
+    ],
+)
+def test_numbers_pass_through(declared, value, expected):
+    @kernel(f"same(a: {declared}) -> {declared}")
+    def same(a):
+        return a
+
+    got = same(value)
+    assert (type(got), got) == (type(expected), expected)
+
+
+def test_strides_are_followed_where_they_are_declared():
+    made = kernel("total(x: float64[n, m] strided) -> float")(total)
+    x = np.arange(12, dtype=np.float64).reshape(3, 4)
+    assert made(x.T) == 66
+    assert made(x[::-1, ::2]) == 0 + 2 + 4 + 6 + 8 + 10
+    assert made(np.broadcast_to(np.float64(2), (3, 4))) == 24
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4, 5)])
+def test_arrays_have_any_number_of_dimensions(shape):
+    extents = ", ".join("abcd"[: len(shape)])
+
+    @kernel(f"add(x: int32[{extents}], y: out int32[{extents}])")
+    def add(x, y):
+        for place in np.ndindex(x.shape):
+            y[place] = x[place] + 1
+
+    x = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
+    y = np.zeros_like(x)
+    add(x, y)
+    assert np.array_equal(y, x + 1)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint16", "int64", "uint64", "float32", "complex64", "complex128"]
+)
+def test_arrays_of_many_dtypes(dtype):
+    @kernel(f"copy(x: {dtype}[n], y: out {dtype}[n])")
+    def copy(x, y):
+        for i in range(x.size):
+            y[i] = x[i]
+
+    x = np.array([0, 1, 1], dtype)
+    y = np.zeros_like(x)
+    copy(x, y)
+    assert np.array_equal(x, y)
+
+
+def test_a_dtype_variable_is_compiled_for_each_dtype():
+    made = kernel("total(x: T[n, m]) -> float where T in (int8, float64)")(total)
+    assert made(np.array([[100, 100]], np.int8)) == 200
+    assert made(np.array([[0.5, 0.25]])) == 0.75
+    with pytest.raises(ValueError, match="expected dtype int8 or float64, got float32"):
+        made(np.zeros((1, 1), F32))
+
+
+def test_results_are_written_by_the_function_and_allocated_for_it():
+    @kernel("outer(x: float32[n], y: float32[m]) -> float32[n, m]")
+    def outer(x, y, out):
+        for i in range(x.size):
+            for j in range(y.size):
+                out[i, j] = x[i] * y[j]
+
+    product = outer(np.array([1, 2], F32), np.array([3, 4, 5], F32))
+    assert product.numpy().tolist() == [[3, 4, 5], [6, 8, 10]]
+
+
+def test_annotations_say_the_signature():
+    @kernel()
+    def add(
+        x: Annotated[tvm_ffi.Tensor, "float32[n]"],
+        y: Annotated[tvm_ffi.Tensor, "inout float32[n]"],
+        a: int = 1,
+    ) -> None:
+        for i in range(x.size):
+            y[i] += a * x[i]
+
+    y = np.zeros(2, F32)
+    add(np.array([1, 2], F32), y)
+    assert y.tolist() == [1, 2]
+
+
+def test_functions_of_numba_are_called():
+    helper = numba.njit(total)
+
+    @kernel("doubled(x: float64[n, m]) -> float")
+    def doubled(x):
+        return 2 * helper(x)
+
+    assert doubled(np.ones((2, 2))) == 8
+    assert kernel("total(x: float64[n, m]) -> float")(helper)(np.ones((2, 2))) == 4
+
+
+def test_mathematics_needs_no_python():
+    @kernel("special(x: float64[n], y: out float64[n])")
+    def special(x, y):
+        for i in range(x.size):
+            y[i] = math.gamma(x[i]) + math.lgamma(x[i]) + math.erf(x[i]) + np.exp(-x[i]) ** 1.5
+
+    x = np.array([0.5, 3, 7])
+    y = np.zeros(3)
+    special(x, y)
+    wanted = [math.gamma(a) + math.lgamma(a) + math.erf(a) + math.exp(-a) ** 1.5 for a in x]
+    assert y == pytest.approx(wanted, rel=1e-14)
+
+
+def test_parallel_loops_run_on_the_calling_thread():
+    @kernel("fill(y: out int64[n])")
+    def fill(y):
+        for i in numba.prange(y.size):
+            y[i] = i
+
+    y = np.zeros(4, np.int64)
+    fill(y)
+    assert y.tolist() == [0, 1, 2, 3]
+
+
+def test_kernels_are_compiled_and_called_by_threads():
+    results, barrier = {}, threading.Barrier(4)
+
+    def work(number):
+        def add(a):
+            return a + number
+
+        barrier.wait()
+        made = kernel("add(a: int) -> int")(add)
+        results[number] = [made(a) for a in range(100)]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {number: [a + number for a in range(100)] for number in range(4)}
+
+
+# ---- errors --------------------------------------------------------------------------------------
+
+
+class OddError(ValueError):
+    """An error that nobody has registered."""
+
+
+def raising(a):
+    if a == 1:
+        raise ValueError('a text with "quotes", \\ and é')
+    if a == 2:
+        raise RuntimeError
+    if a == 3:
+        raise KeyError("a", 3)
+    if a == 4:
+        raise OddError("is odd")
+    if a == 5:
+        raise AssertionError("too large")  # pytest rewrites statements of this name
+    if a == 6:
+        return 1 // (a - 6)
+    return 0
+
+
+@pytest.fixture(scope="module")
+def raises():
+    return kernel("raising(a: int) -> int")(raising)
+
+
+@pytest.mark.parametrize(
+    ("number", "error", "text"),
+    [
+        (1, ValueError, 'a text with "quotes", \\ and é'),
+        (2, RuntimeError, ""),
+        (3, KeyError, repr("('a', 3)")),
+        (4, OddError, "is odd"),
+        (5, AssertionError, "too large"),
+        (6, ZeroDivisionError, "integer division by zero"),
+    ],
+)
+def test_errors_arrive_with_kind_and_text(raises, number, error, text):
+    with pytest.raises(error) as caught:
+        raises(number)
+    assert type(caught.value) is error
+    assert str(caught.value) == text
+    assert raises(0) == 0
+
+
+def test_errors_of_functions_that_are_called_arrive():
+    helper = numba.njit(raising)
+
+    @kernel("outer(a: int) -> int")
+    def outer(a):
+        return helper(a) + 1
+
+    with pytest.raises(OddError, match="^is odd$"):
+        outer(4)
+
+
+def test_errors_may_be_caught_inside():
+    @kernel("tried(a: int) -> int")
+    def tried(a):
+        try:
+            if a > 0:
+                raise ValueError("positive")
+        except Exception:
+            return -1
+        return a
+
+    assert tried(5) == -1
+    assert tried(-5) == -5
+
+
+def test_a_failure_releases_the_results():
+    @kernel("made(n: int) -> int8[n]")
+    def made(n, out):
+        if n > 2:
+            raise ValueError("too many")
+        out[:] = 7
+
+    assert made(2).numpy().tolist() == [7, 7]
+    with pytest.raises(ValueError, match="too many"):
+        made(3)
+
+
+def test_bounds_are_checked_on_request():
+    def at(x, i):
+        return x[i]
+
+    checked = kernel("at(x: int64[n], i: int) -> int", boundscheck=True)(at)
+    assert checked(np.array([5, 6]), 1) == 6
+    assert checked(np.array([5, 6]), -1) == 6
+    with pytest.raises(IndexError, match="index is out of bounds"):
+        checked(np.array([5, 6]), 2)
+
+
+def test_division_by_zero_is_a_choice():
+    @kernel("ratio(a: float, b: float) -> float", error_model="numpy")
+    def ratio(a, b):
+        return a / b
+
+    assert ratio(1, 0) == math.inf
+    with pytest.raises(ValueError, match="error_model is 'python' or 'numpy', got 'c'"):
+        kernel("f(a: int)", error_model="c")
+
+
+# ---- what cannot be compiled ---------------------------------------------------------------------
+
+
+def writes_input(x):
+    x[0] = 1
+
+
+def allocates(x):
+    x[0] = np.zeros(3)[0]
+
+
+def copies(x):
+    x[1:] = x[:-1]  # may overlap
+
+
+def prints(x):
+    print(x[0])
+
+
+def random(x):
+    x[0] = np.random.random()
+
+
+def raises_late(x):
+    raise ValueError("element", x[0])
+
+
+def unknown(x):
+    x[0] = nobody_knows(x[0])  # noqa: F821
+
+
+def returns(x):
+    return x[0]
+
+
+def returns_text(x):
+    return "text"
+
+
+ADDRESS = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda a: a)
+
+
+def calls_address(x):
+    x[0] = ADDRESS(x[0])
+
+
+OUT = "f(x: out float64[n])"
+
+
+@pytest.mark.parametrize(
+    ("function", "signature", "text"),
+    [
+        (writes_input, "f(x: float64[n])", "(?s)'writes_input' cannot be compiled: .*readonly"),
+        (allocates, OUT, "cannot be compiled: it allocates memory, which needs Numba's run-time"),
+        (copies, OUT, "cannot be compiled: it allocates memory, which needs Numba's run-time"),
+        (prints, OUT, "kernel 'prints' needs Python or Numba's run-time library.*PyFloat_FromDoub"),
+        (random, OUT, "kernel 'random' needs Python or Numba's run-time library"),
+        (raises_late, OUT, "the arguments of an exception must be constants"),
+        (unknown, OUT, "(?s)'unknown' cannot be compiled: .*nobody_knows"),
+        (returns, OUT, r"(?s)'returns' cannot be compiled: .*none"),
+        (returns_text, "f(x: float64[n]) -> float", "(?s)'returns_text' cannot be compiled"),
+        (calls_address, OUT, "kernel 'calls_address' uses an address of this process"),
+        (
+            scale,
+            "scale(x: float32[n, m])",
+            r"has the parameters \(x, y, a\); its signature has \(x\)",
+        ),
+        (returns, "f(y: float64[n])", r"has the parameters \(x\); its signature has \(y\)"),
+        (returns, "f(x: float64[...])", r"f: 'x' is float64\[...\]; kernels of Numba need the num"),
+        (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; kernels of Numba need one dtype"),
+        (returns, "f(x: float16[n])", r"'x' is float16\[n\]; Numba has no arrays of float16"),
+        (returns, "f(x: float64[n] | None)", "kernels of Numba take no tensor that may be None"),
+        (returns, "f(x: float64[n] on cuda)", "kernels of Numba run on the CPU"),
+        (returns, "f(x: str)", "f: 'x' is str; kernels of Numba take tensors and numbers"),
+        (returns, "f(x: int | None)", "f: 'x' is int | None; kernels of Numba take tensors and"),
+        (returns, "f(x: int) -> str", "f: 'result' is str; kernels of Numba take tensors and num"),
+    ],
+)
+def test_what_cannot_be_compiled(function, signature, text):
+    with pytest.raises(TypeError, match=text):
+        kernel(signature)(function)
+
+
+def test_a_text_that_is_no_signature_is_refused():
+    with pytest.raises(ValueError, match="expected"):
+        kernel("f(x float)")(returns)
+
+
+# ---- libraries -----------------------------------------------------------------------------------
+
+
+def test_functions_outlive_everything_else():
+    def make():
+        def add(a):
+            return a + 1
+
+        return kernel("add(a: int) -> int")(add)
+
+    function = make()
+    gc.collect()
+    assert function(1) == 2
+
+
+@pytest.fixture
+def library(scaled, tmp_path):
+    made = kernel("total(x: float64[n, m]) -> float")(total)
+    return export_library(tmp_path / "kernels.so", [scaled, made])
+
+
+def test_a_library_needs_no_python(library):
+    exported, needed = dynamic_symbols(library)
+    assert {"__tvm_ffi_scale", "__tvm_ffi_total"} <= exported
+    assert all(name.startswith(("__tvm_ffi_", "_end", "__bss", "_edata")) for name in exported)
+    assert [name for name in needed if name.startswith(("Py", "_Py", "NRT_", "numba_"))] == []
+    assert all(name.startswith("TVMFFI") for name in needed)
+
+
+def test_a_program_without_python_calls_it(scaled, tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    path = export_library(tmp_path / "libkernels.so", [scaled])
+    libraries = Path(libinfo.find_libtvm_ffi()).parent
+    command = [compiler, "-std=c11", f"-I{libinfo.find_include_path()}", str(PROGRAM), str(path)]
+    command += [f"-L{libraries}", "-ltvm_ffi", f"-Wl,-rpath,{libraries}:{tmp_path}"]
+    subprocess.run([*command, "-o", str(tmp_path / "program")], check=True)
+    done = subprocess.run([str(tmp_path / "program")], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "3 6\n"
+        "ValueError: nothing is left of it\n"
+        "ValueError: scale() argument 'y': shape[0] must be n = 1, got 2\n"
+    )
+
+
+def test_a_library_is_loaded_where_there_is_no_numba(library):
+    program = (
+        "import sys\n"
+        "sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
+        "import numpy as np, tvm_ffi\n"
+        "module = tvm_ffi.load_module(sys.argv[1])\n"
+        "print(module.total(x=np.ones((2, 3))), module.scale.__doc__)\n"
+    )
+    command = [sys.executable, "-c", program, str(library)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "6.0 Multiply a matrix.\n"
+
+
+def test_tools_read_the_library(library):
+    functions = {one.name: one for one in inspect_library(library).functions}
+    assert functions["total"].signature == "(x: float64*[n, m] on cpu) -> float"
+    assert functions["scale"].doc == "Multiply a matrix."
+
+
+def test_a_processor_may_be_named(scaled, tmp_path):
+    path = export_library(tmp_path / "k.so", [scaled], cpu="x86-64-v2")
+    assert "__tvm_ffi_scale" in dynamic_symbols(path)[0]
+
+
+def test_names_in_a_library_differ(scaled, tmp_path):
+    with pytest.raises(ValueError, match="two functions are named 'scale'"):
+        export_library(tmp_path / "k.so", [scaled, kernel(SCALE)(scale)])
+    export_library(tmp_path / "k.so", [scaled, scaled.module])
+
+
+@pytest.mark.parametrize("other", [scale, 3, tvm_ffi.convert_func(len)])
+def test_only_kernels_are_exported(other, tmp_path):
+    with pytest.raises(TypeError, match="expected what `kernel` returns, got"):
+        export_library(tmp_path / "k.so", [other])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_kernel_is_a_module_for_others(scaled, tmp_path):
+    path = tvm_ffi.export_library(tmp_path / "one.so", scaled.module)
+    y = np.zeros((1, 1), F32)
+    tvm_ffi.load_module(path).scale(np.ones((1, 1), F32), y)
+    assert y.tolist() == [[2]]
