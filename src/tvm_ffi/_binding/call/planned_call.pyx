@@ -38,6 +38,12 @@ def set_plan_lookup(plan_of) -> None:
     _plan_of = plan_of
 
 
+def declared_signature(Function function not None):
+    """Return the signature with which a function was declared; None where nobody has said it."""
+    plan = _plan_of(function, origin_of(function))
+    return None if plan is None else plan.signature
+
+
 cdef PyObject* _call_unresolved(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a function's outputs look like, worked out from its inputs: for compilers that trace.
+
+Extents may be the symbols of a tracing compiler: of them only arithmetic is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from ._declaration import Declaration
+from ._expression import Expression, Extent, evaluate
+from ._types import ANY_EXTENT, ELLIPSIS, TensorType
+
+__all__ = ["Described", "OutputError", "outputs_of"]
+
+
+class Described(NamedTuple):
+    """Shape and element type of a tensor, without its elements."""
+
+    shape: tuple[Any, ...]
+    dtype: str
+
+
+class OutputError(ValueError):
+    """The signature does not say what an output looks like, or the inputs contradict it."""
+
+
+def outputs_of(signature: Declaration, inputs: Mapping[str, Described]) -> Iterator[Described]:
+    """Yield what each tensor looks like that a function writes or returns.
+
+    Parameters
+    ----------
+    signature : Signature
+        What the function takes.
+    inputs : mapping of str to Described
+        The tensors that are given to it, by parameter.
+
+    Yields
+    ------
+    Described
+        Of ``out`` and ``inout`` parameters in their order, then of results.
+
+    Raises
+    ------
+    OutputError
+        If an output's shape or element type does not follow from the inputs, or these do not fit
+        the signature; the message names the parameter.
+    """
+    scope = _Scope()
+    for parameter in signature.parameters:
+        if parameter.name in inputs and isinstance(parameter.type, TensorType):
+            scope.match(f"argument '{parameter.name}'", parameter.type, inputs[parameter.name])
+    for parameter in signature.parameters:
+        if parameter.is_written and isinstance(parameter.type, TensorType):
+            if parameter.direction == "inout":
+                yield inputs[parameter.name]
+            else:
+                yield scope.describe(f"output '{parameter.name}'", parameter.type)
+    for place, result in enumerate(signature.results):
+        if isinstance(result.type, TensorType):
+            yield scope.describe(f"result {result.name or place}", result.type)
+
+
+class _Scope:
+    """What the names of a signature stand for in one call."""
+
+    def __init__(self) -> None:
+        self._extents: dict[str, Any] = {}
+        self._dtypes: dict[str, str] = {}
+
+    def match(self, where: str, type_: TensorType, given: Described) -> None:
+        """Learn what names stand for from a tensor that is given."""
+        self._match_dtype(where, type_, given.dtype)
+        if type_.shape is None:
+            return
+        if type_.ndim is not None and type_.ndim != len(given.shape):
+            raise OutputError(
+                f"{where} must have {type_.ndim} dimensions, got {len(given.shape)} "
+                f"(shape={given.shape})"
+            )
+        for extent, value in _pairs(type_.shape, given.shape):
+            if not isinstance(extent, str) or extent == ANY_EXTENT:
+                continue
+            if self._extents.setdefault(extent, value) != value:
+                raise OutputError(
+                    f"{where}: {extent} is {self._extents[extent]}, got {value} "
+                    f"(shape={given.shape})"
+                )
+
+    def _match_dtype(self, where: str, type_: TensorType, given: str) -> None:
+        if type_.variable is not None:
+            wanted = self._dtypes.setdefault(type_.variable, given)
+            allowed: tuple[str, ...] = (wanted,)
+        elif type_.dtype is None:
+            return
+        else:
+            allowed = (type_.dtype,) if isinstance(type_.dtype, str) else type_.dtype
+        if given not in allowed:
+            raise OutputError(f"{where} must have dtype {' or '.join(allowed)}, got {given}")
+
+    def describe(self, where: str, type_: TensorType) -> Described:
+        """Return what an output looks like."""
+        dtype = self._dtypes.get(type_.variable) if type_.variable else type_.dtype
+        if not isinstance(dtype, str):
+            raise OutputError(f"the signature does not say which dtype {where} has")
+        if type_.shape is None:
+            raise OutputError(f"the signature does not say which shape {where} has")
+        return Described(tuple(self._value(where, extent) for extent in type_.shape), dtype)
+
+    def _value(self, where: str, extent: Extent) -> Any:
+        if extent in (ELLIPSIS, ANY_EXTENT):
+            raise OutputError(f"the signature does not say which shape {where} has: '{extent}'")
+        try:
+            return _evaluate(extent, self._extents)
+        except KeyError as error:
+            raise OutputError(
+                f"the shape of {where} depends on {error.args[0]}, which no tensor tells"
+            ) from None
+
+
+def _pairs(wanted: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
+    """Yield the extents that stand for one dimension each, with what is there."""
+    if ELLIPSIS not in wanted:
+        yield from zip(wanted, given)
+        return
+    first = wanted.index(ELLIPSIS)
+    last = len(wanted) - first - 1
+    if first + last > len(given):
+        raise OutputError(f"a shape has too few dimensions: {given}")
+    yield from zip(wanted[:first], given)
+    if last:
+        yield from zip(wanted[-last:], given[-last:])
+
+
+def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
+    if not isinstance(extent, Expression):
+        return values[extent] if isinstance(extent, str) else extent
+    if all(isinstance(value, int) for value in values.values()):
+        return evaluate(extent, values)  # which knows about overflow and division by zero
+    left, right = (_evaluate(operand, values) for operand in extent.operands)
+    return _SYMBOLIC[extent.operator](left, right)
+
+
+_SYMBOLIC: dict[str, Any] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "//": lambda a, b: a // b,
+    "%": lambda a, b: a % b,
+    "cdiv": lambda a, b: -(-a // b),
+    "min": min,
+    "max": max,
+}
