@@ -325,6 +325,7 @@ static int SetFromJSONGraph(Call* call, int64_t index, TVMFFIAny* out) {
 /* Fill one argument, which is None so far. */
 static int SetArgument(Call* call, int32_t source, int64_t index, TVMFFIAny* out) {
   const XLA_FFI_CallFrame* frame = call->frame;
+  if (index < 0) return kNotOurs;
   switch (source) {
     case kOperand:
     case kOutput:
