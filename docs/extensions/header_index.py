@@ -20,7 +20,12 @@ from clang import cindex
 from header_text import Source, prototype_of
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"
-C_HEADERS = ("tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h", "dlpack/dlpack.h")
+C_HEADERS = (
+    "tvm/ffi/c_api.h",
+    "tvm/ffi/extra/c_env_api.h",
+    "tvm/ffi/extra/c_host_call.h",
+    "dlpack/dlpack.h",
+)
 _CPP_FLAGS = ("-DTVM_FFI_DLL_EXPORT_INCLUDE_METADATA=1", "-UNDEBUG")  # all that there is
 _DETAIL = re.compile(r"_details?\.h$|/internal/")
 _PRIVATE = {"detail", "details", "internal", "symbol", "cuda_api"}

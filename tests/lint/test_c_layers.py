@@ -15,8 +15,9 @@ import re
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
+C_HOST_CALL = "tvm/ffi/extra/c_host_call.h"
 # A C header and what it may include beside the C standard library.
-C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}}
+C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}, C_HOST_CALL: {C_ENV_API}}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
 # A folder of runtime/extra and those it may use beside itself; each stands below what it uses.
@@ -26,6 +27,7 @@ EXTRA_FOLDERS = {
     "json": {"walk"},
     "content": {"walk"},
     "structural": {"walk", "content"},
+    "host": set(),
     "module": {"walk"},
     "cuda": {"module", "content"},
     "globals": {"walk", "module"},

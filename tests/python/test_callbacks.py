@@ -7,6 +7,7 @@ import ctypes
 import functools
 import gc
 import pickle
+import sys
 import textwrap
 import threading
 import weakref
@@ -182,22 +183,85 @@ def test_lent_tensor_can_be_passed_on_during_the_call(kernels):
     assert y.numpy().tolist() == [2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    "export",
-    [
-        lambda t: t.__dlpack__(),
-        lambda t: t.__dlpack__(max_version=(1, 3)),
-        np.from_dlpack,
-        tvm_ffi.from_dlpack,
-        lambda t: t.numpy(),
-        np.asarray,
-    ],
-    ids=["legacy", "versioned", "numpy", "ours", "method", "asarray"],
-)
-def test_export_of_a_lent_tensor_is_a_buffer_error(kernels, export):
-    with pytest.raises(BufferError, match="lent for this call"):
-        kernels.call_with_lent(export, vector(1, 2, 3))
+def with_torch(tensor):
+    return pytest.importorskip("torch").from_dlpack(tensor)
+
+
+# How other libraries look at the memory of a lent tensor.
+VIEWS = {
+    "legacy": lambda t: t.__dlpack__(),
+    "versioned": lambda t: t.__dlpack__(max_version=(1, 3)),
+    "numpy": np.from_dlpack,
+    "torch": with_torch,
+    "ours": tvm_ffi.from_dlpack,
+    "method": lambda t: t.numpy(),
+    "asarray": np.asarray,
+}
+ARRAY_VIEWS = [name for name in VIEWS if name not in ("legacy", "versioned", "ours")]
+
+
+@pytest.mark.parametrize("name", ARRAY_VIEWS)
+def test_lent_tensor_is_read_and_written_by_other_libraries_during_the_call(kernels, name):
+    def double(tensor):
+        array = VIEWS[name](tensor)
+        assert array[2] == 3
+        array *= 2
+
+    x = vector(1, 2, 3)
+    kernels.call_with_lent(double, x)
+    assert x.numpy().tolist() == [2, 4, 6]
     assert kernels.count() == 0
+
+
+def test_lent_tensor_without_strides_and_without_elements_is_shown(kernels):
+    shapes = []
+    for shape in [(2, 0, 3), (), (2, 3)]:
+        kernels.call_with_lent(lambda t: shapes.append(t.numpy().shape), np.zeros(shape, np.int32))
+    assert shapes == [(2, 0, 3), (), (2, 3)]
+
+
+def test_our_own_tensor_of_a_lent_one_travels_to_functions_that_want_an_owner(kernels):
+    x = vector(1, 2, 3)
+    seen = []
+    kernels.call_with_lent(lambda t: seen.append(kernels.count(tvm_ffi.from_dlpack(t))), x)
+    assert seen == [1]
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+@pytest.mark.parametrize("is_returned", [False, True], ids=["kept", "returned"])
+def test_view_of_a_lent_tensor_that_outlives_the_call_is_an_error(kernels, view, is_returned):
+    kept = []
+
+    def keep(tensor):
+        seen = view(tensor)
+        if is_returned:
+            return seen
+        kept.append(seen)
+        return None
+
+    with pytest.raises(BufferError, match="argument #0 of the callback was lent .* outlives it"):
+        kernels.call_with_lent(keep, vector(1, 2, 3))
+    kernels.call_with_lent(lambda tensor: None, vector(1, 2, 3))
+
+
+def test_view_of_a_lent_tensor_in_a_garbage_cycle_is_none(kernels):
+    def make_cycle(tensor):
+        cycle = [np.from_dlpack(tensor)]
+        cycle.append(cycle)
+
+    kernels.call_with_lent(make_cycle, vector(1, 2, 3))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exceptions have no notes before 3.11")
+def test_callback_that_raises_says_so_and_that_its_arrays_are_not_to_be_looked_at(kernels):
+    def fail(tensor):
+        array = np.from_dlpack(tensor)
+        raise KeyError(len(array))
+
+    with pytest.raises(KeyError, match="3") as caught:
+        kernels.call_with_lent(fail, vector(1, 2, 3))
+    (note,) = caught.value.__notes__
+    assert "argument #0 of the callback was lent" in note
 
 
 USES = {

@@ -45,5 +45,5 @@ def test_the_wheel_fits_a_manylinux_policy_as_it_is(tmp_path):
     assert {name for name in brought_along if ".dist-info/" not in name} == set()
     assert {name for name in after if name.startswith("tvm_ffi/lib/lib")} == {
         f"tvm_ffi/lib/libtvm_ffi{suffix}"
-        for suffix in (".so", "_static.a", "_testing.so", "_tvm_backend.so")
+        for suffix in (".so", "_static.a", "_testing.so", "_tvm_backend.so", "_xla.so")
     }

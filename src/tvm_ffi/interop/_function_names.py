@@ -13,23 +13,24 @@ import threading
 from typing import Any, Callable, Union
 
 from .._binding.call.planned_call import declared_signature
-from ..core import Function, convert_func
+from ..core import Function
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
 
-__all__ = ["PRIVATE_PREFIX", "Target", "find_target", "name_of", "signature_of"]
+__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "signature_of"]
 
 Target = Union[str, Function, Callable[..., Any]]
 
 PRIVATE_PREFIX = f"tvm_ffi.interop.{secrets.token_hex(8)}."
 
 _lock = threading.Lock()
-_converted: dict[Callable[..., Any], Function] = {}
-_names: dict[int, str] = {}  # by the address of the native function, which its name keeps alive
+# Names that were given here, by Python function or by the address of a native one; functions that
+# have a name stay alive, so that no other one gets the address.
+_given: dict[Any, str] = {}
 
 
-def find_target(target: Target) -> Function:
-    """Return the function that somebody means.
+def name_of(target: Target) -> str:
+    """Return the global name of a function, which it gets here if it has none.
 
     Parameters
     ----------
@@ -44,49 +45,44 @@ def find_target(target: Target) -> Function:
         If it is something else.
     """
     if isinstance(target, str):
-        return get_global_func(target)
-    if isinstance(target, Function):
+        get_global_func(target)  # which raises if there is none
         return target
     if not callable(target):
         raise TypeError(
             f"a function is a global name, a Function or a callable, got {type(target).__name__}"
         )
-    with _lock:
-        if target not in _converted:
-            _converted[target] = convert_func(target)
-        return _converted[target]
-
-
-def name_of(target: Target) -> str:
-    """Return the global name of a function, which it gets here if it has none."""
-    function = find_target(target)
-    if isinstance(target, str):
-        return target
-    own = getattr(function, "__name__", "")
-    if isinstance(own, str) and own and get_global_func(own, allow_missing=True) == function:
+    if not isinstance(target, Function):
+        return _given_name(target, target)
+    own = getattr(target, "__name__", "")
+    if isinstance(own, str) and own and get_global_func(own, allow_missing=True) == target:
         return own
-    address = function.__chandle__()
+    return _given_name(target.__chandle__(), target)
+
+
+def _given_name(key: Any, function: Callable[..., Any]) -> str:
     with _lock:
-        if address not in _names:
-            name = f"{PRIVATE_PREFIX}{len(_names)}.{own or 'function'}"
+        if key not in _given:
+            own = getattr(function, "__name__", None) or "function"
+            name = f"{PRIVATE_PREFIX}{len(_given)}.{own}"
             register_global_func(name, function)
-            _names[address] = name
-        return _names[address]
+            _given[key] = name
+        return _given[key]
 
 
 def signature_of(target: Target) -> Signature | None:
     """Return the signature of a function; None where nobody has said it."""
-    if isinstance(target, (str, Function)):
-        return declared_signature(find_target(target))
+    if isinstance(target, str):
+        return declared_signature(get_global_func(target))
+    if isinstance(target, Function):
+        return declared_signature(target)
     try:
         signature = Signature.from_function(target)
     except (TypeError, ValueError):  # annotations that mean something else
         return None
-    return signature if _says_tensors(signature) else None
+    return signature if _describes_tensors(signature) else None
 
 
-def _says_tensors(signature: Signature) -> bool:
-    """Whether a Python function's annotations were written for us: most functions have none."""
-    types = [parameter.type for parameter in signature.parameters]
-    types += [result.type for result in signature.results]
+def _describes_tensors(signature: Signature) -> bool:
+    """Whether annotations are those of a kernel, rather than none or any others."""
+    types = [p.type for p in signature.parameters] + [r.type for r in signature.results]
     return any(isinstance(type_, TensorType) for type_ in types)

@@ -25,7 +25,7 @@ from tvm_ffi._binding.object.gate cimport (
     call_in_python, own_python_object, release_python_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
-from tvm_ffi._binding.tensor.tensor cimport LentTensor, lend_tensor
+from tvm_ffi._binding.tensor.tensor cimport LentTensor, end_loan, has_views, lend_tensor
 from tvm_ffi._binding.values.text cimport text_of
 
 cdef extern from "Python.h":
@@ -34,6 +34,8 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyObject_Vectorcall(
         PyObject* callable, PyObject** args, size_t nargsf, PyObject* kwnames) noexcept
+    void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
     PyTypeObject PyLong_Type
 
 cdef enum:
@@ -102,12 +104,60 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
     return make_object(&owned, state)
 
 
-cdef void _end_loans(PyObject** values, int32_t count) noexcept:
-    """Empty the tensors that were lent for this call; Python may have kept them."""
+cdef bint _end_loans(PyObject** values, int32_t count) noexcept:
+    """Empty the tensors that were lent for this call; Python may have kept them.
+
+    Whether arrays that were made of them are still alive.
+    """
     cdef int32_t i
+    cdef bint are_viewed = False
     for i in range(count):
-        if isinstance(<object>values[i], LentTensor):
-            (<LentTensor>values[i]).dltensor = NULL
+        if isinstance(<object>values[i], LentTensor) and end_loan(<LentTensor>values[i]):
+            are_viewed = True
+    return are_viewed
+
+
+cdef object _outliving_view(PyObject** values, int32_t count, bint collects_garbage):
+    """Say what outlives the loans; None when it was garbage that nobody had collected yet."""
+    cdef int32_t i
+    if collects_garbage:
+        import gc
+
+        gc.collect()
+    for i in range(count):
+        if isinstance(<object>values[i], LentTensor) and has_views(<LentTensor>values[i]):
+            return (
+                f"argument #{i} of the callback was lent for the call, and an array over its "
+                "memory outlives it: copy what is to be kept or returned")
+    return None
+
+
+cdef str _ended_views(PyObject** values, int32_t count, int code):
+    """What to say of arrays that outlive their loans.
+
+    A callback that has raised (`code` is not 0) reports that: its arrays may be in the traceback,
+    and a note says that nobody must look at them.
+    """
+    cdef PyObject* cls = NULL
+    cdef PyObject* error = NULL
+    cdef PyObject* traceback = NULL
+    if code == 0:
+        return _outliving_view(values, count, True)
+    PyErr_Fetch(&cls, &error, &traceback)
+    message = _outliving_view(values, count, False)
+    if error != NULL and message is not None and hasattr(<object>error, "add_note"):
+        (<object>error).add_note(message)
+    PyErr_Restore(cls, error, traceback)
+    return None
+
+
+cdef int _refuse_views(abi.TVMFFIAny* result, str message) except -1:
+    """Fail a callback that has kept what was lent to it."""
+    if result.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectDecRef(result.v_obj)
+    result.type_index = abi.kTVMFFINone
+    result.v_ptr = NULL
+    raise BufferError(message)
 
 
 cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
@@ -133,6 +183,7 @@ cdef int _run_callback(
     cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
     cdef bint has_lent_tensors = False
+    cdef str outliving = None
     cdef PyObject* answer = NULL
     cdef int code = -1
     cdef CallState framework
@@ -155,13 +206,15 @@ cdef int _run_callback(
             code = _pack_answer(answer, result)
             Py_XDECREF(answer)
     finally:
-        if has_lent_tensors:
-            _end_loans(values, num_values)
+        if has_lent_tensors and _end_loans(values, num_values):
+            outliving = _ended_views(values, num_values, code)
         while num_values > 0:
             num_values -= 1
             Py_XDECREF(values[num_values])
     if code != 0:
         return check(-2)
+    if outliving is not None:
+        return _refuse_views(result, outliving)
     if result.type_index == abi.kTVMFFIDLTensorPtr:
         result.type_index = abi.kTVMFFINone
         result.v_ptr = NULL

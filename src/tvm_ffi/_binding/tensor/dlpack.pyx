@@ -24,7 +24,7 @@ from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, as_loan, extents_of, loan_pool, return_loan, take_loan,
 )
-from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding.tensor.tensor cimport Tensor, exported_handle, wrap_tensor
 from tvm_ffi._binding.tensor.torch_views cimport TorchViews, find_torch_views, native_tensor
 from tvm_ffi._binding.values.pointer cimport address_of_stream
 
@@ -451,8 +451,9 @@ def from_dlpack(
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
     if pack_owned(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
-    if packed.type_index != abi.kTVMFFITensor:
-        raise BufferError("cannot keep a tensor that is lent for this call; copy the data instead")
+    if packed.type_index != abi.kTVMFFITensor:  # a lent one: its lender counts who looks at it
+        packed.v_obj = <abi.TVMFFIObject*>exported_handle(<Tensor?>ext_tensor)
+        abi.TVMFFIObjectIncRef(packed.v_obj)
     cdef Tensor tensor = wrap_tensor(packed.v_obj)
     if require_alignment > 0 or require_contiguous:
         _check_requirements(tensor, require_alignment, require_contiguous)

@@ -4,6 +4,7 @@
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from cython cimport no_gc
 from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
@@ -16,7 +17,11 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
-from tvm_ffi._binding.object.object cimport CObject, HandleOwner, hold, share_handle
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, HandleOwner, begin_guard, end_guard, has_one_owner, hold, object_locks,
+    share_handle,
+)
+from tvm_ffi._binding.tensor.scoped_tensor cimport new_scoped_tensor
 from tvm_ffi._binding.tensor.export cimport (
     forbids_writing, new_legacy_capsule, new_versioned_capsule, read_only_marks, wants_version,
 )
@@ -44,7 +49,8 @@ cdef class Tensor(CObject):
     Notes
     -----
     A tensor that native code lends to a Python callback (`DLTensor*`) has no handle and is valid
-    during the callback only; using it later raises ValueError.
+    during the callback only; using it later raises ValueError.  Arrays made of it (``numpy()``,
+    ``torch.from_dlpack``) have to be gone when the callback returns, or it fails with BufferError.
 
     A tensor in CPU memory travels in a pickle as its content, which protocol 5 can keep out of the
     pickle; it arrives without gaps between elements, and read-only if it was.  ``copy.copy`` and
@@ -177,7 +183,7 @@ cdef class Tensor(CObject):
         cdef Tensor own = _own(self)
         import numpy
 
-        _exportable(own)
+        _description(own)
         dtype = _array_dtype(own.dtype)
         if own.numel() == 0:
             return numpy.empty(own.shape, dtype)
@@ -199,11 +205,11 @@ cdef class Tensor(CObject):
 
     def _to_dlpack(self):
         """Return a legacy ``dltensor`` capsule."""
-        return new_legacy_capsule(_exportable(self))
+        return new_legacy_capsule(exported_handle(self))
 
     def _to_dlpack_versioned(self):
         """Return a ``dltensor_versioned`` capsule."""
-        return new_versioned_capsule(_exportable(self))
+        return new_versioned_capsule(exported_handle(self))
 
     def __reduce_ex__(self, protocol):
         cdef Tensor own = _own(self)
@@ -297,7 +303,7 @@ cdef _ArrayInterface _array_interface(Tensor tensor):
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
     kind = _ARRAY_KINDS.get(dtype.type_code, "V")
-    share_handle(interface, tensor.chandle)
+    share_handle(interface, exported_handle(tensor))
     interface.__array_interface__ = {
         "version": 3,
         "shape": tensor.shape,
@@ -342,6 +348,7 @@ def set_tensor_class(cls):
     _tensor_class = cls
 
 
+@no_gc  # nothing that it holds refers to Python values
 cdef class LentTensor(Tensor):
     """A tensor that native code lends to a Python callback, see `Tensor`."""
 
@@ -443,14 +450,24 @@ cdef tuple _extents_of(Tensor tensor, bint wants_strides):
     return row
 
 
-cdef abi.TVMFFIObjectHandle _exportable(Tensor tensor) except NULL:
+cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL:
     """The handle, which exports share."""
     _description(tensor)
-    if tensor.chandle == NULL:
-        raise BufferError(
-            "cannot export a tensor that is lent for this call: it has no owner that could keep "
-            "its memory alive; copy the data instead")
-    return tensor.chandle
+    return tensor.chandle if tensor.chandle != NULL else _scoped_handle(<LentTensor>tensor)
+
+
+cdef abi.TVMFFIObjectHandle _scoped_handle(LentTensor tensor) except NULL:
+    """What exports of a lent tensor share: its count tells the lender whether they are gone."""
+    cdef HandleOwner owner
+    cdef Guard guard
+    if tensor.scoped is None:
+        owner = HandleOwner.__new__(HandleOwner)
+        owner.handle = new_scoped_tensor(tensor.dltensor)
+        begin_guard(&guard, object_locks(), <void*>tensor)  # another thread may be as far
+        if tensor.scoped is None:
+            tensor.scoped = owner
+        end_guard(&guard)
+    return tensor.scoped.handle
 
 
 cdef bint _is_read_only(Tensor tensor) except -1:
@@ -464,12 +481,12 @@ cdef object _dlpack(
     object self, PyObject* const* args, Py_ssize_t num_args, PyObject* names
 ):
     cdef Tensor tensor = <Tensor>self
-    _exportable(tensor)
+    exported_handle(tensor)
     cdef bint is_versioned = wants_version(_description(tensor).device, args, num_args, names)
     # What was asked for may have run any code, so the handle is taken now.
     if is_versioned:
-        return new_versioned_capsule(_exportable(tensor))
-    return new_legacy_capsule(_exportable(tensor))
+        return new_versioned_capsule(exported_handle(tensor))
+    return new_legacy_capsule(exported_handle(tensor))
 
 
 # The one method that other libraries call for every array they take: not declared in the class,
@@ -499,8 +516,8 @@ copy : bool, optional
 Raises
 ------
 BufferError
-    If the request cannot be met without a copy, if a read-only tensor would lose its
-    mark in a legacy capsule, or if the tensor is lent for a call.
+    If the request cannot be met without a copy, or if a read-only tensor would lose its
+    mark in a legacy capsule.
 """
 
 
@@ -530,6 +547,20 @@ cdef LentTensor lend_tensor(abi.DLTensor* dltensor):
     cdef LentTensor tensor = LentTensor.__new__(LentTensor)
     tensor.dltensor = dltensor
     return tensor
+
+
+cdef bint end_loan(LentTensor tensor) noexcept:
+    tensor.dltensor = NULL
+    return tensor.scoped is not None and has_views(tensor)
+
+
+cdef bint has_views(LentTensor tensor) noexcept:
+    if tensor.scoped is None:
+        return False
+    if not has_one_owner(<abi.TVMFFIObject*>tensor.scoped.handle):
+        return True
+    tensor.scoped = None
+    return False
 
 
 # ---- Python to native ----------------------------------------------------------------------

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls on behalf of a host framework: its stream and allocator around a call, errors in its form.
+#include <tvm/ffi/extra/c_host_call.h>
+
+#include <cstring>
+#include <string_view>
+
+#include "error.h"
+#include "function_table.h"
+
+namespace tvm::ffi::runtime {
+namespace {
+
+// What the fields of the first version take; a host that was compiled later may say more.
+constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
+static_assert(kScopeSize == 32, "the layout that hosts are compiled with");
+
+// The host's stream and allocator; puts the earlier ones back, also when the thread is cancelled.
+class HostEnvironment {
+ public:
+  explicit HostEnvironment(const TVMFFIHostScope* scope) : scope_(scope) {
+    if (scope == nullptr) return;
+    if (scope->struct_size < kScopeSize) {
+      Raise("ValueError", "TVMFFIHostCall: struct_size of the scope must be at least ", kScopeSize,
+            ", got ", scope->struct_size);
+    }
+    if (sets_stream()) {
+      int code = TVMFFIEnvSetStream(scope->device.device_type, scope->device.device_id,
+                                    scope->stream, &earlier_stream_);
+      if (code != 0) RaisePending(code);
+    }
+    if (scope->allocator != nullptr) {
+      TVMFFIEnvSetDLPackManagedTensorAllocator(scope->allocator, 0, &earlier_allocator_);
+    }
+  }
+  ~HostEnvironment() {
+    if (scope_ == nullptr) return;
+    // There was room for a stream of this device a moment ago: it does not fail.
+    if (sets_stream()) {
+      TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, earlier_stream_,
+                         nullptr);
+    }
+    if (scope_->allocator != nullptr) {
+      TVMFFIEnvSetDLPackManagedTensorAllocator(earlier_allocator_, 0, nullptr);
+    }
+  }
+  HostEnvironment(const HostEnvironment&) = delete;
+  HostEnvironment& operator=(const HostEnvironment&) = delete;
+
+ private:
+  bool sets_stream() const { return scope_->device.device_type != 0; }
+
+  const TVMFFIHostScope* scope_;
+  TVMFFIStreamHandle earlier_stream_ = nullptr;
+  DLPackManagedTensorAllocator earlier_allocator_ = nullptr;
+};
+
+int CallInScope(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
+                int32_t num_args, TVMFFIAny* result) {
+  int code = 0;
+  int guarded = GuardBoundary([&] {
+    HostEnvironment environment(scope);
+    *result = NoneAny();
+    code = TVMFFIFunctionCall(function, args, num_args, result);
+  });
+  return guarded != 0 ? guarded : code;
+}
+
+// The pending error; a new one where the callee set none.
+TVMFFIObjectHandle TakeError(int code) {
+  TVMFFIObjectHandle error = nullptr;
+  TVMFFIErrorMoveFromRaised(&error);
+  if (error != nullptr) return error;
+  TVMFFIErrorSetRaisedFromCStr("RuntimeError",
+                               code == kHostExceptionPending
+                                   ? "the function left an exception pending in its own language"
+                                   : "the function returned nonzero but set no error");
+  TVMFFIErrorMoveFromRaised(&error);
+  return error;
+}
+
+// What an error's kind says in status codes.  All other kinds are internal errors.
+struct KindStatus {
+  std::string_view kind;
+  int32_t status;
+};
+constexpr KindStatus kStatuses[] = {
+    {"ValueError", 3},     {"TypeError", 3},         {"KeyError", 5},
+    {"AttributeError", 5}, {"FileNotFoundError", 5}, {"PermissionError", 7},
+    {"MemoryError", 8},    {"IndexError", 11},       {"NotImplementedError", 12},
+};
+constexpr int32_t kInternal = 13;
+
+// Writes parts of a text into a buffer, as much as fits, and counts all of it.
+struct BoundedText {
+  char* buffer;
+  size_t capacity;  // bytes, one of them for the NUL
+  size_t size = 0;
+
+  void Add(std::string_view part) {
+    if (size + 1 < capacity) {
+      size_t room = capacity - 1 - size;
+      std::memcpy(buffer + size, part.data(), part.size() < room ? part.size() : room);
+    }
+    size += part.size();
+  }
+  void End() {
+    if (capacity != 0) buffer[size < capacity ? size : capacity - 1] = '\0';
+  }
+};
+
+}  // namespace
+}  // namespace tvm::ffi::runtime
+
+using namespace tvm::ffi::runtime;
+
+int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
+  return GuardBoundary([&] {
+    Ref<FunctionObject> function = FunctionTable::Global().Find(View(*name));
+    if (!function) Raise("ValueError", "no global function is named '", View(*name), "'");
+    *out = function.release();
+  });
+}
+
+int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
+                   int32_t num_args, TVMFFIAny* result, TVMFFIObjectHandle* error) {
+  // An error that an earlier call on the thread left behind is none of this one.
+  TVMFFIObjectHandle stale = nullptr;
+  TVMFFIErrorMoveFromRaised(&stale);
+  if (stale != nullptr) TVMFFIObjectDecRef(stale);
+  int code = CallInScope(scope, function, args, num_args, result);
+  if (code == 0) return 0;
+  *error = TakeError(code);
+  return -1;
+}
+
+size_t TVMFFIHostErrorText(TVMFFIObjectHandle error, char* buffer, size_t capacity) {
+  const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
+  BoundedText text{buffer, capacity};
+  text.Add(View(cell->kind));
+  text.Add(": ");
+  text.Add(View(cell->message));
+  text.End();
+  return text.size;
+}
+
+int32_t TVMFFIHostErrorStatus(TVMFFIObjectHandle error) {
+  std::string_view kind = View(TVMFFIErrorGetCellPtr(error)->kind);
+  for (const KindStatus& row : kStatuses) {
+    if (row.kind == kind) return row.status;
+  }
+  return kInternal;
+}

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One call of a function in a program of JAX: which arguments are buffers, and what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..signature import Parameter, Signature, TensorType
+from ..signature._checking import bind_arguments
+from ..signature._outputs import Described, OutputError, outputs_of
+from ._xla_call import OPERAND, OUTPUT, Buffer
+
+__all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
+
+
+class Arranged:
+    """A call: its buffers, its values, and what its outputs look like.
+
+    Parameters
+    ----------
+    jax : module
+        JAX.
+    where : str
+        What errors begin with.
+    """
+
+    def __init__(self, jax: Any, where: str) -> None:
+        self.jax, self.where = jax, where
+        self.operands: list[Any] = []
+        self.arguments: list[tuple[str, Any]] = []  # values, and `Buffer` for arrays
+        self.outputs: list[Any] = []
+        self.num_outputs = 0
+        self.aliases: dict[int, int] = {}  # operand -> output with the same memory
+        self.is_sequence = False
+
+    def add(self, name: str, value: Any) -> None:
+        """Add an argument that is a value."""
+        self.arguments.append((name, value))
+
+    def add_operand(self, name: str, value: Any) -> None:
+        """Add an array that the function reads."""
+        self.arguments.append((name, Buffer(OPERAND, len(self.operands))))
+        self.operands.append(value)
+
+    def add_output(self, name: str) -> None:
+        """Add an array that the function writes."""
+        self.arguments.append((name, Buffer(OUTPUT, self.num_outputs)))
+        self.num_outputs += 1
+
+    def add_updated(self, name: str, value: Any) -> None:
+        """Add an array that the function reads and writes, in the memory of an output."""
+        self.aliases[len(self.operands)] = self.num_outputs
+        self.operands.append(value)
+        self.add_output(name)
+
+    def is_array(self, value: Any) -> bool:
+        """Whether JAX has this as an array, or as the name of one in a program."""
+        return isinstance(value, self.jax.Array)
+
+    def set_outputs(self, out: Any) -> None:
+        """Say what the outputs look like."""
+        self.is_sequence = isinstance(out, Sequence)
+        self.outputs = list(out) if self.is_sequence else [out]
+        for output in self.outputs:
+            if not (hasattr(output, "shape") and hasattr(output, "dtype")):
+                raise TypeError(
+                    f"{self.where}: out= describes arrays by jax.ShapeDtypeStruct, got "
+                    f"{type(output).__name__}"
+                )
+
+
+def arrange_by_position(
+    call: Arranged, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
+) -> None:
+    """Arrange a call of a function that nobody has described: inputs, outputs, then the rest."""
+    if out is None:
+        raise TypeError(
+            f"{call.where} needs out=: the function has no signature that says what it writes"
+        )
+    call.set_outputs(out)
+    for place, value in enumerate(args):
+        if call.is_array(value) or isinstance(value, np.ndarray):
+            call.add_operand(f"_{place}", value)
+        else:
+            call.add(f"_{place}", value)
+    for index in range(len(call.outputs)):
+        call.add_output(f"_out{index}")
+    for name, value in attributes.items():
+        if call.is_array(value):
+            call.add_operand(name, value)
+        else:
+            call.add(name, value)
+
+
+def arrange_by_signature(
+    call: Arranged,
+    signature: Signature,
+    args: tuple[Any, ...],
+    attributes: Mapping[str, Any],
+    out: Any,
+) -> None:
+    """Arrange a call of a function whose parameters are known."""
+    given = _given(call, signature, args, attributes)
+    inputs: dict[str, Described] = {}
+    for parameter in signature.parameters:
+        if is_output(parameter):
+            call.add_output(parameter.name)
+        elif parameter.kind == "variadic":
+            for place, value in enumerate(given[parameter.name]):
+                _add(call, f"{parameter.name}_{place}", parameter, value)
+        else:
+            value = given[parameter.name]
+            _add(call, parameter.name, parameter, value)
+            if isinstance(parameter.type, TensorType) and value is not None:
+                inputs[parameter.name] = _described(call, value)
+    call.num_outputs += sum(isinstance(result.type, TensorType) for result in signature.results)
+    if out is None:
+        _derive_outputs(call, signature, inputs)
+        return
+    call.set_outputs(out)
+    if len(call.outputs) != call.num_outputs:
+        raise ValueError(
+            f"{call.where}: out= describes {len(call.outputs)} arrays, the function has "
+            f"{call.num_outputs}: {signature}"
+        )
+
+
+def is_output(parameter: Parameter) -> bool:
+    """Whether callers in a program leave this out, because it is a result there."""
+    return parameter.direction == "out" and isinstance(parameter.type, TensorType)
+
+
+class _Visible(NamedTuple):
+    """What callers in a program see of a signature."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+
+
+def _given(
+    call: Arranged, signature: Signature, args: tuple[Any, ...], attributes: Mapping[str, Any]
+) -> dict[str, Any]:
+    parameters = tuple(p for p in signature.parameters if not is_output(p))
+    try:
+        return bind_arguments(
+            cast(Signature, _Visible(signature.name, parameters)), args, attributes
+        )
+    except TypeError as error:
+        raise TypeError(f"{call.where}: {error}; without outputs, {signature}") from None
+
+
+def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
+    is_array = call.is_array(value) or isinstance(value, np.ndarray)
+    if isinstance(parameter.type, TensorType):
+        if value is None:
+            call.add(name, None)
+        elif not is_array:
+            raise TypeError(
+                f"{call.where}: argument '{name}' must be an array, got {type(value).__name__}"
+            )
+        elif parameter.direction == "inout":
+            call.add_updated(name, value)
+        else:
+            call.add_operand(name, value)
+    elif isinstance(value, call.jax.core.Tracer):
+        raise TypeError(
+            f"{call.where}: '{name}' is a value of the program, not an array: it has to be known "
+            "when the program is made (jax.jit has static_argnames for that)"
+        )
+    else:
+        call.add(name, value.item() if call.is_array(value) else value)
+
+
+def _described(call: Arranged, value: Any) -> Described:
+    return Described(tuple(value.shape), str(call.jax.numpy.result_type(value)))
+
+
+def _derive_outputs(call: Arranged, signature: Signature, inputs: Mapping[str, Described]) -> None:
+    try:
+        call.outputs = [
+            call.jax.ShapeDtypeStruct(shape, call.jax.numpy.dtype(dtype))
+            for shape, dtype in outputs_of(signature, inputs)
+        ]
+    except OutputError as error:
+        raise ValueError(f"{call.where}: {error}; {signature}") from None

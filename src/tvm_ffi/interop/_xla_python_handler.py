@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The custom call of XLA in Python, for the CPU: slower, and needs nothing compiled.
+
+It is what the one in C is compared with, and serves where a build has left that out.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from ..registry import get_global_func
+from ..serialization import from_json_graph_str
+from . import _xla_structs as xla
+from ._xla_call import JSON_GRAPH, NONE, OPERAND, OUTPUT
+
+__all__ = ["handler"]
+
+# Element types by XLA's numbers; those that NumPy lacks are in ml_dtypes, which JAX brings.
+_DTYPES = {
+    1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64",
+    6: "uint8", 7: "uint16", 8: "uint32", 9: "uint64",
+    10: "float16", 11: "float32", 12: "float64", 15: "complex64", 16: "bfloat16",
+    18: "complex128", 19: "float8_e5m2", 20: "float8_e4m3fn", 23: "float8_e4m3b11fnuz",
+    24: "float8_e5m2fnuz", 25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4",
+    33: "float8_e8m0fnu",
+}  # fmt: skip
+_STATUSES = {
+    "ValueError": 3, "TypeError": 3, "KeyError": 5, "AttributeError": 5, "FileNotFoundError": 5,
+    "PermissionError": 7, "MemoryError": 8, "IndexError": 11, "NotImplementedError": 12,
+}  # fmt: skip
+_INTERNAL = 13
+_METADATA = 1
+_ARRAY, _SCALAR, _STRING = 1, 3, 4  # kinds of attributes
+
+
+def _dtype(number: int) -> np.dtype[Any]:
+    import ml_dtypes
+
+    name = _DTYPES.get(number)
+    if name is None:
+        raise NotImplementedError(f"XLA's element type {number} has no DLPack type of whole bytes")
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _array(
+    address: int | None, dtype: np.dtype[Any], shape: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
+    size_bytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    if size_bytes == 0 or address is None:
+        return np.empty(shape, dtype)
+    memory: Any = (ctypes.c_char * size_bytes).from_address(address)
+    return np.frombuffer(memory, np.uint8).view(dtype).reshape(shape)
+
+
+def _arrays(buffers: xla.Buffers) -> list[np.ndarray[Any, Any]]:
+    described = [buffers.values[i].contents for i in range(buffers.size)]
+    return [
+        _array(buffer.data, _dtype(buffer.dtype), tuple(buffer.dims[: buffer.rank]))
+        for buffer in described
+    ]
+
+
+def _attributes(attributes: xla.Attributes) -> dict[str, Any]:
+    """Return the attributes in their order, as values."""
+    found: dict[str, Any] = {}
+    for i in range(attributes.size):
+        name = _text(attributes.names[i].contents)
+        address = attributes.values[i]
+        if attributes.types[i] == _STRING:
+            found[name] = _text(xla.ByteSpan.from_address(address))
+        elif attributes.types[i] == _SCALAR:
+            scalar = xla.Scalar.from_address(address)
+            found[name] = _array(scalar.value, _dtype(scalar.dtype), ()).item()
+        elif attributes.types[i] == _ARRAY:
+            array = xla.Array.from_address(address)
+            found[name] = _array(array.data, _dtype(array.dtype), (array.size,))
+    return found
+
+
+def _text(span: xla.ByteSpan) -> str:
+    return ctypes.string_at(span.ptr, span.len).decode() if span.len else ""
+
+
+def _run(frame: xla.CallFrame, attributes: dict[str, Any]) -> None:
+    operands, outputs = _arrays(frame.args), _arrays(frame.rets)
+    values, named = list(attributes.values()), set()
+    arguments: list[Any] = []
+    for code in attributes["__arguments"][2:].tolist():
+        source, index = code % 16, code // 16
+        if source == OPERAND:
+            arguments.append(operands[index])
+        elif source == OUTPUT:
+            arguments.append(outputs[index])
+            named.add(index)
+        elif source == NONE:
+            arguments.append(None)
+        else:
+            value = values[index]
+            arguments.append(from_json_graph_str(value) if source == JSON_GRAPH else value)
+    returned = get_global_func(attributes["__function"])(*arguments)
+    _store(returned, [output for i, output in enumerate(outputs) if i not in named])
+
+
+def _store(returned: Any, outputs: list[np.ndarray[Any, Any]]) -> None:
+    """Copy what a function returned into the outputs that it did not write."""
+    if not outputs:
+        return
+    results = [returned] if hasattr(returned, "__dlpack__") else list(returned)
+    for result, output in zip(results, outputs):
+        output[...] = np.asarray(result)
+
+
+def _handle(frame_pointer: Any) -> int | None:
+    frame = frame_pointer.contents
+    api = frame.api.contents if frame.api else None
+    if frame.extension_start:
+        question = xla.MetadataExtension.from_address(frame.extension_start)
+        if question.base.type == _METADATA:
+            version = question.metadata.contents.api_version
+            version.major_version = api.api_version.major_version if api else 0
+            version.minor_version = api.api_version.minor_version if api else 1
+            question.metadata.contents.traits = 0
+            return None
+    name = ""
+    try:
+        attributes = _attributes(frame.attrs)
+        name = attributes["__function"]
+        _run(frame, attributes)
+    except BaseException as error:  # nothing may leave a callback of ctypes
+        kind = type(error).__name__
+        text = f"call_tvm_ffi('{name}'): {kind}: {error}"
+        arguments = xla.ErrorCreateArguments(
+            struct_size=ctypes.sizeof(xla.ErrorCreateArguments),
+            message=text.encode(),
+            code=_STATUSES.get(kind, _INTERNAL),
+        )
+        assert api is not None
+        made: int | None = api.error_create(ctypes.byref(arguments))
+        return made
+    return None
+
+
+handler = xla.Handler(_handle)

@@ -1,0 +1,650 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions in programs of JAX."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+
+jax = pytest.importorskip("jax", exc_type=ImportError)
+
+import jax.numpy as jnp  # noqa: E402
+
+from tvm_ffi.interop import _function_names, _xla_python_handler  # noqa: E402
+from tvm_ffi.interop import jax as interop  # noqa: E402
+from tvm_ffi.interop.jax import call_tvm_ffi, export_checks  # noqa: E402
+
+# Compiled programs report some failures as plain ValueError.
+Failure = (jax.errors.JaxRuntimeError, ValueError)
+ORACLE = "tests.call_tvm_ffi.in_python"
+jax.ffi.register_ffi_target(ORACLE, jax.ffi.pycapsule(_xla_python_handler.handler), platform="cpu")
+
+
+def struct(shape, dtype=np.float32):
+    return jax.ShapeDtypeStruct(shape, dtype)
+
+
+def scaled(x, y, factor=2.0):
+    np.multiply(x.numpy(), factor, out=y.numpy())
+
+
+def repeated(x, y, factor):
+    y.numpy()[:] = (x.numpy() * factor).repeat(2)
+
+
+def increment(x):
+    array = x.numpy()
+    array += 1
+
+
+def split(x):
+    values = np.from_dlpack(x)
+    return values[::2].copy(), values[1::2].copy()
+
+
+def fail(x, y):
+    raise KeyError("no such row")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def functions():
+    register = tvm_ffi.register_global_func
+    register("tests.jax.scaled", scaled)
+    register(
+        "tests.jax.repeated",
+        repeated,
+        signature="tests.jax.repeated(x: float32[n], y: out float32[2*n], *, factor: float = 2.0)",
+    )
+    register(
+        "tests.jax.increment",
+        increment,
+        signature="tests.jax.increment(x: inout T[n]) where T in (int32, float32)",
+    )
+    register(
+        "tests.jax.split",
+        split,
+        signature="tests.jax.split(x: T[n]) -> (T[cdiv(n, 2)], T[n // 2]) where T in (int32, int8)",
+    )
+    register("tests.jax.fail", fail)
+    yield
+    jax.clear_caches()
+    for name in tvm_ffi.registry.list_global_func_names():
+        if name.startswith(("tests.jax.", _function_names.PRIVATE_PREFIX)):
+            tvm_ffi.remove_global_func(name)
+    _function_names._given.clear()
+
+
+@pytest.fixture(params=["native", "python"])
+def handler(request, monkeypatch):
+    """Run a test with the handler in C, and with the one that it is compared with."""
+    if request.param == "python":
+        monkeypatch.setattr(interop, "TARGET", ORACLE)
+
+
+def scale(x, **options):
+    return call_tvm_ffi("tests.jax.scaled", x, out=struct(x.shape, x.dtype), **options)
+
+
+# ---- what travels -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
+def test_a_function_reads_inputs_and_writes_outputs(handler, is_compiled):
+    function = jax.jit(scale) if is_compiled else scale
+    assert function(jnp.arange(3.0)).tolist() == [0, 2, 4]
+
+
+def test_arguments_by_position_come_first_then_outputs_then_those_by_name(handler):
+    seen = []
+
+    def look(*values):
+        seen.extend(v if isinstance(v, (int, str, type(None))) else v.shape for v in values)
+
+    x = jnp.zeros(2)
+    call_tvm_ffi(look, x, 5, "a", None, out=[struct((3,)), struct((4, 1))], z=1, b="text", a=x)
+    assert seen == [(2,), 5, "a", None, (3,), (4, 1), 1, "text", (2,)]
+
+
+VALUES = [
+    *(0, 1, -1, 2**63 - 1, -(2**63), True, False, 0.5, -0.0, float("inf"), None),
+    *("", "short", "a text that is longer", "täxt", b"\0bytes", (1, "a", 2.5), [1, [2]], {"a": 1}),
+    *(tvm_ffi.Shape((3, 4)), tvm_ffi.dtype("float8_e4m3fn"), tvm_ffi.device("cpu", 1)),
+    *(np.float32(0.25), np.int8(-3), np.bool_(True)),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_value_arrives_as_in_a_call_from_python(handler, value):
+    direct, travelled = [], []
+    tvm_ffi.convert_func(direct.append)(value)
+    call_tvm_ffi(travelled.append, value, out=())
+    assert type(travelled[0]) is type(direct[0])
+    assert repr(travelled[0]) == repr(direct[0])
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float32", "float64"])
+def test_an_array_of_constants_is_a_tensor_in_cpu_memory(handler, dtype):
+    seen = []
+
+    def look(values):
+        seen.append((values.numpy().tolist(), str(values.dtype), str(values.device)))
+
+    call_tvm_ffi(look, out=(), values=np.array([1, 2], dtype))
+    assert seen == [([1, 2], dtype, "cpu:0")]
+
+
+def test_equal_constants_of_other_types_make_other_programs(handler):
+    """JAX compares what a program is made of as Python does: there 1, 1.0 and True are the same."""
+    seen = []
+
+    def look(value):
+        seen.append(repr(value))
+
+    for value in (1, 1.0, True, 0.0, -0.0):
+        call_tvm_ffi(look, value, out=())
+    assert seen == ["1", "1.0", "True", "0.0", "-0.0"]
+
+
+DTYPES = [
+    *("bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "float16", "float32"),
+    *("bfloat16", "complex64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz"),
+    *("float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e3m4", "float8_e4m3", "float8_e8m0fnu"),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_an_element_type_arrives(handler, dtype):
+    seen = []
+
+    def copy(x, y):
+        seen.append(str(x.dtype))
+        y.numpy()[...] = x.numpy()
+
+    x = jnp.ones(3, dtype)
+    y = call_tvm_ffi(copy, x, out=struct((3,), x.dtype))
+    assert np.asarray(y).tobytes() == np.asarray(x).tobytes()
+    assert seen == [dtype]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3)], ids=str)
+def test_a_shape_arrives(handler, shape):
+    seen = []
+
+    def look(x, y):
+        seen.append((x.shape, x.strides, y.shape))
+        y.numpy()[...] = 1
+
+    assert call_tvm_ffi(look, jnp.ones(shape), out=struct(shape)).shape == shape
+    strides = {(): (), (1,): (1,), (2, 3): (3, 1)}[shape]
+    assert seen == [(shape, strides, shape)]
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0, 3)], ids=str)
+def test_arrays_without_elements(handler, shape):
+    """XLA leaves calls out whose outputs all have none."""
+    seen = []
+
+    def look(x, y, z):
+        seen.append((x.shape, y.shape))
+        z.numpy()[:] = 1
+
+    outputs = [struct(shape), struct((2,))]
+    y, z = call_tvm_ffi(look, jnp.ones(shape), out=outputs)
+    assert (y.shape, z.tolist(), seen) == (shape, [1, 1], [(shape, shape)])
+
+
+def test_more_buffers_and_values_than_the_stack_has_room_for():
+    seen = []
+    arrays = [jnp.full((2,) * (1 + i % 4), i) for i in range(60)]
+    values = {f"v{i:02}": i for i in range(40)}
+
+    def look(*arguments):
+        seen.extend(a if isinstance(a, int) else a.numpy().flat[0] for a in arguments)
+
+    call_tvm_ffi(look, *arrays, out=(), **values)
+    assert seen == [*range(60), *range(40)]
+
+
+def test_64_bit_elements_need_the_switch_of_jax():
+    with pytest.raises(ValueError, match=r"dtype float64, which JAX makes float32 unless jax_ena"):
+        call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=struct((2,), np.float64))
+
+
+def test_elements_of_less_than_a_byte_are_refused():
+    x = jnp.ones(4, "int4")
+    with pytest.raises(Failure, match=r"UNIMPLEMENTED.*\(int4, float4, token\)"):
+        jax.block_until_ready(call_tvm_ffi("tests.jax.scaled", x, out=struct((4,), "int4")))
+
+
+# ---- signatures ---------------------------------------------------------------------------------
+
+
+def test_outputs_follow_from_the_signature(handler):
+    x = jnp.arange(2.0)
+    assert call_tvm_ffi("tests.jax.repeated", x).tolist() == [0, 0, 2, 2]
+    assert call_tvm_ffi("tests.jax.repeated", x=x, factor=3).tolist() == [0, 0, 3, 3]
+    shape = jax.eval_shape(lambda x: call_tvm_ffi("tests.jax.repeated", x), struct((7,)))
+    assert (shape.shape, shape.dtype) == ((14,), np.float32)
+
+
+def test_what_a_function_updates_is_a_result_and_the_argument_stays(handler):
+    x = jnp.arange(3)
+    assert call_tvm_ffi("tests.jax.increment", x).tolist() == [1, 2, 3]
+    assert jax.jit(lambda x: call_tvm_ffi("tests.jax.increment", x) + x)(x).tolist() == [1, 3, 5]
+    assert x.tolist() == [0, 1, 2]
+
+
+def test_memory_of_a_donated_argument_is_written_in_place():
+    addresses = []
+
+    def look(x):
+        addresses.append(x.data_ptr())
+        increment(x)
+
+    tvm_ffi.register_global_func(
+        "tests.jax.look", look, signature="tests.jax.look(x: inout float32[n])"
+    )
+    x = jnp.zeros(1 << 16)
+    address = x.unsafe_buffer_pointer()
+    y = jax.jit(lambda x: call_tvm_ffi("tests.jax.look", x), donate_argnums=0)(x)
+    assert addresses == [address]
+    assert x.is_deleted()
+    assert y[5] == 1
+
+
+def test_returned_tensors_are_results(handler):
+    even, odd = jax.jit(lambda x: call_tvm_ffi("tests.jax.split", x))(jnp.arange(5))
+    assert (even.tolist(), odd.tolist()) == ([0, 2, 4], [1, 3])
+
+
+def test_a_signature_is_read_from_the_annotations_of_a_python_function():
+    def negated(
+        x: Annotated[tvm_ffi.Tensor, "float32[n]"], y: Annotated[tvm_ffi.Tensor, "out float32[n]"]
+    ) -> None:
+        np.negative(x.numpy(), out=y.numpy())
+
+    assert call_tvm_ffi(negated, jnp.ones(2)).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, TypeError, "missing 1 required positional argument: 'x'"),
+        ({"x": 5}, TypeError, "argument 'x' must be an array, got int"),
+        ({"x": jnp.ones(2), "scale": 1}, TypeError, "unexpected keyword argument 'scale'"),
+        ({"x": jnp.ones(2, int)}, ValueError, "'x' must have dtype float32, got int32"),
+        ({"x": jnp.ones((2, 2))}, ValueError, r"'x' must have 1 dimensions, got 2 \(shape"),
+        ({"x": jnp.ones(2), "out": []}, ValueError, "out= describes 0 arrays, the function has 1"),
+        ({"x": jnp.ones(2), "out": 5}, TypeError, "out= describes arrays by .*, got int"),
+        ({"x": jnp.ones(2), "factor": object()}, TypeError, "'factor': a object cannot travel"),
+        ({"x": jnp.ones(2), "factor": 2**64}, ValueError, "does not fit 64 bits"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused_when_the_program_is_made(arguments, error, message):
+    with pytest.raises(error, match=message):
+        call_tvm_ffi("tests.jax.repeated", **arguments)
+
+
+def test_a_number_of_the_signature_has_to_be_known():
+    with pytest.raises(TypeError, match=r"'factor' is a value of the program, not an array"):
+        jax.jit(lambda f: call_tvm_ffi("tests.jax.repeated", jnp.ones(2), factor=f))(2.0)
+
+
+@pytest.mark.parametrize(
+    ("signature", "message"),
+    [
+        (
+            "tests.jax.open(x: float32[n], y: out float32[m])",
+            "output 'y' depends on m, which no tensor tells",
+        ),
+        (
+            "tests.jax.open(x: float32[n], y: out float32[_])",
+            "not say which shape output 'y' has: '_'",
+        ),
+        (
+            "tests.jax.open(x: float32[n], y: out float32[...])",
+            "does not say which shape output 'y' has",
+        ),
+        (
+            "tests.jax.open(x: float32[n], y: out Tensor[n])",
+            "does not say which dtype output 'y' has",
+        ),
+    ],
+)
+def test_an_output_that_the_signature_does_not_describe_has_to_be_given(signature, message):
+    tvm_ffi.register_global_func("tests.jax.open", scaled, signature=signature, override=True)
+    with pytest.raises(ValueError, match=message):
+        call_tvm_ffi("tests.jax.open", jnp.ones(2))
+    assert call_tvm_ffi("tests.jax.open", jnp.ones(2), out=struct((2,))).tolist() == [2, 2]
+
+
+# ---- transformations ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "calls"),
+    [("sequential", 3), ("sequential_unrolled", 3), ("expand_dims", 1), ("broadcast_all", 1)],
+)
+def test_vmap(handler, method, calls):
+    shapes = []
+
+    def twice(x, y):
+        shapes.append(x.shape)
+        y.numpy()[...] = 2 * x.numpy()
+
+    def one(x):
+        return call_tvm_ffi(twice, x, out=struct(x.shape), vmap_method=method)
+
+    assert jax.vmap(one)(jnp.ones((3, 2))).tolist() == [[2, 2]] * 3
+    assert shapes == [(2,) if calls == 3 else (3, 2)] * calls
+
+
+def test_reverse_differentiation_by_a_rule():
+    def rule(inputs, outputs, cotangents):
+        assert (len(inputs), outputs.shape) == (1, (4,))
+        return cotangents.reshape(-1, 2).sum(1) * 2
+
+    def loss(x):
+        return (call_tvm_ffi("tests.jax.repeated", x, vjp=rule) * jnp.arange(4.0)).sum()
+
+    assert jax.grad(loss)(jnp.ones(2)).tolist() == [2, 10]
+    assert jax.jit(jax.grad(loss))(jnp.ones(2)).tolist() == [2, 10]
+    assert jax.vmap(jax.grad(loss))(jnp.ones((2, 2))).tolist() == [[2, 10]] * 2
+
+
+def test_forward_differentiation_by_a_rule():
+    def rule(inputs, outputs, tangents):
+        return (tangents[0] * 2).repeat(2)
+
+    def function(x):
+        return call_tvm_ffi("tests.jax.repeated", x, jvp=rule)
+
+    _, tangent = jax.jvp(function, (jnp.ones(2),), (jnp.array([1.0, 3.0]),))
+    assert tangent.tolist() == [2, 2, 6, 6]
+    assert jax.grad(lambda x: function(x).sum())(jnp.ones(2)).tolist() == [4, 4]
+
+
+def test_the_rule_can_be_another_function_of_ours():
+    def rule(inputs, outputs, cotangents):
+        return scale(cotangents)
+
+    def loss(x):
+        return scale(x, vjp=rule).sum()
+
+    assert jax.grad(loss)(jnp.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_without_a_rule_differentiation_says_so():
+    with pytest.raises(ValueError, match="cannot be differentiated"):
+        jax.grad(lambda x: scale(x).sum())(jnp.ones(2))
+
+
+def test_a_rule_that_returns_another_number_of_cotangents_is_refused():
+    def loss(x):
+        return scale(x, vjp=lambda i, o, c: (c, c)).sum()
+
+    with pytest.raises(ValueError, match="vjp returned 2 cotangents, the call has 1 arrays"):
+        jax.grad(loss)(jnp.ones(2))
+    with pytest.raises(TypeError, match="vjp or jvp, not both"):
+        scale(jnp.ones(2), vjp=loss, jvp=loss)
+
+
+def test_loops_and_conditions():
+    def body(_, x):
+        return call_tvm_ffi("tests.jax.increment", x)
+
+    x = jnp.zeros(2, int)
+    assert jax.lax.fori_loop(0, 5, body, x).tolist() == [5, 5]
+    carried, _ = jax.lax.scan(lambda c, _: (body(0, c), None), x, length=3)
+    assert carried.tolist() == [3, 3]
+    chosen = jax.jit(lambda p, x: jax.lax.cond(p, lambda x: body(0, x), lambda x: x, x))
+    assert (chosen(True, x).tolist(), chosen(False, x).tolist()) == ([1, 1], [0, 0])
+
+
+def test_an_exported_program_runs_in_another_process(tmp_path):
+    exported = jax.export.export(
+        jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
+        disabled_checks=export_checks(),
+    )(struct((2,)))
+    path = tmp_path / "program"
+    path.write_bytes(exported.serialize())
+    program = f"""
+        import jax, numpy as np, tvm_ffi, tvm_ffi.interop.jax
+        exported = jax.export.deserialize(open({str(path)!r}, "rb").read())
+        try:
+            print(exported.call(np.ones(2, np.float32)))
+        except jax.errors.JaxRuntimeError as error:
+            print(error)
+        def own(x, y, factor):
+            y.numpy()[:] = (x.numpy() * factor).repeat(2) + 1
+        tvm_ffi.register_global_func("tests.jax.repeated", own)
+        print(exported.call(np.ones(2, np.float32)).tolist())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", "import jax.export\n" + textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    missing, result = done.stdout.splitlines()
+    assert "no global function is named 'tests.jax.repeated'" in missing
+    assert result == "[3.0, 3.0, 3.0, 3.0]"
+
+
+def test_programs_of_symbolic_shapes():
+    (n,) = jax.export.symbolic_shape("n")
+    exported = jax.export.export(
+        jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
+        disabled_checks=export_checks(),
+    )(struct((n,)))
+    assert str(exported.out_avals[0].shape) == "(2*n,)"
+    assert exported.call(np.ones(3, np.float32)).tolist() == [2] * 6
+
+
+def test_several_devices_run_a_program_in_parts():
+    """In a process of its own: the number of devices is chosen before JAX starts."""
+    program = """
+        import os
+        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+        import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+        from jax.sharding import Mesh, PartitionSpec as P
+        from tvm_ffi.interop.jax import call_tvm_ffi
+        shapes = []
+        def twice(x, y):
+            shapes.append(x.shape)
+            y.numpy()[...] = 2 * x.numpy()
+        mesh = Mesh(np.array(jax.devices()), ("i",))
+        def part(x):
+            return call_tvm_ffi(twice, x, out=jax.ShapeDtypeStruct(x.shape, x.dtype))
+        f = jax.jit(jax.shard_map(part, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+        print(f(jnp.arange(8.0)).tolist(), shapes)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    values = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
+    assert done.stdout.strip() == f"{values} {[(2,)] * 4}"
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "status"),
+    [
+        (ValueError, "n is 3", "INVALID_ARGUMENT: .*ValueError: n is 3"),
+        (TypeError, "a str", "INVALID_ARGUMENT: .*TypeError: a str"),
+        (IndexError, "5", "OUT_OF_RANGE: .*IndexError: 5"),
+        (MemoryError, "all of it", "RESOURCE_EXHAUSTED: .*MemoryError: all of it"),
+        (RuntimeError, "x" * 5000, "INTERNAL: .*RuntimeError: x{5000}"),
+    ],
+    ids=["value", "type", "index", "memory", "long"],
+)
+def test_an_error_of_the_function_ends_the_program_with_kind_and_text(handler, kind, text, status):
+    def raise_it(x, y):
+        raise kind(text)
+
+    with pytest.raises(Failure, match=status):
+        jax.block_until_ready(call_tvm_ffi(raise_it, jnp.ones(2), out=struct((2,))))
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_the_error_names_the_function():
+    with pytest.raises(Failure, match=r"call_tvm_ffi\('tests.jax.fail'\): KeyError"):
+        jax.block_until_ready(call_tvm_ffi("tests.jax.fail", jnp.ones(2), out=struct((2,))))
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
+def test_an_error_in_a_transformed_call(transform):
+    def call(x):
+        return call_tvm_ffi("tests.jax.fail", x, out=struct(x.shape))
+
+    with pytest.raises(Failure, match="KeyError"):
+        jax.block_until_ready(transform(call)(jnp.ones((2, 2))))
+
+
+def test_a_function_that_does_not_exist():
+    with pytest.raises(ValueError, match=r"tests.jax.scale; did you mean 'tests.jax.scaled'"):
+        call_tvm_ffi("tests.jax.scale", jnp.ones(2), out=struct((2,)))
+    with pytest.raises(TypeError, match="a global name, a Function or a callable, got int"):
+        call_tvm_ffi(5, out=())
+    with pytest.raises(TypeError, match=r"call_tvm_ffi\('tests.jax.scaled'\) needs out="):
+        call_tvm_ffi("tests.jax.scaled", jnp.ones(2))
+
+
+def test_a_function_that_is_gone_when_the_program_runs():
+    tvm_ffi.register_global_func("tests.jax.gone", scaled)
+    program = jax.jit(lambda x: call_tvm_ffi("tests.jax.gone", x, out=struct((2,))))
+    assert program(jnp.ones(2)).tolist() == [2, 2]
+    tvm_ffi.remove_global_func("tests.jax.gone")
+    with pytest.raises(Failure, match="no global function is named 'tests.jax.gone'"):
+        jax.block_until_ready(program(jnp.ones(2)))
+    tvm_ffi.register_global_func("tests.jax.gone", scaled)
+    assert program(jnp.ones(2)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (None, "TypeError: the function returned None, expected 2 tensors"),
+        (np.zeros(3), "ValueError: the function returned 1 tensor, expected 2"),
+        (
+            (np.zeros(3, np.float32), 5),
+            "TypeError: result 1 of the function is int, expected a tensor",
+        ),
+        (
+            (np.zeros(3, np.float32), np.zeros(3, np.float32)),
+            r"ValueError: result 1 of the function has shape \[3\], expected \[2\]",
+        ),
+        (
+            (np.zeros(3, np.int32), np.zeros(2, np.float32)),
+            "ValueError: result 0 of the function has dtype int32, expected float32",
+        ),
+    ],
+    ids=["none", "too-few", "no-tensor", "shape", "dtype"],
+)
+def test_results_that_were_not_declared(result, message):
+    tvm_ffi.register_global_func(
+        "tests.jax.returning",
+        lambda x: result,
+        signature="tests.jax.returning(x: float32[n]) -> (float32[cdiv(n, 2)], float32[n // 2])",
+        override=True,
+    )
+    with pytest.raises(Failure, match=message):
+        jax.block_until_ready(call_tvm_ffi("tests.jax.returning", jnp.ones(5)))
+
+
+def test_an_array_that_outlives_the_call_is_an_error():
+    kept = []
+
+    def keep(x, y):
+        kept.append(np.from_dlpack(x))
+
+    with pytest.raises(Failure, match="argument #0 of the callback was lent"):
+        jax.block_until_ready(call_tvm_ffi(keep, jnp.ones(2), out=struct((2,))))
+    kept.clear()
+
+
+def test_deleted_and_donated_arrays_are_refused_by_jax():
+    x = jnp.ones(2)
+    x.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        scale(x)
+
+
+def test_names_of_attributes_that_are_ours_are_refused():
+    with pytest.raises(ValueError, match="an attribute cannot be called '__function'"):
+        call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=(), __function=1)
+
+
+# ---- targets ------------------------------------------------------------------------------------
+
+
+def test_a_function_without_a_name_is_kept_by_the_program():
+    program = jax.jit(lambda x: call_tvm_ffi(tvm_ffi.convert_func(scaled), x, out=struct((2,))))
+    text = program.lower(jnp.ones(2)).as_text()
+    assert "tvm_ffi.interop." in text
+    assert program(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_the_same_function_has_the_same_name():
+    texts = {
+        jax.jit(lambda x: call_tvm_ffi(scaled, x, out=struct((2,)))).lower(jnp.ones(2)).as_text()
+        for _ in range(2)
+    }
+    assert len(texts) == 1
+
+
+def test_a_global_function_is_called_by_its_name():
+    function = tvm_ffi.get_global_func("tests.jax.scaled")
+    program = jax.jit(lambda x: call_tvm_ffi(function, x, out=struct((2,))))
+    assert 'tests.jax.scaled"' in program.lower(jnp.ones(2)).as_text()
+
+
+def test_a_compiled_function_with_a_signature(tmp_path):
+    module = tvm_ffi.cpp.load_inline(
+        "scale",
+        cpp_sources="""
+            void scale(tvm::ffi::TensorView x, tvm::ffi::TensorView y, double factor) {
+              for (int64_t i = 0; i < x.numel(); ++i) {
+                static_cast<float*>(y.data_ptr())[i] =
+                    static_cast<float>(factor) * static_cast<const float*>(x.data_ptr())[i];
+              }
+            }
+        """,
+        functions={"scale": "scale(x: float32[n], y: out float32[n], factor: float = 3.0)"},
+    )
+    assert jax.jit(lambda x: call_tvm_ffi(module.scale, x))(jnp.ones(2)).tolist() == [3, 3]
+
+
+def test_threads_run_programs_at_the_same_time():
+    program = jax.jit(scale)
+    program(jnp.ones(4))
+    barrier, wrong = threading.Barrier(4), []
+
+    def run(value):
+        barrier.wait()
+        for _ in range(50):
+            if program(jnp.full(4, value)).tolist() != [2 * value] * 4:
+                wrong.append(value)
+
+    threads = [threading.Thread(target=run, args=(float(i),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_a_call_without_outputs_happens():
+    seen = []
+    jax.jit(lambda x: call_tvm_ffi(lambda x: seen.append(x.shape), x, out=()))(jnp.ones(3))
+    jax.effects_barrier()
+    assert seen == [(3,)]

@@ -1,0 +1,309 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The handlers of our custom call, called as XLA does, with a stand-in for XLA that records.
+
+What needs a GPU to run for real: the stream, the device, and what handlers say about themselves.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, byref, c_int32, c_int64, c_void_p, cast, pointer
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+from tvm_ffi._binding.values.device import get_current_stream
+from tvm_ffi.interop import _xla_structs as xla
+from tvm_ffi.libinfo import load_lib_ctypes
+
+STREAM, ORDINAL, CONTEXT = 0x5EED, 3, 0xC0DE
+COMMAND_BUFFER = 1
+CUDA, ROCM = 2, 10  # device types of DLPack
+DTYPES = {np.dtype(np.float32): 11, np.dtype(np.int32): 4, np.dtype(np.int64): 5}
+
+
+class StreamGetArguments(ctypes.Structure):
+    _fields_ = xla._sized(("ctx", c_void_p), ("stream", c_void_p))
+
+
+class OrdinalGetArguments(ctypes.Structure):
+    _fields_ = xla._sized(("ctx", c_void_p), ("device_ordinal", c_int32))
+
+
+StreamGet = CFUNCTYPE(c_void_p, POINTER(StreamGetArguments))
+OrdinalGet = CFUNCTYPE(c_void_p, POINTER(OrdinalGetArguments))
+
+
+class Api(xla.Api):
+    """The table of XLA's functions, with those behind that a handler on a GPU calls."""
+
+    _fields_ = [  # noqa: RUF012
+        ("error_get_message", c_void_p),
+        ("error_destroy", c_void_p),
+        ("handler_register", c_void_p),
+        ("stream_get", StreamGet),
+        ("unused", c_void_p * 12),
+        ("device_ordinal_get", OrdinalGet),
+    ]
+
+
+class Runtime:
+    """Stands for XLA."""
+
+    def __init__(self, version=(0, 3)):
+        self.errors = []
+        self.stream_error = None
+        self.table = Api(struct_size=ctypes.sizeof(Api))
+        self.table.api_version.major_version, self.table.api_version.minor_version = version
+        self.table.error_create = type(xla.Api().error_create)(self._new_error)
+        self.table.stream_get = StreamGet(self._get_stream)
+        self.table.device_ordinal_get = OrdinalGet(self._get_ordinal)
+
+    def _new_error(self, arguments):
+        self.errors.append((arguments.contents.code, arguments.contents.message.decode()))
+        return len(self.errors)
+
+    def _get_stream(self, arguments):
+        assert arguments.contents.ctx == CONTEXT
+        arguments.contents.stream = STREAM
+        return self.stream_error
+
+    def _get_ordinal(self, arguments):
+        assert arguments.contents.ctx == CONTEXT
+        arguments.contents.device_ordinal = ORDINAL
+
+    def frame(self, args=(), rets=(), attributes=None):
+        """Return the frame of a call, and what it points to."""
+        kept = [self]
+        frame = xla.CallFrame(struct_size=ctypes.sizeof(xla.CallFrame), ctx=CONTEXT)
+        frame.api = cast(pointer(self.table), POINTER(xla.Api))
+        for buffers, arrays in ((frame.args, args), (frame.rets, rets)):
+            _set_buffers(buffers, arrays, kept)
+        _set_attributes(frame.attrs, attributes or {}, kept)
+        frame.kept = kept
+        return frame
+
+    def metadata(self, handler, api=True):
+        """Ask a handler what it says about itself."""
+        answer = xla.Metadata(struct_size=ctypes.sizeof(xla.Metadata))
+        question = xla.MetadataExtension(metadata=pointer(answer))
+        question.base.type = 1
+        frame = self.frame()
+        frame.extension_start = ctypes.addressof(question)
+        if not api:
+            frame.api = None
+        assert handler(byref(frame)) is None
+        return (answer.api_version.major_version, answer.api_version.minor_version), answer.traits
+
+
+def _set_buffers(buffers, arrays, kept):
+    structs = [
+        xla.Buffer(
+            dtype=DTYPES.get(array.dtype, 21),  # 21: int4
+            data=array.ctypes.data,
+            rank=array.ndim,
+            dims=(c_int64 * array.ndim)(*array.shape),
+        )
+        for array in arrays
+    ]
+    buffers.size = len(structs)
+    buffers.types = (c_int32 * len(structs))(*[1] * len(structs))
+    buffers.values = (POINTER(xla.Buffer) * len(structs))(*map(pointer, structs))
+    kept += [structs, *arrays]
+
+
+def _set_attributes(attributes, values, kept):
+    names, types, addresses = [], [], []
+    for name in sorted(values):
+        names.append(_span(name, kept))
+        value = values[name]
+        if isinstance(value, str):
+            types.append(4)
+            made = _span(value, kept)
+        elif isinstance(value, np.ndarray):
+            types.append(1)
+            made = xla.Array(DTYPES[value.dtype], value.size, value.ctypes.data)
+        else:
+            types.append(3)
+            number = np.int64(value).reshape(1)
+            kept.append(number)
+            made = xla.Scalar(5, number.ctypes.data)
+        kept += [made, value]
+        addresses.append(ctypes.addressof(made))
+    attributes.size = len(names)
+    attributes.types = (c_int32 * len(types))(*types)
+    attributes.names = (POINTER(xla.ByteSpan) * len(names))(*map(pointer, names))
+    attributes.values = (c_void_p * len(addresses))(*addresses)
+
+
+def _span(text, kept):
+    data = ctypes.create_string_buffer(text.encode())
+    kept.append(data)
+    return xla.ByteSpan(ctypes.addressof(data), len(text.encode()))
+
+
+def plan(*codes, num_attributes=2):
+    return np.array([num_attributes, 0, *codes], np.int32)
+
+
+@pytest.fixture(scope="module")
+def library():
+    loaded = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL")
+
+    def handler(name):
+        return xla.Handler((f"TVMFFIXla{name}", loaded))
+
+    return handler
+
+
+@pytest.fixture
+def function():
+    """Register a function that the test gives, for the length of the test."""
+    names = []
+
+    def register(implementation, name="tests.xla.function"):
+        tvm_ffi.register_global_func(name, implementation)
+        names.append(name)
+        return name
+
+    yield register
+    for name in names:
+        tvm_ffi.remove_global_func(name)
+
+
+# ---- what handlers say about themselves ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [(0, 1), (0, 3), (0, 4), (0, 99), (1, 0)], ids=str)
+def test_a_handler_was_made_for_the_version_that_asks(library, version):
+    """XLA does without a back end whose handlers were made for another version than it supports."""
+    assert Runtime(version).metadata(library("CallCpu")) == (version, 0)
+
+
+def test_a_handler_that_is_not_told_the_version_names_the_oldest(library):
+    assert Runtime().metadata(library("CallCpu"), api=False) == ((0, 1), 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "traits"),
+    [("CallCuda", 0), ("CallRocm", 0), ("CaptureCuda", 1), ("CaptureRocm", 1), ("CallCpu", 0)],
+)
+def test_only_calls_that_may_be_recorded_say_so(library, name, traits):
+    assert Runtime().metadata(library(name))[1] == traits * COMMAND_BUFFER
+
+
+def test_a_call_by_another_major_version_is_refused(library):
+    runtime = Runtime((1, 0))
+    assert library("CallCpu")(byref(runtime.frame())) == 1
+    assert runtime.errors == [(12, "call_tvm_ffi: unknown version of XLA's interface")]
+
+
+# ---- calls on a device --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "device_type"),
+    [("CallCuda", CUDA), ("CaptureCuda", CUDA), ("CallRocm", ROCM), ("CaptureRocm", ROCM)],
+)
+def test_a_call_on_a_device_has_its_stream_and_tensors_on_it(library, function, name, device_type):
+    seen = []
+
+    def look(x, y, n):
+        seen.append((x.__dlpack_device__(), y.shape, n))
+        seen.append(get_current_stream(device_type, ORDINAL))
+
+    runtime = Runtime()
+    frame = runtime.frame(
+        [np.zeros((2, 3), np.float32)],
+        [np.zeros(4, np.int32)],
+        {
+            "__function": function(look),
+            "__arguments": plan(0, 1, 16 * 2 + 2, num_attributes=3),
+            "n": 7,
+        },
+    )
+    assert library(name)(byref(frame)) is None
+    assert runtime.errors == []
+    assert seen == [((device_type, ORDINAL), (4,), 7), STREAM]
+    assert get_current_stream(device_type, ORDINAL) == 0
+
+
+def test_a_runtime_without_the_ordinal_has_one_device(library, function):
+    seen = []
+    runtime = Runtime()
+    runtime.table.struct_size = Api.device_ordinal_get.offset
+    frame = runtime.frame(
+        [np.zeros(2, np.float32)],
+        attributes={
+            "__function": function(lambda x: seen.append(x.__dlpack_device__())),
+            "__arguments": plan(0),
+        },
+    )
+    assert library("CallCuda")(byref(frame)) is None
+    assert seen == [(CUDA, 0)]
+
+
+def test_a_stream_that_cannot_be_had_ends_the_call_with_the_error_of_xla(library, function):
+    runtime = Runtime()
+    runtime.stream_error = 77
+    frame = runtime.frame(attributes={"__function": function(lambda: None), "__arguments": plan()})
+    assert library("CallCuda")(byref(frame)) == 77
+
+
+def test_results_on_a_device_are_not_copied(library, function):
+    runtime = Runtime()
+    frame = runtime.frame(
+        [],
+        [np.zeros(2, np.float32)],
+        {
+            "__function": function(lambda: tvm_ffi.from_dlpack(np.zeros(2, np.float32))),
+            "__arguments": plan(),
+        },
+    )
+    library("CallCuda")(byref(frame))
+    ((status, message),) = runtime.errors
+    assert status == 3
+    assert "result 0 of the function is not in CPU memory" in message
+
+
+# ---- programs that were changed -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({}, "has no attributes __function and __arguments"),
+        ({"__function": "f"}, "has no attributes __function and __arguments"),
+        ({"__function": 5, "__arguments": plan()}, "has no attributes __function and"),
+        ({"__function": "f", "__arguments": "text"}, "has no attributes __function and"),
+        ({"__function": "f", "__arguments": np.zeros(1, np.int32)}, "has no attributes __func"),
+        ({"__function": "f", "__arguments": np.zeros(2, np.int64)}, "has no attributes __func"),
+        ({"__function": "f", "__arguments": plan(), "x": 1}, "the program was changed"),
+        ({"__function": "f", "__arguments": plan(0)}, "__arguments does not fit the call"),
+        ({"__function": "f", "__arguments": plan(1)}, "__arguments does not fit the call"),
+        ({"__function": "f", "__arguments": plan(9)}, "__arguments does not fit the call"),
+        ({"__function": "f", "__arguments": plan(-14)}, "__arguments does not fit the call"),
+        ({"__function": "f", "__arguments": plan(16 * 5 + 2)}, "does not fit the call"),
+        ({"__function": "f", "__arguments": plan(16 * 9 + 4)}, "does not fit the call"),
+        ({"__function": "f", "__arguments": plan(4)}, "does not fit the call"),
+        (
+            {"__function": "f", "__arguments": plan(32 + 4, num_attributes=3), "x": "{"},
+            r"call_tvm_ffi('f'): ValueError",
+        ),
+        ({"__function": "f", "__arguments": plan(3)}, "no global function is named 'f'"),
+    ],
+)
+def test_a_program_that_was_changed_is_refused(library, attributes, message):
+    runtime = Runtime()
+    assert library("CallCpu")(byref(runtime.frame(attributes=attributes))) == 1
+    assert message in runtime.errors[0][1]
+
+
+def test_an_element_type_that_dlpack_lacks_is_refused(library):
+    runtime = Runtime()
+    frame = runtime.frame(
+        [np.zeros(2, np.int8)], attributes={"__function": "f", "__arguments": plan(0)}
+    )
+    assert library("CallCpu")(byref(frame)) == 1
+    assert runtime.errors[0][0] == 12

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our declarations of XLA's structs, and those in the header that jaxlib ships."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi.interop import _xla_structs
+
+PIN = re.compile(r"^XLA_FFI_PIN\((\w+), (\w+), (\d+)\);$", re.MULTILINE)
+# Where XLA has another name than we; names changed from 0.3 to 0.4.
+STRUCTS = {
+    "XLA_FFI_Extension": ("XLA_FFI_InternalExtension", "XLA_FFI_Extension_Base"),
+    "XLA_FFI_Api_Version": ("struct XLA_FFI_Api_Version",),
+}
+MEMBERS = {
+    ("XLA_FFI_Args", "values"): "args",
+    ("XLA_FFI_Attrs", "values"): "attrs",
+    ("XLA_FFI_Error_Create_Args", "code"): "errc",
+    ("XLA_FFI_Metadata_Extension", "base"): "extension_base",
+}
+# Structs as `ctypes` has them.
+CTYPES = {
+    "XLA_FFI_Extension": _xla_structs.Extension,
+    "XLA_FFI_Api_Version": _xla_structs.ApiVersion,
+    "XLA_FFI_Metadata": _xla_structs.Metadata,
+    "XLA_FFI_Metadata_Extension": _xla_structs.MetadataExtension,
+    "XLA_FFI_Buffer": _xla_structs.Buffer,
+    "XLA_FFI_Scalar": _xla_structs.Scalar,
+    "XLA_FFI_Array": _xla_structs.Array,
+    "XLA_FFI_Args": _xla_structs.Buffers,
+    "XLA_FFI_Attrs": _xla_structs.Attributes,
+    "XLA_FFI_Error_Create_Args": _xla_structs.ErrorCreateArguments,
+    "XLA_FFI_CallFrame": _xla_structs.CallFrame,
+}
+NUMBERS = {
+    "XLA_FFI_Extension_Metadata": 1,
+    "XLA_FFI_HANDLER_TRAITS_COMMAND_BUFFER_COMPATIBLE": 1,
+    "XLA_FFI_ArgType_BUFFER": 1,
+    "XLA_FFI_AttrType_ARRAY": 1,
+    "XLA_FFI_AttrType_SCALAR": 3,
+    "XLA_FFI_AttrType_STRING": 4,
+    "XLA_FFI_API_MAJOR": 0,
+    "XLA_FFI_DataType_PRED": 1,
+    "XLA_FFI_DataType_S64": 5,
+    "XLA_FFI_DataType_U64": 9,
+    "XLA_FFI_DataType_F64": 12,
+    "XLA_FFI_DataType_C64": 15,
+    "XLA_FFI_DataType_BF16": 16,
+    "XLA_FFI_DataType_C128": 18,
+    "XLA_FFI_DataType_F8E5M2": 19,
+    "XLA_FFI_DataType_F8E4M3FN": 20,
+    "XLA_FFI_DataType_F8E4M3B11FNUZ": 23,
+    "XLA_FFI_DataType_F8E5M2FNUZ": 24,
+    "XLA_FFI_DataType_F8E4M3FNUZ": 25,
+    "XLA_FFI_DataType_F8E4M3": 28,
+    "XLA_FFI_DataType_F8E3M4": 29,
+    "XLA_FFI_DataType_F8E8M0FNU": 33,
+}
+
+
+@pytest.fixture(scope="module")
+def pins():
+    """Return struct, member and offset of each static assertion of ours."""
+    repository = Path(__file__).resolve().parents[3]
+    text = (repository / "runtime/xla/xla_ffi.h").read_text(encoding="utf-8")
+    found = [(struct, member, int(offset)) for struct, member, offset in PIN.findall(text)]
+    assert len(found) > 25
+    return found
+
+
+@pytest.fixture(scope="module")
+def header():
+    """Return the header of jaxlib, and its text."""
+    jax = pytest.importorskip("jax", exc_type=ImportError)
+    path = Path(jax.ffi.include_dir()) / "xla/ffi/api/c_api.h"
+    return path, path.read_text(encoding="utf-8")
+
+
+def theirs(text, struct, member):
+    """Return the names that a header has for a member of ours."""
+    for name in STRUCTS.get(struct, (f"struct {struct}", struct)):
+        if re.search(rf"\b{name.removeprefix('struct ')}\b", text):
+            break
+    if struct == "XLA_FFI_Api" and member[0].isupper():
+        member = f"XLA_FFI_{member}"
+    return name, MEMBERS.get((struct, member), member)
+
+
+def test_offsets_and_numbers_are_those_of_the_header(pins, header, tmp_path):
+    compiler = os.environ.get("CC") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    path, text = header
+    lines = [f'#include "{path}"']
+    for struct, member, offset in pins:
+        name, field = theirs(text, struct, member)
+        lines.append(f'_Static_assert(offsetof({name}, {field}) == {offset}, "{name}.{field}");')
+    lines += [f'_Static_assert({name} == {n}, "{name}");' for name, n in NUMBERS.items()]
+    source = tmp_path / "layout.c"
+    source.write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [compiler, "-std=c11", "-fsyntax-only", source], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_offsets_are_those_of_the_structs_in_python(pins):
+    compared = 0
+    for struct, member, offset in pins:
+        if struct in CTYPES and hasattr(CTYPES[struct], member):
+            assert getattr(CTYPES[struct], member).offset == offset, (struct, member)
+            compared += 1
+    assert compared == 20
+    assert ctypes.sizeof(_xla_structs.ByteSpan) == 16
