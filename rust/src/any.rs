@@ -115,10 +115,7 @@ impl Default for Any {
 
 impl Clone for Any {
     fn clone(&self) -> Self {
-        if let Some(object) = self.object() {
-            std::mem::forget(object); // its reference is the copy's
-        }
-        Self { raw: self.raw }
+        self.view().retained()
     }
 }
 
@@ -232,6 +229,12 @@ impl<'a> AnyView<'a> {
         let handle = self.object_handle()?;
         // SAFETY: the value keeps it alive.
         unsafe { ObjectRef::from_borrowed(handle) }
+    }
+
+    /// A copy of a value that somebody owns.
+    pub(crate) fn retained(&self) -> Any {
+        std::mem::forget(self.object()); // its reference is the copy's
+        Any { raw: self.raw }
     }
 
     /// The address of the object in the value.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::abi::{self, TVMFFIAny, TVMFFISeqCell, TVMFFIShapeCell};
 use crate::any::{Any, AnyView};
-use crate::convert::{FromAny, FromArgument, IntoAny, Mismatch};
+use crate::convert::{Argument, FromAny, FromArgument, IntoAny, IntoArgument, Mismatch};
 use crate::error::{Error, Result};
 use crate::function::Function;
 use crate::handle::{handle, passed_as_object};
@@ -98,6 +98,12 @@ impl<T: IntoAny> IntoAny for Vec<T> {
     }
 }
 
+impl<'a, T: IntoAny> IntoArgument<'a> for Vec<T> {
+    fn into_argument(self) -> Result<Argument<'a>> {
+        Ok(Argument::made(self.into_any()?))
+    }
+}
+
 /// Also of a `List`, whose values are copied.
 impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
     const TYPE: ParameterType = ParameterType::other("Array");
@@ -107,9 +113,18 @@ impl<'a, T: FromAny> FromArgument<'a> for Vec<T> {
         let sequence = object
             .filter(|object| matches!(object.type_index(), abi::kTVMFFIArray | abi::kTVMFFIList))
             .ok_or_else(|| Mismatch::expected("Array", argument))?;
-        // SAFETY: both begin with such a cell.  Converting a value runs no code that could change a
-        // list, which its owner does not do during the call.
-        let values = unsafe { sequence_values(sequence.cell()) };
+        let is_list = sequence.type_index() == abi::kTVMFFIList;
+        // SAFETY: both begin with such a cell; nobody changes an array that is shared, or a list
+        // while its values are retained.
+        let mut values = unsafe { sequence_values(sequence.cell()) };
+        let retained: Vec<Any>;
+        let views: Vec<AnyView<'_>>;
+        if is_list {
+            // A conversion may run code that changes the list.
+            retained = values.iter().map(AnyView::retained).collect();
+            views = retained.iter().map(Any::view).collect();
+            values = &views;
+        }
         let convert = |(place, value): (usize, &AnyView<'_>)| {
             // SAFETY: a type that converts from values of any lifetime borrows none of them.
             unsafe { T::from_argument(value) }.map_err(|mismatch| Mismatch {

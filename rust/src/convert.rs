@@ -412,7 +412,7 @@ impl IntoAny for Any {
 }
 
 impl<'a> FromArgument<'a> for Any {
-    const TYPE: ParameterType = ParameterType::new(Sort::Any, "Any");
+    const TYPE: ParameterType = ParameterType::any();
 
     unsafe fn from_argument(argument: &'a AnyView<'a>) -> Result<Self, Mismatch> {
         argument

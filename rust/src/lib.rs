@@ -35,7 +35,7 @@
 //! - *Callers of a function of the ABI leave alone what they lend*, until it returns. Arguments of one
 //!   call that share memory are refused where a parameter relies on the contrary: `&mut [T]` and
 //!   [`TensorMut`] share with nobody, `&[T]` and [`TensorView`] not with one that is written.
-//!   [`TensorCells`] and `&[Cell<T>]` may be the same tensor.
+//!   [`TensorCells`] and `&[Cell<T>]` may be the same tensor. Tensors in containers are not looked at.
 //! - *What is lent to a call may be written by it*: calls do not say what is only read. So a
 //!   [`TensorView`] is passed by those who know better ([`TensorView::read_only`] is `unsafe`), while
 //!   a [`TensorMut`] and a [`Tensor`] are passed as they are.

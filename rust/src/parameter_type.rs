@@ -74,6 +74,11 @@ impl ParameterType {
         Self::new(Sort::Other, name)
     }
 
+    /// Anything; a tensor among it may be passed on to whoever writes it.
+    pub const fn any() -> Self {
+        Self { access: Access::Cells, ..Self::new(Sort::Any, "Any") }
+    }
+
     /// A tensor.
     pub const fn tensor(access: Access) -> Self {
         Self { access, ..Self::new(Sort::Tensor, "Tensor") }

@@ -142,3 +142,12 @@ fn an_object_that_is_moved_counts_as_itself() -> Result<()> {
     assert!(view.is_none() && slot.is_null());
     Ok(())
 }
+
+#[test]
+fn lists_are_sequences_too() -> Result<()> {
+    let list: Any = pytvmffi::Function::global("ffi.List")?.call((1, "two", 3.5))?;
+    let values = list.get::<Vec<Any>>()?;
+    assert_eq!((values.len(), values[1].get::<String>()?.as_str()), (3, "two"));
+    assert_eq!(list.get::<Vec<i64>>().unwrap_err().message(), "item 1: expected int, got str");
+    Ok(())
+}

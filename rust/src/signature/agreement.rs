@@ -30,7 +30,7 @@ pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
             refuse(&["export!: parameter '", name, "' is `", text, "`, which is no ", type_.name]);
         }
         if let Kind::Tensor(tensor) = &parameter.kind {
-            agree_on_tensor(signature, parameter, tensor, type_);
+            agree_on_tensor(parameter, tensor, type_);
         }
         place += 1;
     }
@@ -61,12 +61,7 @@ const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
     }
 }
 
-const fn agree_on_tensor(
-    signature: &Signature,
-    parameter: &Parameter,
-    tensor: &TensorKind,
-    type_: &ParameterType,
-) {
+const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &ParameterType) {
     let name = parameter.name;
     let may_write = matches!(type_.access, Access::Exclusive | Access::Cells | Access::None);
     if matches!(parameter.direction, Direction::Written) && !may_write {
@@ -90,5 +85,4 @@ const fn agree_on_tensor(
             "' is a slice, so its type is like `float32*[n] on cpu`, with the slice's dtype";
         refuse(&["export!: parameter '", name, remedy]);
     }
-    let _ = signature;
 }

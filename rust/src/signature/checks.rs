@@ -82,7 +82,9 @@ fn missing(signature: &Signature, given: usize) -> Error {
 
 /// What is known of the names so far.
 struct Names {
-    extents: [Option<i64>; MAX_NAMES],
+    extents: [i64; MAX_NAMES],
+    /// A bit for each extent that is known.
+    known: u32,
     dtypes: [Option<DataType>; MAX_VARIABLES],
 }
 
@@ -91,7 +93,7 @@ struct Names {
 /// # Errors
 /// What is wrong with the first one that does not fit.
 pub fn check(signature: &Signature, arguments: &[AnyView<'_>]) -> Result<()> {
-    let mut names = Names { extents: [None; MAX_NAMES], dtypes: [None; MAX_VARIABLES] };
+    let mut names = Names { extents: [0; MAX_NAMES], known: 0, dtypes: [None; MAX_VARIABLES] };
     for (place, (parameter, argument)) in signature.parameters().iter().zip(arguments).enumerate() {
         if let Err(mismatch) = check_argument(signature, parameter, argument, &mut names) {
             return Err(located(signature, place, mismatch));
@@ -148,10 +150,8 @@ fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mism
     if !(is_one || (parameter.is_optional && argument.is_none())) {
         return Err(wrong_type(parameter, argument));
     }
-    match (parameter.kind, integer_in(argument)) {
-        (Kind::Integer(bits, is_signed), Some(got)) => check_range(bits, is_signed, got),
-        _ => Ok(()),
-    }
+    let Kind::Integer(bits, is_signed) = parameter.kind else { return Ok(()) };
+    integer_in(argument).map_or(Ok(()), |got| check_range(bits, is_signed, got))
 }
 
 fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
@@ -176,7 +176,11 @@ fn check_name(
     axis: Option<usize>,
     names: &mut Names,
 ) -> Result<(), Mismatch> {
-    let expected = *names.extents[name].get_or_insert(got);
+    if names.known & (1 << name) == 0 {
+        names.known |= 1 << name;
+        names.extents[name] = got;
+    }
+    let expected = names.extents[name];
     if expected == got {
         return Ok(());
     }

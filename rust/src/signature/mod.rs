@@ -202,8 +202,8 @@ impl Signature {
     }
 
     /// What a tensor's elements may be.
-    pub(crate) fn dtypes_of(&self, tensor: &TensorKind) -> DtypeSet {
-        tensor.variable.map_or(tensor.dtypes, |place| self.variables[place].dtypes)
+    pub(crate) fn dtypes_of<'a>(&'a self, tensor: &'a TensorKind) -> &'a DtypeSet {
+        tensor.variable.map_or(&tensor.dtypes, |place| &self.variables[place].dtypes)
     }
 }
 
