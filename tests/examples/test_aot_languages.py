@@ -13,7 +13,7 @@ from .test_aot_program import SYSTEM_LIBRARIES, needed_libraries, undefined_symb
 NAME = "aot_program/languages"
 CRATE = Path(__file__).resolve().parents[2] / "rust"
 # Of each language: the command that it cannot do without.
-COMPILERS = {"c": "cc", "rust": "cargo"}
+COMPILERS = {"c": "cc", "mojo": "mojo", "rust": "cargo"}
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
@@ -64,4 +64,4 @@ def test_each_language_alone_needs_the_system_only(folder, run, language):
 def test_a_language_that_is_named_has_to_be_there(folder, run):
     output = run("python", "build.py", "build", "cobol", cwd=folder, status=1)
     assert "usage: " in output
-    assert "[c|rust]" in output
+    assert "[c|mojo|rust]" in output

@@ -6,9 +6,6 @@ With the same texts; the cases are those for wrappers in C.
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,18 +14,8 @@ import tvm_ffi
 from tvm_ffi import Signature, cpp
 from tvm_ffi.core import ObjectRValueRef
 
-CODEGEN = Path(__file__).resolve().parents[1] / "python" / "codegen"
+from ..python.codegen import test_agreement as cases
 
-
-def load_cases():
-    """Return the module of the tests of wrappers."""
-    spec = importlib.util.spec_from_file_location("cases", CODEGEN / "test_agreement.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = load_cases()
 # Extents that are calculated are refused by the compiler, see test_export.py.
 CALCULATED = {"sums", "quotients", "extremes", "products", "optional"}
 MAYBE = "maybe(x: float32*[n] | None, y: Tensor[n] | None = None, /, n: int | None = None)"
@@ -36,7 +23,7 @@ DEFAULTS = (
     "defaults(a: int = -3, b: float = 2.5e1, c: str = 'a long text', d: bool = True, *, "
     "e: str = 'x', f: int)"
 )
-SIGNATURES = {name: text for name, text in CASES.SIGNATURES.items() if name not in CALCULATED} | {
+SIGNATURES = {name: text for name, text in cases.SIGNATURES.items() if name not in CALCULATED} | {
     "maybe": MAYBE,
     "defaults": DEFAULTS,
     "nothing_else": "nothing_else(x: float32[n])",
@@ -65,24 +52,24 @@ def library(build_library):
 def callers(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield cpp.load_inline("callers", c_sources=CASES.LEND.read_text(encoding="utf-8"))
+        yield cpp.load_inline("callers", c_sources=cases.LEND.read_text(encoding="utf-8"))
 
 
 def compare(library, callers, name, args):
     """Return what both say, which must be the same."""
     function = getattr(library, name)
-    checked = CASES.outcome(Signature.parse(SIGNATURES[name]).check, args)
-    assert CASES.outcome(function, args) == checked
-    if not any(map(CASES.is_converted, args)):
-        assert CASES.outcome(callers.pass_on, (function, *args)) == checked
+    checked = cases.outcome(Signature.parse(SIGNATURES[name]).check, args)
+    assert cases.outcome(function, args) == checked
+    if not any(map(cases.is_converted, args)):
+        assert cases.outcome(callers.pass_on, (function, *args)) == checked
     return checked
 
 
-TABLE = [row for row in CASES.TABLE if row[0] in SIGNATURES] + [
+TABLE = [row for row in cases.TABLE if row[0] in SIGNATURES] + [
     ("maybe", (None,), None),
     ("maybe", (), "missing 1 required positional argument: 'x'"),
-    ("maybe", (CASES.zeros(3), None, 2), "'n': must be n = 3, got 2"),
-    ("maybe", (None, CASES.zeros(3), 2), "'n': must be n = 3, got 2"),
+    ("maybe", (cases.zeros(3), None, 2), "'n': must be n = 3, got 2"),
+    ("maybe", (None, cases.zeros(3), 2), "'n': must be n = 3, got 2"),
     ("maybe", (3,), "'x': expected float32*[n] | None, got int"),
 ]
 
@@ -99,13 +86,13 @@ def test_both_say_what_is_expected(library, callers, name, args, text):
         assert text in said[1]
 
 
-@given(st.sampled_from(sorted(set(SIGNATURES) - {"defaults"})), st.lists(CASES.HOSTILE, max_size=6))
+@given(st.sampled_from(sorted(set(SIGNATURES) - {"defaults"})), st.lists(cases.HOSTILE, max_size=6))
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_agree_on_anything(library, callers, name, args):
     compare(library, callers, name, args)
 
 
-@given(CASES.nearly_right())
+@given(cases.nearly_right())
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_both_agree_on_what_is_nearly_right(library, callers, case):
     if case[0] in SIGNATURES:
@@ -113,8 +100,8 @@ def test_both_agree_on_what_is_nearly_right(library, callers, case):
 
 
 def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
-    moved = ObjectRValueRef(tvm_ffi.from_dlpack(CASES.zeros(2)))
-    compare(library, callers, "vectors", (moved, CASES.zeros(2), 2))
+    moved = ObjectRValueRef(tvm_ffi.from_dlpack(cases.zeros(2)))
+    compare(library, callers, "vectors", (moved, cases.zeros(2), 2))
 
 
 @pytest.mark.parametrize(
@@ -128,8 +115,8 @@ def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
     ],
 )
 def test_bare_tensors_are_looked_at(library, callers, what, offset, text):
-    args = (CASES.zeros(2), offset, what, CASES.zeros(2), 2)
-    said = CASES.outcome(callers.lend, (library.vectors, *args))
+    args = (cases.zeros(2), offset, what, cases.zeros(2), 2)
+    said = cases.outcome(callers.lend, (library.vectors, *args))
     assert said is None if text is None else said[1] == f"vectors() argument 'x': {text}"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Link kernels of several languages and the runtime into one program.
 
-``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages whose compilers are missing
-are left out, with a line that says so; those that are named have to be there.
+``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages without a compiler here are
+left out, with a line that says so; those that are named have to be there.
 """
 
 from __future__ import annotations
@@ -30,18 +30,35 @@ def run(*command: str | Path, cwd: Path = HERE) -> str:
     return subprocess.run(words, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def compile_c(source: Path, folder: Path) -> str:
+    """Compile a file of C, and return the object file."""
+    made = folder / f"{source.stem}.o"
+    flags = run("tvm-ffi-config", "--cflags").split()
+    run("cc", "-std=c11", "-O2", *flags, "-c", source, "-o", made)
+    return str(made)
+
+
+def print_wrapper(language: str, callee: str, folder: Path) -> Path:
+    """Write what makes a function of the ABI of one that takes addresses and numbers."""
+    wrapper = folder / f"wrapper_{language}.c"
+    text = c.wrapper(SIGNATURE.format(language), callee, arguments=["a", "x", "y", "n"])
+    wrapper.write_text(text, encoding="utf-8")
+    return wrapper
+
+
 def build_c(folder: Path) -> list[str]:
     """Compile a function of C, and the wrapper that is printed for it."""
-    wrapper = folder / "axpy_wrapper.c"
-    text = c.wrapper(SIGNATURE.format("c"), "axpy", arguments=["a", "x", "y", "n"])
-    wrapper.write_text(text, encoding="utf-8")
-    flags = run("tvm-ffi-config", "--cflags").split()
-    objects = []
-    for source in (HERE / "axpy.c", wrapper):
-        made = folder / f"{source.stem}.o"
-        run("cc", "-std=c11", "-O2", *flags, "-c", source, "-o", made)
-        objects.append(str(made))
-    return objects
+    sources = [HERE / "axpy.c", print_wrapper("c", "axpy", folder)]
+    return [compile_c(source, folder) for source in sources]
+
+
+def build_mojo(folder: Path) -> list[str]:
+    """Compile a function of Mojo, and the wrapper that is printed for it."""
+    if shutil.which("mojo") is None:
+        raise MissingCompilerError("no mojo")
+    made = folder / "axpy_mojo.o"
+    run("mojo", "build", "--emit", "object", "axpy.mojo", "-o", made)
+    return [str(made), compile_c(print_wrapper("mojo", "axpy_in_mojo", folder), folder)]
 
 
 def build_rust(folder: Path) -> list[str]:
@@ -55,7 +72,11 @@ def build_rust(folder: Path) -> list[str]:
 
 
 # What each language adds to the command that links.
-LANGUAGES: dict[str, Callable[[Path], list[str]]] = {"c": build_c, "rust": build_rust}
+LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
+    "c": build_c,
+    "mojo": build_mojo,
+    "rust": build_rust,
+}
 
 
 def build(folder: Path, chosen: list[str]) -> None:
