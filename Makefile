@@ -25,6 +25,9 @@ SOURCES := $(shell find CMakeLists.txt LICENSE README.md pyproject.toml cmake in
 	-type f -not -name '*.pyc')
 C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/build' -prune \
 	-o -type f \( -name '*.c' -o -name '*.cc' -o -name '*.cu' -o -name '*.h' \) -print)
+RUST_SOURCES := $(shell find rust examples tests/rust -path '*/build' -prune -o -name '*.rs' -print)
+# Where Rust is installed; nothing else needs it.
+RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path rust,true rustfmt)
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
@@ -259,12 +262,14 @@ format: $(STAMPS)/lint
 	ruff check --fix .
 	ruff format .
 	clang-format -i $(C_SOURCES)
+	$(RUSTFMT) $(RUST_SOURCES)
 
 lint: $(STAMPS)/lint
 	ruff check .
 	ruff format --check .
 	mypy
 	clang-format --dry-run -Werror $(C_SOURCES)
+	$(RUSTFMT) --check $(RUST_SOURCES)
 	cython-lint $(CYTHON_SOURCES)
 
 clean:

@@ -31,7 +31,9 @@ CPP_NAMES = (
     "quickstart_cpp",
     "tensor_allocators",
 )
-OTHER_NAMES = ("aot_program", "driver_module", "graph_compiler", "python_packaging")  # test_NAME.py
+# test_NAME.py
+SYSTEM_NAMES = ("mojo_kernel",)  # tests/systems
+OTHER_NAMES = ("aot_program", "driver_module", "graph_compiler", "python_packaging", "rust_kernel")
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
@@ -110,7 +112,7 @@ README_OUTPUTS = {
 
 def test_every_example_is_tested():
     folders = {path.name for path in EXAMPLES.iterdir() if path.is_dir()}
-    assert folders == {*NAMES, *CUDA_NAMES, *CPP_NAMES, *OTHER_NAMES}
+    assert folders == {*NAMES, *CUDA_NAMES, *CPP_NAMES, *SYSTEM_NAMES, *OTHER_NAMES}
     assert set(NAMES) == set(README_OUTPUTS)
 
 

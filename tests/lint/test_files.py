@@ -5,6 +5,7 @@ from __future__ import annotations
 
 SOURCE_SUFFIXES = {
     ".c", ".cc", ".h", ".map", ".pxd", ".py", ".pyi", ".pyx",  # what is compiled or imported
+    ".rs",
     ".cmake", ".in", ".sh", ".toml",  # what builds it
 }  # fmt: skip
 SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function as C has them; build.py has the wrapper printed."""
+
+comptime Address = Pointer[Float64, MutUntrackedOrigin]
+
+
+@export("axpy_in_mojo")
+def axpy(a: Float64, x: Address, y: Address, n: Int64) abi("C"):
+    for i in range(Int(n)):
+        y[unsafe_offset=i] += a * x[unsafe_offset=i]

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Link kernels of several languages and the runtime into one program.
+
+``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages without a compiler here are
+left out, with a line that says so; those that are named have to be there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tvm_ffi.codegen import c
+
+HERE = Path(__file__).resolve().parent
+# One for each language; they differ in nothing but the name.
+SIGNATURE = "axpy_{}(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cpu)"
+
+
+class MissingCompilerError(Exception):
+    """A language cannot be built here."""
+
+
+def run(*command: str | Path, cwd: Path = HERE) -> str:
+    """Run a command and return what it prints."""
+    words = [str(word) for word in command]
+    return subprocess.run(words, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compile_c(source: Path, folder: Path) -> str:
+    """Compile a file of C, and return the object file."""
+    made = folder / f"{source.stem}.o"
+    flags = run("tvm-ffi-config", "--cflags").split()
+    run("cc", "-std=c11", "-O2", *flags, "-c", source, "-o", made)
+    return str(made)
+
+
+def print_wrapper(language: str, callee: str, folder: Path) -> Path:
+    """Write what makes a function of the ABI of one that takes addresses and numbers."""
+    wrapper = folder / f"wrapper_{language}.c"
+    text = c.wrapper(SIGNATURE.format(language), callee, arguments=["a", "x", "y", "n"])
+    wrapper.write_text(text, encoding="utf-8")
+    return wrapper
+
+
+def build_c(folder: Path) -> list[str]:
+    """Compile a function of C, and the wrapper that is printed for it."""
+    sources = [HERE / "axpy.c", print_wrapper("c", "axpy", folder)]
+    return [compile_c(source, folder) for source in sources]
+
+
+def build_mojo(folder: Path) -> list[str]:
+    """Compile a function of Mojo, and the wrapper that is printed for it."""
+    if shutil.which("mojo") is None:
+        raise MissingCompilerError("no mojo")
+    made = folder / "axpy_mojo.o"
+    run("mojo", "build", "--emit", "object", "axpy.mojo", "-o", made)
+    return [str(made), compile_c(print_wrapper("mojo", "axpy_in_mojo", folder), folder)]
+
+
+def build_rust(folder: Path) -> list[str]:
+    """Compile a crate into an archive, which has Rust's standard library in it."""
+    if shutil.which("cargo") is None:
+        raise MissingCompilerError("no cargo")
+    target = folder / "rust"
+    options = ("--release", "--offline", "--quiet", "--target-dir", target)
+    run("cargo", "build", *options, cwd=HERE / "rust")
+    return [str(target / "release" / "libaxpy_rust.a")]
+
+
+# What each language adds to the command that links.
+LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
+    "c": build_c,
+    "mojo": build_mojo,
+    "rust": build_rust,
+}
+
+
+def build(folder: Path, chosen: list[str]) -> None:
+    """Build the parts, and link the program."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts: dict[str, list[str]] = {}
+    for language in chosen or LANGUAGES:
+        try:
+            parts[language] = LANGUAGES[language](folder)
+        except MissingCompilerError as error:
+            if chosen:
+                raise SystemExit(f"{language}: {error}") from None
+            print(f"{language:8} left out: {error}")
+    linked = " ".join(f"X({language})" for language in parts)
+    flags = run("tvm-ffi-config", "--cflags", "--minimallibs").split()
+    inputs = [path for part in parts.values() for path in part]
+    main = (HERE / "main.c", f"-DLANGUAGES={linked}")
+    run("cc", "-std=c11", "-O2", *main, *inputs, *flags, "-o", folder / "axpy")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= LANGUAGES.keys():
+        raise SystemExit(f"usage: {sys.argv[0]} FOLDER [{'|'.join(LANGUAGES)}]...")
+    build(Path(sys.argv[1]).resolve(), sys.argv[2:])

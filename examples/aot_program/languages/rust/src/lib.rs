@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The kernel in Rust; the archive has the standard library of Rust in it.
+
+use pytvmffi::export;
+
+fn axpy(a: f64, x: &[f64], y: &mut [f64]) {
+    y.iter_mut().zip(x).for_each(|(y, x)| *y += a * x);
+}
+
+export! {
+    axpy_rust = axpy,
+    "axpy_rust(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cpu)"
+}

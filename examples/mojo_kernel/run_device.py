@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch PTX from Mojo without host code:  ``python run_device.py PTX``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import tvm_ffi
+from tvm_ffi import cuda
+
+
+def load(path: Path) -> tvm_ffi.Module:
+    """Return a module with the only kernel in a file of PTX, under a name that people can read."""
+    text = path.read_text(encoding="utf-8")
+    (symbol,) = re.findall(r"\.visible \.entry (\w+)\(", text)
+    parameters = ["x: float32[]", "y: float32[]", "n: int64", "factor: float32"]
+    return cuda.create_module(text, {"scale": cuda.Kernel(parameters, symbol=symbol)})
+
+
+def run_torch(module: tvm_ffi.Module) -> None:
+    """Launch on PyTorch tensors, or say what is missing."""
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch  not installed, skipped")
+        return
+    if not torch.cuda.is_available():
+        print("PyTorch  no CUDA device, skipped")
+        return
+    x = torch.arange(1000, dtype=torch.float32, device="cuda")
+    y = torch.empty_like(x)
+    module.scale(x, y, 1000, 2.5, (1000 + 255) // 256, 256)
+    torch.testing.assert_close(y, 2.5 * x)
+    print("PyTorch  scale wrote 2.5 * x: correct")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit(f"usage: {sys.argv[0]} PTX")
+    kernels = load(Path(sys.argv[1]))
+    run_torch(kernels)
+    try:
+        kernels.scale(None, None, 1 << 64, 2.5, 1, 1)
+    except (OverflowError, TypeError, ValueError) as error:
+        print(f"{type(error).__name__} {error}")

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whether a signature is that of a function, decided by the compiler.
+
+use super::cursor::{refuse, same};
+use super::{Direction, Kind, Parameter, Signature, TensorKind};
+use crate::abi;
+use crate::parameter_type::{Access, ParameterType, Sort};
+
+/// Compare a signature with what a function takes.
+///
+/// # Panics
+/// When they do not agree: compilation ends there.
+#[track_caller]
+pub const fn agree(signature: &Signature, name: &str, types: &[ParameterType]) {
+    if !same(signature.name, name) {
+        refuse(&["export!: the signature is that of `", signature.name, "`, not of `", name, "`"]);
+    }
+    if signature.num_parameters != types.len() {
+        refuse(&["export!: `", name, "` and its signature have different numbers of parameters"]);
+    }
+    let mut place = 0;
+    while place < types.len() {
+        let parameter = &signature.parameters[place];
+        let type_ = &types[place];
+        if parameter.is_optional && !type_.is_optional && !matches!(type_.sort, Sort::Any) {
+            refuse(&["export!: parameter '", parameter.name, "' may be None: take an Option"]);
+        }
+        if !fits(parameter, type_) {
+            let (name, text) = (parameter.name, parameter.type_text);
+            refuse(&["export!: parameter '", name, "' is `", text, "`, which is no ", type_.name]);
+        }
+        if let Kind::Tensor(tensor) = &parameter.kind {
+            agree_on_tensor(parameter, tensor, type_);
+        }
+        place += 1;
+    }
+}
+
+const fn fits(parameter: &Parameter, type_: &ParameterType) -> bool {
+    match (parameter.kind, type_.sort) {
+        (_, Sort::Any)
+        | (Kind::Tensor(_), Sort::Tensor)
+        | (Kind::Int, Sort::Int { .. })
+        | (Kind::Float | Kind::Floating(_), Sort::Float)
+        | (Kind::Bool, Sort::Bool)
+        | (Kind::Str, Sort::Str)
+        | (Kind::Bytes, Sort::Bytes)
+        | (Kind::Pointer, Sort::Pointer) => true,
+        (Kind::Integer(wanted, wanted_sign), Sort::Int { bits, is_signed }) => {
+            // As many numbers, or more.
+            if wanted_sign == is_signed {
+                bits >= wanted
+            } else {
+                is_signed && bits > wanted
+            }
+        }
+        (Kind::Other, Sort::DataType) => same(parameter.type_text, "dtype"),
+        (Kind::Other, Sort::Device) => same(parameter.type_text, "Device"),
+        (Kind::Other, Sort::Other) => true,
+        _ => false,
+    }
+}
+
+const fn agree_on_tensor(parameter: &Parameter, tensor: &TensorKind, type_: &ParameterType) {
+    let name = parameter.name;
+    let may_write = matches!(type_.access, Access::Exclusive | Access::Cells | Access::None);
+    if matches!(parameter.direction, Direction::Written) && !may_write {
+        let remedy = "' is written: take a TensorMut, TensorCells, or a slice that is mut";
+        refuse(&["export!: parameter '", name, remedy]);
+    }
+    if matches!(parameter.direction, Direction::Read) && matches!(type_.access, Access::Exclusive) {
+        refuse(&[
+            "export!: parameter '",
+            name,
+            "' is written, so its type begins with `out` or `inout`",
+        ]);
+    }
+    let Some(element) = type_.element else { return };
+    let is_element = tensor.variable.is_none()
+        && tensor.dtypes.count == 1
+        && tensor.dtypes.dtypes[0].equals(element);
+    let is_host = matches!(tensor.device.0, abi::kDLCPU | abi::kDLCUDAHost | abi::kDLROCMHost);
+    if !is_element || !tensor.is_pointer || !tensor.is_compact || !is_host {
+        let remedy =
+            "' is a slice, so its type is like `float32*[n] on cpu`, with the slice's dtype";
+        refuse(&["export!: parameter '", name, remedy]);
+    }
+}

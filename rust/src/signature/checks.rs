@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a call is held to: the checks of a signature, in the order and with the texts that all
+//! wrappers have.  Nothing is allocated before one fails.
+
+use super::{Default, Extent, Kind, Parameter, Signature, TensorKind, MAX_NAMES, MAX_VARIABLES};
+use crate::abi;
+use crate::any::{Any, AnyView};
+use crate::convert::{integer_in, unsigned_in, Mismatch};
+use crate::dtype::DataType;
+use crate::error::{Error, Result};
+use crate::parameter_type::{Access, ParameterType};
+use crate::tensor_description::{tensor_in, TensorDescription};
+
+/// What is wrong with one argument, and where.
+#[cold]
+pub fn located(signature: &Signature, place: usize, mismatch: Mismatch) -> Error {
+    let (function, parameter) = (signature.name, signature.parameters[place].name);
+    Error::new(mismatch.kind, format!("{function}() argument '{parameter}': {}", mismatch.text))
+}
+
+// ---- Number of arguments -------------------------------------------------------------------------
+
+/// Hold the number of arguments to the signature; the defaults of those that were left out.
+///
+/// # Errors
+/// TypeError for too many, or too few.
+pub fn full_arguments(signature: &Signature, given: usize) -> Result<Vec<Any>> {
+    let parameters = signature.parameters();
+    if given > parameters.len() {
+        return Err(too_many(signature, given));
+    }
+    if parameters[given..].iter().any(Parameter::is_required) {
+        return Err(missing(signature, given));
+    }
+    parameters[given..].iter().map(|parameter| default_of(&parameter.default)).collect()
+}
+
+fn default_of(default: &Default) -> Result<Any> {
+    match *default {
+        Default::Required | Default::None => Ok(Any::none()),
+        Default::Bool(value) => Any::new(value),
+        Default::Int(value) => Any::new(value),
+        Default::Float(text) => Any::new(text.parse::<f64>()?),
+        Default::Str(text) => Any::new(text),
+    }
+}
+
+#[cold]
+fn too_many(signature: &Signature, given: usize) -> Error {
+    let parameters = signature.parameters();
+    let (least, most) =
+        (parameters.iter().filter(|parameter| parameter.is_required()).count(), parameters.len());
+    let count = if least == most { format!("{most}") } else { format!("from {least} to {most}") };
+    let plural = if count == "1" { "" } else { "s" };
+    let verb = if given == 1 { "was" } else { "were" };
+    Error::type_error(format!(
+        "{}() takes {count} positional argument{plural} but {given} {verb} given",
+        signature.name
+    ))
+}
+
+#[cold]
+fn missing(signature: &Signature, given: usize) -> Error {
+    let absent = || signature.parameters()[given..].iter().filter(|p| p.is_required());
+    let by_name = absent().next().is_some_and(|parameter| parameter.is_keyword_only);
+    let names: Vec<String> = absent()
+        .filter(|parameter| parameter.is_keyword_only == by_name)
+        .map(|parameter| format!("'{}'", parameter.name))
+        .collect();
+    let kind = if by_name { "keyword-only" } else { "positional" };
+    let listed = match names.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => names.concat(),
+    };
+    let plural = if names.len() == 1 { "" } else { "s" };
+    let (function, count) = (signature.name, names.len());
+    let text = format!("{function}() missing {count} required {kind} argument{plural}: {listed}");
+    Error::type_error(text)
+}
+
+// ---- Arguments -----------------------------------------------------------------------------------
+
+/// What is known of the names so far.
+struct Names {
+    extents: [i64; MAX_NAMES],
+    /// A bit for each extent that is known.
+    known: u32,
+    dtypes: [Option<DataType>; MAX_VARIABLES],
+}
+
+/// Hold all arguments to the signature.
+///
+/// # Errors
+/// What is wrong with the first one that does not fit.
+pub fn check(signature: &Signature, arguments: &[AnyView<'_>]) -> Result<()> {
+    let mut names = Names { extents: [0; MAX_NAMES], known: 0, dtypes: [None; MAX_VARIABLES] };
+    for (place, (parameter, argument)) in signature.parameters().iter().zip(arguments).enumerate() {
+        if let Err(mismatch) = check_argument(signature, parameter, argument, &mut names) {
+            return Err(located(signature, place, mismatch));
+        }
+    }
+    Ok(())
+}
+
+fn check_argument(
+    signature: &Signature,
+    parameter: &Parameter,
+    argument: &AnyView<'_>,
+    names: &mut Names,
+) -> Result<(), Mismatch> {
+    if let Kind::Tensor(kind) = &parameter.kind {
+        return match tensor_in(argument) {
+            Some(tensor) => check_tensor(signature, kind, tensor, names),
+            None if parameter.is_optional && argument.is_none() => Ok(()),
+            None => Err(wrong_type(parameter, argument)),
+        };
+    }
+    check_value(parameter, argument)?;
+    match (parameter.extent_name, integer_in(argument)) {
+        (Some(name), Some(got)) => check_name(signature, name, got, None, names),
+        _ => Ok(()),
+    }
+}
+
+#[cold]
+fn wrong_type(parameter: &Parameter, argument: &AnyView<'_>) -> Mismatch {
+    let is_integer = matches!(
+        parameter.kind,
+        Kind::Int | Kind::Integer(..) | Kind::Float | Kind::Floating(_) | Kind::Bool
+    );
+    let is_big = argument.resolved().type_index() == abi::kTVMFFIBigInt;
+    let kind = if is_integer && is_big { "ValueError" } else { "TypeError" };
+    Mismatch { kind, ..Mismatch::expected(parameter.type_text, argument) }
+}
+
+fn check_value(parameter: &Parameter, argument: &AnyView<'_>) -> Result<(), Mismatch> {
+    let index = argument.type_index();
+    let is_one = match parameter.kind {
+        Kind::Other | Kind::Tensor(_) => true,
+        Kind::Int => matches!(index, abi::kTVMFFIInt | abi::kTVMFFIBool),
+        Kind::Integer(64, false) if index == abi::kTVMFFIBigInt => unsigned_in(argument).is_some(),
+        Kind::Integer(..) => index == abi::kTVMFFIInt,
+        Kind::Float => matches!(index, abi::kTVMFFIFloat | abi::kTVMFFIInt | abi::kTVMFFIBool),
+        Kind::Floating(_) => matches!(index, abi::kTVMFFIFloat | abi::kTVMFFIInt),
+        Kind::Bool => matches!(index, abi::kTVMFFIBool | abi::kTVMFFIInt),
+        Kind::Str => argument.text_bytes().is_some(),
+        Kind::Bytes => argument.byte_content().is_some(),
+        Kind::Pointer => index == abi::kTVMFFIOpaquePtr || argument.is_none(),
+    };
+    if !(is_one || (parameter.is_optional && argument.is_none())) {
+        return Err(wrong_type(parameter, argument));
+    }
+    let Kind::Integer(bits, is_signed) = parameter.kind else { return Ok(()) };
+    integer_in(argument).map_or(Ok(()), |got| check_range(bits, is_signed, got))
+}
+
+fn check_range(bits: u32, is_signed: bool, got: i64) -> Result<(), Mismatch> {
+    let fits = match (is_signed, bits) {
+        (true, 64) => true,
+        (true, _) => (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&got),
+        (false, 64) => got >= 0,
+        (false, _) => (0..1i64 << bits).contains(&got),
+    };
+    if fits {
+        return Ok(());
+    }
+    let sign = if is_signed { "" } else { "u" };
+    Err(Mismatch::value(format!("{got} does not fit {sign}int{bits}")))
+}
+
+/// Hold an extent, or an integer, to what its name is already; else it is that from now on.
+fn check_name(
+    signature: &Signature,
+    name: usize,
+    got: i64,
+    axis: Option<usize>,
+    names: &mut Names,
+) -> Result<(), Mismatch> {
+    if names.known & (1 << name) == 0 {
+        names.known |= 1 << name;
+        names.extents[name] = got;
+    }
+    let expected = names.extents[name];
+    if expected == got {
+        return Ok(());
+    }
+    let place = axis.map_or(String::new(), |axis| format!("shape[{axis}] "));
+    let name = signature.names[name];
+    Err(Mismatch::value(format!("{place}must be {name} = {expected}, got {got}")))
+}
+
+// ---- Tensors -------------------------------------------------------------------------------------
+
+fn check_tensor(
+    signature: &Signature,
+    kind: &TensorKind,
+    tensor: &abi::DLTensor,
+    names: &mut Names,
+) -> Result<(), Mismatch> {
+    check_ndim(kind, tensor.ndim)?;
+    check_dtype(signature, kind, tensor.dtype, names)?;
+    let (device_type, device_id) = kind.device;
+    let is_there = (device_type < 0 || device_type == tensor.device.device_type)
+        && (device_id < 0 || device_id == tensor.device.device_id);
+    if !is_there {
+        let (expected, got) = (kind.device_text, tensor.device);
+        return Err(Mismatch::value(format!("expected device {expected}, got {got}")));
+    }
+    // SAFETY: what is in an argument has as many extents as it says.
+    let description = unsafe { TensorDescription::from_raw(tensor) }?;
+    if kind.is_compact {
+        description.check_layout()?;
+    }
+    check_extents(signature, kind, description.shape(), names)?;
+    if kind.is_pointer {
+        description.check_address(tensor.dtype.alignment())?;
+    }
+    Ok(())
+}
+
+fn check_ndim(kind: &TensorKind, got: i32) -> Result<(), Mismatch> {
+    let (wanted, has_gap) = (kind.num_extents as i32, kind.gap.is_some());
+    if !kind.has_shape || got == wanted || (has_gap && got > wanted) {
+        return Ok(());
+    }
+    let least = if has_gap { "at least " } else { "" };
+    let plural = if wanted == 1 { "" } else { "s" };
+    Err(Mismatch::value(format!("expected {least}{wanted} dimension{plural}, got {got}")))
+}
+
+fn check_dtype(
+    signature: &Signature,
+    kind: &TensorKind,
+    got: DataType,
+    names: &mut Names,
+) -> Result<(), Mismatch> {
+    let set = signature.dtypes_of(kind);
+    if set.count != 0 && !set.dtypes[..set.count].contains(&got) {
+        let expected = set.texts[..set.count].join(" or ");
+        return Err(Mismatch::value(format!("expected dtype {expected}, got {got}")));
+    }
+    let Some(variable) = kind.variable else { return Ok(()) };
+    let expected = *names.dtypes[variable].get_or_insert(got);
+    if expected == got {
+        return Ok(());
+    }
+    let name = signature.variables[variable].name;
+    Err(Mismatch::value(format!("expected dtype {name} = {expected}, got {got}")))
+}
+
+fn check_extents(
+    signature: &Signature,
+    kind: &TensorKind,
+    shape: &[i64],
+    names: &mut Names,
+) -> Result<(), Mismatch> {
+    for (place, extent) in kind.extents[..kind.num_extents].iter().enumerate() {
+        let is_behind = kind.gap.is_some_and(|gap| place >= gap);
+        let axis = if is_behind { shape.len() - (kind.num_extents - place) } else { place };
+        match *extent {
+            Extent::Any => {}
+            Extent::Name(name) => check_name(signature, name, shape[axis], Some(axis), names)?,
+            Extent::Constant(wanted) if wanted == shape[axis] => {}
+            Extent::Constant(wanted) => {
+                let text = format!("shape[{axis}] must be {wanted}, got {}", shape[axis]);
+                return Err(Mismatch::value(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+// ---- Memory that arguments share -----------------------------------------------------------------
+
+/// Refuse arguments that share memory which Rust takes for unshared.
+///
+/// What is compared is where the elements of tensors begin and end.
+///
+/// # Errors
+/// ValueError when one of two that share memory may be written while the other is relied on.
+pub fn check_sharing(
+    signature: &Signature,
+    types: &[ParameterType],
+    arguments: &[AnyView<'_>],
+) -> Result<()> {
+    let writes = |access| matches!(access, Access::Exclusive | Access::Cells);
+    for (place, type_) in types.iter().enumerate().filter(|(_, type_)| writes(type_.access)) {
+        let Some((begin, end)) = memory_of(&arguments[place]) else { continue };
+        for (other, other_type) in types.iter().enumerate() {
+            let conflicts = match (type_.access, other_type.access) {
+                (_, Access::None) => false,
+                (Access::Exclusive, _) => true,
+                (_, other) => other != Access::Cells,
+            };
+            if other == place || !conflicts {
+                continue;
+            }
+            if memory_of(&arguments[other]).is_some_and(|(low, high)| low < end && begin < high) {
+                let name = signature.parameters[other].name;
+                let text = format!("the function may write it, and it shares memory with '{name}'");
+                return Err(located(signature, place, Mismatch::value(text)));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn memory_of(argument: &AnyView<'_>) -> Option<(usize, usize)> {
+    let tensor = tensor_in(argument)?;
+    // SAFETY: what is in an argument has as many extents as it says.
+    unsafe { TensorDescription::from_raw(tensor) }.ok()?.extent_in_memory()
+}

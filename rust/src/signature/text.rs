@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The text of a signature, read by the compiler.
+
+use super::cursor::{number, one_of, part, refuse, same, Cursor};
+use super::dtype_names::dtype_of;
+use super::{
+    Default, Direction, DtypeSet, Extent, Kind, Parameter, Signature, TensorKind, Variable,
+    MAX_DTYPES, MAX_EXTENTS, MAX_NAMES, MAX_PARAMETERS, MAX_VARIABLES, NO_DTYPES, NO_PARAMETER,
+};
+
+/// Words that stand before a bracket and begin no tensor.
+const GENERIC: [&str; 11] = [
+    "Any", "Array", "Callable", "Dict", "List", "Map", "Optional", "Union", "dict", "list", "tuple",
+];
+
+/// Read a signature.
+///
+/// ```
+/// use pytvmffi::signature::{parse, Signature};
+/// const ADD: Signature = parse("add(x: float32[n], y: out float32[n], scale: float = 1.0)");
+/// assert_eq!((ADD.name, ADD.parameters().len(), ADD.names[0]), ("add", 3, "n"));
+/// ```
+///
+/// # Panics
+/// When the text is none, or has parts that `export!` does not know: compilation ends there.
+#[track_caller]
+pub const fn parse(text: &'static str) -> Signature {
+    let mut signature = Signature {
+        text,
+        name: "",
+        parameters: [NO_PARAMETER; MAX_PARAMETERS],
+        num_parameters: 0,
+        names: [""; MAX_NAMES],
+        variables: [Variable { name: "", dtypes: NO_DTYPES }; MAX_VARIABLES],
+    };
+    let mut cursor = Cursor::new(text);
+    signature.name = cursor.take_word("the name of a function");
+    cursor.expect(b'(', "'('");
+    read_parameters(&mut cursor, &mut signature);
+    cursor.expect(b')', "',' or ')'");
+    read_clauses(&mut cursor, &mut signature);
+    finish(&mut signature);
+    signature
+}
+
+const fn read_parameters(cursor: &mut Cursor, signature: &mut Signature) {
+    let mut is_keyword_only = false;
+    while cursor.peek() != b')' {
+        if cursor.accept(b'/') {
+        } else if cursor.peek() == b'*' {
+            cursor.skip(1);
+            if cursor.peek() != b',' {
+                cursor.fail("parameters that export! knows, which are none with a star,");
+            }
+            is_keyword_only = true;
+        } else {
+            if signature.num_parameters == MAX_PARAMETERS {
+                cursor.fail("no more than 12 parameters");
+            }
+            let mut parameter = read_parameter(cursor, signature);
+            parameter.is_keyword_only = is_keyword_only;
+            signature.parameters[signature.num_parameters] = parameter;
+            signature.num_parameters += 1;
+        }
+        if !cursor.accept(b',') {
+            return;
+        }
+    }
+}
+
+const fn read_parameter(cursor: &mut Cursor, signature: &mut Signature) -> Parameter {
+    let mut parameter = NO_PARAMETER;
+    parameter.name = cursor.take_word("the name of a parameter");
+    cursor.expect(b':', "':'");
+    parameter.direction = read_direction(cursor);
+    let text = cursor.take_until(b",)=");
+    if text.is_empty() {
+        cursor.fail("a type");
+    }
+    parameter.type_text = text;
+    let (base, is_optional) = without_none(text);
+    parameter.is_optional = is_optional;
+    parameter.kind = read_type(base, signature);
+    if cursor.accept(b'=') {
+        parameter.default = read_constant(cursor);
+    }
+    parameter
+}
+
+/// Read a direction, if there is one: a word behind which a type stands.
+const fn read_direction(cursor: &mut Cursor) -> Direction {
+    let word = cursor.word();
+    let mut behind = *cursor;
+    behind.skip(word.len());
+    if !one_of(word, &["in", "out", "inout", "unknown"]) || one_of_byte(behind.peek(), b"[,)=") {
+        return Direction::Read;
+    }
+    *cursor = behind;
+    if same(word, "in") {
+        Direction::Read
+    } else if same(word, "unknown") {
+        Direction::Unknown
+    } else {
+        Direction::Written
+    }
+}
+
+const fn one_of_byte(byte: u8, bytes: &[u8]) -> bool {
+    let mut i = 0;
+    while i < bytes.len() {
+        if bytes[i] == byte {
+            return true;
+        }
+        i += 1;
+    }
+    false
+}
+
+/// Split `type | None`.
+const fn without_none(text: &'static str) -> (&'static str, bool) {
+    let mut cursor = Cursor::new(text);
+    let base = cursor.take_until(b"|");
+    if cursor.is_at_end() {
+        return (base, false);
+    }
+    cursor.skip(1);
+    let other = cursor.take_until(b"|");
+    if cursor.is_at_end() && same(other, "None") {
+        return (base, true);
+    }
+    (text, false) // a union of others, which is left to the function
+}
+
+const fn read_constant(cursor: &mut Cursor) -> Default {
+    let byte = cursor.peek();
+    if byte == b'"' || byte == b'\'' {
+        return Default::Str(cursor.take_string());
+    }
+    let text = cursor.take_until(b",)");
+    if same(text, "None") {
+        return Default::None;
+    }
+    if same(text, "True") || same(text, "False") {
+        return Default::Bool(same(text, "True"));
+    }
+    let bytes = text.as_bytes();
+    let is_negative = !bytes.is_empty() && bytes[0] == b'-';
+    let digits = part(text, is_negative as usize, text.len());
+    if is_decimal(digits) {
+        let value = number(digits);
+        return Default::Int(if is_negative { -value } else { value });
+    }
+    if is_float(digits) {
+        return Default::Float(text);
+    }
+    refuse(&["signature: export! knows no default `", text, "`"])
+}
+
+const fn is_decimal(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut i = 0;
+    while i < bytes.len() && bytes[i].is_ascii_digit() {
+        i += 1;
+    }
+    i > 0 && i == bytes.len()
+}
+
+/// Whether a text is one that Rust reads as a float, and Python too.
+const fn is_float(text: &str) -> bool {
+    if same(text, "inf") || same(text, "nan") {
+        return true;
+    }
+    let bytes = text.as_bytes();
+    let mut digits = 0;
+    let mut i = 0;
+    while i < bytes.len() && (bytes[i].is_ascii_digit() || bytes[i] == b'.') {
+        digits += bytes[i].is_ascii_digit() as usize;
+        i += 1;
+    }
+    if digits == 0 || digits + 1 < i {
+        return false;
+    }
+    if i < bytes.len() && (bytes[i] == b'e' || bytes[i] == b'E') {
+        i += 1;
+        if i < bytes.len() && (bytes[i] == b'+' || bytes[i] == b'-') {
+            i += 1;
+        }
+        return is_decimal_from(bytes, i);
+    }
+    i == bytes.len()
+}
+
+const fn is_decimal_from(bytes: &[u8], from: usize) -> bool {
+    let mut i = from;
+    while i < bytes.len() && bytes[i].is_ascii_digit() {
+        i += 1;
+    }
+    i > from && i == bytes.len()
+}
+
+// ---- Types ---------------------------------------------------------------------------------------
+
+const fn read_type(text: &'static str, signature: &mut Signature) -> Kind {
+    let mut cursor = Cursor::new(text);
+    let word = cursor.word();
+    let behind = cursor.peek_behind(word.len());
+    let is_plain = behind != b'.' && behind != b':';
+    if cursor.peek() == b'{' || same(word, "Tensor") || (is_plain && behind == b'*') {
+        return read_tensor(&mut cursor, signature);
+    }
+    let mut next = cursor;
+    next.skip(word.len());
+    if next.peek() == b'[' && is_plain && !one_of(word, &GENERIC) {
+        return read_tensor(&mut cursor, signature);
+    }
+    if next.is_at_end() && is_plain {
+        return plain_type(word);
+    }
+    if same(text, "ctypes.c_void_p") {
+        return Kind::Pointer;
+    }
+    Kind::Other
+}
+
+const fn plain_type(word: &'static str) -> Kind {
+    let words = ["int", "float", "bool", "str", "bytes"];
+    let kinds = [Kind::Int, Kind::Float, Kind::Bool, Kind::Str, Kind::Bytes];
+    let mut i = 0;
+    while i < words.len() {
+        if same(word, words[i]) {
+            return kinds[i];
+        }
+        i += 1;
+    }
+    let Some(dtype) = dtype_of(word) else { return Kind::Other };
+    let bits = dtype.bits as u32;
+    if dtype.lanes == 1 && bits >= 8 && bits <= 64 && bits.is_power_of_two() {
+        match dtype.code {
+            crate::abi::kDLInt => return Kind::Integer(bits, true),
+            crate::abi::kDLUInt => return Kind::Integer(bits, false),
+            crate::abi::kDLFloat if bits >= 32 => return Kind::Floating(bits),
+            _ => {}
+        }
+    }
+    refuse(&["signature: C has no number ", word, "; a tensor of any shape is ", word, "[...]"])
+}
+
+const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
+    let mut tensor = TensorKind {
+        dtypes: NO_DTYPES,
+        variable: None,
+        has_shape: false,
+        extents: [Extent::Any; MAX_EXTENTS],
+        num_extents: 0,
+        gap: None,
+        is_compact: false,
+        is_pointer: false,
+        device: (-1, -1),
+        device_text: "",
+    };
+    if cursor.accept(b'{') {
+        tensor.dtypes = read_dtypes(cursor, b'}');
+    } else {
+        let word = cursor.take_word("the type of the elements");
+        if let Some(dtype) = dtype_of(word) {
+            tensor.dtypes.dtypes[0] = dtype;
+            tensor.dtypes.texts[0] = word;
+            tensor.dtypes.count = 1;
+        } else if !same(word, "Tensor") {
+            tensor.variable = Some(variable_place(signature, word));
+        }
+    }
+    tensor.is_pointer = cursor.accept(b'*');
+    if cursor.accept(b'[') {
+        read_extents(cursor, signature, &mut tensor);
+    }
+    let layout = cursor.word();
+    if same(layout, "compact") || same(layout, "strided") {
+        cursor.skip(layout.len());
+    }
+    tensor.is_compact = same(layout, "compact") || (tensor.is_pointer && !same(layout, "strided"));
+    if same(cursor.word(), "on") {
+        cursor.skip(2);
+        read_device(cursor, &mut tensor);
+    }
+    if !cursor.is_at_end() {
+        cursor.fail("'compact', 'strided', 'on' or the end of the type");
+    }
+    Kind::Tensor(tensor)
+}
+
+const fn read_dtypes(cursor: &mut Cursor, end: u8) -> DtypeSet {
+    let mut set = NO_DTYPES;
+    loop {
+        let word = cursor.take_word("an element type");
+        let Some(dtype) = dtype_of(word) else {
+            refuse(&["signature: `", word, "` is no element type"])
+        };
+        if set.count == MAX_DTYPES {
+            cursor.fail("no more than 8 element types");
+        }
+        set.dtypes[set.count] = dtype;
+        set.texts[set.count] = word;
+        set.count += 1;
+        if !cursor.accept(b',') {
+            break;
+        }
+    }
+    cursor.expect(end, "',' or the end of the element types");
+    set
+}
+
+const fn read_extents(cursor: &mut Cursor, signature: &mut Signature, tensor: &mut TensorKind) {
+    tensor.has_shape = true;
+    while cursor.peek() != b']' {
+        if cursor.peek() == b'.' && cursor.peek_behind(1) == b'.' && cursor.peek_behind(2) == b'.' {
+            cursor.skip(3);
+            if tensor.gap.is_some() {
+                cursor.fail("at most one '...'");
+            }
+            tensor.gap = Some(tensor.num_extents);
+        } else {
+            if tensor.num_extents == MAX_EXTENTS {
+                cursor.fail("no more than 8 extents");
+            }
+            tensor.extents[tensor.num_extents] = read_extent(cursor, signature);
+            tensor.num_extents += 1;
+        }
+        if !cursor.accept(b',') {
+            break;
+        }
+    }
+    cursor.expect(b']', "',' or ']' behind a number or a name (export! knows no expressions)");
+    if tensor.gap.is_some() && tensor.num_extents == 0 {
+        tensor.has_shape = false;
+    }
+}
+
+const fn read_extent(cursor: &mut Cursor, signature: &mut Signature) -> Extent {
+    if cursor.peek().is_ascii_digit() {
+        return Extent::Constant(number(cursor.take_digits("an extent")));
+    }
+    let name = cursor.take_word("an extent");
+    if same(name, "_") {
+        return Extent::Any;
+    }
+    let mut place = 0;
+    while !signature.names[place].is_empty() && !same(signature.names[place], name) {
+        place += 1;
+        if place == MAX_NAMES {
+            cursor.fail("no more than 16 names of extents");
+        }
+    }
+    signature.names[place] = name;
+    Extent::Name(place)
+}
+
+const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {
+    let begin = *cursor;
+    let word = cursor.take_word("a device");
+    let mut size = word.len();
+    let mut device_type = 1;
+    loop {
+        if let Some(name) = crate::words::of_device(device_type) {
+            if same(name, word) {
+                break;
+            }
+        }
+        device_type += 1;
+        if device_type == 64 {
+            refuse(&["signature: there is no device `", word, "`"]);
+        }
+    }
+    tensor.device = (device_type, -1);
+    if cursor.accept(b':') {
+        let digits = cursor.take_digits("the number of a device");
+        tensor.device.1 = number(digits) as i32;
+        size += 1 + digits.len();
+    }
+    let mut rest = begin;
+    tensor.device_text = part(rest.take_until(b""), 0, size);
+}
+
+/// The place of a name for element types; what it may be is read later.
+const fn variable_place(signature: &mut Signature, name: &'static str) -> usize {
+    let mut place = 0;
+    while !signature.variables[place].name.is_empty()
+        && !same(signature.variables[place].name, name)
+    {
+        place += 1;
+        if place == MAX_VARIABLES {
+            refuse(&["signature: export! knows no more than 4 names of element types"]);
+        }
+    }
+    signature.variables[place].name = name;
+    place
+}
+
+// ---- What stands behind the parameters -----------------------------------------------------------
+
+/// Results, kinds of errors and documentation are for other readers; `where` is for this one.
+const fn read_clauses(cursor: &mut Cursor, signature: &mut Signature) {
+    while !cursor.is_at_end() {
+        let word = cursor.word();
+        if same(word, "where") {
+            cursor.skip(word.len());
+            read_variables(cursor, signature);
+        } else if cursor.peek() == b'"' || cursor.peek() == b'\'' {
+            cursor.skip_string();
+        } else {
+            cursor.skip(if word.is_empty() { 1 } else { word.len() });
+        }
+    }
+}
+
+const fn read_variables(cursor: &mut Cursor, signature: &mut Signature) {
+    loop {
+        let name = cursor.take_word("a name of element types");
+        if !same(cursor.word(), "in") {
+            cursor.fail("'in'");
+        }
+        cursor.skip(2);
+        cursor.expect(b'(', "'('");
+        let dtypes = read_dtypes(cursor, b')');
+        let mut place = 0;
+        while place < MAX_VARIABLES {
+            if same(signature.variables[place].name, name) {
+                signature.variables[place].dtypes = dtypes;
+            }
+            place += 1;
+        }
+        if !cursor.accept(b',') {
+            return;
+        }
+    }
+}
+
+/// What is known when all of the text is.
+const fn finish(signature: &mut Signature) {
+    let mut place = 0;
+    while place < MAX_VARIABLES {
+        let variable = signature.variables[place];
+        if !variable.name.is_empty() && variable.dtypes.count == 0 {
+            let name = variable.name;
+            refuse(&[
+                "signature: `",
+                name,
+                "` is no element type; say `where ",
+                name,
+                " in (...)`",
+            ]);
+        }
+        place += 1;
+    }
+    place = 0;
+    while place < signature.num_parameters {
+        let parameter = signature.parameters[place];
+        if matches!(parameter.kind, Kind::Int | Kind::Integer(..)) {
+            let mut name = 0;
+            while name < MAX_NAMES {
+                if same(signature.names[name], parameter.name) {
+                    signature.parameters[place].extent_name = Some(name);
+                }
+                name += 1;
+            }
+        }
+        place += 1;
+    }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tensors: of vectors and slices, lent and kept, well and badly described.
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+use pytvmffi::abi::{self, DLTensor};
+use pytvmffi::{
+    current_stream, with_stream, BFloat16, Bool8, DataType, Device, Element, Error, Function,
+    Result, Tensor, TensorMut, TensorView,
+};
+
+/// A tensor as C describes it.
+fn described(data: *mut c_void, shape: &mut [i64], strides: Option<&mut [i64]>) -> DLTensor {
+    DLTensor {
+        data,
+        device: Device::CPU,
+        ndim: shape.len() as i32,
+        dtype: f32::DTYPE,
+        shape: shape.as_mut_ptr(),
+        strides: strides.map_or(null_mut(), <[i64]>::as_mut_ptr),
+        byte_offset: 0,
+    }
+}
+
+/// What is said of a description that is none.
+fn refusal(tensor: &DLTensor) -> String {
+    // SAFETY: shape and strides are NULL or arrays of `ndim` numbers, unless ndim is refused.
+    unsafe { TensorView::from_raw(tensor) }.map(|_| ()).unwrap_err().text
+}
+
+#[test]
+fn a_vector_becomes_a_tensor_without_a_copy() -> Result<()> {
+    let elements = vec![1.0f64, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let address = elements.as_ptr();
+    let tensor = Tensor::from_vec(elements, &[3, 2])?;
+    assert_eq!(tensor.description().as_ptr(), address.cast());
+    assert_eq!(tensor.description().strides(), Some(&[2i64, 1][..]));
+    assert_eq!(tensor.clone().to_vec::<f64>()?, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    tensor.copy_from_slice(&[0.0; 6])?;
+    assert_eq!(tensor.to_vec::<f64>()?, [0.0; 6]);
+    assert!(tensor.copy_from_slice(&[0.0; 5]).is_err());
+    Ok(())
+}
+
+#[test]
+fn shapes_that_have_another_number_of_elements_are_refused() {
+    let text = |result: Result<Tensor>| result.unwrap_err().message().into_owned();
+    let wrong = Tensor::from_vec(vec![1u8; 5], &[2, 3]);
+    assert_eq!(text(wrong), "a tensor of shape [2, 3] does not have 5 elements");
+    assert!(Tensor::from_vec(vec![1u8; 5], &[-5, -1]).is_err());
+    assert!(Tensor::from_vec(Vec::<u8>::new(), &[i64::MAX, i64::MAX, 0]).is_err());
+    assert!(Tensor::zeros::<f32>(&[-1]).is_err());
+}
+
+#[test]
+fn empty_tensors_and_scalars_are_tensors() -> Result<()> {
+    let empty = Tensor::from_vec(Vec::<i32>::new(), &[0, 4])?;
+    assert_eq!(empty.to_vec::<i32>()?, []);
+    let scalar = Tensor::from_vec(vec![7i16], &[])?;
+    assert_eq!((scalar.shape().len(), scalar.to_vec::<i16>()?), (0, vec![7]));
+    assert_eq!(Tensor::zeros::<u64>(&[2, 2])?.to_vec::<u64>()?, [0; 4]);
+    Ok(())
+}
+
+#[test]
+fn elements_have_their_type() -> Result<()> {
+    let tensor = Tensor::from_vec(vec![BFloat16(0x3f80)], &[1])?;
+    assert_eq!(tensor.to_vec::<BFloat16>()?[0].to_f32(), 1.0);
+    let error = tensor.to_vec::<f32>().unwrap_err();
+    assert_eq!(error.message(), "expected dtype float32, got bfloat16");
+    let flags = Tensor::from_vec(vec![Bool8(1), Bool8(0)], &[2])?;
+    assert_eq!(flags.dtype().to_string(), "bool");
+    Ok(())
+}
+
+#[test]
+fn byte_offsets_are_part_of_the_address() -> Result<()> {
+    let mut elements = [1.0f32, 2.0, 3.0, 4.0];
+    let mut shape = [2i64];
+    let mut tensor = described(elements.as_mut_ptr().cast(), &mut shape, None);
+    tensor.byte_offset = 8;
+    // SAFETY: the second half of the array, which nobody writes.
+    let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
+    assert_eq!(view.as_slice::<f32>()?, [3.0, 4.0]);
+    assert_eq!(view.get::<f32>(&[1])?, 4.0);
+    tensor.byte_offset = 2;
+    // SAFETY: as above; elements are not read.
+    let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
+    let text = "expected an address aligned to 4 bytes, got one 2 bytes behind";
+    assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
+    Ok(())
+}
+
+#[test]
+fn strided_tensors_are_read_by_index() -> Result<()> {
+    let mut elements = [1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let (mut shape, mut strides) = ([3i64, 2], [1i64, 3]);
+    let tensor = described(elements.as_mut_ptr().cast(), &mut shape, Some(&mut strides));
+    // SAFETY: a transposed view of the array, which nobody else uses.
+    let mut view = unsafe { TensorMut::from_raw(&tensor) }.map_err(Error::from)?;
+    assert_eq!(view.as_view().get::<f32>(&[2, 1])?, 6.0);
+    view.set(&[0, 1], 9.0f32)?;
+    let text = "expected a compact tensor, got strides (1, 3)";
+    assert_eq!(view.as_mut_slice::<f32>().unwrap_err().message(), text);
+    assert_eq!(view.as_view().get::<f32>(&[3, 0]).unwrap_err().kind(), "IndexError");
+    assert_eq!(view.as_view().get::<f32>(&[0]).unwrap_err().kind(), "IndexError");
+    assert_eq!(elements[3], 9.0);
+    Ok(())
+}
+
+#[test]
+fn descriptions_that_are_none_are_refused() {
+    let mut shape = [-1i64, 2];
+    assert_eq!(refusal(&described(null_mut(), &mut shape, None)), "shape[0] must be >= 0, got -1");
+    let mut shape = [1i64 << 40, 1 << 40];
+    let text = "no memory has a tensor of shape [1099511627776, 1099511627776]";
+    assert_eq!(refusal(&described(null_mut(), &mut shape, None)), text);
+    for ndim in [-1, i32::MIN, i32::MAX] {
+        let tensor = DLTensor { ndim, ..described(null_mut(), &mut [], None) };
+        assert_eq!(refusal(&tensor), format!("a tensor has no {ndim} dimensions"));
+    }
+    let mut shape = [2i64];
+    let tensor = DLTensor { shape: null_mut(), ..described(null_mut(), &mut shape, None) };
+    assert_eq!(refusal(&tensor), "it has dimensions, but its shape is NULL");
+}
+
+#[test]
+fn an_address_of_null_is_for_tensors_without_elements() -> Result<()> {
+    let mut shape = [0i64];
+    // SAFETY: there are no elements.
+    let empty = unsafe { TensorView::from_raw(&described(null_mut(), &mut shape, None)) };
+    assert_eq!(empty.map_err(Error::from)?.as_slice::<f32>()?, []);
+    let mut shape = [1i64];
+    // SAFETY: elements are not read.
+    let null = unsafe { TensorView::from_raw(&described(null_mut(), &mut shape, None)) };
+    let null = null.map_err(Error::from)?;
+    let text = "it has elements, but its address is NULL";
+    assert_eq!(null.as_slice::<f32>().unwrap_err().message(), text);
+    assert_eq!(null.get::<f32>(&[0]).unwrap_err().message(), text);
+    Ok(())
+}
+
+#[test]
+fn memory_of_devices_is_no_slice() -> Result<()> {
+    let mut shape = [1i64];
+    let mut tensor = described(8 as *mut c_void, &mut shape, None);
+    tensor.device = Device::cuda(0);
+    // SAFETY: elements are not read.
+    let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
+    let text = "expected device cpu, got cuda:0";
+    assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
+    Ok(())
+}
+
+#[test]
+fn tensors_go_through_calls() -> Result<()> {
+    let same = Function::from_fn(|tensor: Tensor| tensor)?;
+    let tensor = Tensor::from_vec(vec![1u8, 2], &[2])?;
+    let back: Tensor = same.call((&tensor,))?;
+    assert_eq!(back.as_object().as_ptr(), tensor.as_object().as_ptr());
+    let mut elements = [1.0f32, 2.0];
+    let mut lent = TensorMut::from_slice(&mut elements, &[2])?;
+    let text = "argument 1: expected a Tensor that can be kept, got one that is only lent";
+    assert_eq!(same.call::<Tensor>((&mut lent,)).unwrap_err().message(), text);
+    let read = Function::from_packed(|args| {
+        // SAFETY: the only argument, which nobody writes.
+        let view: TensorView<'_> = unsafe { args[0].borrow() }?;
+        pytvmffi::Any::new(view.as_slice::<f32>()?.iter().sum::<f32>())
+    })?;
+    assert_eq!(read.call::<f32>((&mut lent,))?, 3.0);
+    let view = TensorView::from_slice(&[1.5f32, 2.0], &[2])?;
+    // SAFETY: the function only reads.
+    assert_eq!(read.call::<f32>((unsafe { view.read_only() },))?, 3.5);
+    Ok(())
+}
+
+#[test]
+fn a_lent_tensor_cannot_be_kept() -> Result<()> {
+    let keep = Function::from_packed(|args| args[0].to_owned())?;
+    let mut elements = [0u8; 2];
+    let mut lent = TensorMut::from_slice(&mut elements, &[2])?;
+    let error = keep.call::<pytvmffi::Any>((&mut lent,)).unwrap_err();
+    assert_eq!(error.to_string(), "TypeError: a tensor that is only lent cannot be kept");
+    Ok(())
+}
+
+#[test]
+fn streams_are_put_back() -> Result<()> {
+    let (device, stream) = (Device::cuda(3), 0x1234 as *mut c_void);
+    // SAFETY: a number that nobody uses as a stream.
+    let seen = unsafe { with_stream(device, stream, || current_stream(device)) }?;
+    assert_eq!((seen, current_stream(device)), (stream, null_mut()));
+    let panicked = std::panic::catch_unwind(|| {
+        // SAFETY: as above.
+        unsafe { with_stream(device, stream, || -> () { panic!("inside") }) }
+    });
+    assert!(panicked.is_err());
+    assert_eq!(current_stream(device), null_mut());
+    // SAFETY: the device has no number, so nothing is set.
+    let refused = unsafe { with_stream(Device::new(-1, 0), stream, || ()) };
+    assert_eq!(refused.unwrap_err().message(), "there is no device -1:0");
+    Ok(())
+}
+
+#[test]
+fn names_of_dtypes_in_signatures_are_those_of_the_runtime() -> Result<()> {
+    use pytvmffi::signature::{parse, Kind, Signature};
+    const NAMES: Signature = parse(
+        "f(x: {float32, float64, float16, bfloat16, int8, uint4, bool, int8x4}[...], \
+         y: {float8_e4m3fn, float8_e5m2, float6_e2m3fn, float4_e2m1fn, uint64, float8_e8m0fnu}[2])",
+    );
+    let mut seen = 0;
+    for parameter in NAMES.parameters() {
+        let Kind::Tensor(tensor) = parameter.kind else { panic!("a tensor") };
+        for (dtype, text) in tensor.dtypes.dtypes.iter().zip(tensor.dtypes.texts) {
+            if !text.is_empty() {
+                assert_eq!(*dtype, text.parse::<DataType>()?, "{text}");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 14);
+    assert_eq!(abi::kDLBool, Bool8::DTYPE.code);
+    Ok(())
+}

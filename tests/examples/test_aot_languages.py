@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program with kernels of several languages and the runtime in it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from .test_aot_program import SYSTEM_LIBRARIES, needed_libraries, undefined_symbols
+
+NAME = "aot_program/languages"
+CRATE = Path(__file__).resolve().parents[2] / "rust"
+# Of each language: the command that it cannot do without.
+COMPILERS = {"c": "cc", "mojo": "mojo", "rust": "cargo"}
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
+    pytest.mark.skipif(shutil.which("readelf") is None, reason="no readelf"),
+]
+
+
+def expected(language: str) -> str:
+    return (
+        f"{language:8} y = [1.5, 2, 2.5]\n"
+        f"{'':8} ValueError: axpy_{language}() argument 'y': shape[0] must be n = 3, got 2\n"
+    )
+
+
+@pytest.fixture
+def folder(example):
+    """Return a copy of the example, with what it depends on by its path."""
+    folder = example("aot_program") / "languages"
+    (folder.parents[2] / "rust").symlink_to(CRATE)
+    return folder
+
+
+def test_commands_of_the_readme(folder, run, readme_blocks):
+    [block], [shown] = readme_blocks(NAME, "sh"), readme_blocks(NAME, "")
+    output = run("sh", "-euc", block, cwd=folder, timeout_s=300)
+    assert shown == "".join(map(expected, COMPILERS))
+    missing = [language for language, command in COMPILERS.items() if shutil.which(command) is None]
+    assert [line for line in output.splitlines() if "left out" in line] == [
+        f"{language:8} left out: no {COMPILERS[language]}" for language in missing
+    ]
+    there = [language for language in COMPILERS if language not in missing]
+    assert output.endswith("".join(map(expected, there)))
+
+
+@pytest.mark.parametrize("language", COMPILERS)
+def test_each_language_alone_needs_the_system_only(folder, run, language):
+    if shutil.which(COMPILERS[language]) is None:
+        pytest.skip(f"no {COMPILERS[language]}")
+    run("python", "build.py", "build", language, cwd=folder, timeout_s=300)
+    program = folder / "build" / "axpy"
+    assert run(program, cwd=folder) == expected(language)
+    assert needed_libraries(run, program) <= SYSTEM_LIBRARIES | {"ld-linux-x86-64.so.2"}
+    undefined = undefined_symbols(run, program)
+    assert "dlopen" not in undefined
+    assert not any(name.startswith(("Py", "_Py")) for name in undefined)
+
+
+def test_a_language_that_is_named_has_to_be_there(folder, run):
+    output = run("python", "build.py", "build", "cobol", cwd=folder, status=1)
+    assert "usage: " in output
+    assert "[c|mojo|rust]" in output

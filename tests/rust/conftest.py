@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of the Rust crate build, in a folder that keeps what was compiled before."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Callable
+
+import pytest
+
+from tvm_ffi import libinfo
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CRATE = REPOSITORY / "rust"
+TARGET = REPOSITORY / "build" / "rust"
+
+MANIFEST = """\
+[package]
+name = "{name}"
+version = "0.1.0"
+edition = "2021"
+
+[lib]
+crate-type = ["cdylib"]
+
+[dependencies]
+pytvmffi = {{ path = "{crate}" }}
+"""
+
+
+@pytest.fixture(scope="session")
+def cargo() -> Callable[..., str]:
+    """Return a function that runs cargo in a folder and returns its output."""
+    program = shutil.which("cargo")
+    if program is None:
+        pytest.skip("no cargo")
+
+    def run(*arguments: str, cwd: Path, status: int = 0) -> str:
+        done = subprocess.run(
+            [program, *arguments, "--offline", "--color=never"],
+            cwd=cwd,
+            env={
+                **os.environ,
+                "CARGO_TARGET_DIR": str(TARGET),
+                "RUST_BACKTRACE": "0",
+                "TVM_FFI_LIBDIR": str(Path(libinfo.find_libtvm_ffi()).parent),
+            },
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == status, (
+            f"cargo {arguments} gave {done.returncode}:\n{done.stdout}"
+        )
+        return done.stdout
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def write_package(tmp_path_factory) -> Callable[[str, str], Path]:
+    """Return a function that writes a package of one file that uses the crate."""
+
+    def write(name: str, source: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        (folder / "src").mkdir()
+        (folder / "src" / "lib.rs").write_text(source, encoding="utf-8")
+        manifest = MANIFEST.format(name=name, crate=CRATE)
+        (folder / "Cargo.toml").write_text(manifest, encoding="utf-8")
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def build_library(cargo, write_package, tmp_path_factory) -> Callable[[str, str], Path]:
+    """Return a function that builds a library from the text of its only file."""
+
+    def build(name: str, source: str) -> Path:
+        cargo("build", cwd=write_package(name, source))
+        # Another run may build one of the same name.
+        return Path(shutil.copy(TARGET / "debug" / f"lib{name}.so", tmp_path_factory.mktemp("so")))
+
+    return build

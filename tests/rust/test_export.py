@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that the Rust crate exports, called from Python and read from their file."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from pathlib import Path
+
+import numpy as np
+import pytest
+from elftools.elf.elffile import ELFFile
+
+import tvm_ffi
+from tvm_ffi import inspection
+
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+F32, F64 = np.float32, np.float64
+
+
+@pytest.fixture(scope="session")
+def path(build_library):
+    return build_library("exports", Path(__file__).with_name("exports.rs").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def library(path):
+    return tvm_ffi.load_module(path)
+
+
+# ---- What the library tells ----------------------------------------------------------------------
+
+
+def test_signatures_and_documentation_are_told(library):
+    doc = 'Multiply each element.\n\n    The "indented" line stays so.'
+    assert library.get_function_doc("scale") == doc
+    assert str(library.get_function_signature("texts")) == (
+        "texts(text: str, bytes: bytes, count: uint8 = 2) -> (text: str, size: int)"
+    )
+    assert list(inspect.signature(library.scale).parameters) == ["x", "y", "factor"]
+
+
+def test_tools_read_them_without_running_the_library(path):
+    report = inspection.inspect_library(path)
+    functions = {function.name: function for function in report.functions}
+    assert functions["scale"].doc.startswith("Multiply each element.")
+    assert functions["relu"].signature == "(x: inout float64*) -> int"
+    assert len(functions) == 14
+    assert report.era.declared == "0.1.16"
+
+
+def test_the_library_is_linked_to_no_runtime(path):
+    with path.open("rb") as file:
+        dynamic = ELFFile(file).get_section_by_name(".dynamic")
+        needed = {tag.needed for tag in dynamic.iter_tags("DT_NEEDED")}
+    assert not any("tvm" in name for name in needed)
+
+
+# ---- Calls ---------------------------------------------------------------------------------------
+
+
+def test_slices_are_the_memory_of_arrays(library):
+    x, whole = np.arange(3, dtype=F32), np.zeros(5, F32)
+    library.scale(x, whole[1:4])
+    np.testing.assert_array_equal(whole, [0, 0, 2, 4, 0])
+    library.scale(y=whole[1:4], x=x, factor=-1)
+    np.testing.assert_array_equal(whole, [0, 0, -1, -2, 0])
+    library.scale(x[:0], whole[:0])
+
+
+def test_tensors_of_any_strides_are_read_by_index(library):
+    x = np.arange(12, dtype=np.int32).reshape(4, 3)[::-2, ::2]
+    y = np.zeros((2, 4), np.int32)[:, ::2]
+    library.transpose(x, y)
+    np.testing.assert_array_equal(y, x.T)
+
+
+def test_cells_may_be_one_tensor(library):
+    x = np.array([[-1.0, 2.0]])
+    assert library.relu(x) == 2
+    np.testing.assert_array_equal(x, [[0, 2]])
+    row = x[0]
+    library.add(row, row)
+    np.testing.assert_array_equal(row, [0, 4])
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_slices_share_memory_with_nobody_who_writes(library, is_shared):
+    memory = np.zeros(4, F32)
+    x, y = memory[:2], memory[1:3] if is_shared else memory[2:]
+    if is_shared:
+        text = r"argument 'y': the function may write it, and it shares memory with 'x'"
+        with pytest.raises(ValueError, match=text):
+            library.scale(x, y)
+    else:
+        library.scale(x, y)
+
+
+def test_values_arrive_and_return(library):
+    text, size = library.texts("ab", b"12345678")
+    assert (text, size) == ("abab", 8)
+    assert list(library.texts("long enough for an object", b"", 1)) == [
+        "long enough for an object",
+        0,
+    ]
+    told = library.described(tvm_ffi.dtype("int8"), tvm_ffi.device("cuda:1"), 1)
+    assert told == "int8 cuda:1 true no shape"
+    told = library.described(tvm_ffi.dtype("int8"), tvm_ffi.device("cpu"), False, (2, 3))
+    assert told == "int8 cpu:0 false [2, 3]"
+    assert library.look_up({"a": [1]}, "a")[0] == 1
+
+
+def test_functions_and_modules_are_called_back(library):
+    assert list(library.apply(lambda n: n * n, [1, 2, 3])) == [1, 4, 9]
+    assert library.call_in(library, "parse", ["12"]) == 12
+    with pytest.raises(AttributeError, match="the module has no function 'nothing'"):
+        library.call_in(library, "nothing", [])
+
+
+def test_results_come_from_the_memory_of_numpy(library):
+    result = library.new_zeros(np.ones((2, 3)))
+    assert (result.shape, str(result.dtype)) == ((2, 3), "float32")
+    assert not result.numpy().any()
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="no torch")
+def test_results_are_allocated_by_the_framework_of_the_arguments(library):
+    import torch
+
+    result = library.new_zeros(torch.ones(2))
+    assert isinstance(result, torch.Tensor)
+    assert result.tolist() == [0.0, 0.0]
+    assert library.sum(torch.ones(3)) == 3.0
+
+
+# ---- Failures ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyError, IndexError, AssertionError])
+def test_errors_keep_their_kind(library, error):
+    with pytest.raises(error, match="as you wish"):
+        library.failing(error.__name__)
+
+
+def test_errors_of_the_standard_library_are_raised(library):
+    with pytest.raises(ValueError, match="^invalid digit found in string$"):
+        library.parse("twelve")
+    assert library.parse("12") == 12
+
+
+def test_a_panic_is_an_exception_and_the_next_call_works(library, capfd):
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match=r"^panicking\(\) panicked: out of luck$"):
+            library.panicking("out of luck")
+    assert "out of luck" in capfd.readouterr().err
+    assert library.parse("3") == 3
+
+
+def test_an_exception_goes_through_rust_as_it_is(library):
+    raised = LookupError("mine")
+
+    def fail(_):
+        raise raised
+
+    with pytest.raises(LookupError) as caught:
+        library.apply(fail, [1])
+    assert caught.value is raised
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda f: f.sum(np.ones((2, 2), F32)[:, 1]),
+            "expected a compact tensor, got strides (2,)",
+        ),
+        (lambda f: f.sum(np.ones(2)), "expected dtype float32, got float64"),
+        (lambda f: f.apply(len, "x"), "apply() argument 'values': expected Array, got str"),
+        (lambda f: f.apply(1, []), "apply() argument 'function': expected Callable, got int"),
+        (
+            lambda f: f.apply(len, [1, "2"]),
+            "apply() argument 'values': type conversion failed for Array[int]: element [1]",
+        ),
+        (lambda f: f.texts("x", b"", 256), "texts() argument 'count': 256 does not fit uint8"),
+        (lambda f: f.described("int8", 1, True), "'d': expected dtype, got str"),
+        (lambda f: f.look_up({"a": 1}, "b"), '"b"'),
+    ],
+)
+def test_what_does_not_fit_is_said(library, call, text):
+    with pytest.raises((TypeError, ValueError, KeyError)) as caught:
+        call(library)
+    assert text in str(caught.value)
+
+
+# ---- What does not compile -----------------------------------------------------------------------
+
+VIEW, MUT = "x: pytvmffi::TensorView<'_>", "x: pytvmffi::TensorMut<'_>"
+
+REFUSED = [
+    ("", "g()", "export!: the signature is that of `g`, not of `f`"),
+    ("", "f(a: int)", "export!: `f` and its signature have different numbers of parameters"),
+    ("a: i64", "f(a: str)", "export!: parameter 'a' is `str`, which is no i64"),
+    ("a: i32", "f(a: int64)", "export!: parameter 'a' is `int64`, which is no i32"),
+    ("a: i32", "f(a: uint32)", "export!: parameter 'a' is `uint32`, which is no i32"),
+    ("a: i64", "f(a: int | None)", "export!: parameter 'a' may be None: take an Option"),
+    (VIEW, "f(x: int)", "export!: parameter 'x' is `int`, which is no Tensor"),
+    (VIEW, "f(x: out Tensor)", "export!: parameter 'x' is written: take a TensorMut"),
+    (MUT, "f(x: Tensor)", "export!: parameter 'x' is written, so its type begins with `out`"),
+    ("x: &[f32]", "f(x: float32[n] on cpu)", "export!: parameter 'x' is a slice, so its type is"),
+    ("x: &[f32]", "f(x: float64*[n] on cpu)", "export!: parameter 'x' is a slice, so its type is"),
+    ("a: i64", "f(a int)", "signature: expected ':' before `int)`"),
+    ("a: i64", "f(a: int", "signature: expected ',' or ')' at the end of `f(a: int`"),
+    ("a: i64", "f(a: int = [1])", "signature: export! knows no default `[1]`"),
+    (VIEW, "f(x: Tensor[2 * n])", "export! knows no expressions) before `* n]`"),
+    (VIEW, "f(x: T[n])", "signature: `T` is no element type; say `where T in (...)`"),
+    (VIEW, "f(x: Tensor on gpu)", "signature: there is no device `gpu`"),
+    ("a: f32", "f(a: float16)", "signature: C has no number float16; a tensor of any shape is"),
+    ("a: i64", "f(*a: int)", "signature: expected parameters that export! knows"),
+    (
+        "x: pytvmffi::TensorView<'static>",
+        "f(x: Tensor)",
+        "`arguments` escapes the closure body here",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parameter", "text", "said"), REFUSED)
+def test_the_compiler_refuses_what_does_not_agree(cargo, write_package, parameter, text, said):
+    source = f"fn f({parameter.replace('a:', '_a:').replace('x:', '_x:')}) {{}}\n"
+    package = write_package("refused", f'{source}pytvmffi::export!(f, "{text}");\n')
+    output = cargo("check", cwd=package, status=101)
+    assert said in output

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program in Rust, made of what the guide shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "rust.md"
+
+MAIN = """
+fn main() -> Result<()> {
+    let said = Function::from_fn(|what: String, value: f64| println!("{what}: {value}"))?;
+    said.register("my.logger", false)?;
+    total(vec![1.5, 2.5])?;
+    Ok(())
+}
+"""
+KERNELS = """
+fn sum(values: Vec<f64>) -> f64 {
+    values.into_iter().sum()
+}
+pytvmffi::export!(sum, "sum(values: Array[float]) -> float");
+"""
+
+
+def test_the_program_of_the_guide_runs(cargo, write_package, build_library):
+    text = GUIDE.read_text(encoding="utf-8")
+    calls, build = re.findall(r"^```rust\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    package = write_package("program", calls + MAIN)
+    (package / "src" / "lib.rs").rename(package / "src" / "main.rs")
+    manifest = package / "Cargo.toml"
+    manifest.write_text(manifest.read_text().replace('[lib]\ncrate-type = ["cdylib"]\n', ""))
+    (package / "build.rs").write_text(build, encoding="utf-8")
+    build_library("sum", KERNELS).rename(package / "libkernels.so")
+    assert cargo("run", "--quiet", cwd=package) == "total: 4\n"

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions that the Rust crate exports take and refuse what `Signature.check` does.
+
+With the same texts; the cases are those for wrappers in C.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import tvm_ffi
+from tvm_ffi import Signature, cpp
+from tvm_ffi.core import ObjectRValueRef
+
+from ..python.codegen import test_agreement as cases
+
+# Extents that are calculated are refused by the compiler, see test_export.py.
+CALCULATED = {"sums", "quotients", "extremes", "products", "optional"}
+MAYBE = "maybe(x: float32*[n] | None, y: Tensor[n] | None = None, /, n: int | None = None)"
+DEFAULTS = (
+    "defaults(a: int = -3, b: float = 2.5e1, c: str = 'a long text', d: bool = True, *, "
+    "e: str = 'x', f: int)"
+)
+SIGNATURES = {name: text for name, text in cases.SIGNATURES.items() if name not in CALCULATED} | {
+    "maybe": MAYBE,
+    "defaults": DEFAULTS,
+    "nothing_else": "nothing_else(x: float32[n])",
+}
+
+EXPORT = 'pytvmffi::export!({name}, "{text}");\nfn {name}({parameters}) {{}}\n'
+
+
+def source_of(signatures: dict[str, str]) -> str:
+    """Return a library whose functions do nothing."""
+    exports = []
+    for name, text in signatures.items():
+        count = len(Signature.parse(text).parameters)
+        parameters = ", ".join(["_: pytvmffi::AnyView<'_>"] * count)
+        escaped = text.replace('"', '\\"')
+        exports.append(EXPORT.format(name=name, text=escaped, parameters=parameters))
+    return "\n".join(exports)
+
+
+@pytest.fixture(scope="session")
+def library(build_library):
+    return tvm_ffi.load_module(build_library("agreement", source_of(SIGNATURES)))
+
+
+@pytest.fixture(scope="session")
+def callers(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield cpp.load_inline("callers", c_sources=cases.LEND.read_text(encoding="utf-8"))
+
+
+def compare(library, callers, name, args):
+    """Return what both say, which must be the same."""
+    function = getattr(library, name)
+    checked = cases.outcome(Signature.parse(SIGNATURES[name]).check, args)
+    assert cases.outcome(function, args) == checked
+    if not any(map(cases.is_converted, args)):
+        assert cases.outcome(callers.pass_on, (function, *args)) == checked
+    return checked
+
+
+TABLE = [row for row in cases.TABLE if row[0] in SIGNATURES] + [
+    ("maybe", (None,), None),
+    ("maybe", (), "missing 1 required positional argument: 'x'"),
+    ("maybe", (cases.zeros(3), None, 2), "'n': must be n = 3, got 2"),
+    ("maybe", (None, cases.zeros(3), 2), "'n': must be n = 3, got 2"),
+    ("maybe", (3,), "'x': expected float32*[n] | None, got int"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
+)
+def test_both_say_what_is_expected(library, callers, name, args, text):
+    said = compare(library, callers, name, args)
+    if text is None:
+        assert said is None
+    else:
+        assert said is not None
+        assert text in said[1]
+
+
+@given(st.sampled_from(sorted(set(SIGNATURES) - {"defaults"})), st.lists(cases.HOSTILE, max_size=6))
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_agree_on_anything(library, callers, name, args):
+    compare(library, callers, name, args)
+
+
+@given(cases.nearly_right())
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_both_agree_on_what_is_nearly_right(library, callers, case):
+    if case[0] in SIGNATURES:
+        compare(library, callers, *case)
+
+
+def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
+    moved = ObjectRValueRef(tvm_ffi.from_dlpack(cases.zeros(2)))
+    compare(library, callers, "vectors", (moved, cases.zeros(2), 2))
+
+
+@pytest.mark.parametrize(
+    ("what", "offset", "text"),
+    [
+        (0, 0, None),
+        (0, 4, None),
+        (0, 2, "expected an address aligned to 4 bytes, got one 2 bytes behind"),
+        (1, 0, "it has elements, but its address is NULL"),
+        (2, 0, "expected float32*[n], got NULL"),
+    ],
+)
+def test_bare_tensors_are_looked_at(library, callers, what, offset, text):
+    args = (cases.zeros(2), offset, what, cases.zeros(2), 2)
+    said = cases.outcome(callers.lend, (library.vectors, *args))
+    assert said is None if text is None else said[1] == f"vectors() argument 'x': {text}"
+
+
+@pytest.mark.parametrize(
+    ("type_index", "word"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
+                             (10, "None"), (13, "ffi.Unchanged")]
+)  # fmt: skip
+def test_values_of_no_language_are_refused(library, callers, type_index, word):
+    with pytest.raises(TypeError) as caught:
+        callers.pass_odd(library.vectors, type_index)
+    said = str(caught.value)
+    assert said == "vectors() missing 2 required positional arguments: 'y' and 'n'"
+    with pytest.raises(TypeError) as caught:
+        callers.pass_odd(library.nothing_else, type_index)
+    assert str(caught.value) == f"nothing_else() argument 'x': expected float32[n], got {word}"
+
+
+def test_callers_by_name_are_told_who_is_missing(library, callers):
+    with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'f'"):
+        callers.pass_on(library.defaults, 1)
+    assert library.defaults(f=2) is None
+
+
+def test_the_signature_is_that_of_the_text(library):
+    for name, text in SIGNATURES.items():
+        assert library.get_function_signature(name) == Signature.parse(text)
