@@ -207,7 +207,11 @@ def test_what_a_function_says(kernels):
     assert str(inspect.signature(kernels.named)) == (
         "(a: 'int', /, b: 'int', c: 'int' = 3, *, d: 'int', e: 'str' = 'x') -> 'None'"
     )
-    assert kernels.named.__doc__ == "Names."
+    # `help` shows it, with what inspect.signature has no words for.
+    assert kernels.named.__doc__ == (
+        "Names.\n\nnamed(a: int, /, b: int, c: int = 3, *, d: int, e: str = 'x')"
+    )
+    assert kernels.reading.__doc__ == "reading(x: Tensor, y: out Tensor, z: unknown Tensor)"
 
 
 def test_non_blocking_functions_keep_the_lock(kernels):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvm_ffi import Signature, libinfo
-from tvm_ffi.stub.python_generator.library_file import HEADER, library_file
+from tvm_ffi.stub.python_generator._library_file import HEADER, library_file
 
 from .test_stub_command import lines_of, stubgen  # (the fixture)
 

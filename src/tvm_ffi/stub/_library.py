@@ -16,7 +16,7 @@ from . import consts as C  # noqa: N812
 from ._pipeline import Run
 from ._report import print_changes, print_line, print_unchanged
 from ._text_file import Line, TextFile
-from .python_generator.library_file import HEADER, library_file
+from .python_generator._library_file import HEADER, library_file
 
 __all__ = ["write_library_stubs"]
 

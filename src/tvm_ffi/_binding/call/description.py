@@ -7,6 +7,7 @@ function, or a `ModuleOrigin`.  Loaded when somebody asks.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Signature
 from typing import Any, Callable
 
@@ -26,17 +27,28 @@ __all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of", 
 
 
 def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
-    """Return the documentation of a function."""
+    """Return the documentation of a function.
+
+    With the signature as it was written: ``inspect.signature`` knows nothing of what is written to,
+    and ``help`` cuts off what it shows of an object.
+    """
     if pyfunc is not None:
         return getattr(pyfunc, "__doc__", None)
     if origin is None:
         return None
     # The table of global functions keeps documentation, but has no way to ask for it.
     doc = None if isinstance(origin, str) else origin.doc()
-    if doc is None:
-        plan = plan_of(function, origin)
-        doc = None if plan is None else plan.signature.doc
-    return _signature_line(function, origin) if doc is None else doc
+    plan = plan_of(function, origin)
+    if plan is None:
+        return _signature_line(function, origin) if doc is None else doc
+    declared = plan.signature
+    doc = declared.doc if doc is None else doc
+    line = str(replace(declared, name=declared.name or _name_of(origin), doc=None))
+    return line if doc is None else f"{doc}\n\n{line}"
+
+
+def _name_of(origin: Origin) -> str:
+    return origin if isinstance(origin, str) else getattr(origin, "name", "")
 
 
 def _signature_line(function: Function, origin: Origin) -> str | None:
@@ -44,8 +56,7 @@ def _signature_line(function: Function, origin: Origin) -> str | None:
     signature = signature_of(function, None, origin)
     if signature is None:
         return None
-    name = origin if isinstance(origin, str) else getattr(origin, "name", "")
-    return f"{name}{_text_of_signature(signature)}"
+    return f"{_name_of(origin)}{_text_of_signature(signature)}"
 
 
 def signature_of(
