@@ -31,7 +31,13 @@ CPP_NAMES = (
     "quickstart_cpp",
     "tensor_allocators",
 )
-OTHER_NAMES = ("aot_program", "driver_module", "graph_compiler", "python_packaging")  # test_NAME.py
+OTHER_NAMES = (
+    "aot_program",
+    "driver_module",
+    "graph_compiler",
+    "mlir_kernel",
+    "python_packaging",
+)  # test_NAME.py
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

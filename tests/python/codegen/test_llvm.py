@@ -251,6 +251,16 @@ def test_functions_elsewhere_are_called_by_their_address():
     assert llvm.jit(identity()).double(1) == 2
 
 
+def test_kernels_of_other_tools_are_linked():
+    kernels = "define i64 @twice(i64 %0) {\n  %2 = shl i64 %0, 1\n  ret i64 %2\n}\n"
+    module = ir.Module("wrappers")
+    llvm.emit_wrapper(module, "double(a: int) -> int", "twice")
+    assert llvm.jit(module, link=[kernels]).double(21) == 42
+    assert llvm.object_code(module, link=[kernels], triple="aarch64-linux-gnu")[:4] == b"\x7fELF"
+    with pytest.raises(ValueError, match="the modules do not go together: .*twice"):
+        llvm.jit(module, link=[kernels, kernels])
+
+
 @pytest.mark.parametrize(
     "text",
     [
