@@ -37,6 +37,7 @@ OTHER_NAMES = (
     "graph_compiler",
     "mlir_kernel",
     "python_packaging",
+    "toy_compiler",
 )  # test_NAME.py
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
