@@ -229,6 +229,31 @@ def test_functions_keep_the_code_alive():
     assert code() is None
 
 
+def test_functions_may_be_called_until_the_process_ends():
+    """LLVM's engine stays, whatever Python destroys first when it ends."""
+    program = (
+        "import atexit, tvm_ffi\n"
+        "from llvmlite import ir\n"
+        "from tvm_ffi.codegen import llvm\n"
+        "module = ir.Module('m')\n"
+        "i64 = ir.IntType(64)\n"
+        "function = ir.Function(module, ir.FunctionType(i64, [i64]), 'same')\n"
+        "ir.IRBuilder(function.append_basic_block()).ret(function.args[0])\n"
+        "llvm.emit_wrapper(module, 'same(a: int) -> int')\n"
+        "kept = llvm.jit(module).same\n"
+        "tvm_ffi.register_global_func('test.same', kept)\n"
+        "class Late:\n"
+        "    def __del__(self, call=tvm_ffi.get_global_func('test.same')):\n"
+        "        print('late', call(2))\n"
+        "late = Late()\n"
+        "late.itself = late\n"
+        "atexit.register(lambda: print('exit', kept(1)))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("exit 1\nlate 2\n", "")
+
+
 def test_a_later_change_of_the_module_has_no_effect():
     module = identity()
     functions = llvm.jit(module)
