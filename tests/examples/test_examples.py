@@ -31,9 +31,16 @@ CPP_NAMES = (
     "quickstart_cpp",
     "tensor_allocators",
 )
-# test_NAME.py
 SYSTEM_NAMES = ("mojo_kernel",)  # tests/systems
-OTHER_NAMES = ("aot_program", "driver_module", "graph_compiler", "python_packaging", "rust_kernel")
+OTHER_NAMES = (
+    "aot_program",
+    "driver_module",
+    "graph_compiler",
+    "mlir_kernel",
+    "python_packaging",
+    "rust_kernel",
+    "toy_compiler",
+)  # test_NAME.py
 C_SOURCES = sorted(path.relative_to(EXAMPLES) for path in EXAMPLES.glob("*/**/*.c"))
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

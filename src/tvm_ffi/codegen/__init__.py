@@ -4,7 +4,8 @@
 >>> from tvm_ffi import codegen
 >>> source = codegen.c.wrapper("scale(x: float32*[n], y: out float32*[n], n: int32, a: float32)")
 
-`wrap_library` does it for functions of a library that is there already.
+`wrap_library` does it for functions of a library that is there already.  `tvm_ffi.codegen.llvm`,
+which is imported by its name, writes LLVM IR in place of C.
 """
 
 from __future__ import annotations

@@ -229,6 +229,31 @@ def test_functions_keep_the_code_alive():
     assert code() is None
 
 
+def test_functions_may_be_called_until_the_process_ends():
+    """LLVM's engine stays, whatever Python destroys first when it ends."""
+    program = (
+        "import atexit, tvm_ffi\n"
+        "from llvmlite import ir\n"
+        "from tvm_ffi.codegen import llvm\n"
+        "module = ir.Module('m')\n"
+        "i64 = ir.IntType(64)\n"
+        "function = ir.Function(module, ir.FunctionType(i64, [i64]), 'same')\n"
+        "ir.IRBuilder(function.append_basic_block()).ret(function.args[0])\n"
+        "llvm.emit_wrapper(module, 'same(a: int) -> int')\n"
+        "kept = llvm.jit(module).same\n"
+        "tvm_ffi.register_global_func('test.same', kept)\n"
+        "class Late:\n"
+        "    def __del__(self, call=tvm_ffi.get_global_func('test.same')):\n"
+        "        print('late', call(2))\n"
+        "late = Late()\n"
+        "late.itself = late\n"
+        "atexit.register(lambda: print('exit', kept(1)))\n"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("exit 1\nlate 2\n", "")
+
+
 def test_a_later_change_of_the_module_has_no_effect():
     module = identity()
     functions = llvm.jit(module)
@@ -249,6 +274,16 @@ def test_functions_elsewhere_are_called_by_their_address():
     address = ctypes.cast(triple, ctypes.c_void_p).value
     assert llvm.jit(module, symbols={"triple": address}).thrice(5) == 15
     assert llvm.jit(identity()).double(1) == 2
+
+
+def test_kernels_of_other_tools_are_linked():
+    kernels = "define i64 @twice(i64 %0) {\n  %2 = shl i64 %0, 1\n  ret i64 %2\n}\n"
+    module = ir.Module("wrappers")
+    llvm.emit_wrapper(module, "double(a: int) -> int", "twice")
+    assert llvm.jit(module, link=[kernels]).double(21) == 42
+    assert llvm.object_code(module, link=[kernels], triple="aarch64-linux-gnu")[:4] == b"\x7fELF"
+    with pytest.raises(ValueError, match="the modules do not go together: .*twice"):
+        llvm.jit(module, link=[kernels, kernels])
 
 
 @pytest.mark.parametrize(

@@ -208,6 +208,17 @@ def test_annotations_say_the_signature():
     assert y.tolist() == [1, 2]
 
 
+def test_the_function_names_what_the_signature_does_not():
+    @kernel("(a: int) -> int")
+    def successor(a):
+        return a + 1
+
+    assert successor.__name__ == "successor"
+    assert successor(1) == 2
+    with pytest.raises(ValueError, match="'<lambda>' cannot be the name of a function"):
+        kernel("(a: int) -> int")(lambda a: a)
+
+
 def test_functions_of_numba_are_called():
     helper = numba.njit(total)
 

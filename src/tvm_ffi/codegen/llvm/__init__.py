@@ -86,7 +86,11 @@ def emit_wrapper(
 
 
 def jit(
-    module: Any, *, symbols: Mapping[str, int] | None = None, optimization: int = 2
+    module: Any,
+    *,
+    link: Sequence[Any] = (),
+    symbols: Mapping[str, int] | None = None,
+    optimization: int = 2,
 ) -> JitModule:
     """Compile a module for this process; needs no compiler of C, and no linker.
 
@@ -94,6 +98,8 @@ def jit(
     ----------
     module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
         IR with functions ``__tvm_ffi_NAME``.  Later changes of it have no effect.
+    link : sequence of llvmlite.ir.Module, llvmlite.binding.ModuleRef and str, optional
+        Modules with functions that it declares, as other tools write them.
     symbols : mapping from str to int, optional
         Addresses of functions that it declares, beside those that the process has.
     optimization : {0, 1, 2, 3}
@@ -109,7 +115,7 @@ def jit(
     ValueError
         If LLVM does not take it, or a function that it calls is nowhere to be found.
     """
-    text = _text_of(module, optimization)
+    text = _text_of(module, link, optimization)
     return JitModule(text, dict(symbols or {}), optimization)
 
 
@@ -149,6 +155,7 @@ def export_library(
 def object_code(
     module: Any,
     *,
+    link: Sequence[Any] = (),
     triple: str | None = None,
     cpu: str = "",
     features: str = "",
@@ -158,8 +165,8 @@ def object_code(
 
     Parameters
     ----------
-    module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
-        IR.
+    module, link
+        As in `jit`.
     triple : str, optional
         The machine; by default that of the module, and this one where it names none.
     cpu, features : str, optional
@@ -173,11 +180,18 @@ def object_code(
     ValueError
         If LLVM does not take the module, or does not know the machine.
     """
-    text = _text_of(module, optimization)
+    text = _text_of(module, link, optimization, triple)
     return machine.object_of(text, machine.triple_of(text, triple), cpu, features, optimization)
 
 
-def _text_of(module: Any, optimization: int) -> str:
+def _text_of(
+    module: Any, others: Sequence[Any], optimization: int, triple: str | None = None
+) -> str:
+    """Return all modules as the text of one."""
     if optimization not in range(4):
         raise ValueError(f"optimization is 0, 1, 2 or 3, got {optimization!r}")
-    return str(module)
+    text = str(module)
+    if not others:
+        return text
+    texts = [text, *map(str, others)]
+    return machine.linked(texts, lambda name: True, machine.triple_of(text, triple))

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls the kernel, in a process that knows nothing of MLIR: python run.py LIBRARY.so."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+
+import tvm_ffi
+
+saxpy = tvm_ffi.load_module(sys.argv[1]).saxpy
+print(saxpy.__doc__)
+x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+saxpy(x, y, a=2)
+print(f"y = {y.tolist()}")
+for other in (np.ones(3, np.float32), x[::-1], x.astype(np.float64)):
+    try:
+        saxpy(x, other)
+    except ValueError as error:
+        print(f"ValueError: {error}")

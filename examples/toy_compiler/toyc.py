@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A compiler for elementwise expressions: python toyc.py KERNELS.toy LIBRARY.so.
+
+A line of the language is a signature, a colon, and what is written to each element:
+
+    axpy(x: float32[n], y: inout float32[n], a: float32 = 1.0): y = a * x + y
+
+This file reads expressions and writes their instructions; `tvm_ffi.codegen.llvm` does the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+from llvmlite import ir
+
+import tvm_ffi
+from tvm_ffi.codegen import llvm
+from tvm_ffi.signature import ScalarType, TensorType
+
+INT64, POINTER = ir.IntType(64), ir.PointerType()
+FLOATS = {"float32": ir.FloatType(), "float64": ir.DoubleType()}
+OPERATORS = {
+    ast.Add: ir.IRBuilder.fadd,
+    ast.Sub: ir.IRBuilder.fsub,
+    ast.Mult: ir.IRBuilder.fmul,
+    ast.Div: ir.IRBuilder.fdiv,
+}
+COMPARISONS = {"min": "<", "max": ">"}
+
+
+class Kernel:
+    """The loop of one line of a program."""
+
+    def __init__(self, module, signature, target, expression):
+        self.signature, self.target, self.expression = signature, target, expression
+        types = [parameter.type for parameter in signature.parameters]
+        dtypes = {getattr(one, "dtype", None) for one in types}
+        shapes = {one.shape for one in types if isinstance(one, TensorType)}
+        if len(dtypes) != 1 or not dtypes <= FLOATS.keys() or any(t.is_optional for t in types):
+            raise ValueError(f"{signature.name}: all parameters are float32, or all are float64")
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if shape is None or {"_", "..."} & {*map(str, shape)}:
+            raise ValueError(f"{signature.name}: the signature must give all tensors one shape")
+        self.element = FLOATS[dtypes.pop()]
+        if target not in (one.name for one in signature.parameters if one.is_written):
+            raise ValueError(f"{signature.name}: '{target}' is no parameter that is written")
+        if f"kernel_of_{signature.name}" in module.globals:
+            raise ValueError(f"{signature.name}: another kernel has this name")
+        self.function = ir.Function(module, self.type(), f"kernel_of_{signature.name}")
+
+    def type(self):
+        """Return the type of the function: addresses, numbers, the number of elements."""
+        types = {TensorType: POINTER, ScalarType: self.element}
+        given = [types[type(parameter.type)] for parameter in self.signature.parameters]
+        return ir.FunctionType(ir.VoidType(), [*given, INT64])
+
+    def write(self):
+        """Write a loop over all elements."""
+        begin, head, body, end = (self.function.append_basic_block() for _ in range(4))
+        self.code = ir.IRBuilder(begin)
+        self.code.branch(head)
+        self.code.position_at_end(head)
+        self.index = self.code.phi(INT64)
+        self.index.add_incoming(INT64(0), begin)
+        is_inside = self.code.icmp_signed("<", self.index, self.function.args[-1])
+        self.code.cbranch(is_inside, body, end)
+        self.code.position_at_end(body)
+        self.code.store(self.value(self.expression), self.place(self.target))
+        self.index.add_incoming(self.code.add(self.index, INT64(1)), body)
+        self.code.branch(head)
+        self.code.position_at_end(end)
+        self.code.ret_void()
+
+    def place(self, name):
+        """Return the address of a tensor's element."""
+        return self.code.gep(self.argument(name), [self.index], source_etype=self.element)
+
+    def argument(self, name):
+        """Return what is passed for a parameter."""
+        names = [parameter.name for parameter in self.signature.parameters]
+        if name not in names:
+            raise ValueError(f"{self.signature.name}: there is no parameter '{name}'")
+        return self.function.args[names.index(name)]
+
+    def value(self, node):
+        """Write what calculates an expression."""
+        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+            return ir.Constant(self.element, float(node.value))
+        if isinstance(node, ast.Name):
+            argument = self.argument(node.id)
+            if argument.type != POINTER:
+                return argument
+            return self.code.load(self.place(node.id), typ=self.element)
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            return OPERATORS[type(node.op)](
+                self.code, self.value(node.left), self.value(node.right)
+            )
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return self.code.fneg(self.value(node.operand))
+        if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
+            comparison = COMPARISONS.get(getattr(node.func, "id", ""))
+            if comparison is not None:
+                left, right = map(self.value, node.args)
+                is_left = self.code.fcmp_ordered(comparison, left, right)
+                return self.code.select(is_left, left, right)
+        raise ValueError(f"{self.signature.name}: `{ast.unparse(node)}` has no meaning here")
+
+
+def compile_line(module, line):
+    """Put the kernel of a line into a module, and its wrapper."""
+    text, _, statement = line.rpartition("):")
+    signature = tvm_ffi.Signature.parse(text + ")")
+    try:
+        (assignment,) = ast.parse(statement.strip()).body
+        (target,) = assignment.targets
+        name = target.id
+    except (AttributeError, SyntaxError, ValueError):
+        raise ValueError(f"{signature.name}: expected NAME = EXPRESSION") from None
+    kernel = Kernel(module, signature, name, assignment.value)
+    kernel.write()
+    names = [parameter.name for parameter in signature.parameters]
+    arguments = [*names, f"{kernel.target}.size"]
+    llvm.emit_wrapper(module, signature, kernel.function, arguments=arguments)
+
+
+def compile_program(text):
+    """Return a program, ready to be called."""
+    module = ir.Module("toy")
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            try:
+                compile_line(module, line)
+            except ValueError as error:
+                raise SystemExit(f"line {number}: {error}") from error
+    return llvm.jit(module, optimization=3)
+
+
+if __name__ == "__main__":
+    source, library = map(Path, sys.argv[1:])
+    tvm_ffi.export_library(library, compile_program(source.read_text(encoding="utf-8")))
