@@ -48,6 +48,7 @@ from setting import describe_setting
 from targets import judge
 from torch_time import TORCH_ROWS, measure_torch
 from wrapper_time import WRAPPER_ROWS, measure_wrapper
+from xla_time import XLA_ROWS, measure_xla
 
 Workers = dict[str, Union[WorkerProcess, Unavailable]]
 
@@ -199,6 +200,8 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
         rows += measure_torch(interpreters[OURS], effort.rounds, effort.burst_ns, progress)
     if fnmatch.filter(NUMBA_ROWS, pattern):
         rows += measure_numba(interpreters[OURS], effort.rounds, progress)
+    if fnmatch.filter(XLA_ROWS, pattern):
+        rows += measure_xla(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

@@ -32,6 +32,11 @@ class AtomicRef {
     return Ref<T>::Adopt(reinterpret_cast<T*>(previous));
   }
 
+  // Whether it is this object at the moment.
+  bool Is(const T* object) const {
+    return (bits_.load(std::memory_order_acquire) & ~kLocked) ==
+           reinterpret_cast<uintptr_t>(object);
+  }
   bool IsNull() const { return (bits_.load(std::memory_order_acquire) & ~kLocked) == 0; }
 
  private:

@@ -38,6 +38,19 @@ Ref<FunctionObject> FunctionTable::Find(std::string_view name) const {
   return entry == nullptr ? Ref<FunctionObject>() : entry->function.Load();
 }
 
+FunctionObject* FunctionTable::FindPinned(std::string_view name) {
+  Entry* entry = FindEntry(name);
+  if (entry == nullptr) return nullptr;
+  FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
+  if (pinned != nullptr && entry->function.Is(pinned)) return pinned;
+  Ref<FunctionObject> current = entry->function.Load();
+  if (!current) return nullptr;
+  std::lock_guard<std::mutex> lock(mutex_);
+  pinned_.push_back(current);
+  entry->pinned.store(current.get(), std::memory_order_release);
+  return current.get();
+}
+
 bool FunctionTable::FindMetadata(std::string_view name, std::string* metadata) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const Entry* entry = FindEntry(name);

@@ -27,6 +27,9 @@ class FunctionTable {
 
   // Null when the name is not registered.
   Ref<FunctionObject> Find(std::string_view name) const;
+  // The same, as an address that stays valid until the process ends: such functions are never
+  // freed. Takes no lock and counts no reference but the first time.
+  FunctionObject* FindPinned(std::string_view name);
   // Metadata text of a registered function; false when the name is not registered.
   bool FindMetadata(std::string_view name, std::string* metadata) const;
   std::vector<std::string> Names() const;
@@ -53,6 +56,7 @@ class FunctionTable {
     std::string doc;
     int64_t flags = 0;
     const void* registrant = nullptr;
+    std::atomic<FunctionObject*> pinned{nullptr};  // one of pinned_
     Entry* next_in_bucket = nullptr;
   };
   static constexpr size_t kBuckets = 4096;
@@ -64,7 +68,8 @@ class FunctionTable {
   bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;
-  std::vector<Entry*> entries_;  // in order of first registration; guarded by mutex_
+  std::vector<Entry*> entries_;              // in order of first registration; guarded by mutex_
+  std::vector<Ref<FunctionObject>> pinned_;  // guarded by mutex_
   mutable std::array<std::atomic<Entry*>, kBuckets> buckets_{};
 };
 

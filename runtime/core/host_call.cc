@@ -116,9 +116,11 @@ using namespace tvm::ffi::runtime;
 
 int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
   return GuardBoundary([&] {
-    Ref<FunctionObject> function = FunctionTable::Global().Find(View(*name));
-    if (!function) Raise("ValueError", "no global function is named '", View(*name), "'");
-    *out = function.release();
+    TVMFFIObject* function = FunctionTable::Global().FindPinned(View(*name));
+    if (function == nullptr) {
+      Raise("ValueError", "no global function is named '", View(*name), "'");
+    }
+    *out = function;
   });
 }
 

@@ -200,12 +200,11 @@ typedef struct Call {
   int64_t stack[384]; /* enough for about 16 buffers and 16 arguments */
 } Call;
 
-static const void* FindAttribute(const XLA_FFI_Attrs* attrs, const char* name, int32_t type) {
-  size_t size = strlen(name);
+static const void* FindAttribute(const XLA_FFI_Attrs* attrs, TVMFFIByteArray name, int32_t type) {
   int64_t i;
   for (i = 0; i < attrs->size; ++i) {
     const XLA_FFI_ByteSpan* found = attrs->names[i];
-    if (found->len == size && memcmp(found->ptr, name, size) == 0) {
+    if (found->len == name.size && memcmp(found->ptr, name.data, name.size) == 0) {
       return attrs->types[i] == type ? attrs->values[i] : NULL;
     }
   }
@@ -215,8 +214,11 @@ static const void* FindAttribute(const XLA_FFI_Attrs* attrs, const char* name, i
 /* Read the two attributes that are ours.  Returns what is wrong, or NULL. */
 static const char* ReadPlan(Call* call) {
   const XLA_FFI_Attrs* attrs = &call->frame->attrs;
-  const XLA_FFI_ByteSpan* name = FindAttribute(attrs, "__function", XLA_FFI_AttrType_String);
-  const XLA_FFI_Array* plan = FindAttribute(attrs, "__arguments", XLA_FFI_AttrType_Array);
+  static const char function_name[] = "__function", arguments_name[] = "__arguments";
+  TVMFFIByteArray function = {function_name, sizeof(function_name) - 1};
+  TVMFFIByteArray arguments = {arguments_name, sizeof(arguments_name) - 1};
+  const XLA_FFI_ByteSpan* name = FindAttribute(attrs, function, XLA_FFI_AttrType_String);
+  const XLA_FFI_Array* plan = FindAttribute(attrs, arguments, XLA_FFI_AttrType_Array);
   if (name == NULL || plan == NULL || plan->dtype != 4 || plan->size < 2) {
     return "call_tvm_ffi: the call has no attributes __function and __arguments";
   }
@@ -318,7 +320,6 @@ static int SetFromJSONGraph(Call* call, int64_t index, TVMFFIAny* out) {
     code = TVMFFIFunctionCall(read, &text, 1, out) == 0 ? 0 : kRaised;
     ReleaseValue(&text);
   }
-  TVMFFIObjectDecRef(read);
   return code;
 }
 
@@ -369,11 +370,12 @@ static XLA_FFI_Error* CallFunction(Call* call, const TVMFFIHostScope* scope) {
     return PendingError(api, call->name, kNotFound);
   }
   code = TVMFFIHostCall(scope, function, call->values, call->num_arguments, &result, &error);
-  if (code == 0 && TVMFFIHostMoveResults(&result, call->returned, call->num_returned) != 0) {
-    TVMFFIErrorMoveFromRaised(&error);
-    code = -1;
+  if (code == 0 && call->num_returned == 0) {
+    ReleaseValue(&result);
+  } else if (code == 0) {
+    code = TVMFFIHostMoveResults(&result, call->returned, call->num_returned);
+    if (code != 0) TVMFFIErrorMoveFromRaised(&error);
   }
-  TVMFFIObjectDecRef(function);
   return code == 0 ? NULL : ErrorOf(api, call->name, error, TVMFFIHostErrorStatus(error));
 }
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from published import TORCH, Software
@@ -10,6 +11,16 @@ from published import TORCH, Software
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _BUILD = ("ninja", "rich")  # what tvm_ffi.cpp wants
+
+
+def _jax(release: str) -> Software:
+    return Software(
+        f"JAX {release}",
+        PROGRAMS / "use_jax.py",
+        needs=(f"jax=={release}", "flatbuffers", "ninja", "numpy>=2.0", "pytest"),
+        commands=("cc", "c++"),
+    )
+
 
 FRAMEWORKS = [
     Software(
@@ -45,5 +56,14 @@ FRAMEWORKS = [
             *("packaging", *_BUILD),
         ),
         commands=("cc",),
+    ),
+    _jax("0.10.2"),
+    *(map(_jax, ("0.11.2", "0.12.0.1")) if sys.version_info >= (3, 12) else ()),
+    Software(
+        "jax-tvm-ffi",
+        PROGRAMS / "use_jax_tvm_ffi.py",
+        packages=("jax-tvm-ffi==0.1.3",),
+        needs=("jax==0.10.2", "ninja", "numpy>=2.0"),
+        commands=("c++",),
     ),
 ]

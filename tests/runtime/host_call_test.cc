@@ -125,10 +125,29 @@ TEST_CASE("a host finds functions by name, and is told which name there is none 
   TVMFFIObjectHandle function = nullptr, untouched = nullptr;
   CHECK_EQ(TVMFFIHostFindFunction(&name, &function), 0);
   CHECK_EQ(TVMFFIObjectGetTypeIndex(function), kTVMFFIFunction);
-  TVMFFIObjectDecRef(function);
   CHECK_RAISES(TVMFFIHostFindFunction(&missing, &untouched), "ValueError",
                "no global function is named 'host.missing'");
   CHECK(untouched == nullptr);
+}
+
+TEST_CASE("what a host has found stays alive, and a look-up sees what is registered now") {
+  TVMFFIByteArray name = Bytes("host.replaced");
+  Seen first, second;
+  TVMFFIObjectHandle functions[] = {NewLook(&first), NewLook(&second)}, found = nullptr;
+  for (TVMFFIObjectHandle function : functions) {
+    CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 1), 0);
+    TVMFFIObjectDecRef(function);
+    for (int i = 0; i < 3; ++i) {
+      CHECK_EQ(TVMFFIHostFindFunction(&name, &found), 0);
+      CHECK_EQ(found, function);
+      CHECK_EQ(StrongCount(found), 2);  // the table, and for the hosts
+    }
+  }
+  CHECK_EQ(StrongCount(functions[0]), 1);
+  TVMFFIAny removed, text = RawStr("host.replaced");
+  CHECK_EQ(CallGlobal("ffi.FunctionRemoveGlobal", {text}, &removed), 0);
+  CHECK_RAISES(TVMFFIHostFindFunction(&name, &found), "ValueError", "'host.replaced'");
+  CHECK_EQ(StrongCount(functions[1]), 1);
 }
 
 TEST_CASE("a function runs with the host's stream and allocator, which are put back") {

@@ -18,7 +18,7 @@ from ._xla_handler import CAPTURE, TARGET, register
 
 __all__ = ["call_tvm_ffi", "export_checks"]
 
-_jax: Any = load("jax", "0.10.2", "0.11.2", extra="jax")
+_jax: Any = load("jax", "0.10.2", "0.12.0", extra="jax")
 register(_jax)
 
 Rule = Callable[..., Any]

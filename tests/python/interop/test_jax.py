@@ -128,6 +128,7 @@ def test_a_value_arrives_as_in_a_call_from_python(handler, value):
     call_tvm_ffi(travelled.append, value, out=())
     assert type(travelled[0]) is type(direct[0])
     assert repr(travelled[0]) == repr(direct[0])
+    travelled.clear()  # a function that a program has called stays alive
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float32", "float64"])
@@ -216,6 +217,14 @@ def test_more_buffers_and_values_than_the_stack_has_room_for():
 def test_64_bit_elements_need_the_switch_of_jax():
     with pytest.raises(ValueError, match=r"dtype float64, which JAX makes float32 unless jax_ena"):
         call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=struct((2,), np.float64))
+
+
+def test_64_bit_elements_with_the_switch_of_jax(handler):
+    with jax.enable_x64(True):
+        for dtype in ("int64", "uint64", "float64", "complex128"):
+            x = jnp.ones(2, dtype)
+            y = call_tvm_ffi("tests.jax.scaled", x, out=struct((2,), dtype), factor=3)
+            assert (y.tolist(), str(y.dtype)) == ([3, 3], dtype)
 
 
 def test_elements_of_less_than_a_byte_are_refused():

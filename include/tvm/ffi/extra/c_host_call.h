@@ -35,11 +35,13 @@ typedef struct TVMFFIHostScope {
   DLPackManagedTensorAllocator allocator; /* the framework's; NULL: what is in effect stays */
 } TVMFFIHostScope;
 
-/* Return the global function of a name.
+/* Return the global function of a name.  A host may keep it, or look it up in each call, which sees
+ * what is registered under the name since.
  *
  * name   borrowed until the call returns.
- * out    receives an owned Function; a host that keeps it finds it once.
- * Fails: ValueError when there is no such function.     Threads: any; no lock but the entry's. */
+ * out    receives a Function borrowed until the process ends: what hosts have found stays alive, as
+ *        compiled programs hold no references.
+ * Fails: ValueError when there is no such function.     Threads: any; a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 
 /* Call a function with the host's stream and allocator, and put back afterwards what was in effect

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that the tests say of programs of JAX, with the release that is in this environment."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import jax
+import pytest
+
+TESTS = Path(__file__).resolve().parents[2] / "python" / "interop"
+NAMES = ("test_jax.py", "test_xla_layout.py", "test_xla_handler.py")
+
+print(f"jax {jax.__version__}, jaxlib {jax.lib.__version__}, Python {sys.version.split()[0]}")
+status = pytest.main(
+    ["-q", "--noconftest", "-p", "no:cacheprovider", *(str(TESTS / name) for name in NAMES)]
+)
+if status == 0:
+    print("done")
+sys.exit(status)
