@@ -82,6 +82,19 @@ TVM_FFI_DLL_EXPORT_SIGNATURE(
     "optional(y: out float32[5], x: float32[n] | None = None, scale: float | None = None, "
     "number: int = 7, *, flag: bool = True, text: str = 'abc')")
 
+/* The same in two elements: that of x, the others as one number. */
+KERNEL(chosen) {
+  float* y = Floats(TensorArgument(&args[0]));
+  y[0] = args[1].type_index == kTVMFFINone ? -1 : Floats(TensorArgument(&args[1]))[0];
+  y[1] = (float)(args[2].type_index == kTVMFFINone ? 0 : 1000 * Number(&args[2]));
+  y[1] += (float)(10 * args[3].v_int64 + args[4].v_int64);
+  return 0;
+}
+TVM_FFI_DLL_EXPORT_SIGNATURE(
+    chosen,
+    "chosen(y: inout float32[_], x: float32[n] | None = None, scale: float | None = None, "
+    "number: int = 7, flag: bool = False)")
+
 KERNEL(joined) {
   float* y = Floats(TensorArgument(&args[0]));
   for (int32_t i = 1; i < num_args - 1; ++i) {

@@ -11,6 +11,7 @@ from .._tried import load as _load
 
 _load("torch", "2.13.0", "2.13.0")
 
+from ._cpp import operators_source
 from ._elsewhere import take_refused_calls
 from ._operators import UntraceableError, operator_of
 from ._program import MissingFunctionError, load, save
@@ -22,6 +23,7 @@ __all__ = [
     "UntraceableError",
     "load",
     "operator_of",
+    "operators_source",
     "register",
     "save",
 ]

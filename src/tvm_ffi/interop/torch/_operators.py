@@ -187,9 +187,23 @@ def _make(function: Function, signature: Signature, place: Place) -> Operator:
             f"(tvm_ffi.interop.torch.register). Its signature is `{signature}`"
         )
     name = _unused(f"{NAMESPACE}::{_name_of(place, signature)}")
-    made = define(name, schema, function, signature, place)
+    made = _adopt(name, function, signature, place) or define(
+        name, schema, function, signature, place
+    )
     # As where nobody traces: a result is a new tensor that nothing is derived through.
     made.library.impl(made.short_name, torch.library.fallthrough_kernel, "Autograd")
+    return made
+
+
+def _adopt(name: str, function: Function, signature: Signature, place: Place) -> Operator | None:
+    """Return the operator that a library in C++ has registered under a name, if one has."""
+    namespace, _, short_name = name.partition("::")
+    if not hasattr(getattr(torch.ops, namespace), short_name):
+        return None
+    library = torch.library.Library(namespace, "FRAGMENT")
+    torch.library.register_fake(name, fake_of(signature), lib=library)
+    overload = getattr(getattr(torch.ops, namespace), short_name).default
+    made = _by_name[name] = Operator(overload, function, signature, place, library)
     return made
 
 

@@ -15,7 +15,7 @@ from ..._schema.schema import Schema
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType, ValueType
 from ...signature._types import Type
 
-__all__ = ["NoSchemaError", "schema_text", "writes"]
+__all__ = ["NoSchemaError", "schema_text", "schema_word", "writes"]
 
 # Words of the language of types that torch has a type for.
 _WORDS = {
@@ -74,7 +74,7 @@ def writes(parameter: Parameter) -> bool:
     """Whether a function may write into a tensor argument."""
     if parameter.direction == "in":
         return False
-    return isinstance(parameter.type, TensorType) or "Tensor" in str(_word(parameter.type))
+    return isinstance(parameter.type, TensorType) or "Tensor" in str(schema_word(parameter.type))
 
 
 def _check_name(parameter: Parameter) -> None:
@@ -83,7 +83,7 @@ def _check_name(parameter: Parameter) -> None:
 
 
 def _type_of(parameter: Parameter, mark: str) -> str:
-    word = _word(parameter.type)
+    word = schema_word(parameter.type)
     if word is None:
         raise NoSchemaError(
             f"torch's operators have no type for parameter '{parameter.name}', "
@@ -99,7 +99,7 @@ def _type_of(parameter: Parameter, mark: str) -> str:
 
 
 def _result_word(type_: Type, is_known: bool) -> str:
-    word = _word(type_)
+    word = schema_word(type_)
     if word == "Tensor" or (is_known and word in _RESULTS):
         return word
     raise NoSchemaError(
@@ -113,7 +113,7 @@ def _type_words(type_: Type) -> str:
     return type_text(type_)
 
 
-def _word(type_: Type) -> str | None:
+def schema_word(type_: Type) -> str | None:
     """Return what a schema calls a type; None where it has no word."""
     if isinstance(type_, TensorType):
         return "Tensor?" if type_.is_optional else "Tensor"
@@ -160,6 +160,6 @@ def _default_text(parameter: Parameter) -> str | None:
         return repr(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else None
-    if isinstance(value, str) and _word(parameter.type) in ("str", "str?"):
+    if isinstance(value, str) and schema_word(parameter.type) in ("str", "str?"):
         return f'"{value}"' if value.isascii() and value.isidentifier() else None
     return None
