@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Link kernels of several languages and the runtime into one program.
 
-``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages without a compiler here are
-left out, with a line that says so; those that are named have to be there.
+``python build.py FOLDER [LANGUAGE...]`` writes ``FOLDER/axpy``.  Languages without a compiler here
+are left out, with a line that says so; those that are named have to be there.
 """
 
 from __future__ import annotations
