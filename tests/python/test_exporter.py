@@ -232,7 +232,9 @@ def test_bound_call_asks_the_class_that_says_its_stream(kernels):
 
 
 @pytest.mark.parametrize(
-    ("stream", "told"), [(-1, -1), (1, 1), (2, 2), (0xBEF0, 0xBEF0), (Stream(0xC8), 0xC8)], ids=str
+    ("stream", "told"),
+    [(-1, -1), (1, 1), (2, 2), (0xBEF0, 0xBEF0), (Stream(0xC8), 0xC8)],
+    ids=["no synchronization", "default", "per thread", "address", "object"],
 )
 def test_from_dlpack_asks_for_a_stream(stream, told):
     source = Source(device=CUDA_3)
