@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 200  # comparing two names takes the product of their lengths
 _MAX_NAMES = 20_000
+_MIN_ABBREVIATED = 3  # letters; fewer begin too many names
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -39,4 +40,12 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
         if len(other) <= _MAX_NAME:
             spellings.setdefault(other.lower(), other)
     matches = get_close_matches(name.lower(), spellings, 1, 0.75)
+    if not matches and len(name) >= _MIN_ABBREVIATED:
+        matches = [other for other in spellings if _abbreviates(name.lower(), other)]
     return spellings[matches[0]] if matches else None
+
+
+def _abbreviates(one: str, other: str) -> bool:
+    """Whether the shorter one is how the longer one begins: ``eps`` and ``epsilon``."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) >= _MIN_ABBREVIATED and longer.startswith(shorter)

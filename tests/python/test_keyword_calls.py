@@ -57,6 +57,12 @@ def test_arguments_find_their_parameters(kernels, name, args, kwargs, expected):
             {},
             "softmax() takes from 2 to 3 positional arguments but 4 were given",
         ),
+        (
+            "named",
+            (1, 2, 3, 4, "x"),  # as many as there are parameters
+            {},
+            "named() takes from 2 to 3 positional arguments but 5 were given",
+        ),
         ("softmax", (1, 2), {"x": 3}, "softmax() got multiple values for argument 'x'"),
         (
             "softmax",

@@ -21,7 +21,7 @@ __all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# People write Shape as they write Tensor; its key is the name that is printed.
+# People write Shape as they write Tensor.
 _ORIGIN_OF_NAME = {**ORIGIN_OF_JSON_NAME, "Shape": "ffi.Shape"}
 _MAX_DEPTH = 100  # of brackets
 _MAX_SHOWN = 40  # characters of a text in a message

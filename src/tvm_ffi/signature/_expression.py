@@ -96,7 +96,7 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
     ------
     KeyError
         If a name has no value.
-    ExtentError
+    ValueError
         If a number is divided by zero, or a value does not fit 64 bits.
     """
     if isinstance(extent, int):

@@ -14,7 +14,7 @@ from ._types import ScalarType, TensorType, Type
 
 __all__ = ["constant_text", "inspect_signature", "result_text", "signature_text", "type_text"]
 
-_PRINTER = TypePrinter()
+_PRINTER = TypePrinter(name_of=lambda origin: "Shape" if origin == "ffi.Shape" else origin)
 
 
 def signature_text(signature: Declaration) -> str:

@@ -34,6 +34,7 @@ def test_a_shape_goes_by_its_name():
         "f(sizes: Array[ffi.Shape], size: ffi.Shape = (1, 2)) -> ffi.Shape | None"
     )
     assert signature.parameters[1].type == shape
+    assert str(signature) == "f(sizes: Array[Shape], size: Shape = [1, 2]) -> Shape | None"
 
 
 def test_the_parts_of_a_text():

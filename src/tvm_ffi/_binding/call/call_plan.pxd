@@ -17,7 +17,7 @@ cdef class CallPlan:
     cdef tuple converters  # in the same order; None, or what converts a value
     cdef bytes directions  # in the same order
     cdef int num_params    # without a variadic one
-    cdef int exact_count   # the same; -1 where there may be more arguments
+    cdef int exact_count   # the same; -1 where position alone does not give all of them
     cdef int num_positional
     cdef int num_positional_only
     cdef int num_conversions

@@ -67,7 +67,8 @@ cdef class CallPlan:
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic
-        self.exact_count = -1 if is_variadic else self.num_params
+        takes_all_by_position = not is_variadic and num_positional == self.num_params
+        self.exact_count = self.num_params if takes_all_by_position else -1
         self.conversions = <Conversion*>calloc(len(names) + 1, sizeof(Conversion))
         if self.conversions == NULL:
             raise MemoryError()
