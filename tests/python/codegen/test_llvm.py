@@ -229,6 +229,30 @@ def test_functions_keep_the_code_alive():
     assert code() is None
 
 
+def test_code_that_is_no_wrapper_stays():
+    """What it returns may have deleters in it."""
+    text = """
+    define i32 @__tvm_ffi_nothing(ptr %handle, ptr %args, i32 %count, ptr %result) {
+      store i32 0, ptr %result
+      ret i32 0
+    }
+    """
+    assert llvm.jit(text).nothing() is None
+    code = weakref.ref(llvm.jit(text)._code)
+    gc.collect()
+    assert code() is not None
+
+
+def test_code_that_makes_objects_stays():
+    module = identity()
+    create = ir.Function(module, ir.FunctionType(I32, [PTR] * 4), "TVMFFIFunctionCreate")
+    code = ir.IRBuilder(ir.Function(module, create.function_type, "make").append_basic_block())
+    code.ret(code.call(create, code.function.args))
+    made = weakref.ref(llvm.jit(module)._code)
+    gc.collect()
+    assert made() is not None
+
+
 def test_functions_may_be_called_until_the_process_ends():
     """LLVM's engine stays, whatever Python destroys first when it ends."""
     program = (
