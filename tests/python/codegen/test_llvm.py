@@ -6,11 +6,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import io
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,6 +229,23 @@ def test_functions_keep_the_code_alive():
     del function
     gc.collect()
     assert code() is None
+
+
+def test_compiling_again_and_again_takes_no_memory():
+    def resident():
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def compile_some(count):
+        for _ in range(count):
+            assert llvm.jit(text).double(1) == 2
+        gc.collect()
+
+    text = str(identity())
+    compile_some(20)
+    before = resident()
+    compile_some(60)
+    assert resident() - before < 60 * 50_000
 
 
 def test_code_that_is_no_wrapper_stays():

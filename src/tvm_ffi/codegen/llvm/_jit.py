@@ -161,7 +161,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = machine.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = False  # never goes: functions may be called until the process ends
+            _engine._owned = True  # never goes: functions may be called until the process ends
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
