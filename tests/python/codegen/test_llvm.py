@@ -6,11 +6,13 @@ from __future__ import annotations
 import ctypes
 import gc
 import io
+import os
 import shutil
 import subprocess
 import sys
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -227,6 +229,47 @@ def test_functions_keep_the_code_alive():
     del function
     gc.collect()
     assert code() is None
+
+
+def test_compiling_again_and_again_takes_no_memory():
+    def resident():
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def compile_some(count):
+        for _ in range(count):
+            assert llvm.jit(text).double(1) == 2
+        gc.collect()
+
+    text = str(identity())
+    compile_some(20)
+    before = resident()
+    compile_some(60)
+    assert resident() - before < 60 * 50_000
+
+
+def test_code_that_is_no_wrapper_stays():
+    """What it returns may have deleters in it."""
+    text = """
+    define i32 @__tvm_ffi_nothing(ptr %handle, ptr %args, i32 %count, ptr %result) {
+      store i32 0, ptr %result
+      ret i32 0
+    }
+    """
+    assert llvm.jit(text).nothing() is None
+    code = weakref.ref(llvm.jit(text)._code)
+    gc.collect()
+    assert code() is not None
+
+
+def test_code_that_makes_objects_stays():
+    module = identity()
+    create = ir.Function(module, ir.FunctionType(I32, [PTR] * 4), "TVMFFIFunctionCreate")
+    code = ir.IRBuilder(ir.Function(module, create.function_type, "make").append_basic_block())
+    code.ret(code.call(create, code.function.args))
+    made = weakref.ref(llvm.jit(module)._code)
+    gc.collect()
+    assert made() is not None
 
 
 def test_functions_may_be_called_until_the_process_ends():

@@ -461,6 +461,19 @@ def test_what_cannot_be_compiled(function, signature, text):
         kernel(signature)(function)
 
 
+@pytest.mark.parametrize(
+    ("option", "text"),
+    [
+        ("parallel", "kernel() has no option 'parallel'; the threads are part of Numba's run-time"),
+        ("bounds", "no option 'bounds'; it has boundscheck, fastmath, error_model"),
+    ],
+)
+def test_options_that_do_not_exist_are_named(option, text):
+    with pytest.raises(TypeError) as caught:
+        kernel("f()", **{option: True})
+    assert text in str(caught.value)
+
+
 def test_a_text_that_is_no_signature_is_refused():
     with pytest.raises(ValueError, match="expected"):
         kernel("f(x float)")(returns)

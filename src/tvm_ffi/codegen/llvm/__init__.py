@@ -108,7 +108,9 @@ def jit(
     Returns
     -------
     JitModule
-        Its functions, which keep the code alive.
+        Its functions, which keep the code alive.  If one of them is no wrapper of `emit_wrapper`,
+        or makes objects of the ABI, the code stays as long as the process, as that of a library
+        does: what it returned may need it.
 
     Raises
     ------

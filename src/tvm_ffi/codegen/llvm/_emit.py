@@ -15,7 +15,7 @@ from ._call import CallPrinter, type_of_callee
 from ._checks import CheckPrinter
 from ._code import PTR, RUNTIME, SAFE_CALL, Code, text_in
 
-__all__ = ["emit"]
+__all__ = ["emit", "rows_of"]
 
 _ROW = ir.LiteralStructType([PTR, PTR, PTR])
 _SECTION = "tvm_ffi_exports"
@@ -105,9 +105,14 @@ def _tell(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
             code.ret(code.runtime("TVMFFIStringFromByteArray", content, function.args[3]))
         rows.append((wrapper.name, kind, text))
     if has_sections:
-        _write_rows(module, f"tvm_ffi.rows.{wrapper.name}", rows)
+        _write_rows(module, rows_of(wrapper.name), rows)
         if "tvm_ffi.rows" not in module.globals:
             _write_rows(module, "tvm_ffi.rows", [("", "abi", version_of_runtime())], "weak_odr ")
+
+
+def rows_of(name: str) -> str:
+    """Return the name of the variable with the rows of a wrapper; no other function has one."""
+    return f"tvm_ffi.rows.{name}"
 
 
 def _write_rows(

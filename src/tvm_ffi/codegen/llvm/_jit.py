@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Callable
 
@@ -17,6 +17,8 @@ from ..._binding.call.function import Function
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
 from . import _machine as machine
+from ._code import RUNTIME
+from ._emit import rows_of
 
 __all__ = ["JitModule", "export", "is_exported"]
 
@@ -24,6 +26,7 @@ _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
 _engine: Any = None  # one for the process: its libraries go when nobody needs them
 _numbers = itertools.count()
+_for_ever: list[Any] = []
 
 
 class JitModule(
@@ -49,6 +52,8 @@ class JitModule(
         suffixes = [name[len(_PREFIX) :] for name in names]
         self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
         self._functions = {name: self._function(name) for name in self._names}
+        if not _may_go(text, self._names):
+            _for_ever.append(self._code)
 
     def _function(self, name: str) -> Function:
         address = self._code[_PREFIX + name]
@@ -156,7 +161,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         code = machine.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = False  # never goes: functions may be called until the process ends
+            _engine._owned = True  # never goes: functions may be called until the process ends
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -169,6 +174,16 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
             problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
+
+
+def _may_go(text: str, names: Iterable[str]) -> bool:
+    """Whether nothing that functions have returned needs their code.
+
+    Wrappers return numbers, and tensors of other owners.  Other functions, and all that make
+    objects, may return some whose deleters are in the code.
+    """
+    calls = {name for name in machine.declared_functions(text) if name.startswith("TVMFFI")}
+    return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= machine.variables(text)
 
 
 def _is_description(name: str, names: list[str]) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -30,6 +30,14 @@ from ._module import module_of_kernel
 
 __all__ = ["export_library", "kernel"]
 
+# Options of Numba that cannot be, and why.
+_REFUSED = {
+    "cache": "libraries that export_library writes are loaded without compiling anything",
+    "forceobj": "objects need Python",
+    "nogil": "kernels never hold the lock",
+    "parallel": "the threads are part of Numba's run-time library, and loops run on the caller's",
+}
+
 
 def kernel(
     signature: Signature | str | None = None,
@@ -37,6 +45,7 @@ def kernel(
     boundscheck: bool = False,
     fastmath: bool = False,
     error_model: str = "python",
+    **unknown: Any,
 ) -> Callable[[Callable[..., Any]], Function]:
     """Return a decorator that compiles a Python function to one of the ABI.
 
@@ -64,8 +73,8 @@ def kernel(
     Raises
     ------
     TypeError
-        By the decorator: if the function does not fit the signature, Numba cannot compile it, or
-        what it does needs Python or Numba's run-time library.
+        If there is no such option.  By the decorator: if the function does not fit the signature,
+        Numba cannot compile it, or what it does needs Python or Numba's run-time library.
     ValueError
         If the text is no signature, or says something that has no form in LLVM.
 
@@ -75,6 +84,8 @@ def kernel(
     allocate no memory, do not print and call no Python: results are allocated by the caller's
     framework, or passed.  Loops over ``numba.prange`` run on the calling thread.
     """
+    if unknown:
+        raise TypeError(_no_option(next(iter(unknown))))
     options = Options(boundscheck, fastmath, error_model)
 
     def decorate(function: Callable[..., Any]) -> Function:
@@ -124,6 +135,12 @@ def export_library(
         if module not in modules:
             modules.append(module)
     return export_modules(path, modules, cpu=cpu, features=features, **options)
+
+
+def _no_option(name: str) -> str:
+    known = ", ".join(field.name for field in fields(Options))
+    why = _REFUSED.get(name, f"it has {known}")
+    return f"kernel() has no option '{name}'; {why}"
 
 
 def _signature_of(function: Callable[..., Any], signature: Signature | str | None) -> Signature:
