@@ -14,6 +14,7 @@
 #include <string.h>
 #include <tvm/ffi/extra/c_host_call.h>
 
+#include "device_memory.h"
 #include "xla_ffi.h"
 
 /* Where an argument comes from; tvm_ffi.interop._xla_call writes the same numbers. */
@@ -443,11 +444,45 @@ static void AnswerMetadata(const XLA_FFI_CallFrame* frame, XLA_FFI_Metadata* met
   metadata->traits = traits;
 }
 
-static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type, uint32_t traits) {
-  TVMFFIHostScope scope;
+/* Make the call that the frame describes.  scope: NULL on the CPU. */
+static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostScope* scope,
+                              DLDevice device) {
   XLA_FFI_Error* failed;
   const char* wrong;
   Call call;
+  call.frame = frame;
+  wrong = ReadPlan(&call);
+  if (wrong != NULL) return NewError(frame->api, kInvalidArgument, wrong);
+  if (Allocate(&call) != 0) {
+    return NewError(frame->api, kOutOfMemory, "call_tvm_ffi: out of memory");
+  }
+  failed = RunPlanned(&call, scope, device);
+  free(call.heap);
+  return failed;
+}
+
+/* The same with XLA's stream and memory. */
+static XLA_FFI_Error* RunOnDevice(const XLA_FFI_CallFrame* frame, DLDeviceType device_type) {
+  TVMFFIHostScope scope;
+  DeviceMemory memory;
+  XLA_FFI_Error* failed;
+  memset(&scope, 0, sizeof(scope));
+  scope.struct_size = sizeof(scope);
+  scope.device.device_type = device_type;
+  scope.allocator = &DeviceMemoryAllocate;
+  failed = FillScope(frame, &scope);
+  if (failed != NULL) return failed;
+  DeviceMemoryBegin(&memory, frame, scope.device);
+  failed = RunCall(frame, &scope, scope.device);
+  if (DeviceMemoryEnd(&memory) && failed == NULL) {
+    failed = NewError(frame->api, kInternal,
+                      "call_tvm_ffi: a tensor that the function made in XLA's memory outlives the "
+                      "call");
+  }
+  return failed;
+}
+
+static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type, uint32_t traits) {
   if (frame->extension_start != NULL &&
       frame->extension_start->type == XLA_FFI_Extension_Metadata) {
     AnswerMetadata(frame, ((XLA_FFI_Metadata_Extension*)frame->extension_start)->metadata, traits);
@@ -456,22 +491,8 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
   if (frame->api->api_version.major_version != XLA_FFI_KNOWN_MAJOR) {
     return NewError(frame->api, kUnimplemented, "call_tvm_ffi: unknown version of XLA's interface");
   }
-  memset(&scope, 0, sizeof(scope));
-  scope.struct_size = sizeof(scope);
-  if (device_type != kDLCPU) {
-    scope.device.device_type = device_type;
-    failed = FillScope(frame, &scope);
-    if (failed != NULL) return failed;
-  }
-  call.frame = frame;
-  wrong = ReadPlan(&call);
-  if (wrong != NULL) return NewError(frame->api, kInvalidArgument, wrong);
-  if (Allocate(&call) != 0)
-    return NewError(frame->api, kOutOfMemory, "call_tvm_ffi: out of memory");
-  failed = RunPlanned(&call, device_type == kDLCPU ? NULL : &scope,
-                      TVMFFIDLDeviceFromIntPair(device_type, scope.device.device_id));
-  free(call.heap);
-  return failed;
+  if (device_type != kDLCPU) return RunOnDevice(frame, device_type);
+  return RunCall(frame, NULL, TVMFFIDLDeviceFromIntPair(kDLCPU, 0));
 }
 
 /* ---- Handlers by platform ------------------------------------------------------------------ */

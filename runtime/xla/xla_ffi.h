@@ -125,6 +125,23 @@ typedef struct XLA_FFI_Stream_Get_Args {
   void* stream; /* out: the platform's own kind, as CUstream */
 } XLA_FFI_Stream_Get_Args;
 
+typedef struct XLA_FFI_DeviceMemory_Allocate_Args {
+  size_t struct_size;
+  XLA_FFI_Extension* extension_start;
+  XLA_FFI_Context* ctx;
+  size_t size; /* bytes */
+  size_t alignment;
+  void* data; /* out */
+} XLA_FFI_DeviceMemory_Allocate_Args;
+
+typedef struct XLA_FFI_DeviceMemory_Free_Args {
+  size_t struct_size;
+  XLA_FFI_Extension* extension_start;
+  XLA_FFI_Context* ctx;
+  size_t size; /* bytes */
+  void* data;
+} XLA_FFI_DeviceMemory_Free_Args;
+
 typedef struct XLA_FFI_DeviceOrdinal_Get_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
@@ -147,8 +164,8 @@ typedef struct XLA_FFI_Api {
   void* Context_Get;
   void* State_Set;
   void* State_Get;
-  void* DeviceMemory_Allocate;
-  void* DeviceMemory_Free;
+  XLA_FFI_Error* (*DeviceMemory_Allocate)(XLA_FFI_DeviceMemory_Allocate_Args* args);
+  XLA_FFI_Error* (*DeviceMemory_Free)(XLA_FFI_DeviceMemory_Free_Args* args);
   void* ThreadPool_Schedule;
   void* ThreadPool_NumThreads;
   void* Future_Create;
@@ -188,11 +205,16 @@ XLA_FFI_PIN(XLA_FFI_Attrs, values, 40);
 XLA_FFI_PIN(XLA_FFI_Error_Create_Args, code, 24);
 XLA_FFI_PIN(XLA_FFI_Error_Destroy_Args, error, 16);
 XLA_FFI_PIN(XLA_FFI_Stream_Get_Args, stream, 24);
+XLA_FFI_PIN(XLA_FFI_DeviceMemory_Allocate_Args, alignment, 32);
+XLA_FFI_PIN(XLA_FFI_DeviceMemory_Allocate_Args, data, 40);
+XLA_FFI_PIN(XLA_FFI_DeviceMemory_Free_Args, data, 32);
 XLA_FFI_PIN(XLA_FFI_DeviceOrdinal_Get_Args, device_ordinal, 24);
 XLA_FFI_PIN(XLA_FFI_Api, api_version, 16);
 XLA_FFI_PIN(XLA_FFI_Api, Error_Create, 48);
 XLA_FFI_PIN(XLA_FFI_Api, Error_Destroy, 64);
 XLA_FFI_PIN(XLA_FFI_Api, Stream_Get, 80);
+XLA_FFI_PIN(XLA_FFI_Api, DeviceMemory_Allocate, 120);
+XLA_FFI_PIN(XLA_FFI_Api, DeviceMemory_Free, 128);
 XLA_FFI_PIN(XLA_FFI_Api, DeviceOrdinal_Get, 184);
 XLA_FFI_PIN(XLA_FFI_CallFrame, api, 16);
 XLA_FFI_PIN(XLA_FFI_CallFrame, stage, 32);

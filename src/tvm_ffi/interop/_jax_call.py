@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 
 from ..signature import Parameter, Signature, TensorType
-from ..signature._checking import bind_arguments
 from ..signature._outputs import Described, OutputError, outputs_of
+from ._without_outputs import bind_without_outputs, is_output
 from ._xla_call import OPERAND, OUTPUT, Buffer
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
@@ -103,7 +103,7 @@ def arrange_by_signature(
     out: Any,
 ) -> None:
     """Arrange a call of a function whose parameters are known."""
-    given = _given(call, signature, args, attributes)
+    given = bind_without_outputs(call.where, signature, args, attributes)
     inputs: dict[str, Described] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
@@ -126,30 +126,6 @@ def arrange_by_signature(
             f"{call.where}: out= describes {len(call.outputs)} arrays, the function has "
             f"{call.num_outputs}: {signature}"
         )
-
-
-def is_output(parameter: Parameter) -> bool:
-    """Whether callers in a program leave this out, because it is a result there."""
-    return parameter.direction == "out" and isinstance(parameter.type, TensorType)
-
-
-class _Visible(NamedTuple):
-    """What callers in a program see of a signature."""
-
-    name: str
-    parameters: tuple[Parameter, ...]
-
-
-def _given(
-    call: Arranged, signature: Signature, args: tuple[Any, ...], attributes: Mapping[str, Any]
-) -> dict[str, Any]:
-    parameters = tuple(p for p in signature.parameters if not is_output(p))
-    try:
-        return bind_arguments(
-            cast(Signature, _Visible(signature.name, parameters)), args, attributes
-        )
-    except TypeError as error:
-        raise TypeError(f"{call.where}: {error}; without outputs, {signature}") from None
 
 
 def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:

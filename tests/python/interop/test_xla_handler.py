@@ -7,7 +7,7 @@ What needs a GPU to run for real: the stream, the device, and what handlers say 
 from __future__ import annotations
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, byref, c_int32, c_int64, c_void_p, cast, pointer
+from ctypes import CFUNCTYPE, POINTER, byref, c_int32, c_int64, c_size_t, c_void_p, cast, pointer
 
 import numpy as np
 import pytest
@@ -31,8 +31,21 @@ class OrdinalGetArguments(ctypes.Structure):
     _fields_ = xla._sized(("ctx", c_void_p), ("device_ordinal", c_int32))
 
 
+class AllocateArguments(ctypes.Structure):
+    _fields_ = xla._sized(
+        ("ctx", c_void_p), ("size", c_size_t), ("alignment", c_size_t), ("data", c_void_p)
+    )
+
+
+class FreeArguments(ctypes.Structure):
+    _fields_ = xla._sized(("ctx", c_void_p), ("size", c_size_t), ("data", c_void_p))
+
+
 StreamGet = CFUNCTYPE(c_void_p, POINTER(StreamGetArguments))
 OrdinalGet = CFUNCTYPE(c_void_p, POINTER(OrdinalGetArguments))
+ErrorDestroy = CFUNCTYPE(None, c_void_p)
+Allocate = CFUNCTYPE(c_void_p, POINTER(AllocateArguments))
+Free = CFUNCTYPE(c_void_p, POINTER(FreeArguments))
 
 
 class Api(xla.Api):
@@ -40,10 +53,13 @@ class Api(xla.Api):
 
     _fields_ = [  # noqa: RUF012
         ("error_get_message", c_void_p),
-        ("error_destroy", c_void_p),
+        ("error_destroy", ErrorDestroy),
         ("handler_register", c_void_p),
         ("stream_get", StreamGet),
-        ("unused", c_void_p * 12),
+        ("types_and_states", c_void_p * 4),
+        ("device_memory_allocate", Allocate),
+        ("device_memory_free", Free),
+        ("threads_and_futures", c_void_p * 6),
         ("device_ordinal_get", OrdinalGet),
     ]
 
@@ -54,11 +70,33 @@ class Runtime:
     def __init__(self, version=(0, 3)):
         self.errors = []
         self.stream_error = None
+        self.memory = {}  # what is lent: size and buffer by address
+        self.given_back = []
+        self.has_memory = True
         self.table = Api(struct_size=ctypes.sizeof(Api))
         self.table.api_version.major_version, self.table.api_version.minor_version = version
         self.table.error_create = type(xla.Api().error_create)(self._new_error)
         self.table.stream_get = StreamGet(self._get_stream)
         self.table.device_ordinal_get = OrdinalGet(self._get_ordinal)
+
+        self.table.error_destroy = ErrorDestroy(lambda arguments: None)
+        self.table.device_memory_allocate = Allocate(self._allocate)
+        self.table.device_memory_free = Free(self._free)
+
+    def _allocate(self, arguments):
+        assert (arguments.contents.ctx, arguments.contents.alignment) == (CONTEXT, 16)
+        if not self.has_memory:
+            return 1
+        buffer = ctypes.create_string_buffer(arguments.contents.size)
+        arguments.contents.data = ctypes.addressof(buffer)
+        self.memory[arguments.contents.data] = (arguments.contents.size, buffer)
+        return None
+
+    def _free(self, arguments):
+        assert arguments.contents.ctx == CONTEXT
+        size, _ = self.memory.pop(arguments.contents.data)
+        assert size == arguments.contents.size
+        self.given_back.append(size)
 
     def _new_error(self, arguments):
         self.errors.append((arguments.contents.code, arguments.contents.message.decode()))
@@ -249,6 +287,62 @@ def test_a_stream_that_cannot_be_had_ends_the_call_with_the_error_of_xla(library
     runtime.stream_error = 77
     frame = runtime.frame(attributes={"__function": function(lambda: None), "__arguments": plan()})
     assert library("CallCuda")(byref(frame)) == 77
+
+
+@pytest.fixture
+def allocating(kernels, function):
+    """Register a function that makes a tensor like another, its argument, and has it seen."""
+
+    def register(see, like=None):
+        return function(lambda x: see(kernels.new_like(x if like is None else like)))
+
+    return register
+
+
+def device_frame(runtime, name):
+    return runtime.frame(
+        [np.zeros((2, 3), np.float32)], attributes={"__function": name, "__arguments": plan(0)}
+    )
+
+
+def test_tensors_that_a_function_makes_are_in_memory_of_xla(library, allocating):
+    seen = []
+    runtime = Runtime()
+
+    def see(tensor):
+        seen.append((tensor.__dlpack_device__(), tensor.shape, tensor.strides))
+        assert list(runtime.memory) == [tensor.data_ptr()]
+
+    frame = device_frame(runtime, allocating(see))
+    assert library("CallCuda")(byref(frame)) is None, runtime.errors
+    assert seen == [((CUDA, ORDINAL), (2, 3), (3, 1))]
+    assert (runtime.memory, runtime.given_back) == ({}, [24])
+
+
+def test_tensors_elsewhere_come_from_the_allocator_that_is_there_otherwise(library, allocating):
+    seen = []
+    runtime = Runtime()
+    frame = device_frame(runtime, allocating(lambda t: seen.append(t.shape), np.zeros((2, 3))))
+    assert library("CallCuda")(byref(frame)) is None, runtime.errors
+    assert (seen, runtime.given_back) == ([(2, 3)], [])
+
+
+def test_a_tensor_in_memory_of_xla_that_outlives_the_call_is_an_error(library, allocating):
+    kept = []
+    runtime = Runtime()
+    frame = device_frame(runtime, allocating(kept.append))
+    assert library("CallCuda")(byref(frame)) == 1
+    assert "in XLA's memory outlives the call" in runtime.errors[0][1]
+    kept.clear()
+    assert runtime.given_back == []  # the call is over: there is nobody to give it to
+
+
+def test_a_device_without_memory(library, allocating):
+    runtime = Runtime()
+    runtime.has_memory = False
+    frame = device_frame(runtime, allocating(lambda tensor: None))
+    assert library("CallCuda")(byref(frame)) == 1
+    assert "MemoryError: XLA has no memory for a tensor of this size" in runtime.errors[0][1]
 
 
 def test_results_on_a_device_are_not_copied(library, function):

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device_memory.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What the tensors of a call share. */
+typedef struct DeviceMemoryOwner {
+  const XLA_FFI_Api* api;
+  XLA_FFI_Context* ctx;
+  atomic_int num_tensors; /* and one for the call, while it lasts */
+  atomic_int is_over;     /* the call has returned: XLA takes nothing back */
+} DeviceMemoryOwner;
+
+/* A tensor in one block; shape and strides follow. */
+typedef struct DeviceTensor {
+  DLManagedTensorVersioned managed;
+  DeviceMemoryOwner* owner;
+  size_t size_bytes;
+} DeviceTensor;
+
+enum { kAlignment = 16 }; /* what XLA admits on every platform; its own is wider */
+
+static _Thread_local DeviceMemory* current = NULL;
+
+void DeviceMemoryBegin(DeviceMemory* memory, const XLA_FFI_CallFrame* frame, DLDevice device) {
+  memory->api = frame->api;
+  memory->ctx = frame->ctx;
+  memory->device = device;
+  memory->owner = NULL;
+  memory->outer = current;
+  current = memory;
+}
+
+static void Leave(DeviceMemoryOwner* owner) {
+  if (atomic_fetch_sub(&owner->num_tensors, 1) == 1) free(owner);
+}
+
+int DeviceMemoryEnd(DeviceMemory* memory) {
+  DeviceMemoryOwner* owner = memory->owner;
+  int are_alive;
+  current = memory->outer;
+  if (owner == NULL) return 0;
+  atomic_store(&owner->is_over, 1);
+  are_alive = atomic_load(&owner->num_tensors) > 1;
+  Leave(owner);
+  return are_alive;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static void DestroyError(const XLA_FFI_Api* api, XLA_FFI_Error* error) {
+  XLA_FFI_Error_Destroy_Args args;
+  memset(&args, 0, sizeof(args));
+  args.struct_size = sizeof(args);
+  args.error = error;
+  api->Error_Destroy(&args);
+}
+
+static void* TakeMemory(const DeviceMemory* memory, size_t size_bytes) {
+  XLA_FFI_DeviceMemory_Allocate_Args args;
+  XLA_FFI_Error* failed;
+  memset(&args, 0, sizeof(args));
+  args.struct_size = sizeof(args);
+  args.ctx = memory->ctx;
+  args.size = size_bytes;
+  args.alignment = kAlignment;
+  failed = memory->api->DeviceMemory_Allocate(&args);
+  if (failed == NULL) return args.data;
+  DestroyError(memory->api, failed);
+  return NULL;
+}
+
+static void GiveBack(const DeviceMemoryOwner* owner, void* data, size_t size_bytes) {
+  XLA_FFI_DeviceMemory_Free_Args args;
+  XLA_FFI_Error* failed;
+  memset(&args, 0, sizeof(args));
+  args.struct_size = sizeof(args);
+  args.ctx = owner->ctx;
+  args.size = size_bytes;
+  args.data = data;
+  failed = owner->api->DeviceMemory_Free(&args);
+  if (failed != NULL) DestroyError(owner->api, failed);
+}
+
+static void DeleteTensor(DLManagedTensorVersioned* managed) {
+  DeviceTensor* tensor = (DeviceTensor*)managed->manager_ctx;
+  if (!atomic_load(&tensor->owner->is_over)) {
+    GiveBack(tensor->owner, managed->dl_tensor.data, tensor->size_bytes);
+  }
+  Leave(tensor->owner);
+  free(tensor);
+}
+
+/* ---- Tensors ------------------------------------------------------------------------------- */
+
+/* Bytes of a compact tensor, at least 1; 0 when there are too many. */
+static size_t SizeOf(const DLTensor* tensor) {
+  uint64_t bits = (uint64_t)tensor->dtype.bits * (tensor->dtype.lanes ? tensor->dtype.lanes : 1);
+  int32_t dim;
+  for (dim = 0; dim < tensor->ndim; ++dim) {
+    if (__builtin_mul_overflow(bits, (uint64_t)tensor->shape[dim], &bits)) return 0;
+  }
+  if (bits > UINT64_MAX - 7) return 0;
+  return bits == 0 ? 1 : (size_t)((bits + 7) / 8);
+}
+
+static int OwnerOf(DeviceMemory* memory) {
+  DeviceMemoryOwner* owner = memory->owner;
+  if (owner != NULL) return 0;
+  owner = (DeviceMemoryOwner*)malloc(sizeof(DeviceMemoryOwner));
+  if (owner == NULL) return -1;
+  owner->api = memory->api;
+  owner->ctx = memory->ctx;
+  atomic_init(&owner->num_tensors, 1);
+  atomic_init(&owner->is_over, 0);
+  memory->owner = owner;
+  return 0;
+}
+
+static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) {
+  size_t ndim = (size_t)prototype->ndim, size_bytes = SizeOf(prototype);
+  DeviceTensor* tensor;
+  int64_t step = 1;
+  size_t dim;
+  if (size_bytes == 0 || OwnerOf(memory) != 0) return NULL;
+  tensor = (DeviceTensor*)malloc(sizeof(DeviceTensor) + 2 * ndim * sizeof(int64_t));
+  if (tensor == NULL) return NULL;
+  memset(tensor, 0, sizeof(*tensor));
+  tensor->managed.version.major = DLPACK_MAJOR_VERSION;
+  tensor->managed.version.minor = DLPACK_MINOR_VERSION;
+  tensor->managed.manager_ctx = tensor;
+  tensor->managed.deleter = &DeleteTensor;
+  tensor->managed.dl_tensor = *prototype;
+  tensor->managed.dl_tensor.shape = (int64_t*)(tensor + 1);
+  tensor->managed.dl_tensor.strides = tensor->managed.dl_tensor.shape + ndim;
+  tensor->managed.dl_tensor.byte_offset = 0;
+  for (dim = ndim; dim-- > 0;) {
+    tensor->managed.dl_tensor.shape[dim] = prototype->shape[dim];
+    tensor->managed.dl_tensor.strides[dim] = step;
+    step *= prototype->shape[dim] > 1 ? prototype->shape[dim] : 1;
+  }
+  tensor->size_bytes = size_bytes;
+  tensor->managed.dl_tensor.data = TakeMemory(memory, size_bytes);
+  if (tensor->managed.dl_tensor.data == NULL) {
+    free(tensor);
+    return NULL;
+  }
+  tensor->owner = memory->owner;
+  atomic_fetch_add(&tensor->owner->num_tensors, 1);
+  return tensor;
+}
+
+/* A tensor that is none of XLA's: from the allocator that our own stands in front of. */
+static int AllocateElsewhere(DLTensor* prototype, DLManagedTensorVersioned** out) {
+  DLPackManagedTensorAllocator ours = NULL;
+  TVMFFIObjectHandle tensor = NULL;
+  int code;
+  TVMFFIEnvSetDLPackManagedTensorAllocator(NULL, 0, &ours);
+  code = TVMFFIEnvTensorAlloc(prototype, &tensor);
+  TVMFFIEnvSetDLPackManagedTensorAllocator(ours, 0, NULL);
+  if (code != 0) return code;
+  code = TVMFFITensorToDLPackVersioned(tensor, out);
+  TVMFFIObjectDecRef(tensor);
+  return code;
+}
+
+int DeviceMemoryAllocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
+                         void (*set_error)(void* error_ctx, const char* kind,
+                                           const char* message)) {
+  DeviceTensor* tensor;
+  if (current == NULL || prototype->device.device_type != current->device.device_type ||
+      prototype->device.device_id != current->device.device_id) {
+    return AllocateElsewhere(prototype, out);
+  }
+  tensor = NewTensor(current, prototype);
+  if (tensor == NULL) {
+    set_error(error_ctx, "MemoryError", "XLA has no memory for a tensor of this size");
+    return -1;
+  }
+  *out = &tensor->managed;
+  return 0;
+}
