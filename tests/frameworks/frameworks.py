@@ -5,11 +5,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import Software
+from published import TORCH, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 FRAMEWORKS = [
+    Software(
+        "PyTorch",
+        PROGRAMS / "use_torch.py",
+        needs=(TORCH, "numpy>=2.0"),
+        commands=("c++",),
+        timeout_s=1200,  # a program over torch's C++ headers takes minutes on a busy machine
+    ),
     Software(
         "TensorFlow",
         PROGRAMS / "use_tensorflow.py",
