@@ -24,6 +24,13 @@ def _jax(release: str) -> Software:
 
 FRAMEWORKS = [
     Software(
+        "PyTorch",
+        PROGRAMS / "use_torch.py",
+        needs=(TORCH, "numpy>=2.0"),
+        commands=("c++",),
+        timeout_s=1200,  # a program over torch's C++ headers takes minutes on a busy machine
+    ),
+    Software(
         "TensorFlow",
         PROGRAMS / "use_tensorflow.py",
         needs=("tensorflow-cpu==2.21.0", "numpy>=2.0", "pytest"),
