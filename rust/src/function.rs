@@ -72,7 +72,7 @@ impl Function {
     }
 
     /// Make a function of a closure over types of Rust that borrow nothing from their arguments:
-    /// a function that does is exported with [`export!`](crate::export).
+    /// a function that does is exported with [`export!`](crate::export!).
     ///
     /// # Errors
     /// When memory is exhausted.

@@ -30,6 +30,10 @@ def test_clippy_has_nothing_to_say(cargo):
     cargo("clippy", "--all-targets", "--config", "build.rustflags=['-Dwarnings']", cwd=CRATE)
 
 
+def test_the_documentation_has_no_broken_links(cargo):
+    cargo("doc", "--no-deps", "--config", "build.rustdocflags=['-Dwarnings']", cwd=CRATE)
+
+
 def test_each_unsafe_block_says_why():
     """A comment that begins with SAFETY stands above it, or above the statement it is in."""
     sources = sorted((CRATE / "src").rglob("*.rs"))

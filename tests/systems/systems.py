@@ -5,16 +5,46 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import Software
+from published import TORCH, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
+_HIDET = (
+    TORCH, "numpy", "cuda-python==13.0.3", "click", "filelock", "gitpython",
+    "importlib_metadata", "lark", "networkx", "nvtx", "packaging", "psutil", "requests",
+    "scipy", "tabulate", "tomlkit", "tqdm",
+)  # fmt: skip
+_TILELANG = (
+    TORCH, "numpy", "cloudpickle", "ml_dtypes", "packaging", "psutil", "scipy", "tqdm",
+    "typing_extensions", "z3-solver==4.15.4.0",
+)  # fmt: skip
+
 SYSTEMS: list[Software] = [
+    Software(
+        "cuteDSL",
+        needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
+        program=PROGRAMS / "use_cutedsl.py",
+        commands=("cc",),
+    ),
+    Software(
+        "Hidet",
+        packages=("hidet==0.6.1", "hip-python-fork==6.3.3.540.31.1"),
+        needs=_HIDET,
+        program=PROGRAMS / "use_hidet.py",
+        commands=("cc", "g++"),
+    ),
     Software(
         "Mojo",
         packages=("max==26.7.0", "max-core==26.7.0", "max-mojo-libs==26.7.0"),
         needs=("mojo==1.2.0", "numpy"),
         program=PROGRAMS / "use_mojo.py",
         commands=("cc", "nm"),
+    ),
+    Software(
+        "TileLang",
+        packages=("tilelang==0.1.15",),
+        needs=_TILELANG,
+        program=PROGRAMS / "use_tilelang.py",
+        commands=("cc", "nvcc"),
     ),
 ]

@@ -75,7 +75,7 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    return load_module(os.fspath(output))
+    return load_module(Path(output).absolute())  # a bare name would be searched for elsewhere
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:

@@ -95,6 +95,16 @@ def test_the_wrapped_library_can_be_passed_on(plain, tmp_path):
     assert function.name == "scale"
 
 
+def test_it_may_be_written_where_one_is(plain, tmp_path, monkeypatch):
+    """A name without a folder was searched for where the system's loader looks."""
+    monkeypatch.chdir(tmp_path)
+    module = wrap_library(plain, [SCALE], output="wrapped.so")
+    assert (tmp_path / "wrapped.so").is_file()
+    y = np.zeros(2, np.float32)
+    module.scale(np.ones(2, np.float32), y, 2, 3.0)
+    assert y.tolist() == [3, 3]
+
+
 def test_it_is_found_beside_the_wrappers(plain, tmp_path):
     elsewhere = tmp_path / "libcopy.so"
     shutil.copyfile(plain, elsewhere)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile a kernel with Hidet for the host, and call its library through a signature."""
+
+from pathlib import Path
+
+import hidet
+import numpy as np
+import torch
+from hidet.ir.primitives.math import exp
+from hidet.lang import attrs
+from hidet.lang.types import f32, i32
+
+import tvm_ffi
+from tvm_ffi import codegen
+
+with hidet.script_module() as script:
+
+    @hidet.script
+    def launch(x: ~f32, y: ~f32, n: i32, m: i32):
+        attrs.func_kind = "public"
+        for i in range(n):
+            total = f32(0.0)
+            for j in range(m):
+                y[i * m + j] = exp(x[i * m + j])
+                total = total + y[i * m + j]
+            for j in range(m):
+                y[i * m + j] = y[i * m + j] / total
+
+
+hidet.drivers.build_ir_module(script.ir_module(), output_dir="./out", target="cpu")
+SIGNATURE = "softmax(x: float32*[n, m], y: out float32*[n, m])"
+softmax = codegen.make_wrapper(
+    SIGNATURE, "hidet_launch", arguments=["x", "y", "int32 n", "int32 m"]
+)
+module = codegen.wrap_library("out/lib.so", [softmax])
+
+x, y = np.array([[1, 2, 3], [0, 0, 0]], np.float32), np.zeros((2, 3), np.float32)
+module.softmax(y=y, x=x)
+np.testing.assert_allclose(y, np.exp(x) / np.exp(x).sum(1, keepdims=True), rtol=1e-6)
+
+x, y = torch.rand(4, 8), torch.empty(4, 8)
+module.softmax(x, y)
+torch.testing.assert_close(y, torch.softmax(x, 1))
+try:
+    module.softmax(x, torch.empty(8, 4))
+except ValueError as error:
+    assert str(error) == "softmax() argument 'y': shape[0] must be n = 4, got 8", error
+else:
+    raise AssertionError("a tensor of a wrong shape was taken")
+
+# What is shipped: one library of wrappers beside that of Hidet.
+codegen.wrap_library("out/lib.so", [softmax], output=Path("out/softmax.so"))
+shipped = tvm_ffi.load_module("out/softmax.so")
+shipped.softmax(x, y)
+torch.testing.assert_close(y, torch.softmax(x, 1))
+assert str(shipped.get_function_signature("softmax")).startswith("softmax(x: float32*[n, m] on cpu")
+print("done")
