@@ -37,6 +37,16 @@ FRAMEWORKS = [
         commands=("c++",),
     ),
     Software(
+        "Paddle",
+        PROGRAMS / "use_paddle.py",
+        needs=("paddlepaddle==3.3.1", "numpy>=2.0"),
+    ),
+    Software(
+        "CuPy",
+        PROGRAMS / "use_cupy.py",
+        needs=("cupy-cuda12x==14.2.0", "numba-cuda==0.30.4"),
+    ),
+    Software(
         "Dask",
         PROGRAMS / "use_dask.py",
         needs=("dask[array,distributed]==2026.8.0", "numpy>=2.0", "pytest"),

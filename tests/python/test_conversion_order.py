@@ -30,6 +30,11 @@ RULES = [
     ("exchange table", {"__dlpack_c_exchange_api__": "none"}, "Expect a dlpack_exchange_api field"),
     ("stream", {"__cuda_stream__": lambda self: (0, 1)}, POINTER),
     ("dlpack", {"__dlpack__": raising(KeyError("dlpack was asked"))}, "dlpack was asked"),
+    (
+        "cuda array",
+        {"__cuda_array_interface__": property(raising(KeyError("interface was asked")))},
+        "interface was asked",
+    ),
     ("number", {"__float__": lambda self: 0.5}, FLOAT),
     ("pointer", {"__tvm_ffi_opaque_ptr__": lambda self: 1}, POINTER),
     ("callable", {"__call__": lambda self: None}, FUNCTION),

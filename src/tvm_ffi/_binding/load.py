@@ -13,9 +13,14 @@ from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
 from .call.plan_lookup import kept_plan_of
 from .call.planned_call import set_plan_lookup
-from .tensor import exporter, numpy_array, torch_capsule  # type: ignore[attr-defined]  # no stubs
+from .tensor import (  # type: ignore[attr-defined]  # have no stubs
+    cuda_array,
+    exporter,
+    numpy_array,
+    torch_capsule,
+)
 
-__all__ = ["cycles", "exporter", "library", "numpy_array", "torch_capsule"]
+__all__ = ["cuda_array", "cycles", "exporter", "library", "numpy_array", "torch_capsule"]
 
 
 def _load_description() -> Any:

@@ -12,6 +12,7 @@
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/tensor.h>
+#include <tvm/ffi/extra/c_host_call.h>
 #include <tvm/ffi/function.h>
 
 #include <algorithm>
@@ -155,30 +156,6 @@ ffi::Any ScalarOf(const tf::Tensor& tensor) {
   }
 }
 
-// ---- errors -------------------------------------------------------------------------------------
-
-absl::StatusCode StatusOf(const std::string& kind) {
-  struct Row {
-    const char* kind;
-    absl::StatusCode code;
-  };
-  static constexpr Row kRows[] = {
-      {"ValueError", absl::StatusCode::kInvalidArgument},
-      {"TypeError", absl::StatusCode::kInvalidArgument},
-      {"KeyError", absl::StatusCode::kNotFound},
-      {"AttributeError", absl::StatusCode::kNotFound},
-      {"FileNotFoundError", absl::StatusCode::kNotFound},
-      {"PermissionError", absl::StatusCode::kPermissionDenied},
-      {"MemoryError", absl::StatusCode::kResourceExhausted},
-      {"IndexError", absl::StatusCode::kOutOfRange},
-      {"NotImplementedError", absl::StatusCode::kUnimplemented},
-  };
-  for (const Row& row : kRows) {
-    if (kind == row.kind) return row.code;
-  }
-  return absl::StatusCode::kInternal;
-}
-
 // ---- the operator -------------------------------------------------------------------------------
 
 class CallOp : public tf::OpKernel {
@@ -211,9 +188,11 @@ class CallOp : public tf::OpKernel {
     try {
       body();
     } catch (const ffi::Error& error) {
-      const std::string kind = error.kind();
-      context->CtxFailure(
-          absl::Status(StatusOf(kind), absl::StrCat(name_, ": ", kind, ": ", error.message())));
+      const TVMFFIObjectHandle handle =
+          ffi::details::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error);
+      context->CtxFailure(absl::Status(
+          static_cast<absl::StatusCode>(TVMFFIHostErrorStatus(handle)),
+          absl::StrCat(name_, ": ", std::string(error.kind()), ": ", error.message())));
     } catch (const std::exception& error) {
       context->CtxFailure(absl::InternalError(absl::StrCat(name_, ": ", error.what())));
     }

@@ -15,6 +15,7 @@ cdef enum Precedence:
     NUMPY_ARRAY         # before `__dlpack__`, which NumPy refuses for read-only arrays
     TORCH_TENSOR        # before `__dlpack__`, which does not tell torch's current stream
     DLPACK
+    CUDA_ARRAY          # after `__dlpack__`, which waits for nobody and knows the device
     # Plain values.
     NUMBER              # subclasses, too, so an int with `__tvm_ffi_value__` stays an int
     OWN_DTYPE           # before text: `tvm_ffi.dtype` is a str
