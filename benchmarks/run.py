@@ -37,6 +37,7 @@ from environment import (
     peer_interpreter,
 )
 from import_time import measure_import
+from launch_time import LAUNCH_ROWS, measure_launch
 from library_size import measure_size
 from load_time import find_names, load_names, measure_load
 from numba_time import NUMBA_ROWS, measure_numba
@@ -202,6 +203,8 @@ def run_others(interpreters: Mapping[str, Interpreter], pattern: str, effort: Ef
         rows += measure_numba(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(XLA_ROWS, pattern):
         rows += measure_xla(interpreters[OURS], effort.rounds, progress)
+    if fnmatch.filter(LAUNCH_ROWS, pattern):
+        rows += measure_launch(interpreters[OURS], effort.rounds, progress)
     if fnmatch.filter(["library_size", "total_size"], pattern):
         rows += measure_size(order)
     return rows

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable
+from dataclasses import replace
+from typing import Any, Callable, Union
 
 from ._library.tvm_cuda_module import read_tvm_cuda_module
 from .module import Module
@@ -17,9 +18,13 @@ from .registry import get_global_func, register_global_func
 
 __all__ = ["Kernel", "create_module", "register_tvm_loader"]
 
+Image = Union[bytes, str, "os.PathLike[str]"]
+
 
 class Kernel:
-    """What the function of one kernel takes.
+    """What the function of one kernel takes, which callers tell also how to launch it.
+
+    Where the arguments say that, a `tvm_ffi.codegen.LaunchPlan` is more.
 
     Parameters
     ----------
@@ -42,6 +47,9 @@ class Kernel:
     -----
     The kernel gets the address of a tensor's first element, behind its byte offset.  It learns
     nothing of the shape and the strides, which are passed as integers where it needs them.
+
+    Where all parameters have names, arguments can be given by name; the words of `launch` are
+    ``gridDim`` and ``gridDim_x``.
 
     Examples
     --------
@@ -76,8 +84,8 @@ class Kernel:
 
 
 def create_module(
-    image: bytes | str | os.PathLike[str],
-    kernels: Mapping[str, Kernel | Sequence[str]],
+    image: Image | list[Image] | tuple[Image, ...],
+    kernels: Mapping[str, Kernel | Mapping[str, Any] | Sequence[str]],
     *,
     image_format: str = "",
 ) -> Module:
@@ -85,11 +93,13 @@ def create_module(
 
     Parameters
     ----------
-    image : bytes, str or path
+    image : bytes, str or path, or a list of them
         The contents of a cubin or a fatbin, the text of PTX, or the path of a file with one of
-        them.
-    kernels : mapping of str to Kernel or sequence of str
-        The functions of the module, by name; a sequence is ``Kernel(sequence)``.
+        them.  Of several, one for each architecture, a device gets the one that fits best.
+    kernels : mapping of str to Kernel, mapping or sequence of str
+        The functions of the module, by name.  A sequence is ``Kernel(sequence)``.  A mapping has
+        the arguments of `tvm_ffi.codegen.make_launch_plan`: ``signature``, which callers see,
+        ``grid``, ``block``, and others.
     image_format : str
         ``"ptx"``, ``"cubin"`` or ``"fatbin"``, or nothing for what the image is.
 
@@ -105,21 +115,74 @@ def create_module(
     TypeError
         If an argument has another type.
     ValueError
-        If the image is of no such format or ends too early, or a description is wrong.
+        If the image is of no such format or ends too early, or a description is wrong; if several
+        images stand beside a `Kernel`, which has one.
 
     Notes
     -----
     A device gets the image when a function first runs there: the device of the tensors, or without
     any that of the current CUDA context.  Functions launch on the current stream of the device, do
     not wait, and may be called from several threads and while a CUDA graph is captured.
+
+    Examples
+    --------
+    >>> from tvm_ffi import cuda
+    >>> ptx = ".version 7.0 .entry fill(.param .u64 x, .param .s32 n) { ret; }"
+    >>> module = cuda.create_module(
+    ...     ptx,
+    ...     {
+    ...         "fill": {
+    ...             "signature": "fill(x: out float32[n])",
+    ...             "arguments": ["x", "int32 n"],
+    ...             "grid": "cdiv(n, 256)",
+    ...             "block": 256,
+    ...         }
+    ...     },
+    ... )
+    >>> print(module.get_function_signature("fill"))
+    fill(x: out float32*[n] on cuda)
     """
-    content = _read(image)
+    contents = _contents(image)
+    described = {name: one for name, one in kernels.items() if isinstance(one, Mapping)}
+    plain = [_parts(name, one) for name, one in kernels.items() if not isinstance(one, Mapping)]
+    if described:
+        return _module_with_plans(contents, image_format, plain, described)
+    if len(contents) != 1:
+        raise ValueError(f"a Kernel is that of one image, got {len(contents)}")
     create = get_global_func("pytvmffi.CUDAModuleCreate")
-    module: Module = create(content, image_format, [_parts(*item) for item in kernels.items()])
+    module: Module = create(contents[0], image_format, plain)
     return module
 
 
-def _read(image: bytes | str | os.PathLike[str]) -> bytes:
+def _module_with_plans(
+    contents: list[bytes],
+    image_format: str,
+    plain: list[list[object]],
+    described: Mapping[str, Mapping[str, Any]],
+) -> Module:
+    from .codegen import DeviceImage, launch_module, make_launch_plan
+    from .signature import Signature
+
+    images = [DeviceImage(content, image_format) for content in contents]
+    plans = []
+    for name, parts in described.items():
+        signature = Signature.of(parts.get("signature", ""))
+        if signature.name not in ("", name):
+            raise ValueError(f"the signature of '{name}' is that of '{signature.name}'")
+        rest = {part: value for part, value in parts.items() if part != "signature"}
+        plans.append(make_launch_plan(replace(signature, name=name), images, **rest))
+    if plain and len(images) != 1:
+        raise ValueError(f"a Kernel is that of one image, got {len(images)}")
+    return launch_module(plans, kernels=plain)
+
+
+def _contents(image: Image | list[Image] | tuple[Image, ...]) -> list[bytes]:
+    if isinstance(image, (list, tuple)):
+        return [_read(one) for one in image]
+    return [_read(image)]
+
+
+def _read(image: object) -> bytes:
     if isinstance(image, bytes):
         return image
     if isinstance(image, str):

@@ -14,6 +14,18 @@ static_assert(ours::kJitErrorLogBuffer == CU_JIT_ERROR_LOG_BUFFER, "");
 static_assert(ours::kJitErrorLogBufferSizeBytes == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, "");
 static_assert(ours::kMaxDynamicSharedSizeBytes == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
               "");
+static_assert(ours::kNonPortableClusterSizeAllowed ==
+                  CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+              "");
+static_assert(ours::kComputeCapabilityMajor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, "");
+static_assert(ours::kComputeCapabilityMinor == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, "");
+static_assert(ours::kMaxSharedMemoryPerBlockOptin ==
+                  CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+              "");
+static_assert(ours::kCooperative == CU_LAUNCH_ATTRIBUTE_COOPERATIVE, "");
+static_assert(ours::kProgrammaticStreamSerialization ==
+                  CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+              "");
 static_assert(ours::kClusterDimension == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, "");
 static_assert(ours::kCaptureModeRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED, "");
 
@@ -34,6 +46,9 @@ static_assert(sizeof(CUdevice) == sizeof(ours::Device) && sizeof(CUresult) == si
 TEST_CASE("functions have the same number and sizes of parameters") {
   // Pointers to handles differ in type only, so arities and value types are what can be compared.
   CHECK((std::is_same_v<decltype(&cuInit), CUresult (*)(unsigned)>));
+  CHECK((std::is_same_v<decltype(&cuDeviceGetName), CUresult (*)(char*, int, CUdevice)>));
+  CHECK((std::is_same_v<decltype(&cuDeviceGetAttribute),
+                        CUresult (*)(int*, CUdevice_attribute, CUdevice)>));
   CHECK((std::is_same_v<decltype(&cuCtxGetDevice), CUresult (*)(CUdevice*)>));
   CHECK((std::is_same_v<decltype(&cuModuleLoadDataEx),
                         CUresult (*)(CUmodule*, const void*, unsigned, CUjit_option*, void**)>));

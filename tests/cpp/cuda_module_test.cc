@@ -48,7 +48,9 @@ TEST_CASE("making a module does not need the driver") {
       R"({\"type\":\"void*\"},{\"type\":\"None\"}]},{\"type\":\"int\"},{\"type\":\"Variant\",)"
       R"(\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.Array\",\"args\":[{\"type\":\"int\"}]}]},)"
       R"({\"type\":\"Variant\",\"args\":[{\"type\":\"int\"},{\"type\":\"ffi.Array\",)"
-      R"(\"args\":[{\"type\":\"int\"}]}]}]}}"})");
+      R"(\"args\":[{\"type\":\"int\"}]}]}]}}",)"
+      R"("signature":"scale(x: unknown ctypes.c_void_p | Tensor | None, n: int, )"
+      R"~(gridDim: int | Array[int], blockDim: int | Array[int])"})~");
   CHECK(!module->GetFunctionMetadata("other").has_value());
 }
 

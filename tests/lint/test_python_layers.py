@@ -34,9 +34,10 @@ LAYERS = (
     {"access_path", "container", "dataclasses", "serialization", "stream", "structural"},
     {"_convert", "module"},
     {"_library", "libinfo"},
-    {"config", "cuda", "export", "inspection", "stub", "utils"},
+    {"config", "export", "inspection", "stub", "utils"},
     {"_new_package", "cpp", "testing"},
     {"codegen"},  # programs from signatures, built with `cpp`
+    {"cuda"},
     {"interop"},  # what users import for the software that they have
     {"cli", PACKAGE},  # the package itself has names of what it loads late
     {"__main__"},

@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -161,3 +162,16 @@ def _what_may_happen_does() -> Iterator[None]:
     yield
     boundary_mode.leave()
     end()
+
+
+@pytest.fixture(scope="session")
+def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a library that takes the place of the CUDA driver."""
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    if shutil.which(compiler[0]) is None:
+        pytest.skip(f"no C compiler {compiler[0]}")
+    folder = tmp_path_factory.mktemp("stand_in")
+    source = FOLDER.parents[1] / "cpp" / "fake_driver" / "fake_driver.c"
+    command = [*compiler, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]
+    subprocess.run([*command, "-o", str(folder / "libcuda.so.1")], check=True)
+    return folder

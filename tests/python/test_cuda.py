@@ -7,7 +7,6 @@ import ctypes.util
 import gc
 import inspect
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -21,20 +20,8 @@ from tvm_ffi import cuda
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PTX = ".version 7.0\n.target sm_50\n.visible .entry f(.param .u64 x) { ret; }\n"
-CC = shlex.split(os.environ.get("CC") or "cc")
 
 HAS_DRIVER = ctypes.util.find_library("cuda") is not None
-
-
-@pytest.fixture
-def stand_in(tmp_path):
-    """Return the folder of a library that takes the place of the driver."""
-    if shutil.which(CC[0]) is None:
-        pytest.skip(f"no C compiler {CC[0]}")
-    source = ROOT / "tests" / "cpp" / "fake_driver" / "fake_driver.c"
-    command = [*CC, "-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", str(source)]
-    subprocess.run([*command, "-o", str(tmp_path / "libcuda.so.1")], check=True)
-    return tmp_path
 
 
 def run_python(*command: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -83,6 +70,42 @@ def test_what_a_module_says_about_itself(tmp_path):
     assert (tmp_path / "written.ptx").read_text(encoding="utf-8") == PTX
 
 
+def test_arguments_have_names_where_kernels_give_them():
+    kernel = cuda.Kernel(["x: float32*", "n: int32"], ["gridDim", "blockDim.x"], symbol="f")
+    kernels = {"named": kernel, "half": ["x: void*", "int8"], "word": ["in: int8"]}
+    module = cuda.create_module(PTX, kernels)
+    signatures = {name: str(module.get_function_signature(name)) for name in kernels}
+    assert signatures == {
+        "named": "named(x: unknown ctypes.c_void_p | Tensor | None, n: int, "
+        "gridDim: int | Array[int], blockDim_x: int)",
+        "half": "half(_0: unknown Tensor | ctypes.c_void_p | None, _1: int, "
+        "_2: unknown int | Array[int], _3: unknown int | Array[int], /)",
+        "word": "word(_0: int, _1: unknown int | Array[int], _2: unknown int | Array[int], /)",
+    }
+    with pytest.raises(TypeError, match="unexpected keyword argument 'm'"):
+        module.named(None, m=1, gridDim=1, blockDim_x=2)
+
+
+def test_functions_with_a_signature_calculate_their_launch():
+    fill = {
+        "signature": "fill(x: out float32[n], k: int = 1)",
+        "kernel": "f",
+        "arguments": ["x"],
+        "grid": "cdiv(n, 256)",
+        "block": 256,
+    }
+    module = cuda.create_module(PTX, {"fill": fill, "f": ["void*"]})
+    assert module.functions == ("f", "fill")
+    text = "fill(x: out float32*[n] on cuda, k: int = 1)"
+    assert str(module.get_function_signature("fill")) == text
+    assert module.get_function_doc("f") == "f(void*, gridDim, blockDim)"
+    load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
+    saved = module.save_to_bytes()
+    assert load(saved).save_to_bytes() == saved
+    two = [PTX, PTX.replace("sm_50", "sm_90")]
+    assert cuda.create_module(two, {"fill": fill}).functions == ("fill",)
+
+
 def test_a_module_can_be_imported():
     inner = cuda.create_module(PTX, {"f": []})
     outer = cuda.create_module(PTX, {"g": []})
@@ -102,6 +125,17 @@ def test_a_module_can_be_imported():
         (lambda: cuda.create_module(PTX, {"f": [1]}), TypeError, "Array"),
         (lambda: cuda.Kernel([], "gridDim"), TypeError, "launch must be a sequence of str"),
         (lambda: cuda.create_module(Path("/no/such.ptx"), {}), OSError, "such.ptx"),
+        (lambda: cuda.create_module([PTX, PTX], {"f": []}), ValueError, "of one image, got 2"),
+        (
+            lambda: cuda.create_module(PTX, {"f": {"signature": "g(x: int)"}}),
+            ValueError,
+            "the signature of 'f' is that of 'g'",
+        ),
+        (
+            lambda: cuda.create_module(PTX, {"f": {"signature": "(x: int8)"}}),
+            ValueError,
+            "takes 8 bytes as argument 0, and 'x' has 1, int8",
+        ),
     ],
 )
 def test_wrong_descriptions_are_refused(make, error, message):

@@ -3,7 +3,6 @@
 
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/map.h>
-#include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -14,6 +13,8 @@
 #include "cuda/arguments.h"
 #include "cuda/current_device.h"
 #include "cuda/devices.h"
+#include "cuda/kernel_launch.h"
+#include "cuda/launch_plan.h"
 #include "cuda/module_format.h"
 #include "module/module_class.h"
 
@@ -21,18 +22,23 @@ namespace tvm::ffi::extra {
 namespace cuda {
 namespace {
 
+// Functions are kernels, which are numbered first and are those of the first image, and plans.
 class CudaModuleObj final : public ModuleObj {
  public:
-  CudaModuleObj(ImageFormat format, std::string image, std::vector<Signature> signatures)
-      : format_(format),
-        signatures_(std::move(signatures)),
-        devices_(std::move(image), signatures_.size()) {
+  CudaModuleObj(std::vector<ImageText> images, std::vector<Signature> signatures,
+                std::vector<PlanText> plans)
+      : signatures_(std::move(signatures)) {
     ModuleClass<CudaModuleObj>::Learn(this);
-    for (size_t i = 0; i < signatures_.size(); ++i) {
-      const std::string& name = signatures_[i].text.name;
-      if (!indices_.emplace(name, i).second) {
-        TVM_FFI_THROW(ValueError) << "CUDA kernel `" << name << "` is given twice";
-      }
+    for (const Signature& signature : signatures_) AddName(signature.text.name);
+    size_t num_kernels = signatures_.size();
+    for (PlanText& plan : plans) {
+      plans_.emplace_back(std::move(plan), images.size(), num_kernels);
+      num_kernels += plans_.back().num_kernels();
+      AddName(plans_.back().text().name);
+    }
+    for (ImageText& image : images) {
+      images_.push_back(std::make_unique<ModuleImage>(image.format, std::move(image.architecture),
+                                                      std::move(image.content), num_kernels));
     }
   }
 
@@ -49,40 +55,59 @@ class CudaModuleObj final : public ModuleObj {
   Optional<String> GetFunctionDoc(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    return String(signatures_[found->second].Documentation());
+    const PlanText* plan = PlanOf(found->second);
+    return String(plan != nullptr ? plan->documentation
+                                  : signatures_[found->second].Documentation());
   }
   using ModuleObj::GetFunctionMetadata;
   Optional<String> GetFunctionMetadata(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    return String(signatures_[found->second].Metadata());
+    const PlanText* plan = PlanOf(found->second);
+    return String(plan != nullptr ? plan->metadata : signatures_[found->second].Metadata());
   }
 
-  Array<String> GetWriteFormats() const override { return {String(NameOf(format_))}; }
+  Array<String> GetWriteFormats() const override {
+    if (images_.size() > 1) return {};
+    return {String(NameOf(images_[0]->format))};
+  }
   void WriteToFile(const String& file_name, const String& format) const override;
   Bytes SaveToBytes() const override;
   String InspectSource(const String& format) const override {
-    bool is_asked_for = format == "" || format == "ptx";
-    return format_ == ImageFormat::kPtx && is_asked_for ? String(devices_.image()) : String();
+    for (const std::unique_ptr<ModuleImage>& image : images_) {
+      bool is_asked_for = format == "" || format == "ptx";
+      if (image->format == ImageFormat::kPtx && is_asked_for) {
+        return String(image->on_devices.image());
+      }
+    }
+    return String();
   }
 
-  void Run(size_t index, const TVMFFIAny* args, int32_t num_args);
+  void Run(size_t index, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result);
 
   Array<String> FunctionNames() const {
     std::vector<std::string> names;
-    for (const Signature& signature : signatures_) names.push_back(signature.text.name);
+    for (const auto& [name, index] : indices_) names.push_back(name);
     std::sort(names.begin(), names.end());
     return Array<String>(names.begin(), names.end());
   }
 
  private:
-  void Launch(const Driver& driver, Kernel kernel, size_t index, int device_id,
-              Arguments* arguments);
+  void AddName(const std::string& name) {
+    if (!indices_.emplace(name, indices_.size()).second) {
+      TVM_FFI_THROW(ValueError) << "CUDA kernel `" << name << "` is given twice";
+    }
+  }
+  // The plan that is a function; nullptr for a kernel.
+  const PlanText* PlanOf(size_t index) const {
+    return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].text();
+  }
+  void RunKernel(size_t index, const TVMFFIAny* args, int32_t num_args);
 
-  ImageFormat format_;
   std::vector<Signature> signatures_;
+  std::vector<LaunchPlan> plans_;
   std::unordered_map<std::string, size_t> indices_;
-  ImageOnDevices devices_;
+  ModuleImages images_;
 };
 
 // A kernel, which keeps its module alive.
@@ -94,11 +119,11 @@ class KernelFunctionObj : public FunctionObj {
   }
 
  private:
-  static int Call(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny*) {
+  static int Call(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
     TVM_FFI_SAFE_CALL_BEGIN();
     auto* self = ffi::detail::ObjectUnsafe::RawObjectPtrFromUnowned<KernelFunctionObj>(
         static_cast<TVMFFIObject*>(function));
-    self->module_->Run(self->index_, args, num_args);
+    self->module_->Run(self->index_, args, num_args, result);
     TVM_FFI_SAFE_CALL_END();
   }
 
@@ -114,91 +139,60 @@ Optional<Function> CudaModuleObj::GetFunction(const String& name) {
 }
 
 void CudaModuleObj::WriteToFile(const String& file_name, const String& format) const {
-  if (format != "" && format != NameOf(format_)) {
-    TVM_FFI_THROW(ValueError) << "this module is written as " << NameOf(format_) << ", not as "
+  if (images_.size() > 1) {
+    TVM_FFI_THROW(ValueError) << "this module has " << images_.size()
+                              << " images, which no file of device code holds; save it to bytes";
+  }
+  const ModuleImage& image = *images_[0];
+  if (format != "" && format != NameOf(image.format)) {
+    TVM_FFI_THROW(ValueError) << "this module is written as " << NameOf(image.format) << ", not as "
                               << format;
   }
+  const std::string& content = image.on_devices.image();
   std::ofstream file(std::string(file_name), std::ios::binary | std::ios::trunc);
-  file.write(devices_.image().data(), static_cast<std::streamsize>(devices_.image().size()));
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
   file.close();
   if (!file) TVM_FFI_THROW(OSError) << "cannot write " << file_name;
 }
 
 Bytes CudaModuleObj::SaveToBytes() const {
-  ModuleText module{format_, devices_.image(), {}};
+  ModuleText module;
+  for (const std::unique_ptr<ModuleImage>& image : images_) {
+    module.images.push_back({image->format, image->architecture_text, image->on_devices.image()});
+  }
   for (const Signature& signature : signatures_) module.kernels.push_back(signature.text);
+  for (const LaunchPlan& plan : plans_) module.plans.push_back(plan.text());
   return Bytes(EncodeModule(module));
 }
 
-void CudaModuleObj::Run(size_t index, const TVMFFIAny* args, int32_t num_args) {
+void CudaModuleObj::Run(size_t index, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
+  if (index < signatures_.size()) return RunKernel(index, args, num_args);
+  plans_[index - signatures_.size()].Run(images_, args, num_args, result);
+}
+
+void CudaModuleObj::RunKernel(size_t index, const TVMFFIAny* args, int32_t num_args) {
   const Signature& signature = signatures_[index];
+  const std::string& symbol = signature.text.symbol;
   Arguments arguments(signature, args, num_args);
   const Driver& driver = Driver::Get();
   int device_id = arguments.device_id();
   if (device_id < 0) device_id = CurrentDevice(driver);
-  ImageOnDevice& device = devices_.At(driver, device_id);
+  ImageOnDevice& device = images_[0]->on_devices.At(driver, device_id);
   ContextScope scope(driver, device.context());
-  Kernel kernel = device.Find(index, signature.text.symbol);
-  device.ReserveSharedMemory(index, arguments.launch()[kSharedMemory], signature.text.symbol);
-  Launch(driver, kernel, index, device_id, &arguments);
+  Kernel kernel = device.Find(index, symbol);
+  device.ReserveSharedMemory(index, arguments.launch()[kSharedMemory], symbol);
+  KernelLaunch launch{arguments.launch(), signature.has_cluster, false, false,
+                      arguments.addresses()};
+  LaunchKernel(driver, kernel, symbol, device_id, launch);
   scope.Restore();
 }
 
-Dim3 Extents(const LaunchValues& launch, size_t first) {
-  return {launch[first], launch[first + 1], launch[first + 2]};
-}
-
-std::string Show(const Dim3& extents) {
-  return "(" + std::to_string(extents.x) + ", " + std::to_string(extents.y) + ", " +
-         std::to_string(extents.z) + ")";
-}
-
-[[noreturn]] void ThrowLaunch(const Driver& driver, const char* function, Result status,
-                              const std::string& symbol, int device_id,
-                              const LaunchConfig& config) {
-  driver.Throw(function, status,
-               " for kernel `" + symbol + "` on cuda:" + std::to_string(device_id) + " with grid " +
-                   Show(config.grid) + ", block " + Show(config.block) + ", " +
-                   std::to_string(config.shared_memory_bytes) + " bytes of dynamic shared memory");
-}
-
-void CudaModuleObj::Launch(const Driver& driver, Kernel kernel, size_t index, int device_id,
-                           Arguments* arguments) {
-  const Signature& signature = signatures_[index];
-  const LaunchValues& launch = arguments->launch();
-  void* stream = TVMFFIEnvGetStream(kDLCUDA, device_id);
-  LaunchAttribute cluster{};
-  LaunchConfig config{Extents(launch, kGrid),
-                      Extents(launch, kBlock),
-                      launch[kSharedMemory],
-                      static_cast<Stream>(stream),
-                      &cluster,
-                      1};
-  if (!signature.has_cluster) {
-    const Dim3 &grid = config.grid, &block = config.block;
-    Result status = driver.launch_kernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                                         config.shared_memory_bytes, config.stream,
-                                         arguments->addresses(), nullptr);
-    if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
-    ThrowLaunch(driver, "cuLaunchKernel", status, signature.text.symbol, device_id, config);
-  }
-  if (driver.launch_kernel_ex == nullptr) {
-    TVM_FFI_THROW(RuntimeError) << "CUDA driver: it is too old for clusters, which kernel `"
-                                << signature.text.symbol << "` needs";
-  }
-  cluster.id = kClusterDimension;
-  cluster.value.cluster = {launch[kCluster], launch[kCluster + 1], launch[kCluster + 2]};
-  Result status = driver.launch_kernel_ex(&config, kernel, arguments->addresses(), nullptr);
-  if (status == 0) return;
-  ThrowLaunch(driver, "cuLaunchKernelEx", status, signature.text.symbol, device_id, config);
-}
-
 ffi::Module NewCudaModule(ModuleText module) {
-  CheckImage(module.image, NameOf(module.format));
+  for (const ImageText& image : module.images) CheckImage(image.content, NameOf(image.format));
   std::vector<Signature> signatures;
   for (KernelText& kernel : module.kernels) signatures.push_back(ReadSignature(std::move(kernel)));
-  return ffi::Module(
-      make_object<CudaModuleObj>(module.format, std::move(module.image), std::move(signatures)));
+  return ffi::Module(make_object<CudaModuleObj>(std::move(module.images), std::move(signatures),
+                                                std::move(module.plans)));
 }
 
 std::vector<std::string> ReadTexts(const Any& value) {
@@ -207,11 +201,14 @@ std::vector<std::string> ReadTexts(const Any& value) {
   return texts;
 }
 
-KernelText ReadKernel(const Array<Any>& parts) {
-  if (parts.size() != 5) {
-    TVM_FFI_THROW(ValueError) << "a CUDA kernel is [name, symbol, parameters, launch, fixed], got "
-                              << parts.size() << " parts";
+void CheckParts(const Array<Any>& parts, size_t count, const char* what) {
+  if (parts.size() != count) {
+    TVM_FFI_THROW(ValueError) << what << ", got " << parts.size() << " parts";
   }
+}
+
+KernelText ReadKernel(const Array<Any>& parts) {
+  CheckParts(parts, 5, "a CUDA kernel is [name, symbol, parameters, launch, fixed]");
   KernelText kernel{parts[0].cast<String>(),
                     parts[1].cast<String>(),
                     ReadTexts(parts[2]),
@@ -226,8 +223,30 @@ KernelText ReadKernel(const Array<Any>& parts) {
 
 ffi::Module Create(const Bytes& image, const String& format, const Array<Array<Any>>& kernels) {
   std::string_view bytes(image.data(), image.size());
-  ModuleText module{CheckImage(bytes, std::string(format)), std::string(bytes), {}};
+  ModuleText module;
+  module.images.push_back({CheckImage(bytes, std::string(format)), "", std::string(bytes)});
   for (const Array<Any>& kernel : kernels) module.kernels.push_back(ReadKernel(kernel));
+  return NewCudaModule(std::move(module));
+}
+
+ffi::Module CreateWithPlans(const Array<Array<Any>>& images, const Array<Array<Any>>& kernels,
+                            const Array<Array<Any>>& plans) {
+  ModuleText module;
+  for (const Array<Any>& parts : images) {
+    CheckParts(parts, 3, "a CUDA image is [content, format, architecture]");
+    Bytes content = parts[0].cast<Bytes>();
+    std::string_view bytes(content.data(), content.size());
+    module.images.push_back({CheckImage(bytes, std::string(parts[1].cast<String>())),
+                             parts[2].cast<String>(), std::string(bytes)});
+  }
+  if (module.images.empty()) TVM_FFI_THROW(ValueError) << "a CUDA module needs an image, got none";
+  for (const Array<Any>& kernel : kernels) module.kernels.push_back(ReadKernel(kernel));
+  for (const Array<Any>& parts : plans) {
+    CheckParts(parts, 4, "a launch plan is [name, documentation, metadata, program]");
+    Bytes program = parts[3].cast<Bytes>();
+    module.plans.push_back({parts[0].cast<String>(), parts[1].cast<String>(),
+                            parts[2].cast<String>(), std::string(program.data(), program.size())});
+  }
   return NewCudaModule(std::move(module));
 }
 
@@ -246,6 +265,7 @@ Array<String> FunctionNames(const ffi::Module& module) {
 void RegisterCudaModules() {
   reflection::GlobalDef()
       .def("pytvmffi.CUDAModuleCreate", &cuda::Create)
+      .def("pytvmffi.CUDAModuleCreateWithPlans", &cuda::CreateWithPlans)
       .def("pytvmffi.Module.function_names.cuda_driver", &cuda::FunctionNames)
       .def("pytvmffi.CUDASetDevice", &cuda::SetDevice)
       .def("ffi.Module.load_from_bytes.cuda_driver", &cuda::LoadFromBytes);

@@ -85,6 +85,30 @@ void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std:
   reserved.store(bytes, std::memory_order_release);
 }
 
+void ImageOnDevice::GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
+  constexpr uint32_t kFree = 48 << 10;
+  if (TVM_FFI_PREDICT_TRUE(bytes <= kFree)) return;
+  if (bytes <= kernels_[index].dynamic_shared_memory.load(std::memory_order_acquire)) return;
+  int most = 0;
+  Result status = driver_.device_get_attribute(&most, kMaxSharedMemoryPerBlockOptin, device_);
+  if (status == 0 && static_cast<int64_t>(bytes) > most) {
+    TVM_FFI_THROW(RuntimeError) << "kernel `" << symbol << "` needs " << bytes
+                                << " bytes of shared memory, and a block on "
+                                << DeviceName(device_id_) << " has at most " << most;
+  }
+  ReserveSharedMemory(index, bytes, symbol);
+}
+
+void ImageOnDevice::GrantCluster(size_t index, uint32_t blocks, const std::string& symbol) {
+  constexpr uint32_t kPortable = 8;
+  std::atomic<bool>& is_granted = kernels_[index].has_large_clusters;
+  if (blocks <= kPortable || is_granted.load(std::memory_order_acquire)) return;
+  Kernel kernel = kernels_[index].handle.load(std::memory_order_acquire);
+  Result status = driver_.function_set_attribute(kernel, kNonPortableClusterSizeAllowed, 1);
+  if (status != 0) driver_.Throw("cuFuncSetAttribute", status, Where(symbol));
+  is_granted.store(true, std::memory_order_release);
+}
+
 ImageOnDevices::~ImageOnDevices() {
   for (std::atomic<ImageOnDevice*>& device : devices_) {
     delete device.load(std::memory_order_acquire);

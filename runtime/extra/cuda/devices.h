@@ -19,6 +19,7 @@ namespace tvm::ffi::extra::cuda {
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
   std::atomic<uint32_t> dynamic_shared_memory{0};  // bytes that launches have asked for
+  std::atomic<bool> has_large_clusters{false};
 };
 
 class ImageOnDevice {
@@ -33,6 +34,11 @@ class ImageOnDevice {
   Kernel Find(size_t index, const std::string& symbol);
   // Lets the kernel be launched with so much dynamic shared memory; only growth costs a call.
   void ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
+  // The same for launches that may not ask: up to 48 KiB need no call, and more than a block has on
+  // the device is an error that says how much that is.
+  void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
+  // Lets the kernel be launched with clusters of more than 8 blocks, which not all devices have.
+  void GrantCluster(size_t index, uint32_t blocks, const std::string& symbol);
 
  private:
   void Load(const std::string& image);

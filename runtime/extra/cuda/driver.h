@@ -21,19 +21,26 @@ using Stream = struct StreamTag*;
 constexpr int kJitErrorLogBuffer = 5;
 constexpr int kJitErrorLogBufferSizeBytes = 6;
 constexpr int kMaxDynamicSharedSizeBytes = 8;  // attribute of a kernel
-constexpr unsigned kClusterDimension = 4;      // attribute of a launch
+constexpr int kNonPortableClusterSizeAllowed = 14;
+constexpr int kComputeCapabilityMajor = 75;  // attributes of a device
+constexpr int kComputeCapabilityMinor = 76;
+constexpr int kMaxSharedMemoryPerBlockOptin = 97;
+constexpr unsigned kCooperative = 2;  // attributes of a launch
+constexpr unsigned kClusterDimension = 4;
+constexpr unsigned kProgrammaticStreamSerialization = 6;
 constexpr int kCaptureModeRelaxed = 2;
 
 struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// An attribute of a launch: the cluster's extents are the only one that we set.
+// An attribute of a launch.
 struct LaunchAttribute {
   unsigned id;
   unsigned padding;
   union {
     char bytes[64];
+    int flag;
     struct {
       unsigned x, y, z;
     } cluster;
@@ -55,6 +62,9 @@ struct LaunchConfig {
   REQUIRED(get_error_name, "cuGetErrorName", (Result status, const char** name))                   \
   REQUIRED(get_error_string, "cuGetErrorString", (Result status, const char** text))               \
   REQUIRED(device_get, "cuDeviceGet", (Device * device, int ordinal))                              \
+  REQUIRED(device_get_name, "cuDeviceGetName", (char* name, int size, Device device))              \
+  REQUIRED(device_get_attribute, "cuDeviceGetAttribute",                                           \
+           (int* value, int attribute, Device device))                                             \
   REQUIRED(primary_context_retain, "cuDevicePrimaryCtxRetain", (Context * context, Device device)) \
   REQUIRED(primary_context_release, "cuDevicePrimaryCtxRelease_v2", (Device device))               \
   REQUIRED(context_get_current, "cuCtxGetCurrent", (Context * context))                            \

@@ -11,7 +11,7 @@ namespace tvm::ffi::extra::cuda {
 namespace {
 
 constexpr std::string_view kMagic = "TVMFFICU";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kOneImage = 1, kPlans = 2;  // versions
 
 class Writer {
  public:
@@ -92,38 +92,78 @@ KernelText ReadKernel(Reader* in) {
   return kernel;
 }
 
-ImageFormat ReadHeader(Reader* in) {
-  if (!in->TakeIf(kMagic)) in->Refuse("the mark");
-  uint64_t version = in->Number(4, "the version");
-  if (version != kVersion) {
-    TVM_FFI_THROW(ValueError) << "saved CUDA module: it has version " << version
-                              << " of the format, and this runtime reads version " << kVersion;
-  }
+ImageFormat ReadFormat(Reader* in) {
   uint64_t format = in->Number(4, "the image format");
   if (format < 1 || format > 3) in->Refuse("the image format");
   return static_cast<ImageFormat>(format);
 }
 
+uint64_t ReadVersion(Reader* in) {
+  if (!in->TakeIf(kMagic)) in->Refuse("the mark");
+  uint64_t version = in->Number(4, "the version");
+  if (version != kOneImage && version != kPlans) {
+    TVM_FFI_THROW(ValueError) << "saved CUDA module: it has version " << version
+                              << " of the format, and this runtime reads versions " << kOneImage
+                              << " to " << kPlans;
+  }
+  return version;
+}
+
+void ReadImages(uint64_t version, Reader* in, ModuleText* module) {
+  module->images.resize(version == kOneImage ? 1 : in->Count(20, "the number of images"));
+  if (module->images.empty()) in->Refuse("the number of images");
+  for (ImageText& image : module->images) {
+    image.format = ReadFormat(in);
+    if (version != kOneImage) image.architecture = in->Text("the architecture of an image");
+    image.content = in->Text("the image");
+  }
+}
+
+PlanText ReadPlan(Reader* in) {
+  PlanText plan;
+  plan.name = in->Text("the name of a plan");
+  plan.documentation = in->Text("the documentation of a plan");
+  plan.metadata = in->Text("the metadata of a plan");
+  plan.program = in->Text("the program of a plan");
+  return plan;
+}
+
 }  // namespace
 
 std::string EncodeModule(const ModuleText& module) {
+  const ImageText& first = module.images.front();
+  bool is_simple = module.images.size() == 1 && module.plans.empty() && first.architecture.empty();
   Writer out;
   out.Raw(kMagic);
-  out.Number(kVersion, 4);
-  out.Number(static_cast<uint32_t>(module.format), 4);
-  out.Text(module.image);
+  out.Number(is_simple ? kOneImage : kPlans, 4);
+  if (!is_simple) out.Number(module.images.size(), 8);
+  for (const ImageText& image : module.images) {
+    out.Number(static_cast<uint32_t>(image.format), 4);
+    if (!is_simple) out.Text(image.architecture);
+    out.Text(image.content);
+  }
   out.Number(module.kernels.size(), 8);
   for (const KernelText& kernel : module.kernels) WriteKernel(kernel, &out);
+  if (is_simple) return out.Take();
+  out.Number(module.plans.size(), 8);
+  for (const PlanText& plan : module.plans) {
+    for (const std::string* text :
+         {&plan.name, &plan.documentation, &plan.metadata, &plan.program}) {
+      out.Text(*text);
+    }
+  }
   return out.Take();
 }
 
 ModuleText DecodeModule(std::string_view bytes) {
   Reader in(bytes);
   ModuleText module;
-  module.format = ReadHeader(&in);
-  module.image = in.Text("the image");
+  uint64_t version = ReadVersion(&in);
+  ReadImages(version, &in, &module);
   size_t count = in.Count(40, "the number of kernels");  // five lengths or counts each
   for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
+  count = version == kOneImage ? 0 : in.Count(32, "the number of plans");
+  for (size_t i = 0; i < count; ++i) module.plans.push_back(ReadPlan(&in));
   if (in.Rest() != 0) in.Refuse("what comes behind the last kernel");
   return module;
 }

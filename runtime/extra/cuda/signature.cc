@@ -5,6 +5,8 @@
 #include <tvm/ffi/error.h>
 #include <tvm/ffi/string_escape_detail.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace tvm::ffi::extra::cuda {
@@ -196,9 +198,61 @@ const char* SchemaOf(ParameterKind kind) {
   }
 }
 
+const char* WordsOf(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::kPointer:
+      return "unknown ctypes.c_void_p | Tensor | None";
+    case ParameterKind::kBool:
+      return "bool";
+    case ParameterKind::kFloat32:
+    case ParameterKind::kFloat64:
+      return "float";
+    default:
+      return "int";
+  }
+}
+
+// Words that no parameter of Python can have for its name.
+constexpr std::string_view kReserved[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
+
+bool IsName(std::string_view text) {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  for (char c : text) {
+    bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    if (!is_letter && !(c >= '0' && c <= '9')) return false;
+  }
+  return std::find(std::begin(kReserved), std::end(kReserved), text) == std::end(kReserved);
+}
+
 const char* SchemaOf(const LaunchParameter& parameter) {
   if (parameter.count == 1) return R"({"type":"int"})";
   return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
+}
+
+// The text of a signature, with which arguments can be given by name; empty where not all
+// parameters have names of their own.  "gridDim.x" becomes gridDim_x.
+std::string SignatureText(const Signature& signature) {
+  std::vector<std::string> names, listed;
+  for (const Parameter& parameter : signature.parameters) {
+    names.push_back(parameter.name);
+    listed.push_back(parameter.name + ": " + WordsOf(parameter.kind));
+  }
+  for (const LaunchParameter& parameter : signature.launch) {
+    std::string name = parameter.name;
+    std::replace(name.begin(), name.end(), '.', '_');
+    names.push_back(name);
+    listed.push_back(name + (parameter.count == 1 ? ": int" : ": int | Array[int]"));
+  }
+  std::string text = signature.text.name + "(";
+  for (const std::string& one : listed) text += (&one == listed.data() ? "" : ", ") + one;
+  std::sort(names.begin(), names.end());
+  bool is_named = IsName(signature.text.name) && std::all_of(names.begin(), names.end(), IsName) &&
+                  std::adjacent_find(names.begin(), names.end()) == names.end();
+  return is_named ? text + ")" : "";
 }
 
 }  // namespace
@@ -217,6 +271,11 @@ std::string Signature::Metadata() const {
   }
   std::string metadata = "{\"type_schema\":";
   ffi::detail::AppendEscapedJSON(schema + "]}}", &metadata);
+  std::string signature = SignatureText(*this);
+  if (!signature.empty()) {
+    metadata += ",\"signature\":";
+    ffi::detail::AppendEscapedJSON(signature, &metadata);
+  }
   return metadata + "}";
 }
 

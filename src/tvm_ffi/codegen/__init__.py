@@ -4,14 +4,31 @@
 >>> from tvm_ffi import codegen
 >>> source = codegen.c.wrapper("scale(x: float32*[n], y: out float32*[n], n: int32, a: float32)")
 
-`wrap_library` does it for functions of a library that is there already.  `tvm_ffi.codegen.llvm`,
-which is imported by its name, writes LLVM IR in place of C.
+`wrap_library` does it for functions of a library that is there already, and a `LaunchPlan` for
+kernels on a GPU.  `tvm_ffi.codegen.llvm`, which is imported by its name, writes LLVM IR in place of
+C.
 """
 
 from __future__ import annotations
 
 from . import c
+from ._device_image import DeviceImage
+from ._launch import LaunchPlan, make_launch_plan
+from ._launch_module import launch_module
+from ._launch_parts import Condition, Launch
 from ._library import wrap_library
 from ._wrapper import Argument, Wrapper, make_wrapper
 
-__all__ = ["Argument", "Wrapper", "c", "make_wrapper", "wrap_library"]
+__all__ = [
+    "Argument",
+    "Condition",
+    "DeviceImage",
+    "Launch",
+    "LaunchPlan",
+    "Wrapper",
+    "c",
+    "launch_module",
+    "make_launch_plan",
+    "make_wrapper",
+    "wrap_library",
+]

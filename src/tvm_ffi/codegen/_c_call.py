@@ -18,6 +18,7 @@ from ._call_failures import (
     does_not_fit,
     failed_status,
     negative_extent,
+    negative_workspace,
     nul_in_text,
     operation_failures,
     place_of_result,
@@ -29,7 +30,7 @@ __all__ = ["CallPrinter"]
 # Names that wrappers have for parameters and locals of their own.
 _LOCAL = re.compile(
     r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
-    r"|prototype|(?:arg|has|dim|known|dtype)_\w+|out\d+\w*"
+    r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
 )
 
 
@@ -56,11 +57,7 @@ class CallPrinter:
     def print(self) -> None:
         """Print allocation, call and return."""
         self._texts_end()
-        self._strides(self._wrapper.parameters)
-        for position, argument in enumerate(self._wrapper.arguments):
-            self._calculate(position, argument)
-        self._allocate()
-        self._strides(self._wrapper.results)
+        self.prepare()
         if any(argument.kind == "stream" for argument in self._wrapper.arguments):
             device = self._device_of_call()
             self._lines.add(
@@ -69,6 +66,15 @@ class CallPrinter:
             )
         self._call()
         self._return()
+
+    def prepare(self) -> None:
+        """Print what calculates the arguments of the function behind, and allocates."""
+        self._strides(self._wrapper.parameters)
+        for position, argument in enumerate(self._wrapper.arguments):
+            self._calculate(position, argument)
+        self._allocate()
+        self._strides(self._wrapper.results)
+        self._allocate_workspaces()
 
     def aliases(self) -> list[str]:
         """Return the definitions of names for functions behind whose own are those of locals."""
@@ -106,7 +112,10 @@ class CallPrinter:
 
     def _calculate(self, position: int, argument: Argument) -> None:
         """Print what calculates an argument, and the check that it can be converted."""
-        if argument.kind == "extent":
+        limits = integer_range(argument.dtype or "int64")
+        if argument.kind == "constant" or limits is None:
+            return
+        if argument.kind in ("extent", "workspace"):
             failures = operation_failures(f"{self._wrapper.name}(): ", argument.extent)
             value = self._checks.expression(argument.extent, failures)
         elif argument.dtype is not None:
@@ -115,12 +124,13 @@ class CallPrinter:
             return
         name = f"passed{position}"
         self._lines.add(f"const int64_t {name} = {value};")
-        limits = integer_range(argument.dtype or "int64")
-        assert limits is not None
+        if argument.kind == "workspace":
+            failure = fail(negative_workspace(self._wrapper.name, argument), got=name)
+            self._lines.add(f"if ({name} < 0) {failure}")
         tests = [f"{name} < {number(limits[0])}"] if limits[0] > -(2**63) else []
         tests += [f"{name} > {number(limits[1])}"] if limits[1] < 2**63 - 1 else []
         if tests:
-            failure = fail(does_not_fit(self._wrapper, argument), got=name)
+            failure = fail(does_not_fit(self._wrapper.name, argument), got=name)
             self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
@@ -190,7 +200,7 @@ class CallPrinter:
 
     def _shape(self, name: str) -> list[str]:
         """Print what calculates the extents of a result; return their names."""
-        where = place_of_result(self._wrapper, name)
+        where = place_of_result(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))
@@ -233,6 +243,29 @@ class CallPrinter:
     def _release(self, handles: list[str]) -> None:
         self._lines.add(*(f"TVMFFIObjectDecRef({handle});" for handle in handles))
 
+    # ---- workspaces ------------------------------------------------------------------------
+
+    def _workspaces(self) -> list[int]:
+        arguments = enumerate(self._wrapper.arguments)
+        return [position for position, argument in arguments if argument.kind == "workspace"]
+
+    def _allocate_workspaces(self) -> None:
+        earlier = [f"{local}_handle" for local in self._tensors.values()]
+        for i in self._workspaces():
+            self._lines.add(f"TVMFFIObjectHandle workspace{i}_handle = NULL;")
+            self._lines.add(f"void* workspace{i} = NULL;")
+            request = f"passed{i}, {self._device_of_call()}"
+            with self._lines.block(
+                f"if (wrapper_workspace({request}, &workspace{i}_handle, &workspace{i}) != 0)"
+            ):
+                self._release(earlier)
+                self._lines.add("return -1;")
+            earlier.append(f"workspace{i}_handle")
+
+    def release_workspaces(self) -> None:
+        """Print what gives the memory back that only the call needed."""
+        self._release([f"workspace{i}_handle" for i in self._workspaces()])
+
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self) -> None:
@@ -251,6 +284,7 @@ class CallPrinter:
             self._lines.add(f"{assign}{local_callee(callee)}({values});")
         else:
             self._dispatch(assign)
+        self.release_workspaces()
         if variable == "status":
             with self._lines.block("if (status != 0)"):
                 self._release([f"{local}_handle" for local in self._tensors.values()])
@@ -281,6 +315,14 @@ class CallPrinter:
 
     def _value(self, position: int, argument: Argument, dtypes: Mapping[str, str]) -> str:
         """Return the expression of one argument."""
+        if argument.kind == "constant":
+            return f"({self._type_of(argument, dtypes)}){number(argument.number)}"
+        if argument.kind == "null":
+            return "NULL"
+        if argument.kind == "workspace":
+            return f"workspace{position}"
+        if argument.kind == "value" and argument.dtype is not None:
+            return f"({self._type_of(argument, dtypes)}){self._plain_value(argument)}"
         if argument.dtype is not None:
             return f"({argument.dtype}_t)passed{position}"
         if argument.kind == "extent":

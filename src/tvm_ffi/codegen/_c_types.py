@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..signature import TensorType
+from ..signature import ScalarType, TensorType
 from ..signature._types import Type
 from ._c_text import element_type, value_type
 from ._wrapper import Argument, Wrapper, is_optional
@@ -38,9 +38,9 @@ def argument_type(
         Whether a header declares the function, which may know less of what is constant.
     """
     if argument.dtype is not None:
-        return f"{argument.dtype}_t"
+        return value_type(ScalarType(argument.dtype))
     kind, name = argument.kind, argument.source
-    if kind == "stream":
+    if kind in ("stream", "workspace", "null"):
         return "void*"
     if kind == "value":
         parameter = wrapper.parameters[name]

@@ -11,6 +11,7 @@ __all__ = [
     "does_not_fit",
     "failed_status",
     "negative_extent",
+    "negative_workspace",
     "nul_in_text",
     "operation_failures",
     "place_of_result",
@@ -23,15 +24,20 @@ def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
     return Failure("ValueError", f"{where}it has a NUL at [{{got}}], where text of C ends")
 
 
-def does_not_fit(wrapper: Wrapper, argument: Argument) -> Failure:
+def does_not_fit(function: str, argument: Argument) -> Failure:
     """Return what is said of an argument that is converted to a narrower integer; got."""
-    template = f"{wrapper.name}(): {argument} = {{got}} does not fit {argument.dtype}"
+    template = f"{function}(): {argument} = {{got}} does not fit {argument.dtype}"
     return Failure("ValueError", template)
 
 
-def place_of_result(wrapper: Wrapper, name: str) -> str:
+def negative_workspace(function: str, argument: Argument) -> Failure:
+    """Return what is said of memory that cannot be lent; got, the bytes."""
+    return Failure("ValueError", f"{function}(): {argument} must have >= 0 bytes, got {{got}}")
+
+
+def place_of_result(function: str, name: str) -> str:
     """Return what failures about a result begin with."""
-    return f"{wrapper.name}() result '{name}': "
+    return f"{function}() result '{name}': "
 
 
 def negative_extent(where: str, axis: int) -> Failure:

@@ -18,9 +18,14 @@ a result, a number       address of where the function writes it
 ``x.device``             ``int32_t``, number of the device
 ``n``, ``cdiv(n, 8)``    ``int64_t``, an extent or an expression over extents
 ``stream``               ``void*``, the current stream of the first tensor's device
+``workspace(4*n)``       ``void*``, memory of so many bytes on that device for the time of the call,
+                         aligned to 256 bytes, with unknown contents; NULL for none
+``-1``, ``0.5``          ``int64_t`` or ``double``, a constant
+``null``                 ``void*``, NULL
 =======================  ===========================================================================
 
-A C integer in front (``int32 n``) converts, and refuses what does not fit.  Arguments that may be
+A C integer in front (``int32 n``) converts, and refuses what does not fit; ``float32`` and
+``float64`` stand in front of what is a float.  Arguments that may be
 None are passed by address, which is NULL then.
 """
 
@@ -39,12 +44,23 @@ from ..signature._plan import accepted_words
 from ..signature._printing import type_text
 from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
 
-__all__ = ["Argument", "Wrapper", "is_optional", "make_wrapper"]
+__all__ = [
+    "Argument",
+    "Wrapper",
+    "always_bound",
+    "callees_of",
+    "is_optional",
+    "make_wrapper",
+    "prepared",
+    "result_names",
+]
 
 _MAX_RESULTS = 64  # as in the support code
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
-_ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+)\s+)?(?P<text>.*)", re.DOTALL)
+_ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
+_CONSTANT = re.compile(r"[+-]?\d+(?P<fraction>\.\d*(?:[eE][+-]?\d+)?)?", re.ASCII)
+_WORKSPACE = re.compile(r"workspace\s*\((?P<size>.*)\)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*\.\s*(?P<field>\w+)\s*(?:\[\s*(?P<axis>\d{1,4})\s*\])?")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _HOLE = re.compile(r"\{(\w+)\}")
@@ -59,15 +75,18 @@ class Argument:
     Parameters
     ----------
     kind : str
-        ``address``, ``value``, ``extent``, ``stream``, or a field of a tensor.
+        ``address``, ``value``, ``extent``, ``stream``, ``workspace``, ``constant``, ``null``, or a
+        field of a tensor.
     source : str
-        Name of the parameter or result that it is about; empty for extents and the stream.
+        Name of the parameter or result that it is about; empty where it is about none.
     axis : int, optional
         Of ``shape`` and ``strides``: which one; None for all of them.
     extent : int, str or Expression
-        Of ``extent``: its value.
+        Of ``extent``: its value.  Of ``workspace``: its bytes.
     dtype : str, optional
-        The integer of C to convert to.
+        The number of C to convert to; constants always have one.
+    number : int or float
+        Of ``constant``: its value.
     """
 
     kind: str
@@ -75,10 +94,15 @@ class Argument:
     axis: int | None = None
     extent: Extent = 0
     dtype: str | None = None
+    number: int | float = 0
 
     def __str__(self) -> str:
         if self.kind == "extent":
             return extent_text(self.extent)
+        if self.kind == "workspace":
+            return f"workspace({extent_text(self.extent)})"
+        if self.kind in ("constant", "null", "stream"):
+            return str(self.number) if self.kind == "constant" else self.kind
         axis = "" if self.axis is None else f"[{self.axis}]"
         return self.source + ("" if self.kind in ("address", "value") else f".{self.kind}{axis}")
 
@@ -119,7 +143,7 @@ class Wrapper:
     @property
     def results(self) -> dict[str, Result]:
         """The results by name: that of the signature, or ``result`` and their number."""
-        return dict(zip(_result_names(self.signature), self.signature.results))
+        return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
         """Return the dtypes of the variables that have only one when a function is called."""
@@ -171,22 +195,49 @@ def make_wrapper(
     """
     if isinstance(signature, str):
         signature = Signature.parse(signature)
-    _check_signature(signature)
-    results = _result_names(signature)
-    if arguments is None:
-        written = [
-            name
-            for name, result in zip(results, signature.results)
-            if isinstance(result.type, TensorType) or returns == "error"
-        ]
-        arguments = [*(parameter.name for parameter in signature.parameters), *written]
-    read = tuple(_argument(signature, text) for text in arguments)
-    refined = _refined(signature, read, device)
-    callees = _callees(signature, signature.name if callee is None else callee)
+    refined, read = prepared(signature, arguments, device, has_addresses=returns == "error")
+    callees = callees_of(signature, signature.name if callee is None else callee)
+    for symbol in callees.values():
+        if _SYMBOL.fullmatch(symbol) is None:
+            raise ValueError(f"{symbol!r} cannot be the name of a function in C")
     wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
     _check_stream(wrapper)
     _check_written(wrapper)
     return wrapper
+
+
+def prepared(
+    signature: Signature,
+    arguments: Sequence[str] | None,
+    device: str | None,
+    *,
+    has_addresses: bool = False,
+) -> tuple[Signature, tuple[Argument, ...]]:
+    """Return the signature with all that a function behind relies on, and what that takes.
+
+    Parameters
+    ----------
+    signature, arguments, device
+        As in `make_wrapper`.
+    has_addresses : bool
+        Whether numbers that it returns are written through their addresses.
+
+    Raises
+    ------
+    ValueError
+        If the signature has no form in C, or an argument is none.
+    """
+    _check_signature(signature)
+    results = result_names(signature)
+    if arguments is None:
+        written = [
+            name
+            for name, result in zip(results, signature.results)
+            if isinstance(result.type, TensorType) or has_addresses
+        ]
+        arguments = [*(parameter.name for parameter in signature.parameters), *written]
+    read = tuple(_argument(signature, text) for text in arguments)
+    return _refined(signature, read, device), read
 
 
 # ---- what can be wrapped -------------------------------------------------------------------------
@@ -204,13 +255,13 @@ def _check_signature(signature: Signature) -> None:
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
                 f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
             )
-    names = _result_names(signature)
+    names = result_names(signature)
     for name in names:
         if names.count(name) > 1 or any(name == one.name for one in signature.parameters):
             raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
     if len(names) > _MAX_RESULTS:
         raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
-    bound = set(_always_bound(signature))
+    bound = set(always_bound(signature))
     for name, result in zip(names, signature.results):
         _check_result(signature, name, result, bound)
 
@@ -235,7 +286,7 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
             )
 
 
-def _always_bound(signature: Signature) -> Iterator[str]:
+def always_bound(signature: Signature) -> Iterator[str]:
     """Yield the names of extents that every call that passes the checks has."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
@@ -252,7 +303,8 @@ def is_optional(parameter: Parameter) -> bool:
     return "None" in (accepted_words(parameter.type) or ())
 
 
-def _result_names(signature: Signature) -> list[str]:
+def result_names(signature: Signature) -> list[str]:
+    """Return the names of results: that of the signature, or ``result`` and their number."""
     if len(signature.results) == 1:
         return [signature.results[0].name or "result"]
     return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
@@ -277,7 +329,14 @@ def _checked_returns(signature: Signature, returns: str | None) -> str:
     return returns
 
 
-def _callees(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
+def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
+    """Return the name of the function behind for each choice of dtypes.
+
+    Raises
+    ------
+    ValueError
+        If the text has ``{T}``, and the signature no dtype variable ``T``.
+    """
     variables = signature.dtype_variables
     for name in _HOLE.findall(callee):
         if name not in variables:
@@ -287,8 +346,6 @@ def _callees(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
         symbol = callee
         for name, dtype in zip(variables, choice):
             symbol = symbol.replace(f"{{{name}}}", dtype)
-        if _SYMBOL.fullmatch(symbol) is None:
-            raise ValueError(f"{symbol!r} cannot be the name of a function in C")
         found[choice] = symbol
     return found
 
@@ -301,25 +358,62 @@ def _argument(signature: Signature, text: str) -> Argument:
     match = _ARGUMENT.fullmatch(text.strip())
     assert match is not None
     dtype, text = match["dtype"], match["text"]
-    if dtype is not None and integer_range(dtype) is None:
+    is_integer = dtype is not None and integer_range(dtype) is not None
+    if dtype is not None and not is_integer and not dtype.startswith("float"):
         raise ValueError(f"{signature.name}: C has no integer {dtype}")
+    fixed = _fixed_argument(signature, dtype, text)
+    if fixed is not None:
+        return fixed
     found = _source_argument(signature, text) or _extent_argument(signature, text)
-    if dtype is not None and found.kind == "value" and text in _always_bound(signature):
+    if dtype is None:
+        return found
+    if is_integer and found.kind == "value" and text in always_bound(signature):
         found = Argument("extent", extent=text)
-    is_number = found.kind in ("extent", "ndim", "size", "device") or found.axis is not None
-    if dtype is not None and (not is_number or found.source in _result_names(signature)):
+    if not _is_convertible(signature, found, is_integer=is_integer):
         raise ValueError(f"{signature.name}: {text!r} cannot be converted to {dtype}")
     return replace(found, dtype=dtype)
 
 
+def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) -> bool:
+    if not is_integer:
+        types = {parameter.name: parameter.type for parameter in signature.parameters}
+        words = accepted_words(types[found.source]) if found.kind == "value" else None
+        return words is not None and words[0] == "float" and "None" not in words
+    is_number = found.kind in ("extent", "ndim", "size", "device") or found.axis is not None
+    return is_number and found.source not in result_names(signature)
+
+
+def _fixed_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
+    """Read what depends on no argument, and memory; None for the rest."""
+    workspace = _WORKSPACE.fullmatch(text)
+    is_name = any(parameter.name == text for parameter in signature.parameters)
+    if workspace is not None or (text == "null" and not is_name):
+        if dtype is not None:
+            raise ValueError(f"{signature.name}: {text!r} cannot be converted to {dtype}")
+        if workspace is None:
+            return Argument("null")
+        return Argument("workspace", extent=_extent_argument(signature, workspace["size"]).extent)
+    constant = _CONSTANT.fullmatch(text)
+    if constant is None:
+        return None
+    is_float = constant["fraction"] is not None
+    dtype = dtype or ("float64" if is_float else "int64")
+    limits = integer_range(dtype)
+    if limits is None:
+        return Argument("constant", dtype=dtype, number=float(text))
+    if is_float or not limits[0] <= int(text) <= limits[1]:
+        raise ValueError(f"{signature.name}: {text} does not fit {dtype}")
+    return Argument("constant", dtype=dtype, number=int(text))
+
+
 def _source_argument(signature: Signature, text: str) -> Argument | None:
-    types = dict(zip(_result_names(signature), (result.type for result in signature.results)))
+    types = dict(zip(result_names(signature), (result.type for result in signature.results)))
     types.update({parameter.name: parameter.type for parameter in signature.parameters})
     attribute = _ATTRIBUTE.fullmatch(text)
     if attribute is None:
         if text not in types:
             return Argument("stream") if text == "stream" else None
-        is_address = isinstance(types[text], TensorType) or text in _result_names(signature)
+        is_address = isinstance(types[text], TensorType) or text in result_names(signature)
         return Argument("address" if is_address else "value", text)
     name, field = attribute["name"], attribute["field"]
     if name not in types or field not in _FIELDS:
@@ -355,7 +449,7 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
     if extent in (ELLIPSIS, ANY_EXTENT):
         raise ValueError(f"{signature.name}: {text!r} is no value")
-    bound = set(_always_bound(signature))
+    bound = set(always_bound(signature))
     for name in names_in(extent):
         if name not in bound:
             raise ValueError(
@@ -366,8 +460,11 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
 
 
 def _check_stream(wrapper: Wrapper) -> None:
-    if any(one.kind == "stream" for one in wrapper.arguments) and wrapper.first_tensor is None:
-        raise ValueError(f"{wrapper.name}: no tensor says whose stream is meant")
+    if wrapper.first_tensor is not None:
+        return
+    for word, kind in (("stream is meant", "stream"), ("device has the workspace", "workspace")):
+        if any(one.kind == kind for one in wrapper.arguments):
+            raise ValueError(f"{wrapper.name}: no tensor says whose {word}")
 
 
 def _check_written(wrapper: Wrapper) -> None:

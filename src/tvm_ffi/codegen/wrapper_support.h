@@ -333,6 +333,42 @@ WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
   return TVMFFIBigIntFromByteArray(&words, result);
 }
 
+/* ---- Workspaces --------------------------------------------------------------------------------
+ */
+
+/* Whether a file has workspaces: those that have none do not include c_env_api.h. */
+#ifdef TVM_FFI_EXTRA_C_ENV_API_H_
+
+enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
+
+/* Lend memory of a device; the handle is released when the call is over.  No bytes are no memory.
+ */
+WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
+                                   void** address) {
+  int64_t shape[1];
+  DLTensor prototype;
+  uintptr_t first;
+  if (bytes == 0) return 0;
+  shape[0] = bytes;
+  if (bytes <= INT64_MAX - WRAPPER_WORKSPACE_ALIGNMENT) shape[0] += WRAPPER_WORKSPACE_ALIGNMENT - 1;
+  prototype.data = NULL;
+  prototype.device = device;
+  prototype.ndim = 1;
+  prototype.dtype.code = kDLUInt;
+  prototype.dtype.bits = 8;
+  prototype.dtype.lanes = 1;
+  prototype.shape = shape;
+  prototype.strides = NULL;
+  prototype.byte_offset = 0;
+  if (TVMFFIEnvTensorAlloc(&prototype, handle) != 0) return -1;
+  first = (uintptr_t)wrapper_address(TVMFFITensorGetDLTensorPtr(*handle));
+  first += WRAPPER_WORKSPACE_ALIGNMENT - 1;
+  *address = (void*)(first - first % WRAPPER_WORKSPACE_ALIGNMENT);
+  return 0;
+}
+
+#endif /* TVM_FFI_EXTRA_C_ENV_API_H_ */
+
 /* Give a tensor away. */
 WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
   result->type_index = kTVMFFITensor;

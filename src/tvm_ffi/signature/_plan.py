@@ -36,6 +36,7 @@ __all__ = [
     "Failure",
     "accepted_words",
     "checks",
+    "literal_template",
     "missing_arguments",
     "operations",
     "too_many_arguments",
@@ -142,7 +143,11 @@ def missing_arguments(signature: Declaration, given: int) -> Failure | None:
     """Return what is said when only so many arguments are given; None when they are enough."""
     names = {parameter.name for parameter in signature.parameters[:given]}
     text = missing_text(signature, names)
-    return None if text is None else Failure("TypeError", _literal(f"{signature.name}() {text}"))
+    return (
+        None
+        if text is None
+        else Failure("TypeError", literal_template(f"{signature.name}() {text}"))
+    )
 
 
 def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
@@ -157,7 +162,7 @@ def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
     """
     least = sum(parameter.is_required for parameter in signature.parameters)
     text = too_many_text(least, len(signature.parameters), given)
-    return Failure("TypeError", _literal(f"{signature.name}() ") + text)
+    return Failure("TypeError", literal_template(f"{signature.name}() ") + text)
 
 
 # ---- checks of arguments -------------------------------------------------------------------------
@@ -222,7 +227,7 @@ def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
             yield axis - len(shape) if is_behind else axis, extent
 
 
-def _literal(text: str) -> str:
+def literal_template(text: str) -> str:
     """Return text as a template without holes."""
     return text.replace("{", "{{").replace("}", "}}")
 
@@ -232,7 +237,7 @@ class _Maker:
 
     def __init__(self, signature: Declaration, parameter: Parameter, position: int) -> None:
         self._signature, self._parameter, self._position = signature, parameter, position
-        self._where = _literal(f"{signature.name}() argument '{parameter.name}': ")
+        self._where = literal_template(f"{signature.name}() argument '{parameter.name}': ")
 
     def _check(self, kind: str, axis: int = 0, extent: Extent = 0, **failures: Failure) -> Check:
         return Check(kind, self._parameter, self._position, failures, axis, extent)
@@ -242,7 +247,7 @@ class _Maker:
 
     def type(self) -> Check:
         type_ = self._parameter.type
-        template = f"expected {_literal(type_text(type_))}, got {{got}}"
+        template = f"expected {literal_template(type_text(type_))}, got {{got}}"
         is_integer = "int" in (accepted_words(type_) or ())
         big = self._failure("ValueError" if is_integer else "TypeError", template)
         return self._check("type", type=self._failure("TypeError", template), big=big)

@@ -8,7 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { kDevices = 2, kOther = 100, kMaxKernels = 8, kMaxFailures = 8 };
+enum {
+  kDevices = 2,
+  kOther = 100,
+  kMaxKernels = 8,
+  kMaxFailures = 8,
+  kMaxSharedMemory = 227 << 10
+};
 
 typedef struct Context {
   int number;
@@ -18,12 +24,14 @@ typedef struct Context {
 typedef struct Kernel {
   char name[64];
   struct Image* image;
-  unsigned granted; /* bytes of dynamic shared memory */
+  unsigned granted;       /* bytes of dynamic shared memory */
+  int has_large_clusters; /* of more than 8 blocks */
 } Kernel;
 
 typedef struct Image {
   Context* context;
   int is_live;
+  int has_all_kernels; /* a fatbin, whose contents are not read */
   int num_kernels;
   Kernel kernels[kMaxKernels];
   struct Image* next;
@@ -43,6 +51,8 @@ static size_t num_bytes, capacity;
 static Failure failures[kMaxFailures];
 static int num_failures;
 static int is_shut_down;
+static const void* last_image;
+static int capabilities[kDevices] = {90, 90};
 static void (*on_launch)(const FakeLaunch*, void*);
 static void* on_launch_data;
 static _Thread_local Context* current;
@@ -56,8 +66,11 @@ void fake_driver_reset(void) {
   num_failures = is_shut_down = 0;
   on_launch = NULL;
   current = NULL;
+  for (int i = 0; i < kDevices; ++i) capabilities[i] = 90;
   pthread_mutex_unlock(&mutex);
 }
+
+void fake_driver_set_capability(int device, int capability) { capabilities[device] = capability; }
 
 void fake_driver_fail(const char* function, int status, int skip) {
   pthread_mutex_lock(&mutex);
@@ -85,6 +98,8 @@ void fake_driver_on_launch(void (*callback)(const FakeLaunch*, void*), void* dat
   on_launch = callback;
   on_launch_data = data;
 }
+
+const void* fake_driver_last_image(void) { return last_image; }
 
 int fake_driver_live_images(void) {
   int count = 0;
@@ -190,6 +205,22 @@ int cuDeviceGet(int* device, int ordinal) {
   return status;
 }
 
+int cuDeviceGetName(char* name, int size, int device) {
+  int status = record("cuDeviceGetName", 0, "%d", device);
+  if (status == 0) snprintf(name, (size_t)size, "Stand-in %d", device);
+  return status;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int device) {
+  int is_known = attribute == 75 || attribute == 76 || attribute == 97;
+  int status = record("cuDeviceGetAttribute", is_known ? 0 : 1, "%d, %d", attribute, device);
+  if (status != 0) return status;
+  *value = attribute == 75   ? capabilities[device] / 10
+           : attribute == 76 ? capabilities[device] % 10
+                             : kMaxSharedMemory;
+  return 0;
+}
+
 int cuDevicePrimaryCtxRetain(Context** context, int device) {
   int status = record("cuDevicePrimaryCtxRetain", 0, "%d", device);
   if (status != 0) return status;
@@ -242,12 +273,35 @@ static void add_kernel(Image* image, const char* name, size_t size) {
 
 static const char* kEndOfName = " \t\r\n(";
 
+/* The sections `.text.NAME` of an ELF file. */
+static void find_sections(Image* image, const char* bytes) {
+  uint64_t table, at;
+  uint16_t size, count, names;
+  uint32_t name;
+  memcpy(&table, bytes + 40, 8);
+  memcpy(&size, bytes + 58, 2);
+  memcpy(&count, bytes + 60, 2);
+  memcpy(&names, bytes + 62, 2);
+  memcpy(&at, bytes + table + (uint64_t)names * size + 24, 8);
+  for (unsigned i = 0; i < count; ++i) {
+    memcpy(&name, bytes + table + (uint64_t)i * size, 4);
+    const char* text = bytes + at + name;
+    if (strncmp(text, ".text.", 6) == 0) add_kernel(image, text + 6, strlen(text + 6));
+  }
+}
+
 static void find_kernels(Image* image, const char* bytes) {
-  if (memcmp(bytes,
-             "\x7f"
-             "ELF",
-             4) == 0 ||
-      memcmp(bytes, "\x50\xed\x55\xba", 4) == 0) {
+  int is_elf = memcmp(bytes,
+                      "\x7f"
+                      "ELF",
+                      4) == 0;
+  int is_fatbin = memcmp(bytes, "\x50\xed\x55\xba", 4) == 0;
+  if ((is_elf || is_fatbin) && memcmp(bytes + (is_elf ? 64 : 16), "FAKE ", 5) != 0) {
+    image->has_all_kernels = is_fatbin;
+    if (is_elf) find_sections(image, bytes);
+    return;
+  }
+  if (is_elf || is_fatbin) {
     /* Behind the header of 64 or 16 bytes; its words are separated by one blank. */
     const char* word = bytes + (bytes[0] == 0x7f ? 64 : 16) + strlen("FAKE ");
     for (size_t size; (size = strcspn(word, " ")) > 0; word += size + (word[size] == ' ')) {
@@ -274,6 +328,7 @@ int cuModuleLoadDataEx(Image** loaded, const void* image, unsigned num_options, 
     snprintf(values[0], (size_t)(uintptr_t)values[1], "ptxas: line 3; bad instruction");
   }
   if (status != 0) return status;
+  last_image = image;
   Image* made = calloc(1, sizeof(Image));
   made->context = current;
   made->is_live = 1;
@@ -298,6 +353,10 @@ int cuModuleGetFunction(Kernel** kernel, Image* image, const char* name) {
   for (int i = 0; i < image->num_kernels; ++i) {
     if (strcmp(image->kernels[i].name, name) == 0) found = &image->kernels[i];
   }
+  if (found == NULL && image->has_all_kernels && image->num_kernels < kMaxKernels) {
+    add_kernel(image, name, strlen(name));
+    found = &image->kernels[image->num_kernels - 1];
+  }
   int status = !image->is_live ? 400 : found == NULL ? 500 : 0;
   status = record("cuModuleGetFunction", status, "%s on %s", name, name_of(image->context));
   if (status == 0) *kernel = found;
@@ -305,10 +364,13 @@ int cuModuleGetFunction(Kernel** kernel, Image* image, const char* name) {
 }
 
 int cuFuncSetAttribute(Kernel* kernel, int attribute, int value) {
-  int status = attribute == 8 && value <= 227 << 10 ? 0 : 1;
+  int is_right = (attribute == 8 && value <= kMaxSharedMemory) || attribute == 14;
+  int status = is_right ? 0 : 1;
   status = record("cuFuncSetAttribute", status, "%s, %d, %d", kernel->name, attribute, value);
-  if (status == 0) __atomic_store_n(&kernel->granted, (unsigned)value, __ATOMIC_SEQ_CST);
-  return status;
+  if (status != 0) return status;
+  if (attribute == 14) kernel->has_large_clusters = value;
+  if (attribute == 8) __atomic_store_n(&kernel->granted, (unsigned)value, __ATOMIC_SEQ_CST);
+  return 0;
 }
 
 static int launch(const char* function, Kernel* kernel, FakeLaunch* seen) {
@@ -317,11 +379,20 @@ static int launch(const char* function, Kernel* kernel, FakeLaunch* seen) {
   if (seen->shared_memory_bytes > __atomic_load_n(&kernel->granted, __ATOMIC_SEQ_CST)) status = 1;
   if (block[0] * block[1] * block[2] > 1024) status = 1;
   if (!kernel->image->is_live || kernel->image->context != current) status = 400;
-  char cluster[64] = "";
+  char cluster[96] = "";
+  size_t used = 0;
   if (seen->cluster[0] != 0) {
-    snprintf(cluster, sizeof(cluster), ", cluster %u %u %u", seen->cluster[0], seen->cluster[1],
-             seen->cluster[2]);
+    unsigned blocks = seen->cluster[0] * seen->cluster[1] * seen->cluster[2];
+    for (int i = 0; i < 3; ++i) {
+      if (grid[i] % seen->cluster[i] != 0) status = 1;
+    }
+    if (blocks > (kernel->has_large_clusters ? 16u : 8u)) status = 1;
+    used = (size_t)snprintf(cluster, sizeof(cluster), ", cluster %u %u %u", seen->cluster[0],
+                            seen->cluster[1], seen->cluster[2]);
   }
+  snprintf(cluster + used, sizeof(cluster) - used, "%s%s",
+           seen->is_cooperative ? ", cooperative" : "",
+           seen->is_programmatic ? ", programmatic" : "");
   status = record(
       function, status, "%s on %s, grid %u %u %u, block %u %u %u, %u bytes, stream %#lx%s",
       kernel->name, name_of(kernel->image->context), grid[0], grid[1], grid[2], block[0], block[1],
@@ -343,13 +414,19 @@ int cuLaunchKernel(Kernel* kernel, unsigned grid_x, unsigned grid_y, unsigned gr
                      {0, 0, 0},
                      shared_memory_bytes,
                      stream,
-                     params};
+                     params,
+                     0,
+                     0};
   return extra != NULL ? 1 : launch("cuLaunchKernel", kernel, &seen);
 }
 
 typedef struct LaunchAttribute {
-  unsigned id, padding, cluster[3];
-  char rest[52];
+  unsigned id, padding;
+  union {
+    unsigned cluster[3];
+    int flag;
+    char bytes[64];
+  } value;
 } LaunchAttribute;
 
 typedef struct LaunchConfig {
@@ -360,10 +437,22 @@ typedef struct LaunchConfig {
 } LaunchConfig;
 
 int cuLaunchKernelEx(const LaunchConfig* config, Kernel* kernel, void** params, void** extra) {
-  FakeLaunch seen = {NULL, 0, {0}, {0}, {0}, config->shared_memory_bytes, config->stream, params};
+  FakeLaunch seen = {NULL,           0,      {0}, {0}, {0}, config->shared_memory_bytes,
+                     config->stream, params, 0,   0};
   memcpy(seen.grid, config->grid, sizeof(seen.grid));
   memcpy(seen.block, config->block, sizeof(seen.block));
-  if (config->num_attributes != 1 || config->attributes->id != 4 || extra != NULL) return 1;
-  memcpy(seen.cluster, config->attributes->cluster, sizeof(seen.cluster));
+  if (config->num_attributes == 0 || extra != NULL) return 1;
+  for (unsigned i = 0; i < config->num_attributes; ++i) {
+    const LaunchAttribute* attribute = &config->attributes[i];
+    if (attribute->id == 4) {
+      memcpy(seen.cluster, attribute->value.cluster, sizeof(seen.cluster));
+    } else if (attribute->id == 2) {
+      seen.is_cooperative = attribute->value.flag;
+    } else if (attribute->id == 6) {
+      seen.is_programmatic = attribute->value.flag;
+    } else {
+      return 1;
+    }
+  }
   return launch("cuLaunchKernelEx", kernel, &seen);
 }

@@ -72,6 +72,18 @@ int pairs(const int32_t* x, int64_t n, int32_t* result) {
   return 1;
 }
 
+/* Keeps the elements in memory that is lent, and sums them up from there; -1 without an alignment
+ * of 256 bytes or with memory where none was asked for. */
+double sum_in(const float* x, int64_t n, void* workspace, void* none, int8_t minus, float factor,
+              double half, void* null, float scale) {
+  float* copy = (float*)workspace;
+  double total = 0;
+  if ((uintptr_t)workspace % 256 != 0 || none != NULL || null != NULL || minus != -1) return -1;
+  if (n > 0) memcpy(copy, x, (size_t)n * sizeof(float));
+  for (int64_t i = 0; i < n; ++i) total += (double)(copy[i] * factor * scale) * half;
+  return total;
+}
+
 int32_t negated(int32_t a) { return -a; }
 uint64_t largest(void) { return UINT64_MAX; }
 bool is_positive(double a) { return a > 0; }

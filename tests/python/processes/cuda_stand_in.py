@@ -12,6 +12,7 @@ import threading
 
 import forged
 import pytest
+from device_stand_in import OnLaunch, calls, driver
 
 import tvm_ffi
 from tvm_ffi import cuda
@@ -22,25 +23,6 @@ SCALE = cuda.Kernel(
     ["gridDim", "blockDim"],
     symbol="scale_f32",
 )
-
-
-class Launch(ctypes.Structure):
-    """``FakeLaunch`` of fake_driver.h."""
-
-    _fields_ = (
-        ("kernel", ctypes.c_char_p),
-        ("device", ctypes.c_int),
-        ("grid", ctypes.c_uint * 3),
-        ("block", ctypes.c_uint * 3),
-        ("cluster", ctypes.c_uint * 3),
-        ("shared_memory_bytes", ctypes.c_uint),
-        ("stream", ctypes.c_void_p),
-        ("params", ctypes.POINTER(ctypes.c_void_p)),
-    )
-
-
-OnLaunch = ctypes.CFUNCTYPE(None, ctypes.POINTER(Launch), ctypes.c_void_p)
-driver = ctypes.CDLL("libcuda.so.1")
 
 
 @OnLaunch
@@ -59,9 +41,7 @@ def on_device(index: int = 0, **options: object) -> forged.Source:
 
 
 def launches() -> list[str]:
-    text = ctypes.create_string_buffer(driver.fake_driver_take_calls(None, 0) + 1)
-    driver.fake_driver_take_calls(text, len(text))
-    return [line for line in text.value.decode().splitlines() if line.startswith("cuLaunch")]
+    return calls("cuLaunch")
 
 
 def check_values(module: tvm_ffi.Module) -> None:

@@ -113,7 +113,7 @@ class CallPrinter:
             tests.append(code.icmp_signed(">", value, I64(limits[1])))
         if tests:
             with code.if_then(tests[0] if len(tests) == 1 else code.or_(*tests), likely=False):
-                fail(code, does_not_fit(self._wrapper, argument), got=value)
+                fail(code, does_not_fit(self._wrapper.name, argument), got=value)
         return value
 
     def _strides(self, names: Iterable[str]) -> None:
@@ -180,7 +180,7 @@ class CallPrinter:
 
     def _shape(self, name: str) -> list[Any]:
         """Write what calculates the extents of a result."""
-        code, where = self._code, place_of_result(self._wrapper, name)
+        code, where = self._code, place_of_result(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/kernel_launch.h"
+
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/c_env_api.h>
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+Dim3 Extents(const LaunchValues& fields, size_t first) {
+  return {fields[first], fields[first + 1], fields[first + 2]};
+}
+
+std::string Show(const Dim3& extents) {
+  return "(" + std::to_string(extents.x) + ", " + std::to_string(extents.y) + ", " +
+         std::to_string(extents.z) + ")";
+}
+
+[[noreturn]] void Throw(const Driver& driver, const char* function, Result status,
+                        const std::string& symbol, int device_id, const LaunchConfig& config) {
+  driver.Throw(function, status,
+               " for kernel `" + symbol + "` on cuda:" + std::to_string(device_id) + " with grid " +
+                   Show(config.grid) + ", block " + Show(config.block) + ", " +
+                   std::to_string(config.shared_memory_bytes) + " bytes of dynamic shared memory");
+}
+
+// By itself: the room for attributes would cost every launch more than the rest of it.
+TVM_FFI_NO_INLINE void LaunchWithAttributes(const Driver& driver, Kernel kernel,
+                                            const std::string& symbol, int device_id,
+                                            const KernelLaunch& launch, LaunchConfig* config) {
+  LaunchAttribute attributes[3] = {};
+  config->attributes = attributes;
+  if (driver.launch_kernel_ex == nullptr) {
+    TVM_FFI_THROW(RuntimeError) << "CUDA driver: it is too old for clusters and attributes, which "
+                                << "kernel `" << symbol << "` needs";
+  }
+  if (launch.has_cluster) {
+    LaunchAttribute& attribute = attributes[config->num_attributes++];
+    attribute.id = kClusterDimension;
+    attribute.value.cluster = {launch.fields[kCluster], launch.fields[kCluster + 1],
+                               launch.fields[kCluster + 2]};
+  }
+  if (launch.is_cooperative) {
+    attributes[config->num_attributes].id = kCooperative;
+    attributes[config->num_attributes++].value.flag = 1;
+  }
+  if (launch.is_programmatic) {
+    attributes[config->num_attributes].id = kProgrammaticStreamSerialization;
+    attributes[config->num_attributes++].value.flag = 1;
+  }
+  Result status = driver.launch_kernel_ex(config, kernel, launch.arguments, nullptr);
+  if (status != 0) Throw(driver, "cuLaunchKernelEx", status, symbol, device_id, *config);
+}
+
+}  // namespace
+
+void LaunchKernel(const Driver& driver, Kernel kernel, const std::string& symbol, int device_id,
+                  const KernelLaunch& launch) {
+  LaunchConfig config{Extents(launch.fields, kGrid),
+                      Extents(launch.fields, kBlock),
+                      launch.fields[kSharedMemory],
+                      static_cast<Stream>(TVMFFIEnvGetStream(kDLCUDA, device_id)),
+                      nullptr,
+                      0};
+  if (launch.has_cluster || launch.is_cooperative || launch.is_programmatic) {
+    return LaunchWithAttributes(driver, kernel, symbol, device_id, launch, &config);
+  }
+  const Dim3 &grid = config.grid, &block = config.block;
+  Result status =
+      driver.launch_kernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
+                           config.shared_memory_bytes, config.stream, launch.arguments, nullptr);
+  if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
+  Throw(driver, "cuLaunchKernel", status, symbol, device_id, config);
+}
+
+}  // namespace tvm::ffi::extra::cuda

@@ -1,0 +1,569 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/launch_call.h"
+
+#include <tvm/ffi/dtype.h>
+#include <tvm/ffi/error.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/arguments.h"
+
+namespace tvm::ffi::extra::cuda {
+namespace {
+
+// Type index of a value, or of the object that it moves.
+int32_t IndexOf(const TVMFFIAny& arg) {
+  if (arg.type_index != kTVMFFIObjectRValueRef) return arg.type_index;
+  TVMFFIObject* object = *static_cast<TVMFFIObject**>(arg.v_ptr);
+  return object == nullptr ? static_cast<int32_t>(kTVMFFINone) : object->type_index;
+}
+
+// What messages call the type of a value, in words of Python; the others go by their keys.
+// ORDER words-of-types, see signature/_values.py.
+const char* WordOf(int32_t type_index) {
+  switch (type_index) {
+    case kTVMFFIOpaquePtr:
+      return "ctypes.c_void_p";
+    case kTVMFFIDataType:
+      return "dtype";
+    case kTVMFFIDLTensorPtr:
+    case kTVMFFITensor:
+      return "Tensor";
+    case kTVMFFIRawStr:
+    case kTVMFFISmallStr:
+    case kTVMFFIStr:
+      return "str";
+    case kTVMFFIByteArrayPtr:
+    case kTVMFFISmallBytes:
+    case kTVMFFIBytes:
+      return "bytes";
+    case kTVMFFIObject:
+    case kTVMFFIObjectRValueRef:
+      return "Object";
+    case kTVMFFIFunction:
+      return "Callable";
+    case kTVMFFIArray:
+      return "Array";
+    case kTVMFFIMap:
+      return "Map";
+    case kTVMFFIList:
+      return "List";
+    case kTVMFFIDict:
+      return "Dict";
+    case kTVMFFIBigInt:
+      return "int of more than 64 bits";
+    case kTVMFFIOpaquePyObject:
+      return "Python object";
+    default:
+      return nullptr;
+  }
+}
+
+std::string WordOf(const TVMFFIAny& arg) {
+  if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr == nullptr) return "NULL";
+  int32_t index = IndexOf(arg);
+  if (const char* word = WordOf(index)) return word;
+  const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
+  if (info == nullptr) return "value of an unknown type";
+  return std::string(info->type_key.data, info->type_key.size);
+}
+
+bool IsEmpty(const DLTensor& tensor) {
+  return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
+}
+
+// Row-major without gaps; an extent of 1 has no stride.
+bool IsCompact(const DLTensor& tensor) {
+  uint64_t step = 1;  // unsigned: extents of others may overflow
+  if (tensor.strides == nullptr) return true;
+  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
+    if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {
+      return IsEmpty(tensor);
+    }
+    step *= static_cast<uint64_t>(tensor.shape[i]);
+  }
+  return true;
+}
+
+int64_t StrideOf(const DLTensor& tensor, int32_t axis) {
+  if (tensor.strides != nullptr) return tensor.strides[axis];
+  uint64_t step = 1;
+  for (int32_t i = tensor.ndim - 1; i > axis; --i) {
+    step *= tensor.shape[i] > 1 ? static_cast<uint64_t>(tensor.shape[i]) : 1;
+  }
+  return static_cast<int64_t>(step);
+}
+
+int64_t SizeOf(const DLTensor& tensor) {
+  uint64_t size = 1;
+  for (int32_t i = 0; i < tensor.ndim; ++i) size *= static_cast<uint64_t>(tensor.shape[i]);
+  return static_cast<int64_t>(size);
+}
+
+// Bytes to which C aligns an element, as far as C has such elements; else 1.
+uint32_t AlignmentOf(DLDataType dtype) {
+  uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
+  return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
+}
+
+bool Same(DLDataType one, DLDataType other) {
+  return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
+}
+
+size_t PlaceIn(const std::vector<DLDataType>& set, DLDataType dtype) {
+  size_t place = 0;
+  while (place < set.size() && !Same(set[place], dtype)) ++place;
+  return place;
+}
+
+std::string DtypeText(DLDataType dtype) {
+  if (dtype.code == kDLComplex) {  // the runtime has no names for these
+    std::string lanes = dtype.lanes > 1 ? "x" + std::to_string(dtype.lanes) : std::string();
+    return "complex" + std::to_string(dtype.bits) + lanes;
+  }
+  TVMFFIAny name;
+  if (TVMFFIDataTypeToString(&dtype, &name) == 0) {
+    return AnyView::CopyFromTVMFFIAny(name).cast<std::string>();
+  }
+  ffi::detail::MoveFromSafeCallRaised();
+  return "one without a name";
+}
+
+// Rounded down, as Python's.
+bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
+  if (right == -1) return !__builtin_sub_overflow(int64_t{0}, left, out);
+  int64_t quotient = left / right;
+  bool is_negative = (left < 0) != (right < 0);
+  if (left % right != 0 && is_negative != is_up) quotient += is_up ? 1 : -1;
+  *out = quotient;
+  return true;
+}
+
+int64_t Modulo(int64_t left, int64_t right) {
+  if (right == -1) return 0;
+  int64_t rest = left % right;
+  return rest != 0 && (rest < 0) != (right < 0) ? rest + right : rest;
+}
+
+}  // namespace
+
+// ---- Failures -----------------------------------------------------------------------------------
+
+void LaunchCall::Fail(uint32_t failure, const Holes& holes) const {
+  static constexpr const char* kKinds[] = {"TypeError", "ValueError", "RuntimeError"};
+  const std::pair<std::string_view, const std::string*> known[] = {
+      {"{got}", &holes.got},   {"{expected}", &holes.expected},
+      {"{axis}", &holes.axis}, {"{device}", &holes.device},
+      {"{gpu}", &holes.gpu},   {"{architecture}", &holes.architecture},
+  };
+  const LaunchFailure& said = program_.failures[failure];
+  std::string_view text = said.text;
+  std::string filled;
+  while (!text.empty()) {
+    size_t taken = 1;
+    std::string_view put = text.substr(0, 1);
+    if (text.substr(0, 2) == "{{" || text.substr(0, 2) == "}}") taken = 2;  // written twice
+    for (const auto& [hole, value] : known) {
+      if (taken == 1 && text.substr(0, hole.size()) == hole) taken = hole.size(), put = *value;
+    }
+    filled += put;
+    text.remove_prefix(taken);
+  }
+  throw Error(kKinds[said.kind], filled, TVMFFIBacktrace(nullptr, 0, nullptr, 0));
+}
+
+void LaunchCall::FailNumber(int64_t failure, int64_t got, int64_t expected, int64_t axis) const {
+  Holes holes;
+  holes.got = std::to_string(got);
+  holes.expected = std::to_string(expected);
+  holes.axis = std::to_string(axis);
+  Fail(static_cast<uint32_t>(failure), holes);
+}
+
+void LaunchCall::FailType(int64_t type, int64_t big, const TVMFFIAny& arg) const {
+  Holes holes;
+  holes.got = WordOf(arg);
+  Fail(static_cast<uint32_t>(arg.type_index == kTVMFFIBigInt ? big : type), holes);
+}
+
+void LaunchCall::FailDtype(int64_t failure, DLDataType got, const std::string& expected) const {
+  Holes holes;
+  holes.got = DtypeText(got);
+  holes.expected = expected;
+  Fail(static_cast<uint32_t>(failure), holes);
+}
+
+// Strides as Python writes a tuple; the first ones where there are many.
+void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
+  constexpr int32_t kMaxShown = 8;
+  Holes holes;
+  for (int32_t i = 0; i < std::min(tensor.ndim, kMaxShown); ++i) {
+    holes.got += (i == 0 ? "(" : ", ") + std::to_string(tensor.strides[i]);
+  }
+  holes.got += tensor.ndim > kMaxShown ? ", ...)" : tensor.ndim == 1 ? ",)" : ")";
+  Fail(static_cast<uint32_t>(failure), holes);
+}
+
+// ---- Arguments ----------------------------------------------------------------------------------
+
+LaunchCall::LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
+    : program_(program), args_(args), num_args_(num_args) {
+  CheckCount();
+  MakeRoom();
+  Run(0);
+}
+
+void LaunchCall::CheckCount() {
+  size_t given = static_cast<size_t>(num_args_ < 0 ? 0 : num_args_);
+  if (given < program_.missing.size()) Fail(program_.missing[given], {});
+  if (given <= program_.num_arguments) return;
+  FailNumber(given == 1 ? program_.too_many_one : program_.too_many, num_args_);
+}
+
+void LaunchCall::MakeRoom() {
+  size_t num_values = program_.num_registers, num_tensors = program_.NumTensors();
+  if (num_values > kInlineValues) more_values_.resize(num_values);
+  if (num_tensors > kInlineTensors) more_tensors_.resize(num_tensors);
+  values_ = num_values > kInlineValues ? more_values_.data() : inline_values_;
+  tensors_ = num_tensors > kInlineTensors ? more_tensors_.data() : inline_tensors_;
+  std::fill_n(values_, num_values, 0);
+  std::fill_n(tensors_, num_tensors, nullptr);
+}
+
+// Programs of ours do not read what was not given.
+const TVMFFIAny& LaunchCall::ArgumentAt(int64_t place) const {
+  if (TVM_FFI_PREDICT_TRUE(place < num_args_)) return args_[place];
+  TVM_FFI_THROW(InternalError) << "launch program: argument " << place << " of " << num_args_;
+  TVM_FFI_UNREACHABLE();
+}
+
+const DLTensor* LaunchCall::ReadTensor(const int64_t* operands) const {
+  const TVMFFIAny& arg = ArgumentAt(operands[0]);
+  TVMFFIObject* object = arg.v_obj;
+  if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr != nullptr) {
+    return static_cast<const DLTensor*>(arg.v_ptr);
+  }
+  if (IndexOf(arg) != kTVMFFITensor) FailType(operands[1], operands[2], arg);
+  if (arg.type_index == kTVMFFIObjectRValueRef) object = *static_cast<TVMFFIObject**>(arg.v_ptr);
+  return reinterpret_cast<const DLTensor*>(object + 1);
+}
+
+int64_t LaunchCall::ReadNumber(const int64_t* operands, int32_t accepted) const {
+  const TVMFFIAny& arg = ArgumentAt(operands[0]);
+  bool is_int = arg.type_index == kTVMFFIInt && (accepted & 1) != 0;
+  bool is_bool = arg.type_index == kTVMFFIBool && (accepted & 2) != 0;
+  if (!is_int && !is_bool) FailType(operands[2], operands[3], arg);
+  return arg.v_int64;
+}
+
+// From 2^63 on they arrive as big integers.
+int64_t LaunchCall::ReadUnsigned(const int64_t* operands) const {
+  const TVMFFIAny& arg = ArgumentAt(operands[0]);
+  if (arg.type_index == kTVMFFIInt) {
+    if (arg.v_int64 < 0) FailNumber(operands[3], arg.v_int64);
+    return arg.v_int64;
+  }
+  if (arg.type_index == kTVMFFIBigInt) {
+    TVMFFIByteArray words = TVMFFIBigIntGetContentByteArray(&arg);
+    static constexpr char kZeros[8] = {};
+    if (words.size == 16 && std::memcmp(words.data + 8, kZeros, 8) == 0) {
+      int64_t value;
+      std::memcpy(&value, words.data, sizeof(value));
+      return value;
+    }
+  }
+  FailType(operands[1], operands[2], arg);
+}
+
+int64_t LaunchCall::ReadFloat(const int64_t* operands) const {
+  const TVMFFIAny& arg = ArgumentAt(operands[0]);
+  double number = arg.v_float64;
+  bool is_bool = arg.type_index == kTVMFFIBool && (operands[1] & 2) != 0;
+  if (arg.type_index == kTVMFFIInt || is_bool) {
+    number = static_cast<double>(arg.v_int64);
+  } else if (arg.type_index != kTVMFFIFloat) {
+    FailType(operands[2], operands[3], arg);
+  }
+  int64_t bits;
+  std::memcpy(&bits, &number, sizeof(bits));
+  return bits;
+}
+
+int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
+  const TVMFFIAny& arg = ArgumentAt(operands[0]);
+  if (arg.type_index != kTVMFFIOpaquePtr && arg.type_index != kTVMFFINone) {
+    FailType(operands[1], operands[2], arg);
+  }
+  return static_cast<int64_t>(reinterpret_cast<intptr_t>(arg.v_ptr));
+}
+
+// ---- Tensors ------------------------------------------------------------------------------------
+
+// Axes that are negative count from the end.  The number of them was checked before, unless the
+// program was written by somebody else.
+int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
+  if (axis < 0) axis += tensor.ndim;
+  if (axis < 0 || axis >= tensor.ndim) {
+    TVM_FFI_THROW(InternalError) << "launch program: axis " << axis << " of " << tensor.ndim;
+  }
+  return static_cast<int32_t>(axis);
+}
+
+void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
+  const std::vector<DLDataType>& set = program_.dtypes[operands[1]];
+  int64_t& known = values_[operands[0]];  // one more than the place; 0 while nobody knows
+  size_t place = PlaceIn(set, tensor.dtype);
+  if (place == set.size()) FailDtype(operands[2], tensor.dtype, "");
+  int64_t got = static_cast<int64_t>(place) + 1;
+  if (known != 0 && known != got) {
+    size_t expected = static_cast<size_t>(known - 1);
+    FailDtype(operands[3], tensor.dtype, expected < set.size() ? DtypeText(set[expected]) : "");
+  }
+  known = got;
+}
+
+void LaunchCall::CheckAddress(const DLTensor& tensor, const int64_t* operands) const {
+  uintptr_t address =
+      reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
+  uint32_t alignment = AlignmentOf(tensor.dtype);
+  if (tensor.data != nullptr && address % alignment == 0) return;
+  if (IsEmpty(tensor)) return;
+  if (tensor.data == nullptr) Fail(static_cast<uint32_t>(operands[0]), {});
+  FailNumber(operands[1], static_cast<int64_t>(address % alignment), alignment);
+}
+
+// A name is what is met first; later ones must agree.
+void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
+  int64_t &value = values_[operands[0]], &is_known = values_[operands[1]];
+  if (is_known == 0) {
+    value = got;
+    is_known = 1;
+  } else if (value != got) {
+    FailNumber(operands[2], got, value, axis);
+  }
+}
+
+void LaunchCall::Divide(const int64_t* operands, bool is_up) {
+  int64_t right = values_[operands[2]];
+  if (right == 0) Fail(static_cast<uint32_t>(operands[3]), {});
+  if (!FloorDivide(values_[operands[1]], right, is_up, &values_[operands[0]])) {
+    Fail(static_cast<uint32_t>(operands[4]), {});
+  }
+}
+
+// ---- The machine --------------------------------------------------------------------------------
+
+// What is about a tensor is left out where None stands in its place.
+void LaunchCall::Run(size_t start) {
+  const int64_t* code = program_.code.data();
+  const int64_t* at = code + start;
+  int64_t* v = values_;
+  for (;;) {
+    const int64_t* o = at + 1;  // operands
+    switch (static_cast<Operation>(*at)) {
+      case Operation::kEnd:
+        return;
+      case Operation::kJumpIfMissing:
+        at = o[0] >= num_args_ ? code + o[1] : o + 2;
+        break;
+      case Operation::kJumpIfNone:
+        at = ArgumentAt(o[0]).type_index == kTVMFFINone ? code + o[1] : o + 2;
+        break;
+      case Operation::kJumpIfZero:
+        at = v[o[0]] == 0 ? code + o[1] : o + 2;
+        break;
+      case Operation::kJumpIfNegative:
+        at = v[o[0]] < 0 ? code + o[1] : o + 2;
+        break;
+      case Operation::kJumpIfNoTensor:
+        at = tensors_[o[0]] == nullptr ? code + o[1] : o + 2;
+        break;
+      case Operation::kConstant:
+        v[o[0]] = o[1];
+        at = o + 2;
+        break;
+      case Operation::kTensor:
+        tensors_[o[0]] = ReadTensor(o);
+        at = o + 3;
+        break;
+      case Operation::kInteger:
+        v[o[0]] = ReadNumber(o + 1, static_cast<int32_t>(o[2]));
+        at = o + 5;
+        break;
+      case Operation::kUnsigned:
+        v[o[0]] = ReadUnsigned(o + 1);
+        at = o + 5;
+        break;
+      case Operation::kFloat:
+        v[o[0]] = ReadFloat(o + 1);
+        at = o + 5;
+        break;
+      case Operation::kPointer:
+        v[o[0]] = ReadPointer(o + 1);
+        at = o + 4;
+        break;
+      case Operation::kTruth:
+        v[o[0]] = v[o[0]] != 0;
+        at = o + 1;
+        break;
+      case Operation::kRange:
+        if (v[o[0]] < o[1] || v[o[0]] > o[2]) FailNumber(o[3], v[o[0]]);
+        at = o + 4;
+        break;
+      case Operation::kNdim:
+        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && t->ndim != o[1]) {
+          FailNumber(o[2], t->ndim);
+        }
+        at = o + 3;
+        break;
+      case Operation::kNdimLeast:
+        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && t->ndim < o[1]) {
+          FailNumber(o[2], t->ndim);
+        }
+        at = o + 3;
+        break;
+      case Operation::kDtype:
+        if (const DLTensor* t = tensors_[o[0]]) {
+          const std::vector<DLDataType>& set = program_.dtypes[o[1]];
+          if (PlaceIn(set, t->dtype) == set.size()) FailDtype(o[2], t->dtype, "");
+        }
+        at = o + 3;
+        break;
+      case Operation::kDtypeVariable:
+        if (const DLTensor* t = tensors_[o[0]]) CheckDtypeVariable(*t, o + 1);
+        at = o + 5;
+        break;
+      case Operation::kDevice:
+        if (const DLTensor* t = tensors_[o[0]]) {
+          if (t->device.device_type != o[1] || (o[2] >= 0 && t->device.device_id != o[2])) {
+            Holes holes;
+            holes.got = DeviceText(t->device);
+            Fail(static_cast<uint32_t>(o[3]), holes);
+          }
+        }
+        at = o + 4;
+        break;
+      case Operation::kLayout:
+        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && !IsCompact(*t)) {
+          FailStrides(o[1], *t);
+        }
+        at = o + 2;
+        break;
+      case Operation::kExtentIs:
+        if (const DLTensor* t = tensors_[o[0]]) {
+          int32_t axis = AxisOf(*t, o[1]);
+          if (t->shape[axis] != o[2]) FailNumber(o[3], t->shape[axis], o[2], axis);
+        }
+        at = o + 4;
+        break;
+      case Operation::kExtentBind:
+        if (const DLTensor* t = tensors_[o[0]]) {
+          int32_t axis = AxisOf(*t, o[1]);
+          Bind(t->shape[axis], o + 2, axis);
+        }
+        at = o + 5;
+        break;
+      case Operation::kValueBind:
+        Bind(v[o[0]], o + 1, 0);
+        at = o + 4;
+        break;
+      case Operation::kExtentEquals:
+        if (const DLTensor* t = tensors_[o[0]]) {
+          int32_t axis = AxisOf(*t, o[1]);
+          if (t->shape[axis] != v[o[2]]) FailNumber(o[3], t->shape[axis], v[o[2]], axis);
+        }
+        at = o + 4;
+        break;
+      case Operation::kAddress:
+        if (const DLTensor* t = tensors_[o[0]]) CheckAddress(*t, o + 1);
+        at = o + 3;
+        break;
+      case Operation::kSameDevice:
+        if (const DLTensor *one = tensors_[o[0]], *first = tensors_[o[1]];
+            one != nullptr && first != nullptr &&
+            one->device.device_id != first->device.device_id) {
+          FailNumber(o[2], one->device.device_id, first->device.device_id);
+        }
+        at = o + 3;
+        break;
+      case Operation::kAdd:
+        if (__builtin_add_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
+          Fail(static_cast<uint32_t>(o[3]), {});
+        }
+        at = o + 4;
+        break;
+      case Operation::kSubtract:
+        if (__builtin_sub_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
+          Fail(static_cast<uint32_t>(o[3]), {});
+        }
+        at = o + 4;
+        break;
+      case Operation::kMultiply:
+        if (__builtin_mul_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
+          Fail(static_cast<uint32_t>(o[3]), {});
+        }
+        at = o + 4;
+        break;
+      case Operation::kDivide:
+        Divide(o, false);
+        at = o + 5;
+        break;
+      case Operation::kDivideUp:
+        Divide(o, true);
+        at = o + 5;
+        break;
+      case Operation::kModulo:
+        if (v[o[2]] == 0) Fail(static_cast<uint32_t>(o[3]), {});
+        v[o[0]] = Modulo(v[o[1]], v[o[2]]);
+        at = o + 4;
+        break;
+      case Operation::kMinimum:
+        v[o[0]] = std::min(v[o[1]], v[o[2]]);
+        at = o + 3;
+        break;
+      case Operation::kMaximum:
+        v[o[0]] = std::max(v[o[1]], v[o[2]]);
+        at = o + 3;
+        break;
+      case Operation::kLess:
+        v[o[0]] = v[o[1]] < v[o[2]];
+        at = o + 3;
+        break;
+      case Operation::kLessEqual:
+        v[o[0]] = v[o[1]] <= v[o[2]];
+        at = o + 3;
+        break;
+      case Operation::kEqual:
+        v[o[0]] = v[o[1]] == v[o[2]];
+        at = o + 3;
+        break;
+      case Operation::kNotEqual:
+        v[o[0]] = v[o[1]] != v[o[2]];
+        at = o + 3;
+        break;
+      case Operation::kSize:
+        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = SizeOf(*t);
+        at = o + 2;
+        break;
+      case Operation::kNumDims:
+        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->ndim;
+        at = o + 2;
+        break;
+      case Operation::kDeviceNumber:
+        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->device.device_id;
+        at = o + 2;
+        break;
+      case Operation::kExtent:
+        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->shape[AxisOf(*t, o[2])];
+        at = o + 3;
+        break;
+      case Operation::kStride:
+        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = StrideOf(*t, AxisOf(*t, o[2]));
+        at = o + 3;
+        break;
+    }
+  }
+}
+
+}  // namespace tvm::ffi::extra::cuda

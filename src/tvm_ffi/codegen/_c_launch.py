@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions in C that launch kernels: a plan's images, the choice among its launches, and the call.
+
+The checks of arguments are those of any wrapper (`CheckPrinter`); what is printed here stands
+behind them, over the support code of ``launch_support.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..signature import TensorType
+from ..signature._expression import Extent
+from ._c_call import CallPrinter
+from ._c_checks import CheckPrinter
+from ._c_failures import fail
+from ._c_text import Lines, literal, number
+from ._call_failures import operation_failures
+from ._device_image import DeviceImage
+from ._launch import LaunchPlan
+from ._launch_checks import (
+    Bound,
+    bounds,
+    device_parameter,
+    fields,
+    no_image,
+    no_launch,
+    same_device,
+)
+from ._launch_parts import Launch
+
+__all__ = ["Images", "LaunchPrinter"]
+
+_BYTES_IN_WORD, _WORDS_IN_LINE = 8, 4
+
+
+class Images:
+    """The images of all plans of a file, each once."""
+
+    def __init__(self, plans: Iterable[LaunchPlan]) -> None:
+        all_images = (image for plan in plans for one in plan.launches for image in one.images)
+        self._images = list(dict.fromkeys(all_images))
+
+    def place(self, image: DeviceImage) -> int:
+        """Return the number of an image."""
+        return self._images.index(image)
+
+    def __str__(self) -> str:
+        """Return the definitions of the images."""
+        text = "".join(map(_words, range(len(self._images)), self._images))
+        rows = [
+            f"    {{launch_bytes_{i}, {int(image.format == 'ptx')}, {image.generation[0]}, "
+            f"{_character(image.generation[1])}, {{NULL}}}},\n"
+            for i, image in enumerate(self._images)
+        ]
+        return f"{text}static launch_image launch_images[] = {{\n{''.join(rows)}}};\n"
+
+
+def _words(place: int, image: DeviceImage) -> str:
+    """Return an image as numbers, which compilers read faster than text; a NUL ends PTX."""
+    content = image.content + b"\0" * (_BYTES_IN_WORD - len(image.content) % _BYTES_IN_WORD)
+    words = [
+        f"0x{int.from_bytes(content[at : at + _BYTES_IN_WORD], 'little'):x}u"
+        for at in range(0, len(content), _BYTES_IN_WORD)
+    ]
+    lines = [
+        "    " + ", ".join(words[at : at + _WORDS_IN_LINE]) + ",\n"
+        for at in range(0, len(words), _WORDS_IN_LINE)
+    ]
+    return f"static const uint64_t launch_bytes_{place}[] = {{\n{''.join(lines)}}};\n"
+
+
+def _character(text: str) -> str:
+    return f"'{text}'" if text else "0"
+
+
+class LaunchPrinter:
+    """Prints what stands behind the checks of a plan's signature."""
+
+    def __init__(
+        self, plan: LaunchPlan, checks: CheckPrinter, lines: Lines, images: Images
+    ) -> None:
+        self._plan, self._checks, self._lines, self._images = plan, checks, lines, images
+
+    def definitions(self) -> str:
+        """Return the kernels of all launches."""
+        found = []
+        for place, launch in enumerate(self._plan.launches):
+            rows = [
+                f"    {{&launch_images[{self._images.place(image)}], {literal(name)}, "
+                "{NULL}, {0}, {false}},\n"
+                for name in launch.kernels.values()
+                for image in launch.images
+            ]
+            name = self._kernels(place)
+            found.append(f"static launch_kernel {name}[] = {{\n{''.join(rows)}}};\n")
+        return "".join(found)
+
+    def _kernels(self, place: int) -> str:
+        return f"launch_kernels_of_{self._plan.name}_{place}"
+
+    def print(self) -> None:
+        """Print the choice of a launch, and each of them."""
+        self._same_device()
+        self._conditions()
+        self._device()
+        self._choose()
+        for place, launch in enumerate(self._plan.launches):
+            with self._lines.block("" if self._is_single else f"if (chosen == {place})"):
+                _OneLaunch(self._plan, launch, self._checks, self._lines).print()
+        if not self._is_single:
+            self._lines.add("return -1; /* one of them was chosen */")
+
+    @property
+    def _is_single(self) -> bool:
+        return len(self._plan.launches) == 1
+
+    def _same_device(self) -> None:
+        first = device_parameter(self._plan.signature)
+        for parameter, failure in same_device(self._plan.signature):
+            assert first is not None
+            expected = f"{self._checks.argument(first.name)}->device.device_id"
+            local = self._checks.argument(parameter.name)
+            got = f"{local}->device.device_id"
+            guard = f"{local} != NULL && "
+            failing = fail(failure, expected=expected, got=got)
+            self._lines.add(f"if ({guard}{got} != {expected}) {failing}")
+
+    # ---- which launch ------------------------------------------------------------------------
+
+    def _conditions(self) -> None:
+        """Print for each launch whether it is meant for these arguments."""
+        names = []
+        for place, launch in enumerate(self._plan.launches):
+            self._lines.add(f"bool is_meant{place} = true;")
+            names.append(f"is_meant{place}")
+            for condition in launch.when:
+                # Behind a comparison that fails, the next one is not made.
+                with self._lines.block(f"if (is_meant{place})"):
+                    left, right = map(self._value, (condition.left, condition.right))
+                    self._lines.add(f"is_meant{place} = {left} {condition.operator} {right};")
+        failure = no_launch(self._plan.name, self._plan.launches)
+        if failure is not None:
+            self._lines.add(f"if (!({' || '.join(names)})) {fail(failure)}")
+
+    def _value(self, extent: Extent) -> str:
+        return self._checks.expression(extent, operation_failures(f"{self._plan.name}(): ", extent))
+
+    def _device(self) -> None:
+        """Print what finds the device."""
+        first = device_parameter(self._plan.signature)
+        if first is None:
+            self._lines.add("int device_id = 0;")
+            self._lines.add("if (launch_current_device(&device_id) != 0) return -1;")
+        else:
+            local = self._checks.argument(first.name)
+            self._lines.add(f"const int device_id = {local}->device.device_id;")
+        self._lines.add("const launch_device* device = launch_device_of(device_id);")
+        self._lines.add("if (device == NULL) return -1;")
+
+    def _choose(self) -> None:
+        """Print what finds the first launch that is meant and has an image."""
+        self._lines.add("launch_kernel* kernel = NULL;")
+        if not self._is_single:
+            self._lines.add("int chosen = -1;")
+        for place, launch in enumerate(self._plan.launches):
+            kernels, count = self._kernels(place), len(launch.images)
+            offset = self._offset(launch)
+            choice = f"kernel = launch_choose({kernels}{offset}, {count}, device->capability);"
+            with self._lines.block(f"if (kernel == NULL && is_meant{place})"):
+                self._lines.add(choice)
+                if not self._is_single:
+                    self._lines.add(f"if (kernel != NULL) chosen = {place};")
+        (first, _), (second, _), (third, _), *rest = no_image(
+            self._plan.name, self._plan.launches
+        ).parts()
+        pieces = [first, "device_id", second, third, rest[0][0] if rest else ""]
+        texts = [piece if piece == "device_id" else literal(piece) for piece in pieces]
+        self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
+
+    def _offset(self, launch: Launch) -> str:
+        """Return what is added to the first kernel, where the dtypes choose one."""
+        place = ""
+        for name, dtypes in self._plan.signature.dtype_variables.items():
+            own = self._checks.dtype_name(name)
+            place = f"({place}) * {len(dtypes)} + {own}" if place else own
+        return f" + ({place}) * {len(launch.images)}" if place else ""
+
+
+class _OneLaunch(CallPrinter):
+    """Prints one launch; what it allocates lies on the device of the launch."""
+
+    def __init__(
+        self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines
+    ) -> None:
+        super().__init__(plan.wrapper_of(launch), checks, lines, is_declared=False)
+        self._launch = launch
+
+    def print(self) -> None:
+        """Print the checks of all numbers, the memory, and the launch."""
+        values = [self._bounded(bound) for bound in bounds(self._wrapper.name, self._launch)]
+        self.prepare()
+        self._values_of_arguments()
+        numbers = [f"(unsigned){value}" for value in values[: len(fields(self._launch))]]
+        self._lines.add(f"const launch_numbers numbers = {{{', '.join(numbers)}}};")
+        flags = (
+            (self._launch.cluster is not None)
+            + 2 * self._launch.cooperative
+            + 4 * self._launch.programmatic
+        )
+        arguments = "arguments" if self._wrapper.arguments else "NULL"
+        call = f"launch_run(kernel, device, device_id, numbers, {flags}u, {arguments})"
+        if self._has_memory():
+            self._lines.add(f"const int code = {call};")
+            self.release_workspaces()
+            with self._lines.block("if (code != 0)"):
+                self._release([f"{local}_handle" for local in self._tensors.values()])
+                self._lines.add("return code;")
+        else:
+            self._lines.add(f"if ({call} != 0) return -1;")
+        self._return()
+
+    def _has_memory(self) -> bool:
+        return bool(self._tensors) or any(
+            argument.kind == "workspace" for argument in self._wrapper.arguments
+        )
+
+    def _bounded(self, bound: Bound) -> str:
+        """Print the check of a number; return its name."""
+        failures = operation_failures(f"{self._wrapper.name}(): ", bound.extent)
+        value = self._checks.expression(bound.extent, failures)
+        if not isinstance(bound.extent, int):
+            tests = f"{value} < {number(bound.least)} || {value} > {number(bound.most)}"
+            self._lines.add(f"if ({tests}) {fail(bound.failure, got=value)}")
+        return value
+
+    def _values_of_arguments(self) -> None:
+        """Print one variable for each argument, and their addresses."""
+        names = []
+        for position, argument in enumerate(self._wrapper.arguments):
+            type_ = self._type_of(argument, {}).replace("const ", "")
+            type_ = "void*" if type_.endswith("*") else type_
+            value = self._value(position, argument, {})
+            self._lines.add(f"{type_} argument{position} = ({type_})({value});")
+            names.append(f"&argument{position}")
+        if names:
+            self._lines.add(f"void* arguments[] = {{{', '.join(names)}}};")
+
+    def _device_of(self, type_: TensorType) -> str:
+        return self._device_of_call()
+
+    def _device_of_call(self) -> str:
+        return "TVMFFIDLDeviceFromIntPair(kDLCUDA, device_id)"
+
+    def _status_failure(self) -> str:
+        raise AssertionError("a launch has no status")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiled device code as a value: its bytes, its format, and what it says about itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..inspection._device_code import cubin_arch
+from ..inspection._kernels import cubin_kernels, ptx_kernels, ptx_target
+
+__all__ = ["DeviceImage"]
+
+_FORMATS = ("ptx", "cubin", "fatbin")
+_ARCHITECTURE = re.compile(r"sm_(\d{2,3})([af]?)")
+# ptxas notes its options in its output.
+_COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3}[af]?)\b")
+
+
+@dataclass(frozen=True)
+class DeviceImage:
+    """Device code of one architecture: PTX, a cubin, or a fatbin with several.
+
+    Parameters
+    ----------
+    content : bytes
+        What the driver loads.
+    format : {"ptx", "cubin", "fatbin"}, optional
+        By default what the content is.
+    architecture : str, optional
+        ``"sm_90"``, ``"sm_90a"``; by default what the content says, and None for a fatbin, whose
+        choice is the driver's.
+
+    Raises
+    ------
+    TypeError
+        If a part has another type.
+    ValueError
+        If the content has no such format, or is for another architecture.
+    """
+
+    content: bytes = field(repr=False)
+    format: str = ""
+    architecture: str | None = None
+    _kernels: Mapping[str, tuple[int, ...] | None] | None = field(
+        init=False, repr=False, compare=False, default=None
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.content, bytes):
+            raise TypeError(f"device code must be bytes, got {type(self.content).__name__}")
+        found = _format_of(self.content)
+        if self.format not in ("", *_FORMATS):
+            raise ValueError(
+                f"the format must be one of {', '.join(_FORMATS)}; got {self.format!r}"
+            )
+        if found is None:
+            raise ValueError("the device code is no PTX, cubin or fatbin")
+        if self.format not in ("", found):
+            raise ValueError(f"expected a {self.format}, got a {found}")
+        object.__setattr__(self, "format", found)
+        self._read()
+
+    def _read(self) -> None:
+        architecture, kernels = None, None
+        if self.format == "ptx":
+            text = self.content.decode("utf-8", "replace")
+            architecture, kernels = ptx_target(text), ptx_kernels(text)
+        elif self.format == "cubin":
+            architecture, kernels = _cubin_architecture(self.content), cubin_kernels(self.content)
+        if self.architecture is None:
+            object.__setattr__(self, "architecture", architecture)
+        elif _ARCHITECTURE.fullmatch(self.architecture) is None:
+            raise ValueError(f"an architecture is like 'sm_90a', got {self.architecture!r}")
+        elif architecture is not None and _number(architecture) != _number(self.architecture):
+            raise ValueError(
+                f"the {self.format} is for {architecture}, and not for {self.architecture}"
+            )
+        object.__setattr__(self, "_kernels", kernels)
+
+    @staticmethod
+    def read(source: DeviceImage | bytes | str | os.PathLike[str]) -> DeviceImage:
+        """Return device code that is given as its bytes, the text of PTX, or the path of a file.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        TypeError
+            If it is none of these.
+        ValueError
+            If it is no device code.
+        """
+        if isinstance(source, DeviceImage):
+            return source
+        if isinstance(source, str):
+            return DeviceImage(source.encode())
+        if isinstance(source, os.PathLike):
+            return DeviceImage(Path(source).read_bytes())
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            return DeviceImage(bytes(source))
+        raise TypeError(f"device code is bytes, str or a path, got {type(source).__name__}")
+
+    @property
+    def kernels(self) -> Mapping[str, tuple[int, ...] | None] | None:
+        """Its kernels, with the sizes of their parameters; None where that cannot be read."""
+        return self._kernels
+
+    @property
+    def generation(self) -> tuple[int, str]:
+        """The architecture as number and suffix, ``(90, "a")``; ``(0, "")`` for an unknown one."""
+        found = _ARCHITECTURE.fullmatch(self.architecture or "")
+        return (int(found[1]), found[2]) if found else (0, "")
+
+    def __str__(self) -> str:
+        name = "PTX" if self.format == "ptx" else self.format
+        return name if self.architecture is None else f"{name} for {self.architecture}"
+
+
+def _number(architecture: str) -> str:
+    """Return an architecture without its suffix, which content does not always have."""
+    return architecture.rstrip("af")
+
+
+def _cubin_architecture(content: bytes) -> str | None:
+    """Return what the header says, with the suffix that the compiler was given where it tells."""
+    architecture = cubin_arch(content[:64])
+    told = _COMMAND.search(content)
+    if architecture is None or told is None:
+        return architecture
+    given = told[1].decode()
+    return given if _number(given) == _number(architecture) else architecture
+
+
+def _format_of(content: bytes) -> str | None:
+    if content.startswith(b"\x7fELF"):
+        return "cubin"
+    if content.startswith(b"\x50\xed\x55\xba"):
+        return "fatbin"
+    return "ptx" if b".version" in content else None

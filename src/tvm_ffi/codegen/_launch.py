@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a kernel on a GPU is launched, as data: a `LaunchPlan`, which back ends turn into functions.
+
+Callers see a signature.  Behind its checks stand one launch or several, of which the first is taken
+whose condition holds and that has an image for the device.  What the kernel takes is written as the
+arguments of a function of C (`tvm_ffi.codegen.make_wrapper`), and grid, block, cluster and shared
+memory are expressions over the extents and integers of the signature: ``cdiv(n, 1024)``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from ..signature import Signature
+from ..signature._expression import Extent
+from ..signature._parsing import parse_extent
+from ._device_image import DeviceImage
+from ._launch_checks import check_plan
+from ._launch_parts import Condition, Launch
+from ._wrapper import Wrapper, callees_of, prepared
+
+__all__ = ["LaunchPlan", "make_launch_plan"]
+
+Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
+Source = Union[DeviceImage, bytes, str, "os.PathLike[str]"]
+
+_COMPARISON = re.compile(r"(?P<left>[^<>=!]+)(?P<operator><=|>=|==|!=|<|>)(?P<right>[^<>=!]+)")
+_AND = re.compile(r"\s+and\s+")
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """A function that launches a kernel: what callers pass, and what becomes of it.
+
+    Parameters
+    ----------
+    signature : Signature
+        What callers see, with all that the kernel relies on.
+    launches : tuple of Launch
+        The ways to launch it; the first is taken whose condition holds and that has an image for
+        the device.
+
+    Raises
+    ------
+    ValueError
+        If the parts do not fit each other, or the images: see `make_launch_plan`.
+
+    Notes
+    -----
+    Plans are values; `tvm_ffi.codegen.launch_module` makes a module of them, and
+    `tvm_ffi.codegen.c.source_of` a file in C.
+    """
+
+    signature: Signature
+    launches: tuple[Launch, ...]
+
+    def __post_init__(self) -> None:
+        check_plan(self.signature, self.launches)
+
+    @property
+    def name(self) -> str:
+        """Name under which callers find it."""
+        return self.signature.name
+
+    @staticmethod
+    def first_of(plans: Iterable[LaunchPlan]) -> LaunchPlan:
+        """Return one plan with the launches of several, in this order.
+
+        Raises
+        ------
+        ValueError
+            If they have different signatures, or there is none.
+        """
+        plans = list(plans)
+        signatures = list(dict.fromkeys(str(plan.signature) for plan in plans))
+        if len(signatures) != 1:
+            listed = " and ".join(f"`{text}`" for text in signatures) or "none"
+            raise ValueError(f"plans for one function must have one signature, got {listed}")
+        launches = [launch for plan in plans for launch in plan.launches]
+        return LaunchPlan(plans[0].signature, tuple(launches))
+
+    def wrapper_of(self, launch: Launch) -> Wrapper:
+        """Return the wrapper that one of the launches would be, were the kernel a function of C."""
+        return Wrapper(self.signature, launch.kernels, launch.arguments, "void")
+
+
+def make_launch_plan(
+    signature: Signature | str,
+    images: Source | Sequence[Source],
+    kernel: str | None = None,
+    *,
+    arguments: Sequence[str] | None = None,
+    grid: Amount = 1,
+    block: Amount = 1,
+    cluster: Amount | None = None,
+    shared_memory: int | str = 0,
+    cooperative: bool = False,
+    programmatic: bool = False,
+    when: str = "",
+) -> LaunchPlan:
+    """Return the plan of a function that launches a kernel.
+
+    Parameters
+    ----------
+    signature : Signature or str
+        What callers see: ``"scale(x: float32[n], y: out float32[n], a: float32)"``.  Tensors whose
+        address is passed lie ``on cuda`` unless it says something else.
+    images : DeviceImage, bytes, str or path, or a sequence of them
+        Device code: the contents of a cubin or a fatbin, the text of PTX, or the path of a file;
+        one for each architecture.
+    kernel : str, optional
+        Name of the kernel in the images; by default that of the function.  ``{T}`` in it stands
+        for the name of the dtype that the variable ``T`` is.
+    arguments : sequence of str, optional
+        What the kernel takes, as `tvm_ffi.codegen.make_wrapper` has it: ``"x"``, ``"int32 n"``,
+        ``"x.strides[0]"``, ``"null"``, ``"workspace(4*n)"``.  By default parameters in order, and
+        behind them the results.
+    grid, block, cluster : int or str, or up to three
+        Expressions over the signature's names: ``"cdiv(n, 1024)"``.
+    shared_memory : int or str
+        Bytes of dynamic shared memory of a block; more than 48 KiB are asked for.
+    cooperative : bool
+        Whether all blocks must run at the same time.
+    programmatic : bool
+        Whether the kernel may begin before the one ahead of it in the stream has ended.
+    when : str, optional
+        For which arguments this launch is meant: ``"n >= 4096 and m % 16 == 0"``.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If a name is unknown, an extent is beyond the limits of CUDA, or an image does not have the
+        kernel or one that takes other parameters, as far as images tell.
+    """
+    listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
+    if isinstance(signature, str):
+        signature = Signature.parse(signature)
+    refined, read = prepared(signature, arguments, "cuda")
+    launch = Launch(
+        images=tuple(map(DeviceImage.read, listed)),
+        kernels=callees_of(refined, refined.name if kernel is None else kernel),
+        arguments=read,
+        grid=_three("grid", grid),
+        block=_three("block", block),
+        cluster=None if cluster is None else _three("cluster", cluster),
+        shared_memory=_amount("shared_memory", shared_memory),
+        cooperative=cooperative,
+        programmatic=programmatic,
+        when=_conditions(when),
+    )
+    return LaunchPlan(refined, (launch,))
+
+
+def _three(what: str, amount: Amount) -> tuple[Extent, ...]:
+    given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
+    if not 1 <= len(given) <= 3:
+        raise ValueError(f"{what} has from 1 to 3 extents, got {len(given)}")
+    return (*(_amount(what, one) for one in given), *[1] * (3 - len(given)))
+
+
+def _amount(what: str, amount: int | str) -> Extent:
+    if isinstance(amount, str):
+        return parse_extent(amount)
+    if isinstance(amount, bool) or not isinstance(amount, int):
+        raise TypeError(f"{what} is an int or an expression, got {type(amount).__name__}")
+    return amount
+
+
+def _conditions(text: str) -> tuple[Condition, ...]:
+    found = []
+    for part in _AND.split(text.strip()) if text.strip() else []:
+        match = _COMPARISON.fullmatch(part)
+        if match is None:
+            raise ValueError(
+                f"a condition compares two expressions with <, <=, >, >=, == or !=, got {part!r}"
+            )
+        left, right = parse_extent(match["left"]), parse_extent(match["right"])
+        found.append(Condition(left, match["operator"], right))
+    return tuple(found)

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold for a launch: of a plan when it is made, and of the values of each call.
+
+Limits are those of CUDA's programming guide for compute capability 5.0 to 12.1.  The checks of a
+call are data, as those of a signature are; C and the runtime's own form make the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from .._schema.dtypes import integer_range
+from ..signature import Parameter, ScalarType, Signature, TensorType
+from ..signature._expression import (
+    Expression,
+    Extent,
+    ExtentError,
+    evaluate,
+    extent_text,
+    names_in,
+)
+from ..signature._plan import Failure, accepted_words, literal_template
+from ..signature._printing import type_text
+from ._device_image import DeviceImage
+from ._launch_parts import Launch
+from ._wrapper import Argument, always_bound, is_optional, result_names
+
+__all__ = [
+    "Bound",
+    "bounds",
+    "check_plan",
+    "device_parameter",
+    "fields",
+    "kernel_types",
+    "no_image",
+    "no_launch",
+    "same_device",
+]
+
+OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
+_INT32 = 2**31 - 1
+_AXES = "xyz"
+_MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
+_MAX_THREADS, _MAX_CLUSTER = 1024, 16
+_MAX_SHARED_MEMORY = 227 << 10  # bytes of a block; what a device has is asked when it is needed
+# Fields that are numbers, with their types.
+_FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An expression with limits.
+
+    Parameters
+    ----------
+    extent : int, str or Expression
+        What is calculated.
+    least, most : int
+        What its value may be.
+    failure : Failure
+        What is said of other values; its hole is ``got``.
+    """
+
+    extent: Extent
+    least: int
+    most: int
+    failure: Failure
+
+
+# ---- a call --------------------------------------------------------------------------------------
+
+
+def device_parameter(signature: Signature) -> Parameter | None:
+    """Return the parameter on whose device the kernel runs; None where that is the current one."""
+    for parameter in signature.parameters:
+        if _is_on_cuda(parameter) and not is_optional(parameter):
+            return parameter
+    return None
+
+
+def same_device(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
+    """Yield the other parameters that must be on the device of the launch."""
+    first = device_parameter(signature)
+    for parameter in signature.parameters:
+        if first is not None and parameter is not first and _is_on_cuda(parameter):
+            template = (
+                f"{signature.name}() argument '{parameter.name}': expected device "
+                f"cuda:{{expected}} like '{first.name}', got cuda:{{got}}"
+            )
+            yield parameter, Failure("ValueError", template)
+
+
+def _is_on_cuda(parameter: Parameter) -> bool:
+    type_ = parameter.type
+    return isinstance(type_, TensorType) and (type_.device or "").partition(":")[0] == "cuda"
+
+
+def fields(launch: Launch) -> dict[str, Extent]:
+    """Return the numbers of a launch by their names: ``grid.x`` ... ``shared_memory``.
+
+    ORDER launch-fields, as in the runtime.
+    """
+    groups = {"grid": launch.grid, "block": launch.block, "cluster": launch.cluster or (1, 1, 1)}
+    found = {f"{name}.{_AXES[i]}": e for name, three in groups.items() for i, e in enumerate(three)}
+    return {**found, "shared_memory": launch.shared_memory}
+
+
+def bounds(name: str, launch: Launch) -> list[Bound]:
+    """Return what must hold for the numbers of a launch, in the order in which it is looked at."""
+    found = []
+    for field, extent in fields(launch).items():
+        group, _, axis = field.partition(".")
+        least, most = 0, _MAX_SHARED_MEMORY
+        if axis:
+            least, most = 1, _MOST[group][_AXES.index(axis)]
+        found.append(_bound(name, field, extent, least, most))
+    found.append(_bound(name, "threads of a block", _product(launch.block), 1, _MAX_THREADS))
+    if launch.cluster is not None:
+        blocks = _product(launch.cluster)
+        found.append(_bound(name, "blocks of a cluster", blocks, 1, _MAX_CLUSTER))
+        for axis, grid, cluster in zip(_AXES, launch.grid, launch.cluster):
+            rest = Expression("%", (grid, cluster))
+            template = (
+                f"grid.{axis} = {extent_text(grid)} must be a multiple of cluster.{axis} = "
+                f"{extent_text(cluster)}, {{got}} are left"
+            )
+            found.append(Bound(rest, 0, 0, Failure("ValueError", f"{name}(): {template}")))
+    return found
+
+
+def _bound(name: str, what: str, extent: Extent, least: int, most: int) -> Bound:
+    shown = "" if isinstance(extent, int) else f" = {extent_text(extent)}"
+    template = f"{name}(): {what}{shown} must be from {least} to {most}, got {{got}}"
+    return Bound(extent, least, most, Failure("ValueError", template))
+
+
+def _product(three: tuple[Extent, ...]) -> Extent:
+    factors = [extent for extent in three if extent != 1]
+    product: Extent = factors[0] if factors else 1
+    for factor in factors[1:]:
+        product = Expression("*", (product, factor))
+    return product
+
+
+def no_launch(name: str, launches: Iterable[Launch]) -> Failure | None:
+    """Return what is said when no condition holds; None when a launch has none."""
+    if any(not launch.when for launch in launches):
+        return None
+    texts = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
+    template = f"{name}(): no launch is meant for these arguments, only for {'; '.join(texts)}"
+    return Failure("ValueError", literal_template(template))
+
+
+def no_image(name: str, launches: Iterable[Launch]) -> Failure:
+    """Return what is said when no image runs on a device; holes device, gpu and architecture."""
+    images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
+    template = (
+        f"{name}(): no image is for cuda:{{device}}, {{gpu}} ({{architecture}}); there are "
+        f"{', '.join(images)}"
+    )
+    return Failure("RuntimeError", template)
+
+
+# ---- a plan --------------------------------------------------------------------------------------
+
+
+def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
+    """Raise ValueError unless the parts of a plan fit each other."""
+    if not launches:
+        raise ValueError(f"{signature.name}: a plan needs a launch, got none")
+    _check_signature(signature)
+    bound = set(always_bound(signature))
+    for launch in launches:
+        _check_parts(launch)
+        _check_names(signature.name, launch, bound)
+        for condition in launch.when:
+            _check_constants(signature.name, (condition.left, condition.right))
+        for limit in bounds(signature.name, launch):
+            _check_constant(limit)
+        types = kernel_types(signature, launch.arguments)
+        for image in launch.images:
+            for kernel in dict.fromkeys(launch.kernels.values()):
+                _check_image(signature.name, launch, image, kernel, types)
+
+
+def _check_parts(launch: Launch) -> None:
+    """Raise ValueError unless the parts of a launch are what they must be by themselves."""
+    if not launch.images:
+        raise ValueError("a launch needs device code, got no image")
+    names = [str(image) for image in launch.images]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two images are {name}")
+    if len(names) > 1 and any(image.architecture is None for image in launch.images):
+        raise ValueError(
+            f"among several images each must say its architecture, got {', '.join(names)}; a "
+            "fatbin stands alone"
+        )
+    for condition in launch.when:
+        if condition.operator not in OPERATORS:
+            raise ValueError(f"{condition.operator!r} compares nothing")
+    for kernel in launch.kernels.values():
+        if not kernel or "\0" in kernel:
+            raise ValueError(f"{kernel!r} cannot be the name of a kernel")
+
+
+def _check_signature(signature: Signature) -> None:
+    for parameter in signature.parameters:
+        words = accepted_words(parameter.type) or ()
+        if {"str", "bytes"} & {*words}:
+            raise ValueError(
+                f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
+                "which no kernel takes"
+            )
+    for result in signature.results:
+        type_ = result.type
+        if not isinstance(type_, TensorType):
+            raise ValueError(
+                f"{signature.name}: a kernel returns nothing, and so no {type_text(type_)}; what "
+                "it writes are tensors"
+            )
+        if type_.device not in (None, "cuda"):
+            raise ValueError(
+                f"{signature.name}: a result is allocated where the kernel runs, which is not "
+                f"always {type_.device}"
+            )
+
+
+def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
+    used: dict[str, Extent] = dict(fields(launch))
+    for condition in launch.when:
+        used[f"when {condition}"] = Expression("max", (condition.left, condition.right))
+    for field, extent in used.items():
+        for name in names_in(extent):
+            if name not in bound:
+                known = ", ".join(sorted(bound)) or "none"
+                raise ValueError(
+                    f"{function}: '{name}' in {field} is no extent that every call has; "
+                    f"those are: {known}"
+                )
+
+
+def _check_constant(limit: Bound) -> None:
+    """Raise for what is wrong whatever the arguments are."""
+    if any(True for _ in names_in(limit.extent)):
+        return
+    try:
+        value = evaluate(limit.extent, {})
+    except ExtentError as error:
+        raise ValueError(str(error)) from None
+    if not limit.least <= value <= limit.most:
+        raise ValueError(limit.failure.text(got=value))
+
+
+def _check_constants(name: str, extents: Iterable[Extent]) -> None:
+    for extent in extents:
+        if not any(True for _ in names_in(extent)):
+            try:
+                evaluate(extent, {})
+            except ExtentError as error:
+                raise ValueError(f"{name}: {error}") from None
+
+
+def _check_image(
+    function: str, launch: Launch, image: DeviceImage, kernel: str, types: tuple[str, ...]
+) -> None:
+    if image.kernels is None:
+        return
+    if kernel not in image.kernels:
+        listed = ", ".join(sorted(image.kernels)) or "none"
+        raise ValueError(
+            f"{function}: the {image} has no kernel '{kernel}'; those in it are: {listed}"
+        )
+    wanted = image.kernels[kernel]
+    if wanted is None:
+        return
+    where = f"{function}: kernel '{kernel}' of the {image}"
+    if len(wanted) != len(types):
+        raise ValueError(f"{where} takes {len(wanted)} arguments, and {len(types)} are passed")
+    for place, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
+        if size != size_of(type_):
+            raise ValueError(
+                f"{where} takes {size} bytes as argument {place}, and '{argument}' has "
+                f"{size_of(type_)}, {type_}"
+            )
+
+
+# ---- what a kernel takes -------------------------------------------------------------------------
+
+
+def size_of(type_: str) -> int:
+    """Return the bytes of a kernel's argument."""
+    return 8 if type_ == "pointer" else 1 if type_ == "bool" else int(type_.lstrip("uintfloa")) // 8
+
+
+def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[str, ...]:
+    """Return the types of what a kernel takes: ``pointer``, ``bool``, or a number of C.
+
+    Raises
+    ------
+    ValueError
+        If a kernel cannot take one of them.
+    """
+    return tuple(_kernel_type(signature, argument) for argument in arguments)
+
+
+def _kernel_type(signature: Signature, argument: Argument) -> str:
+    if argument.kind != "address" and argument.source in result_names(signature):
+        raise ValueError(
+            f"{signature.name}: '{argument}' is that of a result, which is allocated last; pass "
+            "the extents that it is made of"
+        )
+    if argument.dtype is not None:
+        return argument.dtype
+    if argument.kind in ("address", "workspace", "null"):
+        return "pointer"
+    if argument.kind == "extent" or argument.axis is not None:
+        return "int64"
+    if argument.kind in _FIELD_TYPES:
+        return _FIELD_TYPES[argument.kind]
+    if argument.kind == "value":
+        (parameter,) = (one for one in signature.parameters if one.name == argument.source)
+        return _value_type(signature, parameter)
+    raise ValueError(
+        f"{signature.name}: '{argument}' is in memory of the host, which a kernel does not see; "
+        "pass extents and strides one by one"
+    )
+
+
+def _value_type(signature: Signature, parameter: Parameter) -> str:
+    words = accepted_words(parameter.type) or ("",)
+    if words[0] == "ctypes.c_void_p":
+        return "pointer"
+    if is_optional(parameter):
+        raise ValueError(
+            f"{signature.name}: parameter '{parameter.name}' may be None, which is no number that "
+            "a kernel takes"
+        )
+    if isinstance(parameter.type, ScalarType):
+        return parameter.type.dtype
+    return {"int": "int64", "float": "float64", "bool": "bool"}[words[0]]
+
+
+def range_of(argument: Argument) -> tuple[int, int]:
+    """Return what an argument that is calculated may be."""
+    if argument.kind == "workspace":
+        return 0, 2**63 - 1
+    return integer_range(argument.dtype or "int64") or (-(2**63), 2**63 - 1)

@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch plans: what they refuse when they are made, and their forms over a stand-in driver."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import codegen, libinfo
+from tvm_ffi.codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan
+
+HERE = Path(__file__).resolve().parent
+PROCESSES = HERE.parent / "processes"
+PTX = """.version 8.0
+.target sm_80
+// .entry comment(.param .u64 x)
+.visible .entry scale(
+  .param .u64 .ptr .global .align 4 x,
+  .param .f32 a,
+  .param .align 8 .b8 pair[16]
+)
+{ ret; }
+.visible .entry fill(.param .u64 x, .param .u32 n) { ret; }
+.visible .entry nothing { ret; }
+.visible .entry fill_int8(.param .u64 x) { ret; }
+"""
+
+
+def section(name: int, kind: int, offset: int, size: int) -> bytes:
+    return struct.pack("<IIQQQQIIQQ", name, kind, 0, 0, offset, size, 0, 0, 0, 0)
+
+
+def cubin(architecture: int = 90, tail: bytes = b"") -> bytes:
+    """Return a cubin written by hand, with a kernel ``f`` of a pointer and an int32."""
+    texts = b"\0.text.f\0.nv.constant0.f\0.nv.info.f\0.text.helper\0.strings\0"
+    parameters = b"\x03\x19\x0c\x00"  # 12 bytes in all
+    for place, size in ((1, 4), (0, 8)):
+        parameters += b"\x04\x17" + struct.pack("<HIHHI", 12, 0, place, 0, size << 18)
+    contents = {b".text.f": b"code", b".nv.constant0.f": b"", b".nv.info.f": parameters}
+    contents.update({b".text.helper": b"code", b".strings": texts})
+    at, body, rows = 64, b"", [section(0, 0, 0, 0)]
+    for name, content in contents.items():
+        rows.append(section(texts.index(name), 1, at + len(body), len(content)))
+        body += content
+    header = bytearray(64)
+    header[:9] = b"\x7fELF\x02\x01\x01\x41\x08"
+    header[18:20] = struct.pack("<H", 190)
+    header[40:48] = struct.pack("<Q", at + len(body))
+    header[48:52] = struct.pack("<I", architecture << 8)
+    header[58:64] = struct.pack("<HHH", 64, len(rows), len(rows) - 1)
+    return bytes(header) + body + b"".join(rows) + tail
+
+
+def fill(**options: object) -> LaunchPlan:
+    options.setdefault("arguments", ["x", "int32 n"])
+    return make_launch_plan("fill(x: float32[n])", PTX, **options)
+
+
+# ---- images --------------------------------------------------------------------------------------
+
+
+def test_an_image_tells_its_kernels():
+    image = DeviceImage.read(PTX)
+    assert (image.format, image.architecture, str(image)) == ("ptx", "sm_80", "PTX for sm_80")
+    assert image.kernels == {
+        "scale": (8, 4, 16),
+        "fill": (8, 4),
+        "nothing": (),
+        "fill_int8": (8,),
+    }
+    image = DeviceImage.read(cubin(90))
+    assert (image.format, image.architecture) == ("cubin", "sm_90")
+    assert image.kernels == {"f": (8, 4)}
+    image = DeviceImage.read(cubin(90, b"-arch sm_90a -m 64"))
+    assert image.generation == (90, "a")
+    assert DeviceImage(cubin(90), architecture="sm_90a").architecture == "sm_90a"
+    fatbin = DeviceImage(b"\x50\xed\x55\xba" + struct.pack("<HHQ", 1, 16, 0))
+    assert (str(fatbin), fatbin.kernels, fatbin.generation) == ("fatbin", None, (0, ""))
+
+
+def test_what_cannot_be_read_of_an_image_is_left_open():
+    for size in (64, 70, 100, len(cubin()) - 1):
+        assert DeviceImage(cubin()[:size]).kernels in (None, {}, {"f": None}, {"f": (8, 4)})
+    plan = make_launch_plan("g(x: float32[n])", cubin()[:64])
+    assert plan.launches[0].images[0].kernels is None
+
+
+def test_an_image_can_be_a_file(tmp_path):
+    path = tmp_path / "image.ptx"
+    path.write_text(PTX, encoding="utf-8")
+    assert DeviceImage.read(path) == DeviceImage.read(PTX)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: DeviceImage("text"), TypeError, "device code must be bytes, got str"),
+        (lambda: DeviceImage.read(3), TypeError, "device code is bytes, str or a path, got int"),
+        (lambda: DeviceImage(b"text"), ValueError, "the device code is no PTX, cubin or fatbin"),
+        (lambda: DeviceImage(cubin(), "ptx"), ValueError, "expected a ptx, got a cubin"),
+        (lambda: DeviceImage(cubin(), "elf"), ValueError, "one of ptx, cubin, fatbin; got 'elf'"),
+        (
+            lambda: DeviceImage(cubin(90), architecture="sm_80"),
+            ValueError,
+            "the cubin is for sm_90, and not for sm_80",
+        ),
+        (
+            lambda: DeviceImage(cubin(90), architecture="90"),
+            ValueError,
+            "an architecture is like 'sm_90a', got '90'",
+        ),
+    ],
+)
+def test_what_is_no_image(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+# ---- plans ---------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_a_value():
+    plan = fill(grid=["cdiv(n, 128)", 2], block=128, cluster=2, shared_memory="4*n", when="n > 3")
+    assert plan == fill(
+        grid=["cdiv(n, 128)", 2], block=128, cluster=2, shared_memory="4*n", when="n > 3"
+    )
+    assert str(plan.signature) == "fill(x: float32*[n] on cuda)"
+    (launch,) = plan.launches
+    assert (*map(str, launch.grid), *launch.block) == ("cdiv(n, 128)", "2", "1", 128, 1, 1)
+    assert (launch.cluster, str(launch.shared_memory)) == ((2, 1, 1), "4*n")
+    assert list(map(str, launch.arguments)) == ["x", "n"]
+    assert list(map(str, launch.when)) == ["n > 3"]
+    assert launch.kernels == {(): "fill"}
+
+
+TWO = (PTX, PTX.replace("sm_80", "sm_90"))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; those in it are: fill,"),
+        (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, and 1 are passed"),
+        (
+            lambda: fill(arguments=["x", "n"]),
+            "takes 4 bytes as argument 1, and 'n' has 8, int64",
+        ),
+        (lambda: fill(grid="m"), "fill: 'm' in grid.x is no extent that every call has; .* n"),
+        (lambda: fill(block=["1", "k"]), "'k' in block.y is no extent that every call has"),
+        (lambda: fill(shared_memory="k"), "'k' in shared_memory is no extent that every call"),
+        (lambda: fill(when="k > 3"), "'k' in when k > 3 is no extent that every call has"),
+        (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
+        (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
+        (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
+        (lambda: fill(when="n > 1//0"), "`1//0` divides by zero"),
+        (lambda: fill(grid=0), r"fill\(\): grid.x must be from 1 to 2147483647, got 0"),
+        (lambda: fill(grid=[1, 65536]), "grid.y must be from 1 to 65535, got 65536"),
+        (lambda: fill(grid="1//0"), "`1//0` divides by zero"),
+        (lambda: fill(grid="9223372036854775807 + 1"), "does not fit 64 bits"),
+        (lambda: fill(block=[32, 32, 2]), r"threads of a block = 32\*32\*2 must be .* got 2048"),
+        (lambda: fill(block=[1, 1, 65]), "block.z must be from 1 to 64, got 65"),
+        (lambda: fill(cluster=[4, 8]), r"blocks of a cluster = 4\*8 must be from 1 to 16, got"),
+        (lambda: fill(grid=3, cluster=2), "grid.x = 3 must be a multiple of cluster.x = 2"),
+        (lambda: fill(shared_memory=300000), "shared_memory must be from 0 to 232448, got 300000"),
+        (lambda: fill(grid=[1, 1, 1, 1]), "grid has from 1 to 3 extents, got 4"),
+        (lambda: make_launch_plan("fill(x: float32[n])", []), "needs device code, got no image"),
+        (
+            lambda: make_launch_plan("fill(x: float32[n])", [PTX, PTX], arguments=["x", "int32 n"]),
+            "two images are PTX for sm_80",
+        ),
+        (
+            lambda: make_launch_plan(
+                "nothing()", [PTX, PTX.replace(".target sm_80", "")], arguments=[]
+            ),
+            "each must say its architecture, got PTX for sm_80, PTX",
+        ),
+        (lambda: make_launch_plan("f(x: str)", PTX), "parameter 'x' is str, which no kernel takes"),
+        (lambda: make_launch_plan("f(x: int) -> int", PTX), "returns nothing, and so no int"),
+        (
+            lambda: make_launch_plan("f(x: int) -> int8[x] on cpu", PTX),
+            "a result is allocated where the kernel runs, which is not always cpu",
+        ),
+        (
+            lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["x.shape"]),
+            "'x.shape' is in memory of the host, which a kernel does not see",
+        ),
+        (
+            lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["stream"]),
+            "'stream' is in memory of the host",
+        ),
+        (
+            lambda: make_launch_plan("f(k: int | None)", PTX, "fill"),
+            "parameter 'k' may be None, which is no number that a kernel takes",
+        ),
+        (
+            lambda: make_launch_plan(
+                "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.size"]
+            ),
+            "'result.size' is that of a result, which is allocated last",
+        ),
+        (
+            lambda: make_launch_plan("fill(x: T[n]) where T in (int8, int16)", PTX, "fill_{T}"),
+            "has no kernel 'fill_int16'",
+        ),
+        (
+            lambda: LaunchPlan.first_of(
+                [fill(), make_launch_plan("fill(y: float32[n])", PTX, arguments=["y", "int32 n"])]
+            ),
+            "must have one signature, got `fill.x: .*` and `fill.y:",
+        ),
+        (lambda: LaunchPlan.first_of([]), "must have one signature, got none"),
+        (lambda: launch_module([]), "a module of launch plans needs one, got none"),
+        (lambda: launch_module([fill(), fill()]), "`fill` is given twice"),
+        (lambda: codegen.c.source_of([fill(), fill()]), "two wrappers are named 'fill'"),
+    ],
+)
+def test_what_is_no_plan(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_grid_is_no_float():
+    with pytest.raises(TypeError, match="grid is an int or an expression, got float"):
+        fill(grid=1.5)
+
+
+# ---- the module ----------------------------------------------------------------------------------
+
+
+def test_a_module_says_what_it_takes(tmp_path):
+    text = "fill(x: float32[n], k: int32 = 3) doc 'Fills.'"
+    plan = make_launch_plan(text, TWO, arguments=["x", "k"])
+    module = launch_module([plan, make_launch_plan("nothing()", PTX, arguments=[])])
+    assert (module.kind, module.functions) == ("cuda_driver", ("fill", "nothing"))
+    assert module.get_function_doc("fill") == "Fills."
+    signature = module.get_function_signature("fill")
+    assert str(signature) == "fill(x: float32*[n] on cuda, k: int32 = 3) doc 'Fills.'"
+    assert list(module.get_write_formats()) == []
+    with pytest.raises(ValueError, match="this module has 2 images, which no file of device"):
+        module.write_to_file(str(tmp_path / "image.ptx"))
+
+
+@pytest.fixture
+def saved() -> bytes:
+    plan = make_launch_plan(
+        "fill(x: T[n], k: int = 3) -> T[n] where T in (int8, float32)",
+        PTX,
+        arguments=["x", "int32 k"],
+        grid="cdiv(n, k)",
+    )
+    return bytes(launch_module(plan).save_to_bytes())
+
+
+def test_wrong_bytes_are_refused(saved):
+    load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
+    assert load(saved).save_to_bytes() == saved
+    for size in range(8, len(saved), 7):
+        with pytest.raises(ValueError, match="saved CUDA module|launch program|CUDA image"):
+            load(saved[:size])
+    with pytest.raises(ValueError, match="it has version 9 of the format, and this runtime reads"):
+        load(saved[:8] + b"\x09" + saved[9:])
+
+
+def run(program: str, stand_in: Path, *arguments: str) -> None:
+    """Run a program over the stand-in driver, which prints ``done`` at its end."""
+    folders = [str(HERE.parent), str(PROCESSES), os.environ.get("PYTHONPATH", "")]
+    done = subprocess.run(
+        [sys.executable, str(PROCESSES / program), *arguments],
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(folders),
+            "LD_LIBRARY_PATH": str(stand_in),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
+
+
+def test_all_forms_launch_the_same_and_refuse_the_same(stand_in):
+    run("launch_plans.py", stand_in)
+
+
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [
+        ("70", "k(): no image is for cuda:0, Stand-in 0 (sm_70); there are "),
+        ("75", "3"),  # the oldest PTX
+        ("80", "0"),
+        ("87", "0"),  # code of the machine, also from an older one of the family
+        ("89", "1"),
+        ("90", "2"),
+        ("100", "4"),  # what is for this device alone
+        ("103", "5"),  # the newest PTX that is for all
+    ],
+)
+def test_the_image_that_fits_best_is_taken(stand_in, capability, expected):
+    run("launch_images.py", stand_in, capability, expected)
+
+
+def test_programs_that_others_have_written_do_no_harm(stand_in):
+    run("launch_hostile.py", stand_in)
+
+
+@pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+def test_a_program_without_python_launches(stand_in, tmp_path, c_compiler):
+    """An exported library, and the form in C, loaded by a program in C."""
+    plan = make_launch_plan(
+        "fill(x: float32[n], k: int32 = 7)", PTX, arguments=["x", "k"], grid="n"
+    )
+    libraries = [tmp_path / "module.so", tmp_path / "printed.so"]
+    tvm_ffi.export_library(libraries[0], launch_module(plan))
+    source = tmp_path / "printed.c"
+    source.write_text(codegen.c.source_of([plan]), encoding="utf-8")
+    includes = [f"-I{path}" for path in libinfo.include_paths()]
+    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", *includes]
+    build = [c_compiler, *flags, "-shared", "-fPIC", str(source), "-o", str(libraries[1]), "-ldl"]
+    subprocess.run(build, check=True)
+    ours = Path(libinfo.find_libtvm_ffi())
+    program = tmp_path / "client"
+    link = [f"-L{ours.parent}", "-ltvm_ffi", f"-Wl,-rpath,{ours.parent}"]
+    client = [str(HERE / "launch_client.c"), "-o", str(program)]
+    subprocess.run([c_compiler, *flags, *client, *link, "-ldl"], check=True)
+    for library in libraries:
+        done = subprocess.run(
+            [str(program), str(library)],
+            env={"LD_LIBRARY_PATH": str(stand_in)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert (done.stdout, done.stderr, done.returncode) == (
+            "fill on 0, grid 3, k = 7\nfill() argument 'x': expected 1 dimension, got 2\n",
+            "",
+            0,
+        )

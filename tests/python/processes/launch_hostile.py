@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch programs with one byte changed: refused when they are read, or an error when they run."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+
+from device_stand_in import Allocator, vector
+from launch_plans import PLANS
+
+import tvm_ffi
+from tvm_ffi.codegen._launch_module import image_parts, images_of
+from tvm_ffi.codegen._program import program_of
+
+ARGUMENTS = {
+    "sizes": [(vector(),), (vector(), 1, vector())],
+    "results": [(vector(),), (), (None,)],
+    "attributes": [(vector(),), (vector(), 4)],
+    "choice": [(vector(8),), (None,)],
+}
+
+
+def main() -> None:
+    create = tvm_ffi.get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
+    random.seed(7)
+    num_read = num_refused = 0
+    for name, calls in ARGUMENTS.items():
+        images = images_of([PLANS[name]])
+        program = program_of(PLANS[name], images)
+        parts = [image_parts(image) for image in images]
+        for place in range(len(program)):
+            changed = bytearray(program)
+            changed[place] ^= 1 << random.randrange(8)
+            try:
+                module = create(parts, [], [[name, "", "", bytes(changed)]])
+            except (ValueError, MemoryError):
+                num_refused += 1
+                continue
+            num_read += 1
+            for args in calls:
+                with contextlib.suppress(TypeError, ValueError, RuntimeError, MemoryError):
+                    module[name](*args)
+    assert num_read > 1000
+    assert num_refused > 1000
+    print("done")
+
+
+if __name__ == "__main__":
+    with Allocator():
+        main()
