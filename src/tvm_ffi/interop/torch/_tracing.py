@@ -41,7 +41,7 @@ _found = _Namespace()
 @functools.cache  # torch refuses a second time
 def trace_functions() -> None:
     """Let torch.compile trace calls of functions, and their look-up in modules."""
-    stand_in = torch.compiler.substitute_in_graph
+    stand_in: Any = torch.compiler.substitute_in_graph
     stand_in(Function.__call__, skip_signature_check=True)(call_operator)
     stand_in(function_of_module, skip_signature_check=True)(find_function)
     stand_in(CObject.__chandle__, skip_signature_check=True)(find_address)
