@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -12,8 +13,13 @@ from .test_aot_program import SYSTEM_LIBRARIES, needed_libraries, undefined_symb
 
 NAME = "aot_program/languages"
 CRATE = Path(__file__).resolve().parents[2] / "rust"
-# Of each language: the command that it cannot do without.
-COMPILERS = {"c": "cc", "mojo": "mojo", "rust": "cargo"}
+# Of each language: what it cannot do without, and whether that is here.
+NEEDS = {"c": "cc", "mojo": "mojo", "numba": "numba", "rust": "cargo"}
+MISSING = {
+    language
+    for language, what in NEEDS.items()
+    if shutil.which(what) is None and importlib.util.find_spec(what) is None
+}
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler"),
@@ -39,19 +45,18 @@ def folder(example):
 def test_commands_of_the_readme(folder, run, readme_blocks):
     [block], [shown] = readme_blocks(NAME, "sh"), readme_blocks(NAME, "")
     output = run("sh", "-euc", block, cwd=folder, timeout_s=300)
-    assert shown == "".join(map(expected, COMPILERS))
-    missing = [language for language, command in COMPILERS.items() if shutil.which(command) is None]
+    assert shown == "".join(map(expected, NEEDS))
     assert [line for line in output.splitlines() if "left out" in line] == [
-        f"{language:8} left out: no {COMPILERS[language]}" for language in missing
+        f"{language:8} left out: no {NEEDS[language]}" for language in NEEDS if language in MISSING
     ]
-    there = [language for language in COMPILERS if language not in missing]
+    there = [language for language in NEEDS if language not in MISSING]
     assert output.endswith("".join(map(expected, there)))
 
 
-@pytest.mark.parametrize("language", COMPILERS)
+@pytest.mark.parametrize("language", NEEDS)
 def test_each_language_alone_needs_the_system_only(folder, run, language):
-    if shutil.which(COMPILERS[language]) is None:
-        pytest.skip(f"no {COMPILERS[language]}")
+    if language in MISSING:
+        pytest.skip(f"no {NEEDS[language]}")
     run("python", "build.py", "build", language, cwd=folder, timeout_s=300)
     program = folder / "build" / "axpy"
     assert run(program, cwd=folder) == expected(language)
@@ -64,4 +69,4 @@ def test_each_language_alone_needs_the_system_only(folder, run, language):
 def test_a_language_that_is_named_has_to_be_there(folder, run):
     output = run("python", "build.py", "build", "cobol", cwd=folder, status=1)
     assert "usage: " in output
-    assert "[c|mojo|rust]" in output
+    assert "[c|mojo|numba|rust]" in output

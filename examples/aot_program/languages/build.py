@@ -7,6 +7,7 @@ are left out, with a line that says so; those that are named have to be there.
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -61,6 +62,17 @@ def build_mojo(folder: Path) -> list[str]:
     return [str(made), compile_c(print_wrapper("mojo", "axpy_in_mojo", folder), folder)]
 
 
+def build_numba(folder: Path) -> list[str]:
+    """Compile a function of Python; the wrapper is compiled with it, by LLVM."""
+    if importlib.util.find_spec("numba") is None:
+        raise MissingCompilerError("no numba")
+    from axpy_numba import axpy
+
+    made = folder / "axpy_numba.o"
+    made.write_bytes(axpy.module.object_code())
+    return [str(made)]
+
+
 def build_rust(folder: Path) -> list[str]:
     """Compile a crate into an archive, which has Rust's standard library in it."""
     if shutil.which("cargo") is None:
@@ -75,6 +87,7 @@ def build_rust(folder: Path) -> list[str]:
 LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
     "c": build_c,
     "mojo": build_mojo,
+    "numba": build_numba,
     "rust": build_rust,
 }
 

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Exported functions, called as C does: also with what no caller should pass.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::{null, null_mut};
+
+use pytvmffi::abi::{self, DLTensor, TVMFFIAny};
+use pytvmffi::{export, Any, AnyView, Device, Element, Error, Result, TensorView};
+
+fn length(x: TensorView<'_>) -> i64 {
+    x.len() as i64
+}
+export!(length, "length(x: Tensor) -> int");
+
+fn fill(y: &mut [f32], value: f32) {
+    y.fill(value);
+}
+export!(fill, "fill(y: out float32*[n] on cpu, value: float = 1.0)");
+
+extern "C" {
+    fn __tvm_ffi_length(_: *mut c_void, _: *const TVMFFIAny, _: i32, _: *mut TVMFFIAny) -> c_int;
+    fn __tvm_ffi_fill(_: *mut c_void, _: *const TVMFFIAny, _: i32, _: *mut TVMFFIAny) -> c_int;
+}
+
+type Exported = unsafe extern "C" fn(*mut c_void, *const TVMFFIAny, i32, *mut TVMFFIAny) -> c_int;
+
+/// Call with so many of the arguments, or more.
+fn call(function: Exported, args: *const TVMFFIAny, num_args: i32) -> Result<Any> {
+    let mut result = AnyView::none().raw();
+    // SAFETY: the arguments are valid, as far as the function may look.
+    match unsafe { function(null_mut(), args, num_args, &mut result) } {
+        // SAFETY: the function has written an owned value.
+        0 => Ok(unsafe { Any::from_raw(result) }),
+        code => Err(Error::take_raised(code)),
+    }
+}
+
+fn lent(tensor: &mut DLTensor) -> TVMFFIAny {
+    let mut raw = AnyView::none().raw();
+    raw.type_index = abi::kTVMFFIDLTensorPtr;
+    raw.payload.v_ptr = std::ptr::from_mut(tensor).cast();
+    raw
+}
+
+fn described(data: &mut [f32], shape: &mut [i64]) -> DLTensor {
+    DLTensor {
+        data: data.as_mut_ptr().cast(),
+        device: Device::CPU,
+        ndim: shape.len() as i32,
+        dtype: f32::DTYPE,
+        shape: shape.as_mut_ptr(),
+        strides: null_mut(),
+        byte_offset: 0,
+    }
+}
+
+#[test]
+fn a_symbol_is_called_like_one_of_c() -> Result<()> {
+    let (mut data, mut shape) = ([0.0f32; 3], [3]);
+    let mut tensor = described(&mut data, &mut shape);
+    let args = [lent(&mut tensor)];
+    assert_eq!(call(__tvm_ffi_length, args.as_ptr(), 1)?.get::<i64>()?, 3);
+    assert!(call(__tvm_ffi_fill, args.as_ptr(), 1)?.view().is_none());
+    assert_eq!(data, [1.0; 3]);
+    Ok(())
+}
+
+#[test]
+fn numbers_of_arguments_that_there_are_not_are_refused() {
+    let text = |num_args, args| call(__tvm_ffi_length, args, num_args).unwrap_err().to_string();
+    assert_eq!(text(-1, null()), "TypeError: a call has no -1 arguments");
+    assert_eq!(text(1, null()), "TypeError: a call has no 1 arguments");
+    let missing = "TypeError: length() missing 1 required positional argument: 'x'";
+    assert_eq!(text(0, null()), missing);
+}
+
+#[test]
+fn damaged_tensors_are_refused_before_the_function_runs() {
+    let (mut data, mut shape) = ([0.0f32; 3], [3]);
+    for (ndim, said) in
+        [(i32::MAX, "expected 1 dimension, got 2147483647"), (-1, "expected 1 dimension, got -1")]
+    {
+        let mut tensor = DLTensor { ndim, ..described(&mut data, &mut shape) };
+        let args = [lent(&mut tensor)];
+        let error = call(__tvm_ffi_fill, args.as_ptr(), 1).unwrap_err();
+        assert_eq!(error.message(), format!("fill() argument 'y': {said}"));
+        let error = call(__tvm_ffi_length, args.as_ptr(), 1).unwrap_err();
+        assert_eq!(
+            error.message(),
+            format!("length() argument 'x': a tensor has no {ndim} dimensions")
+        );
+    }
+    let mut tensor = DLTensor { shape: null_mut(), ..described(&mut data, &mut shape) };
+    let args = [lent(&mut tensor)];
+    let error = call(__tvm_ffi_fill, args.as_ptr(), 1).unwrap_err();
+    assert_eq!(error.message(), "fill() argument 'y': it has dimensions, but its shape is NULL");
+}
+
+#[test]
+fn a_caller_may_have_no_use_for_the_result() {
+    let (mut data, mut shape) = ([0.0f32; 3], [3]);
+    let mut tensor = described(&mut data, &mut shape);
+    let args = [lent(&mut tensor)];
+    // SAFETY: the arguments are valid; a NULL result is looked at.
+    let code = unsafe { __tvm_ffi_length(null_mut(), args.as_ptr(), 1, null_mut()) };
+    assert_eq!(code, 0);
+}
+
+#[test]
+fn metadata_are_told_by_the_library() -> Result<()> {
+    extern "C" {
+        fn __tvm_ffi__metadata_fill(
+            _: *mut c_void,
+            _: *const TVMFFIAny,
+            _: i32,
+            _: *mut TVMFFIAny,
+        ) -> c_int;
+    }
+    let json: String = call(__tvm_ffi__metadata_fill, null(), 0)?.get()?;
+    let text = "fill(y: out float32*[n] on cpu, value: float = 1.0)";
+    assert_eq!(json, format!("{{\"signature\":\"{text}\"}}"));
+    Ok(())
+}
