@@ -63,7 +63,7 @@ def test_a_kernel_is_a_function_with_its_signature(scaled):
     assert type(scaled) is tvm_ffi.Function
     assert scaled.py_func is scale
     assert list(inspect.signature(scaled).parameters) == ["x", "y", "a"]
-    assert scaled.__doc__ == "Multiply a matrix."
+    assert scaled.__doc__.startswith("Multiply a matrix.")
 
 
 def test_arrays_are_passed_without_a_copy(scaled):
@@ -531,7 +531,7 @@ def test_a_library_is_loaded_where_there_is_no_numba(library):
         "sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
         "import numpy as np, tvm_ffi\n"
         "module = tvm_ffi.load_module(sys.argv[1])\n"
-        "print(module.total(x=np.ones((2, 3))), module.scale.__doc__)\n"
+        "print(module.total(x=np.ones((2, 3))), module.get_function_doc('scale'))\n"
     )
     command = [sys.executable, "-c", program, str(library)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
