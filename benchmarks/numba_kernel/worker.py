@@ -56,19 +56,20 @@ def main() -> None:
     calls = [PreparedCall(ours, prepared.args), prepared]
     timers = [Timer(call.timed(raises=False)) for call in calls]
     for _ in range(options.rounds):
-        body_times = [_microseconds(body, matrices) for body in bodies]
+        body_times = _microseconds(bodies, matrices)
         call_times = [min(timer.measure(BURST_NS, 5)) for timer in timers]
         print(*(f"{one:.3f}" for one in body_times + call_times))
 
 
-def _microseconds(function: Callable[..., Any], args: list[Any]) -> float:
-    """Return the CPU time of one call, the smallest of some."""
-    times = []
-    for _ in range(20):
-        begin = time.process_time_ns()
-        function(*args)
-        times.append(time.process_time_ns() - begin)
-    return min(times) / 1e3
+def _microseconds(functions: list[Callable[..., Any]], args: list[Any]) -> list[float]:
+    """Return the CPU time of a call of each, the smallest of some that take turns."""
+    times: list[list[int]] = [[] for _ in functions]
+    for _ in range(100):
+        for function, own in zip(functions, times):
+            begin = time.process_time_ns()
+            function(*args)
+            own.append(time.process_time_ns() - begin)
+    return [min(own) / 1e3 for own in times]
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ import numpy as np
 
 import tvm_ffi
 
-saxpy = tvm_ffi.load_module(sys.argv[1]).saxpy
-print(saxpy.__doc__)
+module = tvm_ffi.load_module(sys.argv[1])
+saxpy = module.saxpy
+print(module.get_function_signature("saxpy"))
 x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
 saxpy(x, y, a=2)
 print(f"y = {y.tolist()}")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi._library.linking import dynamic_symbols
 from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.inspection import inspect_library
 
@@ -367,7 +368,7 @@ def test_threads_compile_at_once():
 def test_a_module_shows_itself():
     module = llvm.jit(identity())
     assert module.kind == "llvm"
-    assert 'define i32 @"__tvm_ffi_double"' in module.inspect_source()
+    assert "i32 @__tvm_ffi_double(" in module.inspect_source()
     assert "__tvm_ffi_double:" in module.inspect_source("s")
     assert list(module.get_write_formats()) == ["o", "ll", "s"]
 
@@ -412,6 +413,38 @@ def test_a_missing_linker_is_said(tmp_path, monkeypatch):
     with pytest.raises(RuntimeError, match="(?s)cannot start the linker.*Install one"):
         tvm_ffi.export_library(tmp_path / "f.so", llvm.jit(identity()))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_takes_the_place_of_a_kernel(tmp_path):
+    """The library of C has functions of this name, and it is looked at first."""
+    path = tvm_ffi.export_library(
+        tmp_path / "abs.so", llvm.jit(identity("f(a: int) -> int", "abs"))
+    )
+    assert tvm_ffi.load_module(path).f(-3) == -6
+    assert dynamic_symbols(path)[0] & {"abs", "__tvm_ffi_f"} == {"__tvm_ffi_f"}
+
+
+def test_initialisers_and_groups_of_linkers_stay(tmp_path):
+    text = """
+    $shared = comdat any
+    @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }]
+        [{ i32, ptr, ptr } { i32 65535, ptr @start, ptr null }]
+    @counter = hidden global i64 0
+    define linkonce_odr i64 @shared() comdat {
+      %1 = load i64, ptr @counter
+      ret i64 %1
+    }
+    define internal void @start() {
+      store i64 42, ptr @counter
+      ret void
+    }
+    """
+    module = ir.Module("wrappers")
+    llvm.emit_wrapper(module, "counted() -> int", "shared")
+    made = llvm.jit(module, link=[text])
+    assert made.counted() == 42
+    path = tvm_ffi.export_library(tmp_path / "counted.so", made)
+    assert tvm_ffi.load_module(path).counted() == 42
 
 
 def test_object_files_go_into_a_library(tmp_path):

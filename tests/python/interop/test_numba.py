@@ -4,12 +4,8 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import inspect
 import math
-import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Annotated
@@ -18,13 +14,10 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import libinfo
-from tvm_ffi._library.linking import dynamic_symbols
-from tvm_ffi.inspection import inspect_library
 
 numba = pytest.importorskip("numba", reason="Numba is not installed")
 
-from tvm_ffi.interop.numba import export_library, kernel  # noqa: E402  (where Numba is)
+from tvm_ffi.interop.numba import kernel  # noqa: E402  (where Numba is)
 
 PROGRAM = Path(__file__).with_name("call_scale.c")
 F32 = np.float32
@@ -63,7 +56,7 @@ def test_a_kernel_is_a_function_with_its_signature(scaled):
     assert type(scaled) is tvm_ffi.Function
     assert scaled.py_func is scale
     assert list(inspect.signature(scaled).parameters) == ["x", "y", "a"]
-    assert scaled.__doc__ == "Multiply a matrix."
+    assert scaled.__doc__.startswith("Multiply a matrix.")
 
 
 def test_arrays_are_passed_without_a_copy(scaled):
@@ -477,93 +470,3 @@ def test_options_that_do_not_exist_are_named(option, text):
 def test_a_text_that_is_no_signature_is_refused():
     with pytest.raises(ValueError, match="expected"):
         kernel("f(x float)")(returns)
-
-
-# ---- libraries -----------------------------------------------------------------------------------
-
-
-def test_functions_outlive_everything_else():
-    def make():
-        def add(a):
-            return a + 1
-
-        return kernel("add(a: int) -> int")(add)
-
-    function = make()
-    gc.collect()
-    assert function(1) == 2
-
-
-@pytest.fixture
-def library(scaled, tmp_path):
-    made = kernel("total(x: float64[n, m]) -> float")(total)
-    return export_library(tmp_path / "kernels.so", [scaled, made])
-
-
-def test_a_library_needs_no_python(library):
-    exported, needed = dynamic_symbols(library)
-    assert {"__tvm_ffi_scale", "__tvm_ffi_total"} <= exported
-    assert all(name.startswith(("__tvm_ffi_", "_end", "__bss", "_edata")) for name in exported)
-    assert [name for name in needed if name.startswith(("Py", "_Py", "NRT_", "numba_"))] == []
-    assert all(name.startswith("TVMFFI") for name in needed)
-
-
-def test_a_program_without_python_calls_it(scaled, tmp_path):
-    compiler = shutil.which("cc")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    path = export_library(tmp_path / "libkernels.so", [scaled])
-    libraries = Path(libinfo.find_libtvm_ffi()).parent
-    command = [compiler, "-std=c11", f"-I{libinfo.find_include_path()}", str(PROGRAM), str(path)]
-    command += [f"-L{libraries}", "-ltvm_ffi", f"-Wl,-rpath,{libraries}:{tmp_path}"]
-    subprocess.run([*command, "-o", str(tmp_path / "program")], check=True)
-    done = subprocess.run([str(tmp_path / "program")], capture_output=True, text=True, check=True)
-    assert done.stdout == (
-        "3 6\n"
-        "ValueError: nothing is left of it\n"
-        "ValueError: scale() argument 'y': shape[0] must be n = 1, got 2\n"
-    )
-
-
-def test_a_library_is_loaded_where_there_is_no_numba(library):
-    program = (
-        "import sys\n"
-        "sys.modules['numba'] = sys.modules['llvmlite'] = None\n"
-        "import numpy as np, tvm_ffi\n"
-        "module = tvm_ffi.load_module(sys.argv[1])\n"
-        "print(module.total(x=np.ones((2, 3))), module.scale.__doc__)\n"
-    )
-    command = [sys.executable, "-c", program, str(library)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == "6.0 Multiply a matrix.\n"
-
-
-def test_tools_read_the_library(library):
-    functions = {one.name: one for one in inspect_library(library).functions}
-    assert functions["total"].signature == "(x: float64*[n, m] on cpu) -> float"
-    assert functions["scale"].doc == "Multiply a matrix."
-
-
-def test_a_processor_may_be_named(scaled, tmp_path):
-    path = export_library(tmp_path / "k.so", [scaled], cpu="x86-64-v2")
-    assert "__tvm_ffi_scale" in dynamic_symbols(path)[0]
-
-
-def test_names_in_a_library_differ(scaled, tmp_path):
-    with pytest.raises(ValueError, match="two functions are named 'scale'"):
-        export_library(tmp_path / "k.so", [scaled, kernel(SCALE)(scale)])
-    export_library(tmp_path / "k.so", [scaled, scaled.module])
-
-
-@pytest.mark.parametrize("other", [scale, 3, tvm_ffi.convert_func(len)])
-def test_only_kernels_are_exported(other, tmp_path):
-    with pytest.raises(TypeError, match="expected what `kernel` returns, got"):
-        export_library(tmp_path / "k.so", [other])
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_kernel_is_a_module_for_others(scaled, tmp_path):
-    path = tvm_ffi.export_library(tmp_path / "one.so", scaled.module)
-    y = np.zeros((1, 1), F32)
-    tvm_ffi.load_module(path).scale(np.ones((1, 1), F32), y)
-    assert y.tolist() == [[2]]

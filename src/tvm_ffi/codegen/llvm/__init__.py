@@ -97,7 +97,8 @@ def jit(
     Parameters
     ----------
     module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
-        IR with functions ``__tvm_ffi_NAME``.  Later changes of it have no effect.
+        IR with functions ``__tvm_ffi_NAME``; all others become its own business, so that no
+        library can have another one of their names.  Later changes of it have no effect.
     link : sequence of llvmlite.ir.Module, llvmlite.binding.ModuleRef and str, optional
         Modules with functions that it declares, as other tools write them.
     symbols : mapping from str to int, optional

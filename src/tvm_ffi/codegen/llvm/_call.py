@@ -41,6 +41,7 @@ from ._code import (
     null,
 )
 from ._failures import fail
+from ._support_return import return_big, return_tensors
 from ._types import extension_of, memory_type, type_of_c
 
 __all__ = ["CallPrinter", "type_of_callee"]
@@ -346,7 +347,7 @@ class CallPrinter:
             elements = Local(code, ir.ArrayType(ANY.type, len(handles)), None).address
             array = code.array(PTR, handles)
             count = I32(len(handles))
-            code.ret(support.return_tensors(code, array, elements, count, self._result))
+            code.ret(return_tensors(code, array, elements, count, self._result))
 
     def _result_type(self) -> str | None:
         """Return the type in C of the result that is a number, if there is one."""
@@ -361,7 +362,7 @@ class CallPrinter:
             return
         if returned == "uint64_t":
             with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
-                code.ret(support.return_big(code, value, self._result))
+                code.ret(return_big(code, value, self._result))
         elif value.type != I64:
             extension = extension_of(returned)
             assert extension is not None

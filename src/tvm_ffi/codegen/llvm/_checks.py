@@ -44,6 +44,7 @@ from ._code import (
     null,
 )
 from ._failures import fail, fail_dtype, fail_type, fail_with
+from ._support_raise import fail_with_text
 from ._types import memory_type
 
 __all__ = ["CheckPrinter", "Text"]
@@ -102,7 +103,7 @@ class CheckPrinter:
                 is_negative = code.icmp_signed("<", self._num_args, I32(0))
                 place = code.select(is_negative, I32(0), self._num_args)
                 text = code.element(PTR, code.texts(texts), place)
-                code.ret(support.fail_with_text(code, code.text("TypeError"), text))
+                code.ret(fail_with_text(code, code.text("TypeError"), text))
         if most == 0:
             with self._rare(code.icmp_signed("==", self._num_args, I32(1))):
                 fail(code, too_many_arguments(self._signature, "1"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...signature._plan import Failure
-from . import _support as support
+from . import _support_raise as support
 from ._code import I32, I64, Code, null
 
 __all__ = ["fail", "fail_dtype", "fail_type", "fail_with"]

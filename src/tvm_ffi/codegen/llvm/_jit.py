@@ -44,9 +44,11 @@ class JitModule(
     __module__ = "tvm_ffi.codegen.llvm"  # which shows it
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
-        self._text, self._level = text, level
         self._triple = machine.triple_of(text)
         machine.check_is_here(self._triple)
+        # Nothing in the process or in other libraries may take the place of what wrappers call.
+        text = machine.linked([text], is_exported, self._triple)
+        self._text, self._level = text, level
         names = [one for one in machine.exported_functions(text) if one.startswith(_PREFIX)]
         self._code = _loaded(text, names, symbols, level)
         suffixes = [name[len(_PREFIX) :] for name in names]

@@ -141,9 +141,18 @@ def linked(texts: Iterable[str], is_kept: Callable[[str], bool], triple: str) ->
             except RuntimeError as error:
                 raise ValueError(f"the modules do not go together: {error}") from error
         for one in (*first.functions, *first.global_variables):
-            if not one.is_declaration and not is_kept(one.name):
+            if not is_kept(one.name) and _is_own(one):
+                one.visibility = llvm.Visibility.default
                 one.linkage = llvm.Linkage.internal
         return str(first)
+
+
+def _is_own(one: Any) -> bool:
+    """Whether a definition may become that of the module alone, as nothing else refers to it."""
+    kinds = (llvm.Linkage.appending, llvm.Linkage.available_externally)
+    if one.is_declaration or one.linkage in kinds or one.name.startswith("llvm."):
+        return False
+    return " comdat" not in str(one).partition("{")[0]  # a group that linkers choose one of
 
 
 def declared_functions(text: str) -> list[str]:

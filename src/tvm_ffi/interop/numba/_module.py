@@ -13,11 +13,10 @@ from typing import Any, Callable
 from llvmlite import ir
 
 from ...codegen import Wrapper, make_wrapper
-from ...codegen.llvm import JitModule, emit_wrapper
+from ...codegen.llvm import JitModule, emit_wrapper, jit
 from ...codegen.llvm._call import type_of_callee
 from ...codegen.llvm._code import DOUBLE, FLOAT, I8, I32, I64, PTR, Code, Local, null
-from ...codegen.llvm._jit import is_exported
-from ...codegen.llvm._machine import linked, parameter_types, triple_of
+from ...codegen.llvm._machine import parameter_types
 from ...signature import Parameter, Result, Signature, TensorType
 from ._compile import Compiled, Options, compile_kernel
 from ._types import array_type, number_type, shown, types
@@ -48,8 +47,7 @@ def module_of_kernel(
         texts.append(compiled.text)
         _Bridge(module, wrapper, callee, dtypes, compiled).write()
     emit_wrapper(module, wrapper)
-    text = linked([str(module), *texts], is_exported, triple_of(""))
-    return JitModule(text, {}, _OPTIMIZATION)
+    return jit(module, link=texts, optimization=_OPTIMIZATION)
 
 
 # ---- function and signature ----------------------------------------------------------------------
