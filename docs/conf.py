@@ -49,7 +49,13 @@ autosummary_generate = False
 autodoc_member_order = "bysource"
 autodoc_default_options = {"members": True}
 autodoc_typehints = "signature"
-autodoc_mock_imports = ["dask", "distributed", "tensorflow"]  # what adapters import
+autodoc_mock_imports = [
+    "dask",
+    "distributed",
+    "tensorflow",
+    "triton",
+    "cuda",
+]  # what adapters import
 napoleon_google_docstring = False
 napoleon_use_param = False  # types of parameters are prose: "sequence of int, length ndim"
 napoleon_use_rtype = False

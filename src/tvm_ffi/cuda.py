@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Callable, Union
 
 from ._library.tvm_cuda_module import read_tvm_cuda_module
@@ -160,20 +159,12 @@ def _module_with_plans(
     plain: list[list[object]],
     described: Mapping[str, Mapping[str, Any]],
 ) -> Module:
-    from .codegen import DeviceImage, launch_module, make_launch_plan
-    from .signature import Signature
+    from .codegen import DeviceImage, described_plans, launch_module
 
     images = [DeviceImage(content, image_format) for content in contents]
-    plans = []
-    for name, parts in described.items():
-        signature = Signature.of(parts.get("signature", ""))
-        if signature.name not in ("", name):
-            raise ValueError(f"the signature of '{name}' is that of '{signature.name}'")
-        rest = {part: value for part, value in parts.items() if part != "signature"}
-        plans.append(make_launch_plan(replace(signature, name=name), images, **rest))
     if plain and len(images) != 1:
         raise ValueError(f"a Kernel is that of one image, got {len(images)}")
-    return launch_module(plans, kernels=plain)
+    return launch_module(described_plans(described, images), kernels=plain)
 
 
 def _contents(image: Image | list[Image] | tuple[Image, ...]) -> list[bytes]:

@@ -41,10 +41,24 @@ SYSTEMS: list[Software] = [
         commands=("cc", "nm"),
     ),
     Software(
+        "NVRTC",
+        packages=("cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0", "nvidia-cuda-nvrtc==13.5.37"),
+        needs=("numpy", "typing_extensions"),
+        program=PROGRAMS / "use_nvrtc.py",
+        commands=("cc", "ld"),
+    ),
+    Software(
         "TileLang",
         packages=("tilelang==0.1.15",),
         needs=_TILELANG,
         program=PROGRAMS / "use_tilelang.py",
         commands=("cc", "nvcc"),
+    ),
+    Software(
+        "Triton",
+        packages=("triton==3.9.0",),
+        needs=("numpy", "typing_extensions"),
+        program=PROGRAMS / "use_triton.py",
+        commands=("cc",),
     ),
 ]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from . import c
 from ._device_image import DeviceImage
-from ._launch import LaunchPlan, make_launch_plan
+from ._launch import LaunchPlan, described_plans, make_launch_plan
 from ._launch_module import launch_module
 from ._launch_parts import Condition, Launch
 from ._library import wrap_library
@@ -27,6 +27,7 @@ __all__ = [
     "LaunchPlan",
     "Wrapper",
     "c",
+    "described_plans",
     "launch_module",
     "make_launch_plan",
     "make_wrapper",

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Union
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Union
 
 from ..signature import Signature
 from ..signature._expression import Extent
@@ -23,7 +23,7 @@ from ._launch_checks import check_plan
 from ._launch_parts import Condition, Launch
 from ._wrapper import Wrapper, callees_of, prepared
 
-__all__ = ["LaunchPlan", "make_launch_plan"]
+__all__ = ["LaunchPlan", "described_plans", "make_launch_plan"]
 
 Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
 Source = Union[DeviceImage, bytes, str, "os.PathLike[str]"]
@@ -155,6 +155,36 @@ def make_launch_plan(
         when=_conditions(when),
     )
     return LaunchPlan(refined, (launch,))
+
+
+def described_plans(
+    functions: Mapping[str, Mapping[str, Any]], images: Source | Sequence[Source]
+) -> list[LaunchPlan]:
+    """Return the plans of several functions over the same device code.
+
+    Parameters
+    ----------
+    functions : mapping of str to mapping
+        The functions by name: the arguments of `make_launch_plan`, of which ``signature`` may leave
+        the name out.
+    images
+        As in `make_launch_plan`.
+
+    Raises
+    ------
+    TypeError
+        If an argument is unknown.
+    ValueError
+        If a signature is that of another function, or for what `make_launch_plan` raises.
+    """
+    plans = []
+    for name, parts in functions.items():
+        signature = Signature.of(parts.get("signature", "()"))
+        if signature.name not in ("", name):
+            raise ValueError(f"the signature of '{name}' is that of '{signature.name}'")
+        rest = {part: value for part, value in parts.items() if part != "signature"}
+        plans.append(make_launch_plan(replace(signature, name=name), images, **rest))
+    return plans
 
 
 def _three(what: str, amount: Amount) -> tuple[Extent, ...]:

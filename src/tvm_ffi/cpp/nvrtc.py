@@ -43,14 +43,9 @@ def nvrtc_compile(
     RuntimeError
         If cuda-python is missing or anything fails; with the log, if it is the compilation.
     """
-    try:
-        driver = import_module("cuda.bindings.driver")
-        nvrtc = import_module("cuda.bindings.nvrtc")
-    except ImportError as error:
-        raise RuntimeError(
-            "CUDA bindings not available. Install with: pip install cuda-python"
-        ) from error
-    architecture = arch if arch is not None else _device_architecture(driver)
+    nvrtc = _bindings("nvrtc")
+    # The driver is asked only where it has to be: the machine may have none.
+    architecture = _device_architecture(_bindings("driver")) if arch is None else arch
     options = [f"--gpu-architecture={architecture}", "-default-device", *(extra_opts or ())]
     program = _checked(
         nvrtc,
@@ -61,6 +56,15 @@ def nvrtc_compile(
         return _compile(nvrtc, program, [option.encode() for option in options])
     finally:
         nvrtc.nvrtcDestroyProgram(program)
+
+
+def _bindings(name: str) -> Any:
+    try:
+        return import_module(f"cuda.bindings.{name}")
+    except ImportError as error:
+        raise RuntimeError(
+            "CUDA bindings not available. Install with: pip install cuda-python"
+        ) from error
 
 
 def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:

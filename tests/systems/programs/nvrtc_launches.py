@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launch what `use_nvrtc.py` has compiled and shipped."""
+
+import ctypes
+
+from device_stand_in import calls, kernels_do, vector
+
+import tvm_ffi
+
+
+def scale(launch) -> None:
+    """Do what the kernel does."""
+    x, y, a, n = launch.values(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_float, ctypes.c_int32)
+    source, target = ((ctypes.c_float * n).from_address(address) for address in (x, y))
+    target[:] = [a * value for value in source]
+
+
+for path, name in (("./kernels.so", "scale"), ("./raw.so", "scale_raw")):
+    function = tvm_ffi.load_module(path)[name]
+    x, y = vector(), vector()
+    calls()
+    with kernels_do(scale):
+        function(x, y, a=3)
+    assert list(y.data) == [3.0 * i for i in range(12)]
+    launch = "cuLaunchKernel(scale on 0, grid 1 1 1, block 128 1 1, 0 bytes, stream 0)"
+    assert calls("cuLaunch") == [launch]
+
+print("done")

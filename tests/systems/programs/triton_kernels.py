@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels of Triton: compiled without a GPU, launched on the stand-in driver, shipped.
+
+What a launch does is done by Triton's interpreter, on memory of the host that claims to be a
+GPU's.  `use_triton.py` runs this, where the dynamic loader finds the stand-in first.
+"""
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import triton
+import triton.language as tl
+from device_stand_in import Allocator, calls, driver, kernels_do
+from forged import Source
+from triton.runtime.interpreter import InterpretedFunction
+
+import tvm_ffi
+from tvm_ffi import codegen, cpp, libinfo
+from tvm_ffi.interop.triton import to_module, to_plan
+
+ROOT = Path(__file__).resolve().parents[3]
+
+# ---- arrays --------------------------------------------------------------------------------------
+
+
+class Array(Source):
+    """Memory of the host that claims to be on a GPU."""
+
+    def __init__(self, content: np.ndarray) -> None:
+        super().__init__(
+            content.shape, [s // content.itemsize for s in content.strides], device=(2, 0)
+        )
+        self.content = content
+        self.managed.tensor.data = content.ctypes.data
+        code, bits = {"f": 2, "i": 0}[content.dtype.kind], 8 * content.itemsize
+        self.managed.tensor.dtype.code, self.managed.tensor.dtype.bits = code, bits
+
+
+class HostTensor:
+    """What Triton's interpreter asks of a tensor of torch, over an address."""
+
+    def __init__(self, address: int, dtype: str) -> None:
+        self.address, self.dtype = address, dtype
+
+    def data_ptr(self):
+        return self.address
+
+    def untyped_storage(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def new_empty(self, size, device):
+        return HostTensor(self.address, self.dtype)
+
+    def set_(self, storage, offset, size, stride):
+        pass
+
+    def storage_offset(self):
+        return 0
+
+    size = stride = storage_offset
+
+    def copy_(self, other):
+        pass
+
+
+# ---- kernels -------------------------------------------------------------------------------------
+
+
+def add(x, y, out, n, a, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < n
+    tl.store(out + i, a * tl.load(x + i, mask=mask) + tl.load(y + i, mask=mask), mask=mask)
+
+
+def interpreted(launch) -> None:
+    """Do what `add` does."""
+    seen.append(launch.kernel.decode())
+    pointer = ctypes.c_void_p
+    x, y, out, n, a, scratch, profile = launch.values(
+        pointer, pointer, pointer, ctypes.c_int32, ctypes.c_float, pointer, pointer
+    )
+    assert (scratch, profile) == (None, None)
+    tensors = [HostTensor(address, "float32") for address in (x, y, out)]
+    InterpretedFunction(add)[tuple(launch.grid)](*tensors, n, a, BLOCK=8 * launch.block[0])
+
+
+@triton.jit
+def fill(x, k):
+    tl.store(x + tl.program_id(0), k.to(tl.float32))
+
+
+@triton.jit
+def copy(x, out, n, m, BLOCK: tl.constexpr):
+    """Through descriptors, for which a kernel needs memory of its own."""
+    source = tl.make_tensor_descriptor(x, [n, m], [m, 1], [BLOCK, BLOCK])
+    target = tl.make_tensor_descriptor(out, [n, m], [m, 1], [BLOCK, BLOCK])
+    at = [tl.program_id(0) * BLOCK, tl.program_id(1) * BLOCK]
+    target.store(at, source.load(at))
+
+
+@triton.jit
+def product(x, y, out, k, stride, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    """One block of a product, staged in shared memory."""
+    rows, columns, inner = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float32)
+    for at in range(0, k, K):
+        left = tl.load(x + rows[:, None] * stride + at + inner[None, :])
+        right = tl.load(y + (at + inner)[:, None] * N + columns[None, :])
+        total += tl.dot(left, right)
+    tl.store(out + rows[:, None] * N + columns[None, :], total)
+
+
+seen: list[str] = []
+SIGNATURE = "add(x: float32[n], y: float32[n], out: out float32[n], a: float = 2.0)"
+
+# ---- values, keywords, a choice by shape, several architectures ----------------------------------
+
+plan = to_plan(
+    triton.jit(add),
+    SIGNATURE,
+    grid="cdiv(n, BLOCK)",
+    target=[80, "sm_90"],
+    configs=[
+        ("n >= 3*BLOCK", triton.Config({"BLOCK": 256}, num_warps=1)),
+        ("", triton.Config({"BLOCK": 512}, num_warps=2)),
+    ],
+)
+text = (
+    "add(x: float32*[n] on cuda, y: float32*[n] on cuda, out: out float32*[n] on cuda, "
+    "a: float = 2.0)"
+)
+assert str(plan.signature) == text, plan.signature
+architectures = [launch.images[0].architecture for launch in plan.launches]
+assert architectures == ["sm_90a", "sm_80"] * 2, architectures
+assert [launch.block[0] for launch in plan.launches] == [32, 32, 64, 64]
+source = codegen.c.source_of([plan])
+rng = np.random.default_rng(3)
+for module in (codegen.launch_module(plan), cpp.load_inline("add", c_sources=[source])):
+    for n, blocks in ((1000, 4), (700, 2), (1, 1)):
+        x, y = (Array(rng.random(n, np.float32)) for _ in "xy")
+        out = Array(np.zeros(n, np.float32))
+        calls()
+        with kernels_do(interpreted):
+            module.add(x, y, out=out, a=3)
+        (line,) = calls("cuLaunch")
+        assert f"add on 0, grid {blocks} 1 1, block {32 if n >= 768 else 64} 1 1, 0 bytes" in line
+        np.testing.assert_allclose(out.content, 3 * x.content + y.content, rtol=1e-6)
+    try:
+        module.add(x, y, Array(np.zeros(2, np.float32)))
+    except ValueError as error:
+        assert str(error) == "add() argument 'out': shape[0] must be n = 1, got 2"
+assert seen == ["add"] * 6
+
+# ---- memory of a kernel's own, shared memory, clusters and attributes ----------------------------
+
+module = to_module(
+    copy,
+    "copy(x: float32[n, m], out: out float32[n, m])",
+    constexprs={"BLOCK": 16},
+    grid=["cdiv(n, BLOCK)", "cdiv(m, BLOCK)"],
+    target=90,
+)
+matrix = Array(np.zeros((40, 64), np.float32))
+with Allocator() as allocator:
+    module.copy(matrix, matrix)
+((size,),) = allocator.requests
+assert (size - 255) % (3 * 4) == 0
+assert (size - 255) // (3 * 4) >= 2 * 128, size  # a descriptor has 128 bytes
+assert not allocator.alive
+
+module = to_module(
+    product,
+    "product(x: float16[m, k] strided, y: float16[k, 128], out: out float32[128, 128])",
+    constexprs={"M": 128, "N": 128, "K": 64},
+    arguments={"stride": "int32 x.strides[0]"},
+    options={"num_warps": 8, "num_stages": 4},
+    target=90,
+)
+x = Array(np.zeros((128, 256), np.float16)[:, :128])
+calls()
+module.product(x, Array(np.zeros((128, 128), np.float16)), Array(np.zeros((128, 128), np.float32)))
+granted, launched = calls("cuFuncSetAttribute")[0], calls()
+bytes_ = int(granted.split(", ")[2].rstrip(")"))
+assert bytes_ > 48 << 10, granted
+
+x = Array(np.zeros(2048, np.float32))
+for options, shown in (
+    ({"num_ctas": 2}, "grid 4 1 1, block 128 1 1, 0 bytes, stream 0, cluster 2 1 1)"),
+    ({"launch_pdl": True}, "grid 2 1 1, block 128 1 1, 0 bytes, stream 0, programmatic)"),
+    (
+        {"launch_cooperative_grid": True},
+        "grid 2 1 1, block 128 1 1, 0 bytes, stream 0, cooperative)",
+    ),
+):
+    module = to_module(
+        triton.jit(add),
+        SIGNATURE,
+        constexprs={"BLOCK": 1024},
+        grid="cdiv(n, BLOCK)",
+        target=90,
+        options=options,
+    )
+    calls()
+    module.add(x, x, x)
+    (line,) = calls("cuLaunch")
+    assert line.endswith(shown), line
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+
+def refused(error, text, **options) -> None:
+    arguments = {
+        "kernel": triton.jit(add),
+        "signature": SIGNATURE,
+        "constexprs": {"BLOCK": 8},
+        "target": 90,
+        **options,
+    }
+    try:
+        to_module(**arguments)
+    except error as caught:
+        assert text in str(caught), caught
+    else:
+        raise AssertionError(text)
+
+
+@triton.jit
+def wrong(x):
+    tl.store(x, tl.no_such_function(x))
+
+
+refused(TypeError, "expected a kernel that triton.jit has made, got function", kernel=add)
+refused(ValueError, "the kernel's constant 'BLOCK' has no value", constexprs={})
+refused(ValueError, "has no constant 'BLOCKS'", constexprs={"BLOCK": 8, "BLOCKS": 8})
+refused(ValueError, "the kernel has no argument 'z'", arguments={"z": "n"})
+refused(ValueError, "'y' is no extent that every call has", signature="add(x: float32[k])")
+refused(ValueError, "'m' in grid.x is no extent", grid="cdiv(m, BLOCK)")
+refused(ValueError, "a target is like 90 or 'sm_90', got 'gfx942'", target="gfx942")
+hip = triton.backends.compiler.GPUTarget("hip", "gfx942", 64)
+refused(ValueError, "launch plans are for CUDA, got a target for hip", target=hip)
+refused(ValueError, "a kernel is compiled for a target, got none", target=[])
+refused(ValueError, "configs must have one, got none", configs=[])
+refused(
+    ValueError,
+    "Triton compiles for one dtype at a time",
+    signature="add(x: T[n], y: T[n], out: out T[n]) where T in (float16, float32)",
+)
+refused(
+    triton.CompilationError,
+    "no_such_function",
+    kernel=wrong,
+    signature="wrong(x: out float32[n])",
+    constexprs={},
+)
+driver.fake_driver_set_capability(1, 75)
+module = to_module(triton.jit(add), SIGNATURE, constexprs={"BLOCK": 8}, target=[90, 80])
+x.managed.tensor.device.id = 1
+try:
+    module.add(x, x, x)
+except RuntimeError as error:
+    assert str(error) == (
+        "add(): no image is for cuda:1, Stand-in 1 (sm_75); there are cubin for sm_90a, "
+        "cubin for sm_80"
+    ), error
+
+# ---- shipped, to where there is neither Triton nor Python ----------------------------------------
+
+plan = to_plan(fill, "fill(x: out float32[n], k: int32 = 7)", grid="n", target=90)
+tvm_ffi.export_library("module.so", codegen.launch_module(plan))
+Path("printed.c").write_text(codegen.c.source_of([plan]), encoding="utf-8")
+includes = [f"-I{path}" for path in libinfo.include_paths()]
+subprocess.run(
+    ["cc", "-shared", "-fPIC", *includes, "printed.c", "-o", "printed.so", "-ldl"], check=True
+)
+ours = Path(libinfo.find_libtvm_ffi()).parent
+client = ROOT / "tests" / "python" / "codegen" / "launch_client.c"
+link = [f"-L{ours}", "-ltvm_ffi", f"-Wl,-rpath,{ours}", "-ldl"]
+subprocess.run(["cc", *includes, client, "-o", "client", *link], check=True)
+for library in ("./module.so", "./printed.so"):
+    printed = subprocess.run(
+        ["./client", library],
+        env={"LD_LIBRARY_PATH": os.environ["LD_LIBRARY_PATH"]},
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    ).stdout
+    assert printed == (
+        "fill on 0, grid 3, k = 7\nfill() argument 'x': expected 1 dimension, got 2\n"
+    ), printed
+
+print("done")

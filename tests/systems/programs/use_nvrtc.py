@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA C++ as text: compiled by NVRTC and shipped, then launched over the stand-in driver.
+
+NVRTC does not run beside the stand-in, which has less than it asks a driver for.
+"""
+
+from over_stand_in import run_over_stand_in
+
+import tvm_ffi
+from tvm_ffi.interop.nvrtc import from_raw_kernel, to_module
+
+SOURCE = """
+extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = FACTOR * a * x[i];
+}
+extern "C" __global__ void shift(float* x, double by) { x[threadIdx.x] += by; }
+"""
+SCALE = {
+    "signature": "scale(x: float32[n], y: out float32[n], a: float = 2.0)",
+    "arguments": ["x", "y", "float32 a", "int32 n"],
+    "grid": "cdiv(n, 128)",
+    "block": 128,
+}
+SHIFT = {"signature": "(x: inout float32[n], by: float)", "block": "n"}
+
+
+class RawKernel:
+    """What is asked of a ``cupy.RawKernel``, which needs a GPU to be imported."""
+
+    code, name, options = SOURCE, "scale", ("-DFACTOR=1",)
+
+
+functions = {"scale": SCALE, "shift": SHIFT}
+module = to_module(SOURCE, functions, arch=["sm_80", "sm_90a"], options=["-DFACTOR=1"])
+assert module.functions == ("scale", "shift")
+tvm_ffi.export_library("kernels.so", module)
+raw = from_raw_kernel(
+    RawKernel(), "scale_raw(x: float32[n], y: out float32[n], a: float = 2.0)",
+    arch="sm_90", grid="cdiv(n, 128)", block=128, arguments=SCALE["arguments"],
+)  # fmt: skip
+tvm_ffi.export_library("raw.so", raw)
+
+
+def refused(error, text, make) -> None:
+    try:
+        make()
+    except error as caught:
+        assert text in str(caught), caught
+    else:
+        raise AssertionError(text)
+
+
+undefined = 'identifier "FACTOR" is undefined'
+refused(RuntimeError, undefined, lambda: to_module(SOURCE, {}, arch="sm_90"))
+plain = SOURCE.replace('extern "C"', "").replace("FACTOR", "1")
+refused(ValueError, "those in it are: _Z5scale", lambda: to_module(plain, functions, arch="sm_90"))
+wrong = {"scale": {**SCALE, "arguments": ["x", "y", "a", "n"]}}
+refused(
+    ValueError,
+    "takes 4 bytes as argument 2, and 'a' has 8, float64",
+    lambda: to_module(SOURCE, wrong, arch="sm_90", options=["-DFACTOR=1"]),
+)
+refused(ValueError, "compiled for an architecture, got none", lambda: to_module("", {}, arch=[]))
+refused(TypeError, "expected a RawKernel", lambda: from_raw_kernel(3, "f()", arch="sm_90"))
+
+run_over_stand_in("nvrtc_launches.py")
