@@ -126,6 +126,14 @@ def test_what_does_not_fit_leaves_the_module_as_it_was(text, callee, message):
     assert str(module) == before
 
 
+@pytest.mark.parametrize("argument", ["null", "int32 -1", "float32 a", "workspace(4*n)"])
+def test_what_only_wrappers_in_c_pass_is_refused(argument):
+    with pytest.raises(
+        ValueError, match=r"^f: '.*' is passed by wrappers in C, and not in LLVM IR$"
+    ):
+        llvm.emit_wrapper(ir.Module(), "f(x: float32[n], a: float)", arguments=["x", argument])
+
+
 def test_only_modules_of_llvmlite_are_taken():
     with pytest.raises(TypeError, match=r"expected a module of llvmlite\.ir, got str"):
         llvm.emit_wrapper("define void @f()", "f()")
