@@ -118,7 +118,7 @@ class Graph:
 
     def source(self) -> str:
         """Return the calls as C, for the symbols of the functions."""
-        owned = [call.output for call in self.calls[:-1]]
+        owned = self._owned()
         parameters = [f"DLTensor* {parameter.name}" for parameter in self.signature.parameters]
         parameters += [f"int64_t e{i}" for i in range(len(self._symbolic_extents()))]
         lines = ['#include "graph.h"', ""]
@@ -145,11 +145,12 @@ class Graph:
         if call is self.calls[-1]:
             return steps
         later = {arg for other in self.calls[index + 1 :] for arg in other.arguments}
-        done = [arg for arg in call.arguments if arg in self._owned() and arg not in later]
+        done = [value for value in self._owned() if value in call.arguments and value not in later]
         return [*steps, "if (code != 0) goto done;", *(f"graph_release(&{v.name});" for v in done)]
 
-    def _owned(self) -> set[Argument]:
-        return {call.output for call in self.calls[:-1]}
+    def _owned(self) -> list[Value]:
+        """Return the tensors that the graph allocates: all but the last one."""
+        return [call.output for call in self.calls[:-1]]
 
     def _allocation(self, value: Value) -> str:
         extents = [str(extent) for extent in value.type.shape or ()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Callable
 
 import numpy as np
 
@@ -38,7 +39,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
 def run_failures(module: tvm_ffi.Module) -> None:
     """Show what becomes of arguments that do not fit, of an ``Err`` and of a panic."""
     x = np.zeros((2, 3), np.float32)
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: module.softmax(x, np.zeros((2, 4), np.float32)),
         lambda: module.softmax(x, x),
         lambda: module.softmax(x, x.copy(), temperature=0),
