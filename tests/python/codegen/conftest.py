@@ -27,7 +27,7 @@ def c_compiler() -> str:
     return compiler
 
 
-@pytest.fixture(scope="session", params=PRINTERS)
+@pytest.fixture(scope="module", params=PRINTERS)
 def printer(request) -> str:
     """Return the name of a printer; each test runs with all of them."""
     if request.param == "llvm":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,17 @@ class Built:
             return self.beside.get_function(name)
 
 
-def build(printer: str, name: str, wrappers: Any, texts: Any, folder: Path, **options: Any) -> Any:
-    """Return wrappers, made by a printer, of functions that stand in texts of C."""
+def built(
+    printer: str, name: str, wrappers: Any, texts: Any, folder: Path, **options: Any
+) -> Iterator[Built]:
+    """Yield wrappers, made by a printer, of functions that stand in texts of C.
+
+    They go with the fixture, although pytest keeps what it gave to the last test.
+    """
     make = {"c": _build_c, "llvm": _build_llvm}[printer]
-    return make(name, list(wrappers), list(texts), folder, **options)
+    made = make(name, list(wrappers), list(texts), folder, **options)
+    yield made
+    vars(made).clear()
 
 
 def _build_c(name, wrappers, texts, folder, **options):

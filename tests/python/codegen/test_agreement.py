@@ -17,7 +17,7 @@ from tvm_ffi import Shape, convert_func
 from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.core import ObjectRValueRef
 
-from .printers import build
+from .printers import built
 
 # Name of the function -> signature.  All call a function that does nothing.
 SIGNATURES = {
@@ -51,10 +51,12 @@ LEND = Path(__file__).with_name("lend.c")
 HUGE = 2**63
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library(printer, c_compiler, tmp_path_factory):
     texts = [IDLE, LEND.read_text(encoding="utf-8")]
-    return build(printer, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer))
+    yield from built(
+        printer, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)
+    )
 
 
 def outcome(function, args):

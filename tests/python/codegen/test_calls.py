@@ -14,7 +14,7 @@ import tvm_ffi
 from tvm_ffi.codegen import make_wrapper
 from tvm_ffi.inspection import inspect_library
 
-from .printers import build
+from .printers import built
 
 FOLDER = Path(__file__).parent
 F32, F64 = np.float32, np.float64
@@ -76,11 +76,13 @@ WRAPPERS = {
 IDLE = "void idle(void) {}\n"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library(printer, c_compiler, tmp_path_factory):
     others = [FOLDER / "callees.c", FOLDER / "lend.c"]
     texts = [IDLE, *(other.read_text(encoding="utf-8") for other in others)]
-    return build(printer, "wrappers", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer))
+    yield from built(
+        printer, "wrappers", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)
+    )
 
 
 def test_tensors_arrive_as_addresses_and_numbers_as_values(library):

@@ -15,7 +15,7 @@ from tvm_ffi.signature import ScalarType, TensorType, ValueType
 from tvm_ffi.signature._expression import ExtentError, evaluate, names_in
 
 from ..signature.strategies import signatures
-from .printers import build
+from .printers import built
 from .test_agreement import outcome
 
 NUM_SIGNATURES, NUM_CALLS = 80, 25
@@ -42,7 +42,7 @@ def drawn():
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def wrappers():
     """Return those that can be wrapped, under numbers; what they return does not matter here."""
     found = []
@@ -56,11 +56,11 @@ def wrappers():
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def library(printer, c_compiler, wrappers, tmp_path_factory):
     flags = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
     folder, texts = tmp_path_factory.mktemp(printer), ["void idle(void) {}\n"]
-    return build(printer, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
+    yield from built(printer, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
 
 
 def test_both_agree(library, wrappers):
