@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from xdsl.backend.llvm.convert import convert_module
 from xdsl.context import Context
@@ -18,7 +19,7 @@ from tvm_ffi.codegen import llvm
 SIGNATURE = "saxpy(x: float32[n], y: inout float32[n], a: float32 = 1.0) doc 'y += a * x.'"
 
 
-def read(text: str):
+def read(text: str) -> Any:
     """Return the module that a text of MLIR is, as one of llvmlite."""
     context = Context()
     context.load_dialect(Builtin)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
 from llvmlite import ir
 
@@ -34,12 +35,15 @@ COMPARISONS = {"min": "<", "max": ">"}
 class Kernel:
     """The loop of one line of a program."""
 
-    def __init__(self, module, signature, target, expression):
+    def __init__(
+        self, module: ir.Module, signature: tvm_ffi.Signature, target: str, expression: ast.expr
+    ) -> None:
         self.signature, self.target, self.expression = signature, target, expression
         types = [parameter.type for parameter in signature.parameters]
-        dtypes = {getattr(one, "dtype", None) for one in types}
+        dtypes = {str(getattr(one, "dtype", None)) for one in types}
         shapes = {one.shape for one in types if isinstance(one, TensorType)}
-        if len(dtypes) != 1 or not dtypes <= FLOATS.keys() or any(t.is_optional for t in types):
+        is_optional = any(getattr(one, "is_optional", True) for one in types)
+        if len(dtypes) != 1 or not dtypes <= FLOATS.keys() or is_optional:
             raise ValueError(f"{signature.name}: all parameters are float32, or all are float64")
         shape = shapes.pop() if len(shapes) == 1 else None
         if shape is None or {"_", "..."} & {*map(str, shape)}:
@@ -49,15 +53,15 @@ class Kernel:
             raise ValueError(f"{signature.name}: '{target}' is no parameter that is written")
         if f"kernel_of_{signature.name}" in module.globals:
             raise ValueError(f"{signature.name}: another kernel has this name")
-        self.function = ir.Function(module, self.type(), f"kernel_of_{signature.name}")
+        self.function = ir.Function(module, self.function_type(), f"kernel_of_{signature.name}")
 
-    def type(self):
+    def function_type(self) -> Any:
         """Return the type of the function: addresses, numbers, the number of elements."""
         types = {TensorType: POINTER, ScalarType: self.element}
         given = [types[type(parameter.type)] for parameter in self.signature.parameters]
         return ir.FunctionType(ir.VoidType(), [*given, INT64])
 
-    def write(self):
+    def write(self) -> None:
         """Write a loop over all elements."""
         begin, head, body, end = (self.function.append_basic_block() for _ in range(4))
         self.code = ir.IRBuilder(begin)
@@ -74,21 +78,21 @@ class Kernel:
         self.code.position_at_end(end)
         self.code.ret_void()
 
-    def place(self, name):
+    def place(self, name: str) -> Any:
         """Return the address of a tensor's element."""
         return self.code.gep(self.argument(name), [self.index], source_etype=self.element)
 
-    def argument(self, name):
+    def argument(self, name: str) -> Any:
         """Return what is passed for a parameter."""
         names = [parameter.name for parameter in self.signature.parameters]
         if name not in names:
             raise ValueError(f"{self.signature.name}: there is no parameter '{name}'")
         return self.function.args[names.index(name)]
 
-    def value(self, node):
+    def value(self, node: ast.expr) -> Any:
         """Write what calculates an expression."""
         if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            return ir.Constant(self.element, float(node.value))
+            return ir.Constant(self.element, float(str(node.value)))
         if isinstance(node, ast.Name):
             argument = self.argument(node.id)
             if argument.type != POINTER:
@@ -109,12 +113,13 @@ class Kernel:
         raise ValueError(f"{self.signature.name}: `{ast.unparse(node)}` has no meaning here")
 
 
-def compile_line(module, line):
+def compile_line(module: ir.Module, line: str) -> None:
     """Put the kernel of a line into a module, and its wrapper."""
     text, _, statement = line.rpartition("):")
     signature = tvm_ffi.Signature.parse(text + ")")
     try:
-        (assignment,) = ast.parse(statement.strip()).body
+        statements: list[Any] = ast.parse(statement.strip()).body
+        (assignment,) = statements
         (target,) = assignment.targets
         name = target.id
     except (AttributeError, SyntaxError, ValueError):
@@ -126,7 +131,7 @@ def compile_line(module, line):
     llvm.emit_wrapper(module, signature, kernel.function, arguments=arguments)
 
 
-def compile_program(text):
+def compile_program(text: str) -> llvm.JitModule:
     """Return a program, ready to be called."""
     module = ir.Module("toy")
     for number, line in enumerate(text.splitlines(), 1):

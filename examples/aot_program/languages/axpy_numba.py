@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tvm_ffi.interop.numba import kernel
 
 
 @kernel("axpy_numba(a: float, x: float64*[n] on cpu, y: inout float64*[n] on cpu)")
-def axpy(a, x, y):
+def axpy(a: float, x: Any, y: Any) -> None:
     """Add a * x to y."""
     for i in range(x.shape[0]):
         y[i] += a * x[i]
