@@ -60,8 +60,10 @@ def test_page(page, tmp_path):
 
 
 def test_few_blocks_are_not_run():
+    """Those that a program of other tests runs, which the reason names, do not count."""
     reasons = [block.not_run for page in PAGES for block in blocks_of(page) if block.not_run]
-    assert len(reasons) <= MAX_NOT_RUN, reasons
+    own = [reason for reason in reasons if not (ROOT / reason.partition(" does it")[0]).is_file()]
+    assert len(own) <= MAX_NOT_RUN, own
 
 
 @needs_compilers
@@ -90,7 +92,13 @@ RUN_DOCSTRINGS = """
 import doctest, importlib, pkgutil, tvm_ffi
 
 names = ["tvm_ffi", *(entry.name for entry in pkgutil.walk_packages(tvm_ffi.__path__, "tvm_ffi."))]
-modules = [importlib.import_module(name) for name in names]
+modules = []
+for name in names:
+    try:
+        modules.append(importlib.import_module(name))
+    except ModuleNotFoundError:  # of an adapter, whose software is not installed
+        if not name.startswith("tvm_ffi.interop."):
+            raise
 for module in modules:  # what a module shows is loaded late, and examined as its own
     [getattr(module, name) for name in getattr(module, "__all__", ())]
 results = [
