@@ -17,7 +17,7 @@
 #include "device_memory.h"
 #include "xla_ffi.h"
 
-/* Where an argument comes from; tvm_ffi.interop._xla_call writes the same numbers. */
+/* Where an argument comes from; tvm_ffi.interop._xla.call writes the same numbers. */
 enum {
   kOperand = 0,
   kOutput = 1,

@@ -11,10 +11,10 @@ from importlib import import_module
 from typing import Any, Callable, cast
 
 from ._function_names import Target, name_of, signature_of
-from ._jax_call import Arranged, arrange_by_position, arrange_by_signature
 from ._tried import load
-from ._xla_call import attributes_of
-from ._xla_handler import CAPTURE, TARGET, register
+from ._xla.arrangement import Arranged, arrange_by_position, arrange_by_signature
+from ._xla.call import attributes_of
+from ._xla.handler import CAPTURE, TARGET, register
 
 __all__ = ["call_tvm_ffi", "export_checks"]
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Callable
 
 from ._function_names import Target, name_of, signature_of
-from ._tensorflow_call import Arranged, arrange_by_position, arrange_by_signature
-from ._tensorflow_library import operators
+from ._tensorflow.call import Arranged, arrange_by_position, arrange_by_signature
+from ._tensorflow.library import operators
 from ._tried import load
 
 __all__ = ["call_tvm_ffi", "register_operators"]

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tensorflow_kernels import module
 
 import tvm_ffi
-from tvm_ffi.interop._tensorflow_library import operators
+from tvm_ffi.interop._tensorflow.library import operators
 from tvm_ffi.interop.tensorflow import call_tvm_ffi
 
 x = tf.reshape(tf.range(6, dtype=tf.float32), (2, 3))

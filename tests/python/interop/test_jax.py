@@ -18,14 +18,15 @@ jax = pytest.importorskip("jax", exc_type=ImportError)
 
 import jax.numpy as jnp  # noqa: E402
 
-from tvm_ffi.interop import _function_names, _xla_python_handler  # noqa: E402
+from tvm_ffi.interop import _function_names  # noqa: E402
 from tvm_ffi.interop import jax as interop  # noqa: E402
+from tvm_ffi.interop._xla import python_handler  # noqa: E402
 from tvm_ffi.interop.jax import call_tvm_ffi, export_checks  # noqa: E402
 
 # Compiled programs report some failures as plain ValueError.
 Failure = (jax.errors.JaxRuntimeError, ValueError)
 ORACLE = "tests.call_tvm_ffi.in_python"
-jax.ffi.register_ffi_target(ORACLE, jax.ffi.pycapsule(_xla_python_handler.handler), platform="cpu")
+jax.ffi.register_ffi_target(ORACLE, jax.ffi.pycapsule(python_handler.handler), platform="cpu")
 
 
 def struct(shape, dtype=np.float32):

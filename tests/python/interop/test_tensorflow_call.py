@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tvm_ffi.interop import _tensorflow_call as call
-from tvm_ffi.interop._tensorflow_extent import Extent
+from tvm_ffi.interop._tensorflow import call
+from tvm_ffi.interop._tensorflow.extent import Extent
 
 # TensorFlow's C++ names of types, by those that both of us use.
 NAMES = {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
@@ -20,7 +20,7 @@ NAMES = {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
 @pytest.fixture(scope="module")
 def source():
     """Return the text of the C++ half."""
-    path = Path(__file__).parents[3] / "src" / "tvm_ffi" / "interop" / "_tensorflow_op.cc"
+    path = Path(__file__).parents[3] / "src" / "tvm_ffi" / "interop" / "_tensorflow" / "op.cc"
     return path.read_text(encoding="utf-8")
 
 

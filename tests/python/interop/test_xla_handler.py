@@ -14,7 +14,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi._binding.values.device import get_current_stream
-from tvm_ffi.interop import _xla_structs as xla
+from tvm_ffi.interop._xla import structs as xla
 from tvm_ffi.libinfo import load_lib_ctypes
 
 STREAM, ORDINAL, CONTEXT = 0x5EED, 3, 0xC0DE

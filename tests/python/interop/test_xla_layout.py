@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tvm_ffi.interop import _xla_structs
+from tvm_ffi.interop._xla import structs
 
 PIN = re.compile(r"^XLA_FFI_PIN\((\w+), (\w+), (\d+)\);$", re.MULTILINE)
 # Where XLA has another name than we; names changed from 0.3 to 0.4.
@@ -28,17 +28,17 @@ MEMBERS = {
 }
 # Structs as `ctypes` has them.
 CTYPES = {
-    "XLA_FFI_Extension": _xla_structs.Extension,
-    "XLA_FFI_Api_Version": _xla_structs.ApiVersion,
-    "XLA_FFI_Metadata": _xla_structs.Metadata,
-    "XLA_FFI_Metadata_Extension": _xla_structs.MetadataExtension,
-    "XLA_FFI_Buffer": _xla_structs.Buffer,
-    "XLA_FFI_Scalar": _xla_structs.Scalar,
-    "XLA_FFI_Array": _xla_structs.Array,
-    "XLA_FFI_Args": _xla_structs.Buffers,
-    "XLA_FFI_Attrs": _xla_structs.Attributes,
-    "XLA_FFI_Error_Create_Args": _xla_structs.ErrorCreateArguments,
-    "XLA_FFI_CallFrame": _xla_structs.CallFrame,
+    "XLA_FFI_Extension": structs.Extension,
+    "XLA_FFI_Api_Version": structs.ApiVersion,
+    "XLA_FFI_Metadata": structs.Metadata,
+    "XLA_FFI_Metadata_Extension": structs.MetadataExtension,
+    "XLA_FFI_Buffer": structs.Buffer,
+    "XLA_FFI_Scalar": structs.Scalar,
+    "XLA_FFI_Array": structs.Array,
+    "XLA_FFI_Args": structs.Buffers,
+    "XLA_FFI_Attrs": structs.Attributes,
+    "XLA_FFI_Error_Create_Args": structs.ErrorCreateArguments,
+    "XLA_FFI_CallFrame": structs.CallFrame,
 }
 NUMBERS = {
     "XLA_FFI_Extension_Metadata": 1,
@@ -119,4 +119,4 @@ def test_offsets_are_those_of_the_structs_in_python(pins):
             assert getattr(CTYPES[struct], member).offset == offset, (struct, member)
             compared += 1
     assert compared == 20
-    assert ctypes.sizeof(_xla_structs.ByteSpan) == 16
+    assert ctypes.sizeof(structs.ByteSpan) == 16

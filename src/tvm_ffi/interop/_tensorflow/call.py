@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One call of a function in a graph of TensorFlow: what goes in and what comes out.
 
-The other half is ``_tensorflow_op.cc``, which reads what is written here.
+The other half is ``op.cc``, which reads what is written here.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tvm_ffi.serialization import to_json_graph_str
-from tvm_ffi.signature import Signature, TensorType
-from tvm_ffi.signature._outputs import Described, OutputError, outputs_of
-from tvm_ffi.signature._parameter import Parameter
-
-from ._tensorflow_extent import shape_of, shape_tensor
-from ._without_outputs import bind_without_outputs, is_output
+from ...serialization import to_json_graph_str
+from ...signature import Signature, TensorType
+from ...signature._outputs import Described, OutputError, outputs_of
+from ...signature._parameter import Parameter
+from .._without_outputs import bind_without_outputs, is_output
+from .extent import shape_of, shape_tensor
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
 
@@ -25,7 +24,7 @@ __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
 _INPUT, _OUTPUT, _SCALAR, _VALUE = range(4)
 _NEW_BUFFER = -1
 
-# ORDER tensorflow-dtype: as in _tensorflow_op.cc.
+# ORDER tensorflow-dtype: as in op.cc.
 _DTYPES = frozenset([
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
     "bfloat16", "float32", "float64", "complex64", "complex128", "float8_e5m2", "float8_e4m3fn",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..signature import Parameter, Signature, TensorType
-from ..signature._outputs import Described, OutputError, outputs_of
-from ._without_outputs import bind_without_outputs, is_output
-from ._xla_call import OPERAND, OUTPUT, Buffer
+from ...signature import Parameter, Signature, TensorType
+from ...signature._outputs import Described, OutputError, outputs_of
+from .._without_outputs import bind_without_outputs, is_output
+from .call import OPERAND, OUTPUT, Buffer
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
 

@@ -2,7 +2,7 @@
  *
  * The operators TvmFfiCall and TvmFfiPureCall: a node of a TensorFlow graph that calls a function.
  *
- * Which argument of the function comes from where is decided in _tensorflow_call.py, and travels in
+ * Which argument of the function comes from where is decided in call.py, and travels in
  * the node's attributes.  Tensors are shared with TensorFlow by reference count, so that functions
  * may keep them; those that are read are marked read-only. */
 #include <tensorflow/core/framework/common_shape_fns.h>
@@ -39,7 +39,7 @@ struct ElementType {
   DLDataType dlpack;
 };
 
-// ORDER tensorflow-dtype: as in _tensorflow_call.py.
+// ORDER tensorflow-dtype: as in call.py.
 constexpr ElementType kElementTypes[] = {
     {tf::DT_BOOL, {kDLBool, 8, 1}},
     {tf::DT_INT8, {kDLInt, 8, 1}},

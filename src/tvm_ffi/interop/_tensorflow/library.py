@@ -12,7 +12,7 @@ from typing import Any
 
 __all__ = ["operators"]
 
-SOURCE = Path(__file__).with_name("_tensorflow_op.cc")
+SOURCE = Path(__file__).with_name("op.cc")
 
 
 @functools.cache
@@ -29,7 +29,7 @@ def operators(tensorflow: Any) -> Any:
     RuntimeError
         If there is no compiler for C++, or it fails.
     """
-    from .. import cpp
+    from ... import cpp
 
     config = tensorflow.sysconfig
     path = cpp.build(

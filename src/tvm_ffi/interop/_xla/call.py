@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._dtype import dtype
-from ..serialization import to_json_graph_str
+from ..._dtype import dtype
+from ...serialization import to_json_graph_str
 
 __all__ = ["ATTRIBUTE", "JSON_GRAPH", "NONE", "OPERAND", "OUTPUT", "Buffer", "attributes_of"]
 

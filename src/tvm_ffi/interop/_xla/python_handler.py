@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..registry import get_global_func
-from ..serialization import from_json_graph_str
-from . import _xla_structs as xla
-from ._xla_call import JSON_GRAPH, NONE, OPERAND, OUTPUT
+from ...registry import get_global_func
+from ...serialization import from_json_graph_str
+from . import structs as xla
+from .call import JSON_GRAPH, NONE, OPERAND, OUTPUT
 
 __all__ = ["handler"]
 

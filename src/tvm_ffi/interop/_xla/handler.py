@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ..libinfo import load_lib_ctypes
+from ...libinfo import load_lib_ctypes
 
 __all__ = ["CAPTURE", "TARGET", "register"]
 
@@ -62,7 +62,7 @@ def _handlers() -> dict[tuple[str, str], Any]:
     try:
         library = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL")
     except RuntimeError:  # a build of the runtime alone
-        from ._xla_python_handler import handler
+        from .python_handler import handler
 
         return {key: handler for key in _HANDLERS if key[0] == "cpu"}
     return {key: getattr(library, name) for key, name in _HANDLERS.items()}
