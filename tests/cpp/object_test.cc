@@ -92,6 +92,28 @@ TEST_CASE("references are counted") {
   CHECK_EQ(live_objects, 0);
 }
 
+class VirtualObj : public Object {
+ public:
+  virtual ~VirtualObj() = default;
+  TVM_FFI_DECLARE_OBJECT_INFO("test.object.Virtual", VirtualObj, Object);
+};
+
+class DerivedVirtualObj final : public VirtualObj {
+ public:
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.object.DerivedVirtual", DerivedVirtualObj, VirtualObj);
+};
+
+// UndefinedBehaviorSanitizer looks at the table of virtual functions, which is the base's by then.
+TEST_CASE(
+    "memory of a class with virtual functions is given back when the last weak pointer goes") {
+  WeakObjectPtr<DerivedVirtualObj> weak;
+  {
+    ObjectPtr<DerivedVirtualObj> strong = make_object<DerivedVirtualObj>();
+    weak = strong;
+  }
+  CHECK(weak.expired());
+}
+
 TEST_CASE("weak pointer outlives the object") {
   WeakObjectPtr<BaseObj> weak;
   {

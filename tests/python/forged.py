@@ -23,6 +23,8 @@ _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
+_names: dict[bytes, bytes] = {}
+
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -72,7 +74,8 @@ class Versioned(ctypes.Structure):
 
 
 def capsule(address: int, name: bytes) -> Any:
-    """Return a capsule; `name` must outlive it."""
+    """Return a capsule, whose name is kept: the capsule has its address alone."""
+    name = _names.setdefault(name, name)
     return _new_capsule(address, name, None)
 
 

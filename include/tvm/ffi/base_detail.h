@@ -60,11 +60,14 @@
 #endif
 #endif
 
-// A function whose null references UndefinedBehaviorSanitizer leaves alone.
+// A function whose null references UndefinedBehaviorSanitizer leaves alone; one in which it does
+// not ask which class an object has, that is destroyed already.
 #ifdef _MSC_VER
 #define TVM_FFI_NO_NULL_CHECK_
+#define TVM_FFI_NO_CLASS_CHECK_
 #else
 #define TVM_FFI_NO_NULL_CHECK_ __attribute__((no_sanitize("null")))
+#define TVM_FFI_NO_CLASS_CHECK_ __attribute__((no_sanitize("vptr")))
 #endif
 
 // A failure path: never inlined, placed away from hot code, private to the library.

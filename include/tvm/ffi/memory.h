@@ -121,11 +121,14 @@ class SimpleObjAllocator : public ObjAllocatorBase<SimpleObjAllocator> {
       NestedRelease::Release(handle, flags, Delete);
     }
     static void Delete(void* handle, int flags) {
-      T* object = ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(handle));
-      if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) object->T::~T();
-      if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) {
-        AlignedFree(static_cast<void*>(object));
+      if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
+        ObjectUnsafe::RawObjectPtrFromUnowned<T>(static_cast<TVMFFIObject*>(handle))->T::~T();
       }
+      if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(MemoryOf(handle));
+    }
+    // Of an object whose destructor has run: if it has virtual functions, those of a base by now.
+    TVM_FFI_NO_CLASS_CHECK_ static void* MemoryOf(void* handle) {
+      return static_cast<T*>(static_cast<Object*>(handle));
     }
   };
 
