@@ -61,7 +61,7 @@ FRAMEWORKS = [
     Software(
         "graph in XLA",
         PROGRAMS / "graph_in_xla.py",
-        needs=("jax==0.11.2", "numpy>=2.0", *_BUILD),
+        needs=("jax==0.10.2", "numpy>=2.0", *_BUILD),
         commands=("cc",),
     ),
     Software(
