@@ -7,6 +7,8 @@ import graph_library
 import numpy as np
 import torch
 
+import tvm_ffi.interop.torch  # noqa: F401  (which lets torch trace calls)
+
 module = graph_library.load()
 
 

@@ -16,12 +16,12 @@ arrays = graph_library.inputs()
 
 builder = relax.BlockBuilder()
 tensors = [
-    relax.Var(name, relax.TensorStructInfo(array.shape, "float32"))
+    relax.Var(name, relax.TensorType(array.shape, "float32"))
     for name, array in zip(("x", "w1", "b1", "w2", "b2"), arrays)
 ]
 with builder.function("main", tensors):
-    output = relax.TensorStructInfo((5, 3), "float32")
-    call = relax.call_dps_packed("graph_in_tvm.classify", tensors, out_sinfo=output)
+    output = relax.TensorType((5, 3), "float32")
+    call = relax.call_dps_packed("graph_in_tvm.classify", tensors, out_ty=output)
     builder.emit_func_output(builder.emit(call))
 machine = relax.VirtualMachine(tvm.compile(builder.get(), target="llvm"), tvm.cpu())
 
