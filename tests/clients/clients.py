@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import TORCH, Software
+from published import TILELANG_NEEDS, TORCH, TVM_NEEDS, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _JAX = ("jax==0.10.2", "numpy", "pytest", "ninja")
-_TVM = ("numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging")
 _FLASHINFER = (
     TORCH, "numpy", "ninja", "click", "einops", "nvidia-ml-py", "packaging", "requests",
     "tabulate", "tqdm",
 )  # fmt: skip
-_TILELANG = (TORCH, "tqdm", "z3-solver==4.15.4.0", *_TVM)
 
 CLIENTS = [
     Software(
@@ -37,7 +35,7 @@ CLIENTS = [
     Software(
         "Apache TVM",
         packages=("apache-tvm==0.27.0",),
-        needs=_TVM,
+        needs=TVM_NEEDS,
         program=PROGRAMS / "use_tvm.py",
         commands=("gcc",),
         incumbent="apache-tvm-ffi==0.1.14.post0",
@@ -45,7 +43,7 @@ CLIENTS = [
     Software(
         "TileLang",
         packages=("tilelang==0.1.15",),
-        needs=_TILELANG,
+        needs=TILELANG_NEEDS,
         program=PROGRAMS / "use_tilelang.py",
         commands=("gcc", "nvcc"),
         incumbent="apache-tvm-ffi==0.1.12",
@@ -53,7 +51,7 @@ CLIENTS = [
     Software(
         "TVM and TileLang",
         packages=("apache-tvm==0.27.0", "tilelang==0.1.15"),
-        needs=_TILELANG,
+        needs=TILELANG_NEEDS,
         program=PROGRAMS / "use_tvm_and_tilelang.py",
         commands=("gcc", "nvcc"),
     ),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from published import TORCH, Software
+from published import TORCH, TVM_NEEDS, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -68,10 +68,7 @@ FRAMEWORKS = [
         "graph in Apache TVM",
         PROGRAMS / "graph_in_tvm.py",
         packages=("apache-tvm==0.27.0",),
-        needs=(
-            *("numpy>=2.0", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy"),
-            *("packaging", *_BUILD),
-        ),
+        needs=(*TVM_NEEDS, "numpy>=2.0", *_BUILD),
         commands=("cc",),
     ),
     _jax("0.10.2"),

@@ -19,6 +19,11 @@ from scratch_environment import SetupError, make_environment, run_program, witho
 BUILD = Path(os.environ.get("TVM_FFI_PUBLISHED", "build/published")).resolve()
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 TORCH = "torch==2.13.0"  # exactly: a CPU build; other requirements bring a CUDA build of gigabytes
+# What these packages ask for, without the incumbent.
+TVM_NEEDS = (
+    "numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging",
+)  # fmt: skip
+TILELANG_NEEDS = (TORCH, "tqdm", "z3-solver==4.15.4.0", *TVM_NEEDS)
 
 
 @dataclass(frozen=True)

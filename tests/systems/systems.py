@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import TORCH, Software
+from published import TILELANG_NEEDS, TORCH, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -13,10 +13,6 @@ _HIDET = (
     TORCH, "numpy", "cuda-python==13.0.3", "click", "filelock", "gitpython",
     "importlib_metadata", "lark", "networkx", "nvtx", "packaging", "psutil", "requests",
     "scipy", "tabulate", "tomlkit", "tqdm",
-)  # fmt: skip
-_TILELANG = (
-    TORCH, "numpy", "cloudpickle", "ml_dtypes", "packaging", "psutil", "scipy", "tqdm",
-    "typing_extensions", "z3-solver==4.15.4.0",
 )  # fmt: skip
 
 SYSTEMS: list[Software] = [
@@ -50,7 +46,7 @@ SYSTEMS: list[Software] = [
     Software(
         "TileLang",
         packages=("tilelang==0.1.15",),
-        needs=_TILELANG,
+        needs=TILELANG_NEEDS,
         program=PROGRAMS / "use_tilelang.py",
         commands=("cc", "nvcc"),
     ),

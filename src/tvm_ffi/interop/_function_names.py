@@ -17,7 +17,7 @@ from ..core import Function
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType
 
-__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "signature_of"]
+__all__ = ["PRIVATE_PREFIX", "Target", "name_of", "shown", "signature_of"]
 
 Target = Union[str, Function, Callable[..., Any]]
 
@@ -67,6 +67,12 @@ def _given_name(key: Any, function: Callable[..., Any]) -> str:
             register_global_func(name, function)
             _given[key] = name
         return _given[key]
+
+
+def shown(function: Target) -> str:
+    """Return how errors call a function."""
+    name = function if isinstance(function, str) else getattr(function, "__name__", None)
+    return repr(name) if name else str(function)
 
 
 def signature_of(target: Target) -> Signature | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Callable, cast
 
-from ._function_names import Target, name_of, signature_of
+from ._function_names import Target, name_of, shown, signature_of
 from ._tried import load
 from ._xla.arrangement import Arranged, arrange_by_position, arrange_by_signature
 from ._xla.call import attributes_of
@@ -90,7 +90,7 @@ def call_tvm_ffi(
     if vjp is not None and jvp is not None:
         raise TypeError("call_tvm_ffi() takes vjp or jvp, not both")
     name = name_of(function)
-    call = Arranged(_jax, f"call_tvm_ffi({_shown(function)})")
+    call = Arranged(_jax, f"call_tvm_ffi({shown(function)})")
     signature = signature_of(function)
     if signature is None:
         arrange_by_position(call, args, attributes, out)
@@ -117,12 +117,6 @@ def export_checks() -> list[Any]:
     """
     check = import_module("jax.export").DisabledSafetyCheck
     return [check.custom_call(target) for target in (TARGET, CAPTURE)]
-
-
-def _shown(function: Target) -> str:
-    """Return how errors call a function."""
-    name = function if isinstance(function, str) else getattr(function, "__name__", None)
-    return repr(name) if name else str(function)
 
 
 def _run(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from ._function_names import Target, name_of, signature_of
+from ._function_names import Target, name_of, shown, signature_of
 from ._tensorflow.call import Arranged, arrange_by_position, arrange_by_signature
 from ._tensorflow.library import operators
 from ._tried import load
@@ -91,7 +91,7 @@ def call_tvm_ffi(
     Functions run in CPU memory, on any thread of TensorFlow's.
     """
     name = name_of(function)
-    call = Arranged(_tensorflow, f"call_tvm_ffi({_shown(function)})")
+    call = Arranged(_tensorflow, f"call_tvm_ffi({shown(function)})")
     signature = signature_of(function)
     if signature is None:
         arrange_by_position(call, args, attributes, out)
@@ -117,12 +117,6 @@ def call_tvm_ffi(
 
 
 call_tvm_ffi = _tensorflow.autograph.experimental.do_not_convert(call_tvm_ffi)
-
-
-def _shown(function: Target) -> str:
-    """Return how errors call a function."""
-    name = function if isinstance(function, str) else getattr(function, "__name__", None)
-    return repr(name) if name else str(function)
 
 
 def _with_vjp(run: Rule, vjp: Rule) -> Rule:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Union
+from typing import Any, Union
 
 __all__ = [
     "FUNCTIONS",
     "Expression",
     "Extent",
     "ExtentError",
+    "apply",
     "evaluate",
     "extent_text",
     "fits_64_bits",
@@ -106,13 +107,14 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
     left, right = (evaluate(operand, values) for operand in extent.operands)
     if right == 0 and extent.operator in ("//", "%", "cdiv"):
         raise ExtentError(extent, "zero")
-    result = _apply(extent.operator, left, right)
+    result: int = apply(extent.operator, left, right)
     if not fits_64_bits(result):
         raise ExtentError(extent, "overflow")
     return result
 
 
-def _apply(operator: str, left: int, right: int) -> int:
+def apply(operator: str, left: Any, right: Any) -> Any:
+    """Return the value of one operation; operands may be symbols of a compiler that traces."""
     if operator == "+":
         return left + right
     if operator == "-":

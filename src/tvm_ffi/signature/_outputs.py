@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ._declaration import Declaration
-from ._expression import Expression, Extent, evaluate
+from ._expression import Expression, Extent, apply, evaluate
 from ._types import ANY_EXTENT, ELLIPSIS, TensorType
 
 __all__ = ["Described", "OutputError", "outputs_of"]
@@ -140,16 +140,4 @@ def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if all(isinstance(value, int) for value in values.values()):
         return evaluate(extent, values)  # which knows about overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
-    return _SYMBOLIC[extent.operator](left, right)
-
-
-_SYMBOLIC: dict[str, Any] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "//": lambda a, b: a // b,
-    "%": lambda a, b: a % b,
-    "cdiv": lambda a, b: -(-a // b),
-    "min": min,
-    "max": max,
-}
+    return apply(extent.operator, left, right)

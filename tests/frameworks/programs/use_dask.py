@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import numpy as np
 import pytest
 from dask.base import tokenize
 from distributed import Client, LocalCluster
+from guide_page import run_guide
 
 import tvm_ffi
 import tvm_ffi.cpp
@@ -165,15 +164,6 @@ def check_functions_without_a_signature(client: Client, path: Path) -> None:
     print("functions without a signature")
 
 
-def check_guide() -> None:
-    root = Path(__file__).resolve().parents[3]
-    guide = root / "docs" / "guides" / "dask.md"
-    command = [sys.executable, str(root / "tests" / "docs" / "run_page.py"), str(guide)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    print("guide")
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = library(Path(folder))
@@ -187,7 +177,7 @@ def main() -> None:
             check_names(client, path)
             check_bad_input(client, path)
             check_functions_without_a_signature(client, path)
-    check_guide()
+    run_guide("dask.md")
     print("done")
 
 

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_bad_input
+from guide_page import run_guide
 from tensorflow_kernels import module
 
 import tvm_ffi
@@ -322,15 +322,6 @@ def check_xla() -> None:
     print("XLA")
 
 
-def check_guide() -> None:
-    root = Path(__file__).resolve().parents[3]
-    guide = root / "docs" / "guides" / "tensorflow.md"
-    command = [sys.executable, str(root / "tests" / "docs" / "run_page.py"), str(guide)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    print("guide")
-
-
 def check_saved_models() -> None:
     class Model(tf.Module):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
@@ -371,4 +362,5 @@ if __name__ == "__main__":
     for name, check in [*globals().items(), *vars(tensorflow_bad_input).items()]:
         if name.startswith("check_"):
             check()
+    run_guide("tensorflow.md")
     print("done")

@@ -7,30 +7,21 @@ know yet, and computed by what torch has for symbols.  Texts are those of `Signa
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any, Callable
 
 import torch
 
 from ...signature import Expression, Signature, TensorType
-from ...signature._expression import Extent, names_in
+from ...signature._expression import Extent, apply, names_in
 from ...signature._plan import Check, checks
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 
 __all__ = ["fake_of", "unknown_result"]
 
-_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "cdiv": lambda left, right: -(-left // right),
-    "min": torch.sym_min,
-    "max": torch.sym_max,
-}
+# What torch has for symbols where Python would ask which one is smaller.
+_CHOICES = {"min": torch.sym_min, "max": torch.sym_max}
 _ERRORS = {"TypeError": TypeError, "ValueError": ValueError}
 
 
@@ -136,7 +127,9 @@ class _Seen:
         if not isinstance(extent, Expression):
             return extent
         left, right = map(self._value, extent.operands)
-        return _OPERATIONS[extent.operator](left, right)
+        if extent.operator in _CHOICES:
+            return _CHOICES[extent.operator](left, right)
+        return apply(extent.operator, left, right)
 
     def new(self, type_: Any) -> torch.Tensor:
         """Return a tensor of a type all of whose extents are known."""

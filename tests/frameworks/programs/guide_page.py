@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages of the guide, whose blocks the programs beside this one run in their environments."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def run_guide(name: str) -> None:
+    """Run the blocks of a page as the tests of the documents do."""
+    runner, page = ROOT / "tests" / "docs" / "run_page.py", ROOT / "docs" / "guides" / name
+    command = [sys.executable, str(runner), str(page)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    print("guide")
