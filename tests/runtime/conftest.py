@@ -18,13 +18,16 @@ ABI = json.loads(
 class ByteArray(ctypes.Structure):
     """``TVMFFIByteArray``: a borrowed run of bytes."""
 
-    _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
+    # No c_char_p: reading one copies up to the first NUL, and texts may contain some.
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
     @classmethod
     def of(cls, text: str) -> ByteArray:
-        """Lend the UTF-8 bytes of `text`."""
-        content = text.encode()
-        return cls(content, len(content))
+        """Lend the UTF-8 bytes of `text`, which live as long as the result."""
+        content = ctypes.create_string_buffer(text.encode())
+        array = cls(ctypes.addressof(content), len(content) - 1)
+        array.content = content
+        return array
 
 
 class AnyValue(ctypes.Structure):
