@@ -13,7 +13,8 @@ The cases are in ``compile_fail/*.cc``::
     the program that does not
 
 ``{name}`` in an expression stands for what the compilers call one kind of mistake, see `WORDS`.
-The programs of a compiler share a precompiled header that includes every public header.
+The programs of a compiler share a precompiled header that includes every public header.  Each
+compiler and each language level reads them once.
 """
 
 from __future__ import annotations
@@ -78,28 +79,29 @@ FILES = sorted(HERE.glob("compile_fail/*.cc"))
 
 
 @pytest.fixture(scope="module")
-def headers(compiler, tmp_path_factory):
+def headers(other_compiler, tmp_path_factory):
     """Return the options that include every public header, which are compiled once."""
     header = tmp_path_factory.mktemp("headers") / "everything.h"
     header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
-    is_clang = "clang" in compiler.program
+    is_clang = "clang" in other_compiler.program
     output = header.with_suffix(".h.pch" if is_clang else ".h.gch")
-    said = compiler.run("-x", "c++-header", str(header), "-o", str(output))
+    said = other_compiler.run("-x", "c++-header", str(header), "-o", str(output))
     assert said.accepted, said.text
     return ["-include-pch", str(output)] if is_clang else ["-include", str(header)]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_accepted_programs_compile(compiler, headers, path):
-    said = compiler.diagnose("\n".join(case.accepted for case in parse(path)), *headers)
+def test_accepted_programs_compile(other_compiler, headers, path):
+    said = other_compiler.diagnose("\n".join(case.accepted for case in parse(path)), *headers)
     assert said.accepted, said.text
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_rejected_programs_do_not_compile(compiler, headers, path):
+def test_rejected_programs_do_not_compile(other_compiler, headers, path):
     cases = {case.name: case for case in parse(path)}
     assert len(cases) >= 10, "no cases found"
-    said = compiler.diagnose_all({name: case.rejected for name, case in cases.items()}, *headers)
+    rejected = {name: case.rejected for name, case in cases.items()}
+    said = other_compiler.diagnose_all(rejected, *headers)
     compiled = [name for name, diagnosis in said.items() if diagnosis.accepted]
     assert compiled == []
     unclear = {

@@ -64,23 +64,15 @@ def test_each_allowed_difference_has_a_reason():
     assert [line for line in lines if line.partition("#")[2].strip() == ""] == []
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory) -> Path:
-    """Return a folder in which runs of mypy find what earlier ones learned."""
-    return tmp_path_factory.mktemp("mypy_cache")
-
-
 @pytest.mark.parametrize("example", sorted({path.parts[0] for path in PROGRAMS}))
-def test_examples_are_strictly_typed(cache, example):
+def test_examples_are_strictly_typed(example):
     """With the settings of the package itself, which pyproject.toml has."""
     files = [str(EXAMPLES / path) for path in PROGRAMS if path.parts[0] == example]
-    status, output = said(
-        "mypy", "--cache-dir", str(cache), *files, MYPYPATH=str(EXAMPLES / example / "python")
-    )
+    status, output = said("mypy", *files, MYPYPATH=str(EXAMPLES / example / "python"))
     assert status == 0, output
 
 
-def test_mistakes_are_noticed(cache, tmp_path):
+def test_mistakes_are_noticed(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "import tvm_ffi\n\n"
@@ -89,7 +81,7 @@ def test_mistakes_are_noticed(cache, tmp_path):
         "tvm_ffi.get_global_func('f')(1)\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", "--cache-dir", str(cache), str(program))
+    status, output = said("mypy", str(program))
     assert status == 1
     assert [line.split(": ")[0].rpartition(":")[2] for line in output.splitlines()[:-1]] == [
         "3",
@@ -97,7 +89,7 @@ def test_mistakes_are_noticed(cache, tmp_path):
     ], output
 
 
-def test_classes_for_native_types_have_the_constructors_of_dataclasses(cache, tmp_path):
+def test_classes_for_native_types_have_the_constructors_of_dataclasses(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
         "from tvm_ffi.dataclasses import Object, c_class\n\n\n"
@@ -110,7 +102,7 @@ def test_classes_for_native_types_have_the_constructors_of_dataclasses(cache, tm
         "Pair('a', 'b')\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", "--cache-dir", str(cache), str(program))
+    status, output = said("mypy", str(program))
     assert status == 1
     assert [line.split(": ")[0].rpartition(":")[2] for line in output.splitlines()[:-1]] == [
         "11",
@@ -131,7 +123,7 @@ GENERATED_CLASSES = {
 }
 
 
-def test_generated_stubs_are_strictly_typed(cache, tmp_path):
+def test_generated_stubs_are_strictly_typed(tmp_path):
     marker = "# tvm-ffi-stubgen"
     text = (
         f"{marker}(ty-map): ffi.Enum -> tvm_ffi.Object\n"
@@ -158,7 +150,7 @@ def test_generated_stubs_are_strictly_typed(cache, tmp_path):
         "api.schema_id_list_int(['1'])\n",
         encoding="utf-8",
     )
-    status, output = said("mypy", "--cache-dir", str(cache), str(program), MYPYPATH=str(tmp_path))
+    status, output = said("mypy", str(program), MYPYPATH=str(tmp_path))
     assert status == 1
     lines = [":".join(line.split(":")[:2]) for line in output.splitlines() if ": error:" in line]
     assert [line.rpartition("/")[2] for line in lines] == [
@@ -166,7 +158,7 @@ def test_generated_stubs_are_strictly_typed(cache, tmp_path):
     ], output
 
 
-def test_generated_stubs_of_odd_classes_are_strictly_typed(cache, tmp_path):
+def test_generated_stubs_of_odd_classes_are_strictly_typed(tmp_path):
     """Attributes that hide types, overloads, names that Python cannot write."""
     source = tmp_path / "odd.py"
     source.write_text(
@@ -179,7 +171,7 @@ def test_generated_stubs_of_odd_classes_are_strictly_typed(cache, tmp_path):
     program = tmp_path / "make_odd.py"
     program.write_text(MAKE_ODD, encoding="utf-8")
     assert said("make_odd", str(source), PYTHONPATH=str(tmp_path)) == (0, "")
-    status, output = said("mypy", "--cache-dir", str(cache), str(source))
+    status, output = said("mypy", str(source))
     assert status == 0, output
 
 

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs of mypy learn about NumPy, torch and this package, the later ones find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.getbasetemp()
+    if folder.name.startswith("popen-"):  # one of several workers, which share what is above
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MYPY_CACHE_DIR", str(folder / "mypy_cache"))
+        yield
