@@ -53,6 +53,7 @@ autodoc_mock_imports = [
     "dask",
     "distributed",
     "tensorflow",
+    "helion",
     "triton",
     "cuda",
 ]  # what adapters import

@@ -15,12 +15,21 @@ _HIDET = (
     "scipy", "tabulate", "tomlkit", "tqdm",
 )  # fmt: skip
 
+_HELION = (TORCH, "numpy", "filecheck", "packaging", "psutil", "rich", "scikit-learn")
+
 SYSTEMS: list[Software] = [
     Software(
         "cuteDSL",
         needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
         program=PROGRAMS / "use_cutedsl.py",
         commands=("cc",),
+    ),
+    Software(
+        "Helion",
+        packages=("helion==1.5.1", "triton==3.9.0"),
+        needs=(*_HELION, "typing_extensions"),
+        program=PROGRAMS / "use_helion.py",
+        commands=("cc", "ld"),
     ),
     Software(
         "Hidet",

@@ -23,7 +23,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ..codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan, make_wrapper
-from ..signature import ScalarType, Signature, TensorType, ValueType
+from ..codegen._wrapper import result_names
+from ..signature import Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._expression import Expression, Extent, extent_text
 from ..signature._parsing import parse_extent
 from ._tried import load
@@ -64,13 +65,15 @@ def to_module(
     target: Target | Sequence[Target],
     options: Mapping[str, Any] | None = None,
     arguments: Mapping[str, str] | None = None,
+    element_types: Mapping[str, str] | None = None,
     configs: Sequence[tuple[str, Config]] | None = None,
+    when: str = "",
 ) -> Module:
     """Return a module with one function, which launches a kernel.
 
     Parameters
     ----------
-    kernel, signature, constexprs, grid, target, options, arguments, configs
+    kernel, signature, constexprs, grid, target, options, arguments, element_types, configs, when
         As in `to_plan`.
 
     Returns
@@ -96,7 +99,9 @@ def to_module(
             target=target,
             options=options,
             arguments=arguments,
+            element_types=element_types,
             configs=configs,
+            when=when,
         )
     )
 
@@ -110,7 +115,9 @@ def to_plan(
     target: Target | Sequence[Target],
     options: Mapping[str, Any] | None = None,
     arguments: Mapping[str, str] | None = None,
+    element_types: Mapping[str, str] | None = None,
     configs: Sequence[tuple[str, Config]] | None = None,
+    when: str = "",
 ) -> LaunchPlan:
     """Compile a kernel ahead of time; return how it is launched.
 
@@ -120,7 +127,7 @@ def to_plan(
         What ``@triton.jit`` made; ``@triton.autotune`` around it does not count, see `configs`.
     signature : Signature or str
         What callers see.  Parameters of the kernel that are no constants have the names of its
-        parameters and extents, unless `arguments` says something else.
+        parameters, extents and results, unless `arguments` says something else.
     constexprs : mapping of str to object, optional
         Values of the kernel's ``tl.constexpr`` parameters that have no default.
     grid : int or str, or up to three
@@ -135,9 +142,14 @@ def to_plan(
         What parameters of the kernel get, in the words of `tvm_ffi.codegen.make_wrapper`:
         ``{"stride": "int32 x.strides[0]"}``.  By default extents, and integers of no type, are
         passed as ``int32`` after a check that they fit, and floats as ``float32``.
+    element_types : mapping of str to str, optional
+        Dtypes behind addresses, where they are not those of the signature: ``{"sums": "float32"}``
+        for memory of a size, or for a tensor that the kernel reads as something else.
     configs : sequence of (str, triton.Config), optional
         Configurations as a choice by shape: a condition, ``"n >= 65536"``, or ``""`` for all
         others, and what holds then.
+    when : str, optional
+        For which arguments the launch is meant, where there are no `configs`.
 
     Raises
     ------
@@ -156,16 +168,20 @@ def to_plan(
         raise ValueError(
             f"{signature.name}: Triton compiles for one dtype at a time; make one function for each"
         )
-    ways = [("", None)] if configs is None else list(configs)
+    if configs is not None and when:
+        raise ValueError(f"{signature.name}: each of the configs has its condition; leave out when")
+    ways = [(when, None)] if configs is None else list(configs)
     if not ways:
         raise ValueError(f"{signature.name}: configs must have one, got none")
     plans = []
-    for when, config in ways:
+    for condition, config in ways:
         values = {**_defaults(function), **(constexprs or {}), **_kwargs_of(config)}
         for one in _targets(target):
-            request = _Request(function, signature, dict(values), dict(arguments or {}))
+            request = _Request(
+                function, signature, dict(values), dict(arguments or {}), dict(element_types or {})
+            )
             compiled = request.compile(one, {**(options or {}), **_options_of(config)})
-            plans.append(request.plan(compiled, grid, when))
+            plans.append(request.plan(compiled, grid, condition))
     return LaunchPlan.first_of(plans)
 
 
@@ -241,9 +257,14 @@ class _Request:
         signature: Signature,
         constants: dict[str, Any],
         arguments: dict[str, str],
+        element_types: dict[str, str],
     ) -> None:
         self._function, self._signature = function, signature
-        self._parameters = {one.name: one for one in signature.parameters}
+        self._element_types = element_types
+        self._parameters: dict[str, Parameter | Result] = {
+            one.name: one for one in signature.parameters
+        }
+        self._parameters.update(zip(result_names(signature), signature.results))
         self._constants = {
             one.name: constants.pop(one.name) for one in function.params if one.name in constants
         }
@@ -256,7 +277,8 @@ class _Request:
         self, constants: dict[str, Any], arguments: dict[str, str], passed: list[str]
     ) -> None:
         where = self._signature.name
-        for kind, names in (("constant", constants), ("argument", arguments)):
+        named = {**arguments, **self._element_types}
+        for kind, names in (("constant", constants), ("argument", named)):
             for name in names:
                 if name not in passed:
                     listed = ", ".join(self._function.arg_names)
@@ -302,6 +324,8 @@ class _Request:
 
     def _type(self, name: str, text: str) -> str:
         """Return the type of a kernel's parameter in the words of Triton."""
+        if name in self._element_types:
+            return f"*{self._dtype(self._element_types[name])}"
         parameter = self._parameters.get(text.strip())
         if parameter is not None and isinstance(parameter.type, TensorType):
             dtype = parameter.type.dtype

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import triton
 import triton.language as tl
+from device_array import Array
 from device_stand_in import Allocator, calls, driver, kernels_do
-from forged import Source
 from triton.runtime.interpreter import InterpretedFunction
 
 import tvm_ffi
@@ -23,20 +23,7 @@ from tvm_ffi.interop.triton import to_module, to_plan
 
 ROOT = Path(__file__).resolve().parents[3]
 
-# ---- arrays --------------------------------------------------------------------------------------
-
-
-class Array(Source):
-    """Memory of the host that claims to be on a GPU."""
-
-    def __init__(self, content: np.ndarray) -> None:
-        super().__init__(
-            content.shape, [s // content.itemsize for s in content.strides], device=(2, 0)
-        )
-        self.content = content
-        self.managed.tensor.data = content.ctypes.data
-        code, bits = {"f": 2, "i": 0}[content.dtype.kind], 8 * content.itemsize
-        self.managed.tensor.dtype.code, self.managed.tensor.dtype.bits = code, bits
+# ---- tensors -------------------------------------------------------------------------------------
 
 
 class HostTensor:
@@ -189,6 +176,36 @@ granted, launched = calls("cuFuncSetAttribute")[0], calls()
 bytes_ = int(granted.split(", ")[2].rstrip(")"))
 assert bytes_ > 48 << 10, granted
 
+# Results, which the caller's framework allocates, and memory between two kinds of numbers.
+
+
+@triton.jit
+def rounded(x, out, kept):
+    value = tl.load(x + tl.program_id(0))
+    tl.store(kept + tl.program_id(0), value)
+    tl.store(out + tl.program_id(0), tl.load(kept + tl.program_id(0)).to(tl.float32))
+
+
+plan = to_plan(
+    rounded,
+    "rounded(x: float32[n]) -> float32[n]",
+    grid="n",
+    target=90,
+    arguments={"out": "result", "kept": "workspace(2*n)"},
+    element_types={"kept": "float16"},
+    when="n > 2",
+)
+module = codegen.launch_module(plan)
+with Allocator() as allocator:
+    result = module.rounded(Array(np.zeros(3, np.float32)))
+    assert (result.shape, str(result.dtype)) == ((3,), "float32")
+    assert allocator.requests == [(3,), (2 * 3 + 255,)], allocator.requests
+    del result
+try:
+    module.rounded(Array(np.zeros(2, np.float32)))
+except ValueError as error:
+    assert str(error) == "rounded(): no launch is meant for these arguments, only for n > 2", error
+
 x = Array(np.zeros(2048, np.float32))
 for options, shown in (
     ({"num_ctas": 2}, "grid 4 1 1, block 128 1 1, 0 bytes, stream 0, cluster 2 1 1)"),
@@ -246,6 +263,9 @@ hip = triton.backends.compiler.GPUTarget("hip", "gfx942", 64)
 refused(ValueError, "launch plans are for CUDA, got a target for hip", target=hip)
 refused(ValueError, "a kernel is compiled for a target, got none", target=[])
 refused(ValueError, "configs must have one, got none", configs=[])
+refused(ValueError, "has no argument 'z'", element_types={"z": "float32"})
+refused(ValueError, "Triton has no dtype complex64", element_types={"x": "complex64"})
+refused(ValueError, "leave out when", configs=[("", triton.Config({}))], when="n > 2")
 refused(
     ValueError,
     "Triton compiles for one dtype at a time",

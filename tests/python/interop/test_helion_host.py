@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What becomes of host code that Helion could have written: a launch, or a reason why not."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tvm_ffi.interop._helion.captured import Captured  # noqa: E402 # it needs torch
+from tvm_ffi.interop._helion.parameters import Call  # noqa: E402
+
+
+class JitFunction:
+    """What is asked of a kernel of Triton."""
+
+    __name__ = "_helion_scale"
+
+    def __init__(self, text: str, constants: tuple[str, ...] = ()) -> None:
+        self._tree = ast.parse(f"def kernel({text}")
+        names = [one.arg for one in self._tree.body[0].args.args]
+        self.params = [SimpleNamespace(name=one, is_constexpr=one in constants) for one in names]
+
+    def parse(self) -> ast.AST:
+        return self._tree
+
+
+SCALE = JitFunction("x, out): tl.store(out, tl.load(x))")
+
+
+def captured(host, *examples: object, dynamic: bool = False) -> Captured:
+    """Return what host code launches; extents are constants, or may be others."""
+    declared = {
+        name: one for name, one in inspect.signature(host).parameters.items() if name != "_launcher"
+    }
+    environment = SimpleNamespace(
+        index_dtype=torch.int32, shape_env=SimpleNamespace(simplify=lambda expression: expression)
+    )
+    bound = symbolic(examples) if dynamic else examples
+    call = Call("scale", declared, examples, bound, environment)
+    call.run(host)
+    return Captured(call)
+
+
+def symbolic(examples: tuple[object, ...]) -> list[object]:
+    """Return what Helion hands on: tensors whose extents are symbols, one for each."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.symbolic_shapes import (
+        DimDynamic,
+        ShapeEnv,
+        StatelessSymbolicContext,
+    )
+
+    environment = ShapeEnv(duck_shape=False, specialize_zero_one=False)
+    mode = FakeTensorMode(shape_env=environment)
+    return [
+        mode.from_tensor(
+            one,
+            symbolic_context=StatelessSymbolicContext(
+                dynamic_sizes=[DimDynamic.DYNAMIC] * one.ndim
+            ),
+        )
+        for one in examples
+    ]
+
+
+X = torch.zeros(4, 6)
+
+
+def test_what_the_kernel_allocates_is_returned_and_what_it_writes_is_inout():
+    def host(x, y, *, _launcher):
+        out = torch.empty_like(x)
+        _launcher(kernel, (4,), x, y, out, num_warps=2, ptx_options=None)
+        return y, out
+
+    kernel = JitFunction("x, y, out): tl.store(out, tl.load(x)); tl.store(y, 0)")
+    found = captured(host, X, torch.zeros(3, dtype=torch.int64))
+    text = "scale(x: float32[4, 6], y: inout int64[3]) -> float32[4, 6]"
+    assert str(found.signature) == text
+    assert found.arguments == {"x": "x", "y": "y", "out": "result"}
+    assert found.element_types == {"x": "float32", "y": "int64", "out": "float32"}
+    assert (found.grid, found.options, found.when) == (["4"], {"num_warps": 2}, "")
+
+
+def test_extents_that_callers_choose_are_expressions_and_conditions():
+    def host(x, y, *, _launcher):
+        n, m = x.shape
+        assert y.size(0) == m
+        kept = torch.empty([n, 2], dtype=torch.float16, device=x.device)
+        factor = 2 if n > 3 else 1
+        _launcher(kernel, ((n + 7) // 8 * m, factor), x, y, kept, m, n * m, 1, 5, None)
+        return x
+
+    kernel = JitFunction("x, y, kept, m, size, one, five, nothing): helpers.write(kept, y)")
+    found = captured(host, X, torch.zeros(6), dynamic=True)
+    assert str(found.signature) == "scale(x: float32[x0, x1], y: inout float32[x1])"
+    assert found.grid == ["(x0 + 7)//8*x1", "2"]
+    assert found.arguments == {
+        "x": "x", "y": "y", "kept": "workspace(4*x0)", "m": "int32 x1", "size": "int32 x0*x1",
+        "five": "int32 5",
+    }  # fmt: skip
+    assert found.constants == {"one": 1, "nothing": None}
+    assert found.when == (
+        "x0 > 3 and x0*x1 <= 2147483647 and x1 <= 2147483647 and 2*x0 <= 2147483647"
+    )
+
+
+def launched(*arguments, _launcher, **options):
+    _launcher(SCALE, (1,), *arguments, **options)
+
+
+def none(x, *, _launcher):
+    return x
+
+
+def twice(x, *, _launcher):
+    for _ in range(2):
+        launched(x, torch.empty_like(x), _launcher=_launcher)
+
+
+def of_zeros(x, *, _launcher):
+    launched(x, torch.zeros_like(x), _launcher=_launcher)
+
+
+def reading(x, *, _launcher):
+    if x.sum() > 0:
+        launched(x, x, _launcher=_launcher)
+
+
+def of_another(x, *, _launcher):
+    launched(x, X, _launcher=_launcher)
+
+
+def inside(x, *, _launcher):
+    launched(x[1:], x, _launcher=_launcher)
+
+
+def keeping(x, *, _launcher):
+    launched(x, x, _launcher=_launcher, _persistent_state_specs=((x, 1, None, False),))
+
+
+def number(x, *, _launcher):
+    launched(x, x, _launcher=_launcher)
+    return 3
+
+
+def transposed(x, *, _launcher):
+    out = torch.empty(6, 4)
+    launched(x, out, _launcher=_launcher)
+    return out.T
+
+
+def both_views(x, *, _launcher):
+    out = torch.empty(4, 6)
+    launched(x, out, _launcher=_launcher)
+    return out, out.view(-1)
+
+
+def asserting(x, *, _launcher):
+    assert x.size(0) == 5, "five rows"
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [
+        (none, "a launch plan has one launch, and the host code has 0"),
+        (twice, "one launch, and the host code has 2: _helion_scale, _helion_scale"),
+        (of_zeros, r"the host code runs aten\.zeros_like\.default beside its kernel"),
+        (reading, r"the host code runs aten\.sum\.default beside its kernel"),
+        (of_another, "'out' of the kernel is a tensor that is no argument"),
+        (inside, "'x' of the kernel begins inside of a tensor"),
+        (keeping, "launch plans do not have what _persistent_state_specs asks for"),
+        (number, "the kernel returns int; only tensors can be returned"),
+        (transposed, r"the result of shape \(4, 6\) is not compact, or part of a tensor"),
+        (both_views, "two of the kernel's results have the same memory"),
+        (asserting, "example_args are others than the host code asserts: five rows"),
+    ],
+)
+def test_host_code_that_is_no_launch_is_refused_with_the_reason(host, text):
+    with pytest.raises(ValueError, match=f"^scale: .*{text}"):
+        captured(host, X)
+
+
+@pytest.mark.parametrize(
+    ("host_arguments", "text"),
+    [
+        (lambda x, out: ((1,), x, out, x.size(0) ** 0.5), "'n' of the kernel is calculated"),
+        (lambda x, out: ((x.size(0) | 1,), x, out, 1), "the grid is `.*`, which no expression of"),
+    ],
+)
+def test_sizes_that_no_expression_is_are_refused(host_arguments, text):
+    def host(x, *, _launcher):
+        out = torch.empty_like(x)
+        _launcher(JitFunction("x, out, n): tl.store(out, n)"), *host_arguments(x, out))
+        return out
+
+    with pytest.raises(ValueError, match=f"^scale: {text}"):
+        captured(host, X, dynamic=True)
+
+
+def test_constants_of_a_kernel_cannot_depend_on_extents():
+    def host(x, *, _launcher):
+        out = torch.empty_like(x)
+        _launcher(JitFunction("x, out, m): pass", ("m",)), (1,), x, out, x.size(1))
+
+    assert captured(host, X).constants == {"m": 6}
+    with pytest.raises(ValueError, match=r"^scale: the kernel's constant 'm' depends on extents"):
+        captured(host, X, dynamic=True)
+
+
+def test_conditions_that_plans_cannot_say_are_refused():
+    def host(x, *, _launcher):
+        factor = 2 if x.size(0) | 1 > 3 else 1
+        _launcher(SCALE, (factor,), x, x)
+
+    with pytest.raises(ValueError, match=r"^scale: the host code asks whether `.*hl\.specialize"):
+        captured(host, X, dynamic=True)
+
+
+@pytest.mark.parametrize(
+    ("examples", "error", "text"),
+    [
+        pytest.param((X.T, X), ValueError, r"'x': expected a compact tensor, got", id="strides"),
+        pytest.param((X, X), ValueError, r"'y': it has the memory of 'x'", id="aliases"),
+        pytest.param(([X], X), TypeError, r"'x': a tensor is expected, got list", id="container"),
+        pytest.param(({"a": [X]}, X), TypeError, r"'x': a tensor is expected, got dict", id="deep"),
+    ],
+)
+def test_examples_that_signatures_cannot_describe_are_refused(examples, error, text):
+    def host(x, y, *, _launcher):
+        raise AssertionError
+
+    with pytest.raises(error, match=f"^scale: example of {text}"):
+        captured(host, *examples)
+
+
+def test_rows_of_one_tensor_are_examples_like_others():
+    def host(x, y, *, _launcher):
+        _launcher(SCALE, (1,), x, y)
+
+    assert str(captured(host, X[0], X[1]).signature) == "scale(x: float32[6], y: inout float32[6])"
