@@ -7,16 +7,25 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import tvm_ffi
-from tvm_ffi import cuda
+from tvm_ffi import codegen
 
 
 def load(path: Path) -> tvm_ffi.Module:
     """Return a module with the only kernel in a file of PTX, under a name that people can read."""
     text = path.read_text(encoding="utf-8")
     (symbol,) = re.findall(r"\.visible \.entry (\w+)\(", text)
-    parameters = ["x: float32[]", "y: float32[]", "n: int64", "factor: float32"]
-    return cuda.create_module(text, {"scale": cuda.Kernel(parameters, symbol=symbol)})
+    plan = codegen.make_launch_plan(
+        "scale(x: float32[n], y: out float32[n], factor: float = 2.0)",
+        text,
+        symbol,
+        arguments=["x", "y", "n", "float32 factor"],
+        grid="cdiv(n, 256)",
+        block=256,
+    )
+    return codegen.launch_module(plan)
 
 
 def run_torch(module: tvm_ffi.Module) -> None:
@@ -31,7 +40,7 @@ def run_torch(module: tvm_ffi.Module) -> None:
         return
     x = torch.arange(1000, dtype=torch.float32, device="cuda")
     y = torch.empty_like(x)
-    module.scale(x, y, 1000, 2.5, (1000 + 255) // 256, 256)
+    module.scale(x, y, factor=2.5)
     torch.testing.assert_close(y, 2.5 * x)
     print("PyTorch  scale wrote 2.5 * x: correct")
 
@@ -40,8 +49,9 @@ if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit(f"usage: {sys.argv[0]} PTX")
     kernels = load(Path(sys.argv[1]))
+    print(kernels.get_function_signature("scale"))
     run_torch(kernels)
     try:
-        kernels.scale(None, None, 1 << 64, 2.5, 1, 1)
-    except (OverflowError, TypeError, ValueError) as error:
+        kernels.scale(np.ones(3, np.float32), np.ones(3, np.float32))
+    except ValueError as error:
         print(f"{type(error).__name__} {error}")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build the kernels in Mojo by the commands of their README; link one into a program."""
+"""Build kernels in Mojo by the commands of their README; link one into a program; launch PTX."""
 
 import re
 import shutil
 import subprocess
 from pathlib import Path
+
+from over_stand_in import run_over_stand_in
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 
@@ -31,8 +33,8 @@ commands, shown = readme_blocks(kernels, "sh"), readme_blocks(kernels, "")
 printed = output("sh", "-euc", commands[0], cwd=kernels)
 assert printed == shown[0].replace("torch  [0.0, 1.0]", "torch  not installed, skipped"), printed
 printed = output("sh", "-euc", commands[1], cwd=kernels)
-ran, refused = shown[1].splitlines()
-assert printed.splitlines() == ["PyTorch  not installed, skipped", refused], printed
+signature, ran, refused = shown[1].splitlines()
+assert printed.splitlines() == [signature, "PyTorch  not installed, skipped", refused], printed
 
 languages = copied("aot_program") / "languages"
 output("python", "build.py", "build", "c", "mojo", cwd=languages)
@@ -43,4 +45,4 @@ symbols = output("nm", "--dynamic", "--undefined-only", languages / "build" / "a
 assert "dlopen" not in symbols
 assert "Py" not in symbols
 
-print("done")
+run_over_stand_in("mojo_launches.py")
