@@ -36,7 +36,7 @@ SYSTEMS: list[Software] = [
         packages=("hidet==0.6.1", "hip-python-fork==6.3.3.540.31.1"),
         needs=_HIDET,
         program=PROGRAMS / "use_hidet.py",
-        commands=("cc", "g++"),
+        commands=("cc", "g++", "ld", "nvcc"),
     ),
     Software(
         "Mojo",

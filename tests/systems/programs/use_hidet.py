@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compile a kernel with Hidet for the host, and call its library through a signature."""
+"""Compile kernels with Hidet: for the host, called through a signature; for CUDA, launched."""
 
+import subprocess
 from pathlib import Path
 
 import hidet
@@ -8,7 +9,9 @@ import numpy as np
 import torch
 from hidet.ir.primitives.math import exp
 from hidet.lang import attrs
+from hidet.lang.cuda import blockIdx, threadIdx
 from hidet.lang.types import f32, i32
+from over_stand_in import run_over_stand_in
 
 import tvm_ffi
 from tvm_ffi import codegen
@@ -54,4 +57,55 @@ shipped = tvm_ffi.load_module("out/softmax.so")
 shipped.softmax(x, y)
 torch.testing.assert_close(y, torch.softmax(x, 1))
 assert str(shipped.get_function_signature("softmax")).startswith("softmax(x: float32*[n, m] on cpu")
-print("done")
+
+# ---- CUDA ----------------------------------------------------------------------------------------
+
+with hidet.script_module() as script:
+
+    @hidet.script
+    def rows(x: ~f32, y: ~f32, n: i32, m: i32):
+        attrs.func_kind = "cuda_kernel"
+        attrs.cuda.grid_dim = (n + 127) // 128
+        attrs.cuda.block_dim = 128
+        i = blockIdx.x * 128 + threadIdx.x
+        if i < n:
+            total = f32(0.0)
+            for j in range(m):
+                y[i * m + j] = exp(x[i * m + j])
+                total = total + y[i * m + j]
+            for j in range(m):
+                y[i * m + j] = y[i * m + j] / total
+
+
+try:
+    hidet.drivers.build_ir_module(script.ir_module(), "./cuda", target="cuda --arch=sm_90")
+except RuntimeError as error:  # without a GPU, when the source is written
+    assert str(error) == "CUDA is not available.", error
+options = ["-std=c++17", "-arch=sm_90", f"-I{Path(hidet.__path__[0]) / 'include'}"]
+subprocess.run(["nvcc", "-cubin", *options, "cuda/source.cu", "-o", "rows.cubin"], check=True)
+on_gpu = codegen.make_launch_plan(
+    SIGNATURE.replace("*", ""),
+    Path("rows.cubin"),
+    "_Z10hidet_rowsPfS_ii",
+    arguments=["x", "y", "int32 n", "int32 m"],
+    grid="cdiv(n, 128)",
+    block=128,
+)
+tvm_ffi.export_library("rows.so", codegen.launch_module(on_gpu))
+
+# ---- Refused, and launched -----------------------------------------------------------------------
+
+
+def refused(text, kernel="_Z10hidet_rowsPfS_ii", last="int32 m") -> None:
+    arguments = ["x", "y", "int32 n", last]
+    try:
+        codegen.make_launch_plan(SIGNATURE, Path("rows.cubin"), kernel, arguments=arguments)
+    except ValueError as error:
+        assert text in str(error), error
+    else:
+        raise AssertionError(text)
+
+
+refused("has no kernel 'rows'; those in it are: _Z10hidet_rowsPfS_ii", kernel="rows")
+refused("takes 4 bytes as argument 3, and 'm' has 8, int64", last="m")
+run_over_stand_in("hidet_launches.py")
