@@ -45,8 +45,7 @@ static XLA_FFI_Error* Refusal(const Call* call, int code) {
   if (code == kNoRoom) return NewError(api, kOutOfMemory, "call_tvm_ffi: out of memory");
   if (code == kNoElementType) {
     return NewError(api, kUnimplemented,
-                    "call_tvm_ffi: a buffer has an element type without a DLPack type of whole "
-                    "bytes (int4, float4, token)");
+                    "call_tvm_ffi: a buffer has an element type that DLPack lacks");
   }
   return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
 }

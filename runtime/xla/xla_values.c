@@ -19,11 +19,16 @@ const DLDataType kDLPackTypes[kNumXlaTypes] = {
     [18] = {kDLComplex, 128, 1},
     [19] = {kDLFloat8_e5m2, 8, 1},
     [20] = {kDLFloat8_e4m3fn, 8, 1},
+    [21] = {kDLInt, 4, 1},
+    [22] = {kDLUInt, 4, 1},
     [23] = {kDLFloat8_e4m3b11fnuz, 8, 1},
     [24] = {kDLFloat8_e5m2fnuz, 8, 1},
     [25] = {kDLFloat8_e4m3fnuz, 8, 1},
+    [26] = {kDLInt, 2, 1},
+    [27] = {kDLUInt, 2, 1},
     [28] = {kDLFloat8_e4m3, 8, 1},
     [29] = {kDLFloat8_e3m4, 8, 1},
+    [32] = {kDLFloat4_e2m1fn, 4, 1},
     [33] = {kDLFloat8_e8m0fnu, 8, 1},
 };
 

@@ -8,7 +8,9 @@
 
 #include "xla_ffi.h"
 
-/* Element types by XLA's numbers; bits 0: none, or one that has no address of its own. */
+/* Element types by XLA's numbers; bits 0: none, or one that DLPack lacks.  Those of less than a
+ * byte are packed in the same way by both, the first element in the lowest bits.  The names are in
+ * tvm_ffi.interop._xla.element_types. */
 enum { kNumXlaTypes = 34 };
 extern const DLDataType kDLPackTypes[kNumXlaTypes];
 

@@ -138,7 +138,7 @@ class Runtime:
 def _set_buffers(buffers, arrays, kept):
     structs = [
         xla.Buffer(
-            dtype=DTYPES.get(array.dtype, 21),  # 21: int4
+            dtype=DTYPES.get(array.dtype, 17),  # 17: token
             data=array.ctypes.data,
             rank=array.ndim,
             dims=(c_int64 * array.ndim)(*array.shape),
