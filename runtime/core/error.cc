@@ -75,6 +75,10 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
   return NewObject<ErrorObject>(kTVMFFIError, 0, kind, message, backtrace, cause, context);
 }
 
+void DropPendingError() noexcept {
+  if (pending_error != nullptr) TakePendingError();
+}
+
 void SetPendingError(Ref<ErrorObject> error) noexcept {
   static thread_local ReleaseAtThreadExit release_at_thread_exit;
   Ref<ErrorObject> previous = TakePendingError();

@@ -57,6 +57,8 @@ class Raised : public std::exception {
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
 // What a callee returns when the host language (Python) already has an exception pending.
 inline constexpr int kHostExceptionPending = -2;
+void DropPendingError() noexcept;
+
 // Throws the error that a callee left pending on this thread after it returned `code`, not 0.
 [[noreturn]] void RaisePending(int code);
 

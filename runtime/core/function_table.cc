@@ -38,11 +38,12 @@ Ref<FunctionObject> FunctionTable::Find(std::string_view name) const {
   return entry == nullptr ? Ref<FunctionObject>() : entry->function.Load();
 }
 
-FunctionObject* FunctionTable::FindPinned(std::string_view name) {
+FunctionTable::Entry* FunctionTable::FindSlot(std::string_view name) const {
   Entry* entry = FindEntry(name);
-  if (entry == nullptr) return nullptr;
-  FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
-  if (pinned != nullptr && entry->function.Is(pinned)) return pinned;
+  return entry == nullptr || entry->function.IsNull() ? nullptr : entry;
+}
+
+FunctionObject* FunctionTable::Pin(Entry* entry) {
   Ref<FunctionObject> current = entry->function.Load();
   if (!current) return nullptr;
   std::lock_guard<std::mutex> lock(mutex_);

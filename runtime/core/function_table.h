@@ -27,9 +27,27 @@ class FunctionTable {
 
   // Null when the name is not registered.
   Ref<FunctionObject> Find(std::string_view name) const;
-  // The same, as an address that stays valid until the process ends: such functions are never
-  // freed. Takes no lock and counts no reference but the first time.
-  FunctionObject* FindPinned(std::string_view name);
+  // What is registered under a name, for those who ask again and again: an entry never moves.
+  struct Entry {
+    std::string name;
+    AtomicRef<FunctionObject> function;  // null: removed
+    std::string metadata;                // guarded by mutex_, like the two below
+    std::string doc;
+    int64_t flags = 0;
+    const void* registrant = nullptr;
+    std::atomic<FunctionObject*> pinned{nullptr};  // one of pinned_
+    Entry* next_in_bucket = nullptr;
+  };
+  // Null when nothing is registered under the name.  Takes no lock.
+  Entry* FindSlot(std::string_view name) const;
+  // The function of an entry, as an address that stays valid until the process ends: such functions
+  // are never freed.  Null when it was removed.
+  FunctionObject* Pin(Entry* entry);
+  // The same for functions that were pinned before; null for others.  Takes no lock.
+  static FunctionObject* PinnedIn(const Entry* entry) {
+    FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
+    return pinned != nullptr && entry->function.Is(pinned) ? pinned : nullptr;
+  }
   // Metadata text of a registered function; false when the name is not registered.
   bool FindMetadata(std::string_view name, std::string* metadata) const;
   std::vector<std::string> Names() const;
@@ -49,16 +67,6 @@ class FunctionTable {
   bool Remove(std::string_view name);
 
  private:
-  struct Entry {
-    std::string name;
-    AtomicRef<FunctionObject> function;  // null: removed
-    std::string metadata;                // guarded by mutex_, like the two below
-    std::string doc;
-    int64_t flags = 0;
-    const void* registrant = nullptr;
-    std::atomic<FunctionObject*> pinned{nullptr};  // one of pinned_
-    Entry* next_in_bucket = nullptr;
-  };
   static constexpr size_t kBuckets = 4096;
 
   FunctionTable() = default;

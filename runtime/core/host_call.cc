@@ -15,6 +15,31 @@ namespace {
 constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
 static_assert(kScopeSize == 32, "the layout that hosts are compiled with");
 
+using Entry = FunctionTable::Entry;
+
+// Slots are entries of the table under a name that says nothing of what is in them.
+const TVMFFIHostSlot* SlotOf(Entry* entry) { return reinterpret_cast<TVMFFIHostSlot*>(entry); }
+Entry* EntryOf(const TVMFFIHostSlot* slot) {
+  return reinterpret_cast<Entry*>(const_cast<TVMFFIHostSlot*>(slot));
+}
+
+[[noreturn]] void RaiseMissing(std::string_view name) {
+  Raise("ValueError", "no global function is named '", name, "'");
+}
+
+Entry* FindEntry(std::string_view name) {
+  Entry* entry = FunctionTable::Global().FindSlot(name);
+  if (entry == nullptr) RaiseMissing(name);
+  return entry;
+}
+
+FunctionObject* FunctionIn(Entry* entry) {
+  if (FunctionObject* pinned = FunctionTable::PinnedIn(entry)) return pinned;
+  FunctionObject* function = FunctionTable::Global().Pin(entry);
+  if (function == nullptr) RaiseMissing(entry->name);
+  return function;
+}
+
 // The host's stream and allocator; puts the earlier ones back, also when the thread is cancelled.
 class HostEnvironment {
  public:
@@ -55,13 +80,17 @@ class HostEnvironment {
   DLPackManagedTensorAllocator earlier_allocator_ = nullptr;
 };
 
+TVMFFISafeCallType CallOf(TVMFFIObjectHandle function) {
+  return static_cast<FunctionObject*>(static_cast<TVMFFIObject*>(function))->safe_call;
+}
+
 int CallInScope(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
                 int32_t num_args, TVMFFIAny* result) {
   int code = 0;
   int guarded = GuardBoundary([&] {
     HostEnvironment environment(scope);
     *result = NoneAny();
-    code = TVMFFIFunctionCall(function, args, num_args, result);
+    code = CallOf(function)(function, args, num_args, result);
   });
   return guarded != 0 ? guarded : code;
 }
@@ -114,22 +143,24 @@ struct BoundedText {
 
 using namespace tvm::ffi::runtime;
 
+int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHostSlot** out) {
+  return GuardBoundary([&] { *out = SlotOf(FindEntry(View(*name))); });
+}
+
+int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectHandle* out) {
+  FunctionObject* pinned = FunctionTable::PinnedIn(EntryOf(slot));
+  if (pinned == nullptr) return GuardBoundary([&] { *out = FunctionIn(EntryOf(slot)); });
+  *out = pinned;
+  return 0;
+}
+
 int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
-  return GuardBoundary([&] {
-    TVMFFIObject* function = FunctionTable::Global().FindPinned(View(*name));
-    if (function == nullptr) {
-      Raise("ValueError", "no global function is named '", View(*name), "'");
-    }
-    *out = function;
-  });
+  return GuardBoundary([&] { *out = FunctionIn(FindEntry(View(*name))); });
 }
 
 int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
                    int32_t num_args, TVMFFIAny* result, TVMFFIObjectHandle* error) {
-  // An error that an earlier call on the thread left behind is none of this one.
-  TVMFFIObjectHandle stale = nullptr;
-  TVMFFIErrorMoveFromRaised(&stale);
-  if (stale != nullptr) TVMFFIObjectDecRef(stale);
+  DropPendingError();  // of an earlier call on the thread: it is none of this one
   int code = CallInScope(scope, function, args, num_args, result);
   if (code == 0) return 0;
   *error = TakeError(code);

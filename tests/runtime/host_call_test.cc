@@ -150,6 +150,30 @@ TEST_CASE("what a host has found stays alive, and a look-up sees what is registe
   CHECK_EQ(StrongCount(functions[1]), 1);
 }
 
+TEST_CASE("a slot has what is registered under its name at the moment") {
+  TVMFFIByteArray name = Bytes("host.slot"), missing = Bytes("host.missing");
+  Seen first, second;
+  TVMFFIObjectHandle functions[] = {NewLook(&first), NewLook(&second)}, found = nullptr;
+  const TVMFFIHostSlot *slot = nullptr, *again = nullptr;
+  CHECK_RAISES(TVMFFIHostFindSlot(&missing, &slot), "ValueError",
+               "no global function is named 'host.missing'");
+  CHECK(slot == nullptr);
+  for (TVMFFIObjectHandle function : functions) {
+    CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 1), 0);
+    TVMFFIObjectDecRef(function);
+    CHECK_EQ(TVMFFIHostFindSlot(&name, &slot), 0);
+    CHECK((again == nullptr || slot == again));
+    again = slot;
+    CHECK_EQ(TVMFFIHostSlotFunction(slot, &found), 0);
+    CHECK_EQ(found, function);
+  }
+  TVMFFIAny removed, text = RawStr("host.slot");
+  CHECK_EQ(CallGlobal("ffi.FunctionRemoveGlobal", {text}, &removed), 0);
+  CHECK_RAISES(TVMFFIHostSlotFunction(slot, &found), "ValueError",
+               "no global function is named 'host.slot'");
+  CHECK_RAISES(TVMFFIHostFindSlot(&name, &slot), "ValueError", "'host.slot'");
+}
+
 TEST_CASE("a function runs with the host's stream and allocator, which are put back") {
   Seen seen;
   TVMFFIObjectHandle function = NewLook(&seen), error = nullptr;

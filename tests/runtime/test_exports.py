@@ -38,7 +38,9 @@ OWN_C_FUNCTIONS = {
     "TVMFFIHostErrorStatus",
     "TVMFFIHostErrorText",
     "TVMFFIHostFindFunction",
+    "TVMFFIHostFindSlot",
     "TVMFFIHostMoveResults",
+    "TVMFFIHostSlotFunction",
 }
 
 # By the part of the SONAME in front of ".so".

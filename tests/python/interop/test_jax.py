@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 import textwrap
@@ -228,10 +229,80 @@ def test_64_bit_elements_with_the_switch_of_jax(handler):
             assert (y.tolist(), str(y.dtype)) == ([3, 3], dtype)
 
 
-def test_elements_of_less_than_a_byte_are_refused():
-    x = jnp.ones(4, "int4")
-    with pytest.raises(Failure, match=r"UNIMPLEMENTED.*\(int4, float4, token\)"):
-        jax.block_until_ready(call_tvm_ffi("tests.jax.scaled", x, out=struct((4,), "int4")))
+def lent_bytes(tensor, size_bytes):
+    """Return the memory of a tensor that NumPy has no array for."""
+    return (ctypes.c_uint8 * size_bytes).from_address(tensor.data_ptr())
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "packed", "last"),  # last: the bits of the last byte that are used
+    [
+        ("int4", [1, 0, -1, 7, -8], [0x01, 0x7F, 0x08], 0x0F),
+        ("uint4", [1, 0, 15, 7, 8, 3], [0x01, 0x7F, 0x38], 0xFF),
+        ("int2", [1, 0, -1, -2, 1], [0b10110001, 0b01], 0b11),
+        ("uint2", [1, 0, 3, 2, 1], [0b10110001, 0b01], 0b11),
+        ("float4_e2m1fn", [1.0, 0.5, -6.0, 0.0], [0x12, 0x0F], 0xFF),
+    ],
+    ids=["int4", "uint4", "int2", "uint2", "float4"],
+)
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
+def test_elements_of_less_than_a_byte_are_packed(dtype, values, packed, last, is_compiled):
+    """As DLPack has them: the first element is in the lowest bits of the first byte."""
+    seen = []
+
+    def copy(x, y):
+        given, written = lent_bytes(x, len(packed)), lent_bytes(y, len(packed))
+        seen.append((str(x.dtype), x.shape, [*given[:-1], given[-1] & last]))
+        written[:] = given[:]
+
+    def call(x):
+        return call_tvm_ffi(copy, x, out=struct(x.shape, x.dtype))
+
+    x = jnp.array(values, dtype)
+    y = (jax.jit(call) if is_compiled else call)(x)
+    assert seen == [(dtype, (len(values),), packed)]
+    assert y.dtype == x.dtype
+    assert np.asarray(y).astype(np.float32).tolist() == values
+
+
+def test_elements_of_less_than_a_byte_between_operations_of_a_program():
+    def double(x, y):
+        for i, byte in enumerate(lent_bytes(x, 2)):
+            lent_bytes(y, 2)[i] = (byte << 1) & 0xEE
+
+    tvm_ffi.register_global_func(
+        "tests.jax.double4", double, signature="tests.jax.double4(x: uint4[n], y: out uint4[n])"
+    )
+    program = jax.jit(lambda x: call_tvm_ffi("tests.jax.double4", x.astype("uint4")) + 1)
+    y = program(jnp.array([1, 2, 3, 7], jnp.int32))
+    assert (y.tolist(), str(y.dtype)) == ([3, 5, 7, 15], "uint4")
+
+
+def test_the_handler_in_python_refuses_elements_of_less_than_a_byte(monkeypatch):
+    monkeypatch.setattr(interop, "TARGET", ORACLE)
+    with pytest.raises(Failure, match="UNIMPLEMENTED.*the handler in Python does not know.*int4"):
+        jax.block_until_ready(scale(jnp.ones(4, "int4")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out", "message"),
+    [
+        (lambda: [jax.random.key(0)], (), r"argument #0 has dtype key<fry>.*jax.random.key_data"),
+        (lambda: [1, np.zeros(2, jax.dtypes.float0)], (), "argument #1 has dtype .*float0"),
+        (lambda: [np.array(["a"])], (), "argument #0 has dtype <U1, which no tensor has"),
+        (lambda: [np.zeros(2, ">f4")], (), "argument #0 has dtype >f4, which no tensor has"),
+        (list, [struct((2,)), struct((), "O")], "output 1 has dtype object, which no tensor"),
+    ],
+    ids=["key", "float0", "text", "big-endian", "output"],
+)
+def test_element_types_that_no_tensor_has_are_refused_by_parameter(arguments, out, message):
+    with pytest.raises(TypeError, match=rf"call_tvm_ffi\('tests.jax.scaled'\): {message}"):
+        call_tvm_ffi("tests.jax.scaled", *arguments(), out=out)
+
+
+def test_an_element_type_that_no_tensor_has_is_refused_by_name():
+    with pytest.raises(TypeError, match=r"call_tvm_ffi\('tests.jax.fail'\): argument 'seed' has"):
+        call_tvm_ffi("tests.jax.fail", seed=jax.random.key(0), out=())
 
 
 # ---- signatures ---------------------------------------------------------------------------------

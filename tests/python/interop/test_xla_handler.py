@@ -138,7 +138,7 @@ class Runtime:
 def _set_buffers(buffers, arrays, kept):
     structs = [
         xla.Buffer(
-            dtype=DTYPES.get(array.dtype, 21),  # 21: int4
+            dtype=DTYPES.get(array.dtype, 17),  # 17: token
             data=array.ctypes.data,
             rank=array.ndim,
             dims=(c_int64 * array.ndim)(*array.shape),
@@ -359,6 +359,77 @@ def test_results_on_a_device_are_not_copied(library, function):
     ((status, message),) = runtime.errors
     assert status == 3
     assert "result 0 of the function is not in CPU memory" in message
+
+
+# ---- which function, how many arguments ----------------------------------------------------------
+
+
+def test_a_number_that_two_names_share_keeps_them_apart(library, function):
+    """The number in a program says where to look for a function, and proves nothing."""
+    seen = []
+    for name in ("tests.xla.one", "tests.xla.two", "tests.xla.three", "tests.xla.two"):
+        if name not in seen:
+            function(lambda name=name: seen.append(name), name)
+        frame = Runtime().frame(attributes={"__function": name, "__arguments": plan()})
+        assert library("CallCpu")(byref(frame)) is None
+    assert seen == ["tests.xla.one", "tests.xla.two", "tests.xla.three", "tests.xla.two"]
+
+
+def test_a_program_calls_what_has_the_name_now(library, function):
+    seen = []
+    frame = Runtime().frame(
+        attributes={
+            "__function": function(lambda: seen.append(1), "tests.xla.replaced"),
+            "__arguments": plan(),
+        }
+    )
+    assert library("CallCpu")(byref(frame)) is None
+    tvm_ffi.register_global_func("tests.xla.replaced", lambda: seen.append(2), override=True)
+    assert library("CallCpu")(byref(frame)) is None
+    assert seen == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("num_arrays", "rank"),
+    [(1, 0), (24, 2), (25, 2), (3, 22), (2, 32), (200, 3)],
+    ids=["scalar", "most", "more", "high-rank", "highest-rank", "large"],
+)
+def test_calls_of_any_size(library, function, num_arrays, rank):
+    shapes = [(i + 1,) + (1,) * (rank - 1) if rank else () for i in range(num_arrays)]
+    arrays = [np.full(shape, i, np.float32) for i, shape in enumerate(shapes)]
+    seen = []
+    runtime = Runtime()
+    frame = runtime.frame(
+        arrays,
+        attributes={
+            "__function": function(lambda *xs: seen.extend((x.shape, x.numpy().sum()) for x in xs)),
+            "__arguments": plan(*(16 * i for i in range(num_arrays))),
+        },
+    )
+    assert library("CallCpu")(byref(frame)) is None, runtime.errors
+    assert seen == [(shape, i * (i + 1 if rank else 1)) for i, shape in enumerate(shapes)]
+
+
+def test_more_outputs_than_most_calls_have_some_of_them_returned(library, function):
+    outputs = [np.zeros(2, np.float32) for _ in range(70)]
+
+    def fill(*lent):
+        for i, output in enumerate(lent):
+            output.numpy()[:] = i
+        return [np.full(2, 100 + i, np.float32) for i in range(35)]
+
+    runtime = Runtime()
+    frame = runtime.frame(
+        [],
+        outputs,
+        {
+            "__function": function(fill),
+            "__arguments": plan(*(16 * i + 1 for i in range(0, 70, 2))),
+        },
+    )
+    assert library("CallCpu")(byref(frame)) is None, runtime.errors
+    assert [int(output[1]) for output in outputs[::2]] == list(range(35))
+    assert [int(output[0]) for output in outputs[1::2]] == list(range(100, 135))
 
 
 # ---- programs that were changed -----------------------------------------------------------------

@@ -57,11 +57,16 @@ NUMBERS = {
     "XLA_FFI_DataType_C128": 18,
     "XLA_FFI_DataType_F8E5M2": 19,
     "XLA_FFI_DataType_F8E4M3FN": 20,
+    "XLA_FFI_DataType_S4": 21,
+    "XLA_FFI_DataType_U4": 22,
     "XLA_FFI_DataType_F8E4M3B11FNUZ": 23,
     "XLA_FFI_DataType_F8E5M2FNUZ": 24,
     "XLA_FFI_DataType_F8E4M3FNUZ": 25,
+    "XLA_FFI_DataType_S2": 26,
+    "XLA_FFI_DataType_U2": 27,
     "XLA_FFI_DataType_F8E4M3": 28,
     "XLA_FFI_DataType_F8E3M4": 29,
+    "XLA_FFI_DataType_F4E2M1FN": 32,
     "XLA_FFI_DataType_F8E8M0FNU": 33,
 }
 

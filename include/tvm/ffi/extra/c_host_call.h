@@ -3,7 +3,7 @@
  * Calls on behalf of a host framework: what an adapter needs that makes our functions operators of
  * a graph compiler (`call_tvm_ffi`).  An adapter is a loop over it:
  *
- *     1. find the function by name, once or in each call (one look-up without a lock);
+ *     1. find the function: the slot of its name once, what is in the slot in each call;
  *     2. describe the buffers in DLTensors on the stack, and arguments in an array of TVMFFIAny;
  *     3. TVMFFIHostCall, with the framework's stream and allocator;
  *     4. where the function returns tensors, TVMFFIHostMoveResults into the framework's buffers;
@@ -35,12 +35,28 @@ typedef struct TVMFFIHostScope {
   DLPackManagedTensorAllocator allocator; /* the framework's; NULL: what is in effect stays */
 } TVMFFIHostScope;
 
-/* Return the global function of a name.  A host may keep it, or look it up in each call, which sees
- * what is registered under the name since.
+/* The place of a global function under its name.  It stays when the function is replaced or
+ * removed, and is there until the process ends. */
+typedef struct TVMFFIHostSlot TVMFFIHostSlot;
+
+/* Return the slot of a name, which a host keeps.
  *
  * name   borrowed until the call returns.
+ * out    receives the slot.
+ * Fails: ValueError when no function is registered under the name.     Threads: any; no lock. */
+TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHostSlot** out);
+
+/* Return the function that is in a slot at the moment; hosts ask in each call.
+ *
  * out    receives a Function borrowed until the process ends: what hosts have found stays alive, as
  *        compiled programs hold no references.
+ * Fails: ValueError when it was removed.     Threads: any; a lock the first time. */
+TVM_FFI_DLL int TVMFFIHostSlotFunction(const TVMFFIHostSlot* slot, TVMFFIObjectHandle* out);
+
+/* Return the global function of a name: both of the above in one, for a host that keeps no slot.
+ *
+ * name   borrowed until the call returns.
+ * out    as above.
  * Fails: ValueError when there is no such function.     Threads: any; a lock the first time. */
 TVM_FFI_DLL int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out);
 

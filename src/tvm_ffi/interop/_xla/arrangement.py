@@ -12,6 +12,7 @@ from ...signature import Parameter, Signature, TensorType
 from ...signature._outputs import Described, OutputError, outputs_of
 from .._without_outputs import bind_without_outputs, is_output
 from .call import OPERAND, OUTPUT, Buffer
+from .element_types import is_known
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
 
@@ -42,6 +43,7 @@ class Arranged:
 
     def add_operand(self, name: str, value: Any) -> None:
         """Add an array that the function reads."""
+        self._check_dtype(f"argument {_shown(name)}", value.dtype)
         self.arguments.append((name, Buffer(OPERAND, len(self.operands))))
         self.operands.append(value)
 
@@ -52,6 +54,7 @@ class Arranged:
 
     def add_updated(self, name: str, value: Any) -> None:
         """Add an array that the function reads and writes, in the memory of an output."""
+        self._check_dtype(f"argument {_shown(name)}", value.dtype)
         self.aliases[len(self.operands)] = self.num_outputs
         self.operands.append(value)
         self.add_output(name)
@@ -70,6 +73,23 @@ class Arranged:
                     f"{self.where}: out= describes arrays by jax.ShapeDtypeStruct, got "
                     f"{type(output).__name__}"
                 )
+        for place, output in enumerate(self.outputs):
+            self._check_dtype(f"output {place}", output.dtype)
+
+    def _check_dtype(self, what: str, dtype: Any) -> None:
+        """Refuse what JAX would take apart, or knows no buffers of."""
+        if is_known(dtype):
+            return
+        hint = ""
+        if self.jax.dtypes.issubdtype(dtype, self.jax.dtypes.prng_key):
+            hint = "; jax.random.key_data returns the numbers of a key"
+        raise TypeError(f"{self.where}: {what} has dtype {dtype}, which no tensor has{hint}")
+
+
+def _shown(name: str) -> str:
+    """Return how errors call an argument: by name, or by its place where it has none."""
+    place = name.removeprefix("_")
+    return f"#{place}" if place.isdigit() else f"'{name}'"
 
 
 def arrange_by_position(

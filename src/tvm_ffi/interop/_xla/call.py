@@ -65,7 +65,7 @@ def attributes_of(function: str, arguments: Sequence[tuple[str, Any]]) -> dict[s
         16 * (where if isinstance(where, int) else places.get(where, 0)) + source
         for source, where in sources
     ]
-    numbers = np.array([len(order), _salt(attributes), *codes], np.int32)
+    numbers = np.array([len(order), _number_of(function, attributes), *codes], np.int32)
     return {_FUNCTION: function, _ARGUMENTS: numbers, **attributes}
 
 
@@ -98,11 +98,11 @@ def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
         ) from error
 
 
-def _salt(attributes: dict[str, Any]) -> int:
-    """Return a number that differs where attributes do.
+def _number_of(function: str, attributes: dict[str, Any]) -> int:
+    """Return a number that differs where functions or attributes do.
 
-    Programs are kept by what they are made of, and compared as Python compares values: there 1, 1.0
-    and True are the same, and so are 0.0 and -0.0.
+    The handler looks the function up by it.  And programs are kept by what they are made of,
+    compared as Python compares values: there 1, 1.0 and True are the same, and so are 0.0 and -0.0.
     """
     text = [
         f"{name}:{value.dtype}:{value.tobytes()!r}"
@@ -110,4 +110,4 @@ def _salt(attributes: dict[str, Any]) -> int:
         else f"{name}:{type(value).__name__}"
         for name, value in attributes.items()
     ]
-    return zlib.crc32("\n".join(text).encode()) >> 1  # 31 bits
+    return zlib.crc32("\n".join([function, *text]).encode()) >> 1  # 31 bits

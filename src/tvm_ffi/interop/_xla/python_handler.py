@@ -15,18 +15,10 @@ from ...registry import get_global_func
 from ...serialization import from_json_graph_str
 from . import structs as xla
 from .call import JSON_GRAPH, NONE, OPERAND, OUTPUT
+from .element_types import PACKED, WHOLE_BYTES
 
 __all__ = ["handler"]
 
-# Element types by XLA's numbers; those that NumPy lacks are in ml_dtypes, which JAX brings.
-_DTYPES = {
-    1: "bool", 2: "int8", 3: "int16", 4: "int32", 5: "int64",
-    6: "uint8", 7: "uint16", 8: "uint32", 9: "uint64",
-    10: "float16", 11: "float32", 12: "float64", 15: "complex64", 16: "bfloat16",
-    18: "complex128", 19: "float8_e5m2", 20: "float8_e4m3fn", 23: "float8_e4m3b11fnuz",
-    24: "float8_e5m2fnuz", 25: "float8_e4m3fnuz", 28: "float8_e4m3", 29: "float8_e3m4",
-    33: "float8_e8m0fnu",
-}  # fmt: skip
 _STATUSES = {
     "ValueError": 3, "TypeError": 3, "KeyError": 5, "AttributeError": 5, "FileNotFoundError": 5,
     "PermissionError": 7, "MemoryError": 8, "IndexError": 11, "NotImplementedError": 12,
@@ -39,9 +31,11 @@ _ARRAY, _SCALAR, _STRING = 1, 3, 4  # kinds of attributes
 def _dtype(number: int) -> np.dtype[Any]:
     import ml_dtypes
 
-    name = _DTYPES.get(number)
-    if name is None:
-        raise NotImplementedError(f"XLA's element type {number} has no DLPack type of whole bytes")
+    name = WHOLE_BYTES.get(number)
+    if name is None:  # NumPy has no array for those that are packed
+        raise NotImplementedError(
+            f"the handler in Python does not know XLA's element type {PACKED.get(number, number)}"
+        )
     return np.dtype(getattr(ml_dtypes, name, name))
 
 

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call_arguments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "call_attributes.h"
+
+/* ---- What the program says ----------------------------------------------------------------- */
+
+/* Where an argument comes from; tvm_ffi.interop._xla.call writes the same numbers. */
+enum {
+  kOperand = 0,
+  kOutput = 1,
+  kAttribute = 2, /* a number, a text, or an array of numbers in CPU memory */
+  kNone = 3,
+  kJSONGraph = 4, /* text of a value of any other kind */
+};
+
+static const char kNoPlan[] = "call_tvm_ffi: the call has no attributes __function and __arguments";
+
+static int IsNamed(const XLA_FFI_ByteSpan* name, const char* text, size_t size) {
+  return name->len == size && memcmp(name->ptr, text, size) == 0;
+}
+
+/* The two attributes stand side by side: names are sorted, and no others begin with "__". */
+const char* ReadPlan(Call* call) {
+  const XLA_FFI_Attrs* attrs = &call->frame->attrs;
+  const XLA_FFI_Array* plan;
+  const int32_t* numbers;
+  int64_t i = 0;
+  while (i < attrs->size && !IsNamed(attrs->names[i], "__arguments", 11)) ++i;
+  if (i + 1 >= attrs->size || attrs->types[i] != XLA_FFI_AttrType_Array ||
+      !IsNamed(attrs->names[i + 1], "__function", 10) ||
+      attrs->types[i + 1] != XLA_FFI_AttrType_String) {
+    return kNoPlan;
+  }
+  plan = attrs->values[i];
+  if (plan->dtype != 4 || plan->size < 2) return kNoPlan;
+  numbers = plan->data;
+  call->name = *(const XLA_FFI_ByteSpan*)attrs->values[i + 1];
+  call->number = (uint32_t)numbers[1];
+  call->arguments = numbers + 2;
+  call->num_arguments = (int32_t)plan->size - 2;
+  if (numbers[0] != attrs->size) {
+    return "call_tvm_ffi: the program was changed: the call has other attributes than it was "
+           "made with";
+  }
+  return NULL;
+}
+
+/* ---- Room ---------------------------------------------------------------------------------- */
+
+static size_t NumTensors(const Call* call) {
+  return (size_t)call->num_arguments + (size_t)call->frame->rets.size;
+}
+
+static void UseSmallRoom(Call* call, CallRoom* room) {
+  call->values = room->values;
+  call->tensors = room->tensors;
+  call->strides = room->strides;
+  call->strides_end = room->strides + kSmallStrides;
+}
+
+static int64_t LargestRank(const XLA_FFI_Args* buffers) {
+  int64_t rank = 1; /* of attributes */
+  int64_t i;
+  for (i = 0; i < buffers->size; ++i) {
+    const XLA_FFI_Buffer* buffer = buffers->values[i];
+    if (buffer->rank > rank) rank = buffer->rank;
+  }
+  return rank;
+}
+
+static int UseLargeRoom(Call* call, CallRoom* room) {
+  const XLA_FFI_CallFrame* frame = call->frame;
+  size_t num_tensors = NumTensors(call);
+  size_t num_strides =
+      num_tensors * (size_t)(LargestRank(&frame->args) + LargestRank(&frame->rets));
+  room->large = malloc(num_tensors * sizeof(DLTensor) + num_strides * sizeof(int64_t) +
+                       (size_t)call->num_arguments * sizeof(TVMFFIAny));
+  if (room->large == NULL) return kNoRoom;
+  call->tensors = (DLTensor*)room->large;
+  call->strides = (int64_t*)(call->tensors + num_tensors);
+  call->strides_end = call->strides + num_strides;
+  call->values = (TVMFFIAny*)call->strides_end;
+  return 0;
+}
+
+/* ---- Arguments ----------------------------------------------------------------------------- */
+
+static int DescribeBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, DLTensor* out) {
+  const XLA_FFI_Buffer* buffer = buffers->values[index];
+  if (buffers->types[index] != XLA_FFI_ArgType_Buffer) return kNoElementType;
+  return Describe(call, buffer->dtype, buffer->data, buffer->rank, buffer->dims, call->device, out);
+}
+
+static int SetBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, TVMFFIAny* out,
+                     DLTensor* tensor) {
+  if ((uint64_t)index >= (uint64_t)buffers->size) return kNotOurs;
+  out->type_index = kTVMFFIDLTensorPtr;
+  out->v_ptr = tensor;
+  return DescribeBuffer(call, buffers, index, tensor);
+}
+
+/* Fill an argument that is no buffer. */
+static int SetValue(Call* call, int32_t source, int64_t index, TVMFFIAny* out, DLTensor* tensor) {
+  if (source == kNone) return 0;
+  if (index < 0 || index >= call->frame->attrs.size) return kNotOurs;
+  if (source == kAttribute) return SetAttribute(call, index, out, tensor);
+  return source == kJSONGraph ? SetFromJSONGraph(call, index, out) : kNotOurs;
+}
+
+static int SetArgument(Call* call, int32_t code, TVMFFIAny* out, DLTensor* tensor) {
+  int32_t source = code & 15, index = code >> 4;
+  if (source == kOperand) return SetBuffer(call, &call->frame->args, index, out, tensor);
+  if (source != kOutput) return SetValue(call, source, index, out, tensor);
+  if (index < 64) call->named |= (uint64_t)1 << (index & 63);
+  return SetBuffer(call, &call->frame->rets, index, out, tensor);
+}
+
+static void ReleaseValues(const TVMFFIAny* values, int32_t count) {
+  int32_t i;
+  for (i = 0; i < count; ++i) ReleaseValue(&values[i]);
+}
+
+/* After a failure, all that was filled is released. */
+static int SetArguments(Call* call) {
+  static const TVMFFIAny none = {kTVMFFINone, {0}, {0}};
+  int code = 0;
+  int32_t i;
+  call->named = 0;
+  for (i = 0; i < call->num_arguments && code == 0; ++i) {
+    call->values[i] = none;
+    code = SetArgument(call, call->arguments[i], &call->values[i], &call->tensors[i]);
+  }
+  if (code != 0) ReleaseValues(call->values, i);
+  return code;
+}
+
+static int IsNamedOutput(const Call* call, int64_t output) {
+  int32_t i;
+  for (i = 0; i < call->num_arguments; ++i) {
+    if (call->arguments[i] == 16 * (int32_t)output + kOutput) return 1;
+  }
+  return 0;
+}
+
+static int AllOutputsAreNamed(const Call* call) {
+  int64_t num_outputs = call->frame->rets.size;
+  return num_outputs < 64 && call->named == ((uint64_t)1 << num_outputs) - 1;
+}
+
+/* Describe the outputs that no argument names. */
+static int DescribeReturned(Call* call) {
+  DLTensor* next = call->tensors + call->num_arguments;
+  int64_t output;
+  int code = 0;
+  for (output = 0; output < call->frame->rets.size && code == 0; ++output) {
+    if (IsNamedOutput(call, output)) continue;
+    code = DescribeBuffer(call, &call->frame->rets, output, next++);
+    ++call->num_returned;
+  }
+  if (code != 0) ReleaseValues(call->values, call->num_arguments);
+  return code;
+}
+
+static int Fill(Call* call) {
+  int code = SetArguments(call);
+  call->num_returned = 0;
+  return code != 0 || AllOutputsAreNamed(call) ? code : DescribeReturned(call);
+}
+
+static int ArrangeLarge(Call* call, CallRoom* room) {
+  int code = UseLargeRoom(call, room);
+  if (code != 0) return code;
+  code = Fill(call);
+  if (code != 0) free(room->large);
+  return code;
+}
+
+int Arrange(Call* call, CallRoom* room) {
+  int code = kNoRoom;
+  room->large = NULL;
+  if (NumTensors(call) <= kSmallTensors) {
+    UseSmallRoom(call, room);
+    code = Fill(call);
+  }
+  return code == kNoRoom ? ArrangeLarge(call, room) : code;
+}
+
+void ReleaseArguments(Call* call, CallRoom* room) {
+  ReleaseValues(call->values, call->num_arguments);
+  if (room->large != NULL) free(room->large);
+}

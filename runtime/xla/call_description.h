@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A call as its function sees it: values, and tensors over XLA's buffers, in memory that is there
+ * as long as the call. */
+#ifndef TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
+#define TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
+
+#include <tvm/ffi/c_api.h>
+
+#include "xla_ffi.h"
+#include "xla_values.h"
+
+typedef struct Call {
+  const XLA_FFI_CallFrame* frame;
+  DLDevice device;
+  XLA_FFI_ByteSpan name;    /* of the function */
+  uint32_t number;          /* that goes with the name, see named_function.h */
+  const int32_t* arguments; /* length num_arguments; as the program has them */
+  int32_t num_arguments;
+  int32_t num_returned; /* outputs that no argument names */
+  uint64_t named;       /* bit i: an argument names output i, for the first 64 */
+  TVMFFIAny* values;    /* length num_arguments; owned */
+  DLTensor* tensors;    /* one for each argument, then for what is returned */
+  int64_t* strides;     /* where the next ones go */
+  int64_t* strides_end;
+} Call;
+
+/* How describing a call fails. */
+enum {
+  kNotOurs = -1, /* the program was not made by our Python half */
+  kRaised = -2,  /* an error is pending */
+  kNoElementType = -3,
+  kNoRoom = -4, /* the call is larger than most */
+};
+
+/* Describe compact memory. */
+static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64_t ndim,
+                           int64_t* shape, DLDevice device, DLTensor* out) {
+  int64_t* strides = call->strides;
+  int64_t dim, step = 1;
+  if (ndim > call->strides_end - strides) return kNoRoom;
+  if (!HasDLPackType(dtype)) return kNoElementType;
+  call->strides = strides + ndim;
+  out->data = data;
+  out->device = device;
+  out->ndim = (int32_t)ndim;
+  out->dtype = kDLPackTypes[dtype];
+  out->shape = shape;
+  out->strides = strides;
+  out->byte_offset = 0;
+  for (dim = ndim - 1; dim >= 0; --dim) {
+    strides[dim] = step;
+    step *= shape[dim] > 1 ? shape[dim] : 1;
+  }
+  return 0;
+}
+
+/* Release an owned value. */
+static inline void ReleaseValue(const TVMFFIAny* value) {
+  if (value->type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(value->v_obj);
+}
+
+#endif /* TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_ */
