@@ -4,6 +4,8 @@
 #ifndef TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 #define TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,6 +33,15 @@ bool IsRegisteredType(int64_t type_index);
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
 // For messages: the key, or a placeholder for an index that nobody registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
+
+// How a host whose threads run at once keeps the others from an object; see TVMFFIEnvRegisterCAPI.
+struct HostLock {
+  void (*begin)(void* section, const void* object);  // section: kLockSectionBytes of the caller's
+  void (*end)(void* section);
+};
+inline constexpr size_t kLockSectionBytes = 32;
+// nullptr: no host has lent one, as its threads take turns.
+extern std::atomic<const HostLock*> host_lock;
 
 }  // namespace tvm::ffi::runtime
 

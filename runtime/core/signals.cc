@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "error.h"
+#include "host_lock.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -34,9 +35,10 @@ int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
       Store(&ensure_gil, symbol);
     } else if (wanted == "PyGILState_Release") {
       Store(&release_gil, symbol);
-    } else {
+    } else if (!LendHostLock(wanted, symbol)) {
       Raise("ValueError", "Unknown env API ", wanted,
-            ", expected PyErr_CheckSignals, PyGILState_Ensure or PyGILState_Release");
+            ", expected PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, "
+            "ObjectLock_Begin or ObjectLock_End");
     }
   });
 }

@@ -7,6 +7,7 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/container/tuple.h>
 #include <tvm/ffi/function.h>
+#include <tvm/ffi/reflection/access_path.h>
 
 #include <thread>
 #include <vector>
@@ -49,6 +50,13 @@ TEST_CASE("sequences are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Array<Any>{std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(List<Any>{1, std::move(value)}); }), 1u);
   CHECK_EQ(NumReleased([](Any value) { return Any(Tuple<Any, int>(std::move(value), 1)); }), 1u);
+}
+
+// Cause: paths share their beginnings, so each holds the one before it.
+TEST_CASE("access paths are released") {
+  reflection::AccessPath path = reflection::AccessPath::Root();
+  for (int i = 0; i < kDepth; ++i) path = path->ArrayItem(i);
+  CHECK_EQ(path->depth, kDepth);
 }
 
 TEST_CASE("tables are released") {

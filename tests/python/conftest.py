@@ -40,6 +40,13 @@ C_SOURCES = ("values.c", "errors.c", "tensors.c", "threads.c", "signatures.c")
 CXX_SOURCES = ("throws.cc", "exits.cc")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what a sanitizer in every process makes meaningless."""
+    mark = item.get_closest_marker("unsanitized")
+    if mark is not None and os.environ.get("TVM_FFI_TESTS_SANITIZED"):
+        pytest.skip(f"under a sanitizer: {mark.args[0]}")
+
+
 def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:
     """Start a compiler; the library is not linked to libtvm_ffi, whose symbols are global."""
     is_cxx = source.endswith(".cc")

@@ -198,6 +198,7 @@ def test_device_code_is_compiled_and_embedded(tmp_path):
     assert starts == [b"\x7fELF", b"\x50\xed\x55\xba"]
 
 
+@pytest.mark.unsanitized("programs linked with the archive would need the sanitizer's libraries")
 @pytest.mark.parametrize(("language", "suffix"), [("C", "c"), ("CXX", "cc")])
 def test_functions_of_the_system_library(tmp_path, language, suffix):
     folder = tmp_path / "program"

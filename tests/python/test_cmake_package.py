@@ -18,7 +18,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
 CMAKE = shutil.which("cmake", path=SEARCH)
 
-pytestmark = pytest.mark.skipif(CMAKE is None, reason="no cmake")
+pytestmark = [
+    pytest.mark.skipif(CMAKE is None, reason="no cmake"),
+    pytest.mark.unsanitized(
+        "programs linked with the package would need the sanitizer's libraries"
+    ),
+]
 
 PROJECT = """
 cmake_minimum_required(VERSION 3.18)

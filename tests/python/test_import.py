@@ -135,6 +135,7 @@ print((time.process_time() - start) * 1e3)
 """
 
 
+@pytest.mark.unsanitized("code takes several times as long")
 def test_import_costs_at_most_30_milliseconds(run_python):
     """Time of the processor, and the best of several runs: others may use the machine as well.
 

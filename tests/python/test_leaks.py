@@ -27,6 +27,8 @@ from tvm_ffi.module import CustomModule
 
 from .forged import Framework, Source
 
+pytestmark = pytest.mark.unsanitized("its allocator does not tell how much is in use")
+
 ROUNDS = 1000
 # Less than the smallest native object, or one Python object, per round; more than one-time costs.
 MAX_BYTES = 8 * ROUNDS

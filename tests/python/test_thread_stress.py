@@ -56,6 +56,9 @@ class Shared:
         self.kernels = kernels
         self.list = tvm_ffi.List(range(50))
         self.dict = tvm_ffi.Dict({f"key {i}": i for i in range(20)})
+        self.inner_list = tvm_ffi.List([LONG])
+        self.inner_dict = tvm_ffi.Dict({LONG: LONG})
+        self.outer = tvm_ffi.Array([LONG, self.inner_list, {1: self.inner_dict}])
         self.array = tvm_ffi.Array([1, LONG, [2, 3], 2.5, None])
         self.map = tvm_ffi.Map({f"key {i}": [i, LONG] for i in range(50)})
         self.shape = tvm_ffi.Shape((2, 3, 4))
@@ -63,6 +66,9 @@ class Shared:
         self.error = core.Error("ValueError", "shared", '  File "f.c", line 1, in F\n')
         self.callback = tvm_ffi.convert_func(lambda *x: x[0] if x else None)
         self.object = testing.create_object(
+            "testing.TestObjectDerived", v_i64=1, v_str=LONG, v_map={}, v_array=[]
+        )
+        self.holder = testing.create_object(
             "testing.TestObjectDerived", v_i64=1, v_str=LONG, v_map={}, v_array=[]
         )
         self.library = tvm_ffi.load_module(path, keep_module_alive=False)
@@ -78,7 +84,7 @@ class Shared:
         ]
 
     def values(self, draw):
-        """Return a value of any kind that does not change: walks lock the outer container only."""
+        """Return a value of any kind but those that could come to hold themselves."""
         kinds = [
             lambda: draw.randrange(-(2**80), 2**80),
             lambda: draw.randrange(100),
@@ -94,6 +100,8 @@ class Shared:
             lambda: tvm_ffi.device("cuda", draw.randrange(8)),
             lambda: tvm_ffi.List([1, LONG]),
             lambda: self.array,
+            lambda: self.inner_list,
+            lambda: self.inner_dict,
             lambda: self.tensor,
             lambda: self.callback,
         ]
@@ -251,6 +259,49 @@ def _read_object(s, draw):
     assert len(s.object.v_map) <= 1
 
 
+def _change_inner(s, draw):
+    value = draw.choice([1, LONG * draw.randrange(1, 4), [LONG, [LONG]], {LONG: LONG}])
+    where = slice(draw.randrange(9), draw.randrange(9))
+    if len(s.inner_list) > 50:
+        s.inner_list.clear()
+    draw.choice(
+        [
+            lambda: s.inner_list.append(value),
+            lambda: s.inner_list.insert(0, value),
+            lambda: s.inner_list.pop(0),
+            lambda: operator.setitem(s.inner_list, where, [value] * 3),
+            lambda: operator.setitem(s.inner_list, 0, value),
+            lambda: operator.setitem(s.inner_dict, LONG * draw.randrange(1, 30), value),
+            s.inner_dict.popitem,
+            s.inner_dict.clear,
+            lambda: setattr(s.holder, "v_map", {LONG: s.inner_list, LONG * 2: s.inner_dict}),
+            lambda: setattr(s.holder, "v_array", s.inner_list),
+        ]
+    )()
+
+
+def _walk(s, draw):
+    """Walk through what other threads change below the first level."""
+    root = draw.choice([s.outer, s.holder, tvm_ffi.Map({1: s.outer, 2: s.inner_list})])
+    draw.choice(
+        [
+            lambda: repr(root),
+            lambda: copy.deepcopy(root),
+            lambda: _call("ffi.RecursiveHash", root),
+            lambda: _call("ffi.RecursiveEq", s.outer, copy.deepcopy(s.outer)),
+            lambda: _call("ffi.StructuralHash", s.outer, False, False),
+            lambda: _call("ffi.StructuralEqual", s.outer, copy.deepcopy(s.outer), False, False),
+            lambda: _call("ffi.ToJSONGraphString", root, None),
+            lambda: _call("ffi.json.Stringify", tvm_ffi.Array([s.inner_list]), None),
+            lambda: _call("ffi.ContainerFindFirstNonCPUDevice", root),
+        ]
+    )()
+
+
+def _call(name, *arguments):
+    return tvm_ffi.get_global_func(name)(*arguments)
+
+
 def _see_new_type(s, draw):
     number = draw.randrange(100)
     cls = type("Fresh", (), {"__tvm_ffi_int__": lambda self: number})
@@ -276,6 +327,8 @@ OTHERS = {
     "error": lambda s, draw: (s.error.message, s.error.backtrace, s.error.py_error()),
     "update-backtrace": lambda s, draw: s.error.update_backtrace(LONG * draw.randrange(1, 9)),
     "register": _register,
+    "change-inner": _change_inner,
+    "walk": _walk,
     "change-object": _change_object,
     "read-object": _read_object,
     "new-type": _see_new_type,

@@ -314,3 +314,25 @@ def test_list_may_be_changed_while_the_runtime_walks_it(walk):
     for thread in threads:
         thread.join()
     assert [value[0] for value in values] == list(range(1000))
+
+
+@pytest.mark.parametrize("walk", WALKS.values(), ids=WALKS)
+def test_inner_list_may_be_changed_while_the_runtime_walks_around_it(walk):
+    """Without a GIL, walks locked the outermost container and read what others did not hold."""
+    inner = tvm_ffi.List([f"a text that lies on the heap, {i}" for i in range(50)])
+    values = tvm_ffi.Array([[inner], inner])
+    end = time.monotonic() + 0.2
+
+    def read():
+        while time.monotonic() < end:
+            walk(values)
+
+    def change():
+        while time.monotonic() < end:
+            for i in range(100):
+                inner.append(f"another text on the heap, {i}")
+            for _ in range(100):
+                inner.pop()
+
+    run_together(lambda i: change() if i < 2 else read(), 8)
+    assert len(inner) == 50

@@ -7,7 +7,6 @@
 // So cycles and sharing come out as they were, fields are only ever set to values of the type they
 // had, and whatever fails in pass 1 leaves no copy that refers to another one.
 #include <tvm/ffi/container/array.h>
-#include <tvm/ffi/container/list.h>
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -18,6 +17,7 @@
 #include "registration.h"
 #include "walk/object_table.h"
 #include "walk/part_reader.h"
+#include "walk/snapshot.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -35,28 +35,18 @@ bool IsShareable(const Any& value) {
 }
 
 Any CopySequence(const Any& value) {
-  const SeqBaseObj* from = SequenceOf(value);
-  auto size = static_cast<int64_t>(from->size());
-  if (const auto* array = value.as<ArrayObj>()) {
-    // Clients that grow an array expect it to have some capacity.
-    return Array<Any>(ObjectPtr<Object>(ArrayObj::CopyFrom(std::max<int64_t>(size, 4), array)));
-  }
-  ObjectPtr<ListObj> list = make_object<ListObj>();
-  list->Reserve(size);
-  list->InitRange(0, from->begin(), from->end());
-  return List<Any>(ObjectPtr<Object>(std::move(list)));
-}
-
-Any CopyTable(const Any& value) {
-  const MapBaseObj* from = TableOf(value);
-  ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(from, value.type_index());
-  return ObjectRef(ObjectPtr<Object>(std::move(copy)));
+  const auto* array = value.as<ArrayObj>();
+  if (array == nullptr) return CopyList(value);
+  // Clients that grow an array expect it to have some capacity.
+  auto capacity = std::max<int64_t>(static_cast<int64_t>(array->size()), 4);
+  return Array<Any>(ObjectPtr<Object>(ArrayObj::CopyFrom(capacity, array)));
 }
 
 Any CopyByHook(const Any& value) {
   static const reflection::TypeAttrColumn hooks(type_attr::kShallowCopy);
   auto hook = type_attr::kShallowCopy.ValueFrom(hooks[value.type_index()]);
   if (!hook.has_value()) ThrowNotCopyable(value.type_index());
+  ObjectLock lock(ObjectOf(value));
   Any copy = (*hook)(ObjectOf(value));
   // Fields are written by the original's offsets.
   if (copy.type_index() != value.type_index()) {

@@ -69,9 +69,11 @@ class RecursiveComparer {
   // Two objects whose parts are being compared.
   struct Open {
     Open(const Any& lhs, const Any& rhs)
-        : parts(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs) {}
+        : parts(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
+    const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
     PartReader parts;
     Any rhs;
+    Snapshot rhs_copy;
   };
   // References to both objects of a pair: no others may take their addresses.
   struct Known {
@@ -140,12 +142,15 @@ class RecursiveComparer {
   }
 
   int BeginElements(const Any& lhs, const Any& rhs) {
-    if (!IsOrder() && SequenceOf(lhs)->size() != SequenceOf(rhs)->size()) return 1;
+    if (!IsOrder() && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return 1;
     return Push(lhs, rhs);
   }
 
   int BeginTables(const Any& lhs, const Any& rhs) {
-    if (TableOf(lhs)->size() == TableOf(rhs)->size()) return Push(lhs, rhs);
+    if (SizeOfTable(lhs) == SizeOfTable(rhs)) return Push(lhs, rhs);
+    return DifferInSize();
+  }
+  int DifferInSize() const {
     if (IsOrder()) ThrowNoOrderOfTables();
     return 1;
   }
@@ -236,24 +241,27 @@ class RecursiveComparer {
   }
 
   int CompareElement(const Open& open, const Any& part) {
-    const SeqBaseObj* other = SequenceOf(open.rhs);
+    const SeqBaseObj* other = SequenceOf(open.RhsContainer());
     size_t index = open.parts.count() - 1;
     return index < other->size() ? Begin(part, other->begin()[index]) : 1;
   }
 
   // The part is a key; its value follows.
   int CompareTableEntry(Open* open, const Any& key) {
-    const MapBaseObj* other = TableOf(open->rhs);
+    const MapBaseObj* other = TableOf(open->RhsContainer());
     auto found = other->find(key);
     return found != other->end() ? Begin(*open->parts.Next(), found->second) : 1;
   }
 
-  // No part differs: of two sequences, the shorter one comes first.
+  // No part differs: of two sequences, the shorter one comes first.  Tables of one size may have
+  // changed before they were copied.
   int Close() {
     const Open& open = open_.back();
-    if (open.parts.kind() == PartKind::kElements &&
-        SequenceOf(open.rhs)->size() > open.parts.count()) {
-      return -1;
+    PartKind kind = open.parts.kind();
+    const Any& other = open.RhsContainer();
+    if (kind == PartKind::kElements && SequenceOf(other)->size() > open.parts.count()) return -1;
+    if (kind == PartKind::kPairs && TableOf(other)->size() != open.parts.size()) {
+      return DifferInSize();
     }
     MarkDone(PairOf(open.parts.value(), open.rhs));
     open_.pop_back();

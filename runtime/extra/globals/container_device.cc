@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "registration.h"
+#include "walk/object_lock.h"
 #include "walk/object_table.h"
 
 namespace tvm::ffi {
@@ -42,6 +43,7 @@ class DeviceSearch {
     if (const auto* array = value.as<ArrayObj>()) {
       pending_.insert(pending_.end(), array->begin(), array->end());
     } else if (const auto* list = value.as<ListObj>()) {
+      extra::ObjectLock lock(list);
       pending_.insert(pending_.end(), list->begin(), list->end());
     } else if (const auto* map = value.as<MapObj>()) {
       PushValues(map);
@@ -51,6 +53,7 @@ class DeviceSearch {
     std::reverse(pending_.begin() + static_cast<int64_t>(first), pending_.end());
   }
   void PushValues(const MapBaseObj* table) {
+    extra::ObjectLock lock(table);
     for (const auto& pair : *table) pending_.push_back(pair.second);
   }
 

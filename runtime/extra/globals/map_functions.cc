@@ -7,6 +7,7 @@
 
 #include "registration.h"
 #include "walk/crowded_keys.h"
+#include "walk/object_lock.h"
 
 namespace tvm::ffi {
 namespace {
@@ -60,6 +61,7 @@ class ForwardWalk {
   }
 
   Any operator()(int64_t request) {
+    extra::ObjectLock lock(table_.get());
     if (request == 0 || request == 1) {
       if (is_at_end_) TVM_FFI_THROW(IndexError) << "the walk over the table is at its end";
       return request == 0 ? pair_.first : pair_.second;

@@ -89,17 +89,24 @@ class GraphWriter {
   }
 
   void OpenSequence(const Any& value, const SeqBaseObj* items) {
-    OpenValue(value, std::vector<Any>(items->begin(), items->end()));
+    OpenValue(value, ElementsOf(items));
   }
 
-  void OpenMap(const Any& value, const MapBaseObj* map) {
+  static std::vector<Any> ElementsOf(const SeqBaseObj* items) {
+    ObjectLock lock(items);
+    return {items->begin(), items->end()};
+  }
+
+  void OpenMap(const Any& value, const MapBaseObj* map) { OpenValue(value, PairsOf(map)); }
+  static std::vector<Any> PairsOf(const MapBaseObj* map) {
+    ObjectLock lock(map);
     std::vector<Any> children;
     children.reserve(2 * map->size());
     for (const MapBaseObj::KVType& pair : *map) {
       children.push_back(pair.first);
       children.push_back(pair.second);
     }
-    OpenValue(value, std::move(children));
+    return children;
   }
 
   void BeginObject(const Any& value) {

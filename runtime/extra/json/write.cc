@@ -4,10 +4,13 @@
 #include <tvm/ffi/extra/json.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "json/limits.h"
 #include "json/number.h"
+#include "walk/snapshot.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -18,7 +21,7 @@ class Writer {
       : is_indented_(indent.has_value() && *indent != 0),
         blanks_per_level_(is_indented_ && *indent > 0 ? static_cast<size_t>(*indent) : 0) {}
 
-  // `value` and all it holds stay unchanged meanwhile.
+  // `value` and all it holds stay unchanged meanwhile, but for Lists where threads run at once.
   String Write(const Any& value) {
     WriteValue(value);
     while (!open_.empty()) WriteNextPart();
@@ -33,6 +36,7 @@ class Writer {
     const Any* item_end;
     MapBaseObj::iterator pair;
     MapBaseObj::iterator pair_end;
+    Snapshot list;
     bool is_map;
     bool is_first;
 
@@ -59,11 +63,11 @@ class Writer {
         WriteString(value);
         break;
       case kTVMFFIArray:
-        BeginSequence(value.as<ArrayObj>());
+        BeginSequence(value);
         break;
       case kTVMFFIList:
         CheckNoCycle(value.as<ListObj>());
-        BeginSequence(value.as<ListObj>());
+        BeginSequence(value);
         break;
       case kTVMFFIMap:
         BeginMap(value.as<MapObj>());
@@ -78,16 +82,18 @@ class Writer {
     detail::AppendEscapedJSON(std::string_view(text.data(), text.size()), &out_);
   }
 
-  void BeginSequence(const SeqBaseObj* sequence) {
-    Begin({sequence, sequence->begin(), sequence->end(), {}, {}, false, true});
+  void BeginSequence(const Any& value) {
+    Snapshot list(value);
+    const SeqBaseObj* items = SequenceOf(list.Or(value));
+    Begin({ObjectOf(value), items->begin(), items->end(), {}, {}, std::move(list), false, true});
   }
   void BeginMap(const MapObj* map) {
-    Begin({map, nullptr, nullptr, map->begin(), map->end(), true, true});
+    Begin({map, nullptr, nullptr, map->begin(), map->end(), Snapshot(), true, true});
   }
-  void Begin(const Open& container) {
+  void Begin(Open&& container) {
     kJsonLimits.CheckDepth(open_.size());
     out_ += container.is_map ? '{' : '[';
-    open_.push_back(container);
+    open_.push_back(std::move(container));
   }
 
   // Of all containers that JSON knows only a List can come to hold itself.

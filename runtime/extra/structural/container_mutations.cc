@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "registration.h"
+#include "walk/snapshot.h"
 
 namespace tvm::ffi {
 namespace {
@@ -46,7 +47,8 @@ template <typename SequenceObj>
 MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexcept {
   Any kept(value);
   return CatchAsExpected([&] {
-    const auto* sequence = value.as<SequenceObj>();
+    extra::Snapshot snapshot(kept);
+    const auto* sequence = snapshot.Or(kept).template as<SequenceObj>();
     ObjectPtr<SequenceObj> copy;
     for (size_t i = 0; i < sequence->size(); ++i) {
       Any element = sequence->begin()[i];  // a List may lose it
@@ -139,9 +141,9 @@ MutateOutcome MutateMap(StructuralMutatorObj* mutator, AnyView value) noexcept {
 // Works on a copy from the start, which callbacks do not change.
 MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept {
   return CatchAsExpected([&] {
-    ObjectPtr<MapBaseObj> copy = MapUnsafe::Copy(value.as<DictObj>(), kTVMFFIDict);
+    Any copy = extra::CopyTable(Any(value));
     bool has_changed = false;
-    for (auto& pair : *copy) {
+    for (auto& pair : *copy.as<DictObj>()) {
       MutateOutcome outcome = mutator->MutateExpected(pair.second);
       if (outcome.is_err()) return outcome;
       UnchangedOr<Any> result = std::move(outcome).value();
@@ -149,7 +151,7 @@ MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept 
       pair.second = std::move(result).ValueUnchecked();
       has_changed = true;
     }
-    return has_changed ? Replacement(std::move(copy)) : KeepUnchanged();
+    return has_changed ? MutateOutcome(UnchangedOr<Any>(std::move(copy))) : KeepUnchanged();
   });
 }
 

@@ -10,6 +10,7 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include "registration.h"
+#include "walk/snapshot.h"
 
 namespace tvm::ffi {
 namespace {
@@ -30,7 +31,8 @@ VisitOutcome VisitArray(StructuralVisitorObj* visitor, AnyView value) noexcept {
 VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
   Any kept(value);
   return CatchAsExpected([&]() -> VisitOutcome {
-    const auto* list = value.as<ListObj>();
+    extra::Snapshot snapshot(kept);
+    const auto* list = snapshot.Or(kept).as<ListObj>();
     for (size_t i = 0; i < list->size(); ++i) {
       Any element = list->begin()[i];  // the list may lose it
       TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
@@ -53,7 +55,8 @@ VisitOutcome VisitMap(StructuralVisitorObj* visitor, AnyView value) noexcept {
 
 VisitOutcome VisitDict(StructuralVisitorObj* visitor, AnyView value) noexcept {
   return CatchAsExpected([&] {
-    return VisitValues(visitor, detail::MapUnsafe::Copy(value.as<DictObj>(), kTVMFFIDict).get());
+    Any copy = extra::CopyTable(Any(value));
+    return VisitValues(visitor, copy.as<DictObj>());
   });
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "walk/field_cursor.h"
+#include "walk/snapshot.h"
 
 namespace tvm::ffi::extra {
 
@@ -32,17 +33,25 @@ class EqualPath {
     Any rhs;
     size_t extras_begin = 0;  // the extras from here on belong to this frame
   };
-  // What frames of kPairs and kHook need in addition.
+  // What frames need in addition that are of kPairs and kHook, or about Lists.
   struct Extra {
-    Any table;                      // kPairs: the left Map, or a copy of the left Dict
-    MapBaseObj::iterator position;  // kPairs: in the table
-    Any part;  // kPairs: the right key, if it may be another object; kHook: the name of the field
+    Snapshot lhs;  // kItems, kPairs: of the values
+    Snapshot rhs;
+    MapBaseObj::iterator position{};  // kPairs: in the left table
+    Any part{};  // kPairs: the right key, if it may be another object; kHook: the name of the field
   };
 
   size_t size() const { return frames_.size(); }
   Frame& back() { return frames_.back(); }
   Extra& ExtraOf(const Frame& frame) { return extras_[frame.extras_begin]; }
   Extra& last_extra() { return extras_.back(); }
+  // What to read of the values of a frame of kPairs, or about Lists.
+  const Any& LhsOf(const Frame& frame) const {
+    return extras_[frame.extras_begin].lhs.Or(frame.lhs);
+  }
+  const Any& RhsOf(const Frame& frame) const {
+    return extras_[frame.extras_begin].rhs.Or(frame.rhs);
+  }
 
   void Push(Frame&& frame) {
     if (frames_.capacity() == 0) frames_.reserve(8);

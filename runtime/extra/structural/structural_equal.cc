@@ -142,16 +142,20 @@ class EqualWalk {
   Outcome EnterItems(Value&& lhs, Value&& rhs) {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
     // The first difference may be in front of what is missing.
-    if (!finds_mismatch_ && SequenceOf(lhs)->size() != SequenceOf(rhs)->size())
-      return Outcome::kDiffer;
+    if (!finds_mismatch_ && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
+    const Frame& frame = path_.back();
+    if (IsList(frame)) path_.AddExtra({Snapshot(frame.lhs), Snapshot(frame.rhs)});
     return Outcome::kPushed;
   }
 
+  static bool IsList(const Frame& frame) { return frame.lhs.type_index() == kTVMFFIList; }
+
   Outcome StepItem(Frame* frame) {
     // Hooks may change a List.
-    const SeqBaseObj* lhs = SequenceOf(frame->lhs);
-    const SeqBaseObj* rhs = SequenceOf(frame->rhs);
+    bool is_list = IsList(*frame);
+    const SeqBaseObj* lhs = SequenceOf(is_list ? path_.LhsOf(*frame) : frame->lhs);
+    const SeqBaseObj* rhs = SequenceOf(is_list ? path_.RhsOf(*frame) : frame->rhs);
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
       const Any& lhs_item = lhs->begin()[frame->next];
       const Any& rhs_item = rhs->begin()[frame->next];
@@ -170,25 +174,23 @@ class EqualWalk {
   template <typename Value>
   Outcome EnterPairs(Value&& lhs, Value&& rhs) {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
-    if (!finds_mismatch_ && TableOf(lhs)->size() != TableOf(rhs)->size()) return Outcome::kDiffer;
+    if (!finds_mismatch_ && SizeOfTable(lhs) != SizeOfTable(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
-    Any table = path_.back().lhs;
+    const Frame& frame = path_.back();
     // Hooks may change a Dict while the walk is in it.
-    if (table.type_index() == kTVMFFIDict) {
-      table = Any(detail::MapUnsafe::Copy(TableOf(table), kTVMFFIMap));
-    }
-    path_.AddExtra({table, TableOf(table)->begin(), Any()});
+    path_.AddExtra({Snapshot::Always(frame.lhs), Snapshot(frame.rhs)});
+    path_.last_extra().position = TableOf(path_.LhsOf(frame))->begin();
     return Outcome::kPushed;
   }
 
   Outcome StepPair(Frame* frame) {
     Extra& extra = path_.ExtraOf(*frame);
     if (frame->next++ > 0) ++extra.position;
-    if (extra.position == TableOf(extra.table)->end()) return LeavePairs(*frame);
+    if (extra.position == TableOf(path_.LhsOf(*frame))->end()) return LeavePairs(*frame);
     const Any& lhs_key = extra.position->first;
     bool is_object = IsObjectKey(lhs_key);
     extra.part = is_object ? ToKey(matches_.RhsOf(ObjectOf(lhs_key))) : Any();
-    const MapBaseObj* rhs = TableOf(frame->rhs);
+    const MapBaseObj* rhs = TableOf(path_.RhsOf(*frame));
     auto found = rhs->end();
     if (!is_object) {
       found = rhs->find(lhs_key);
@@ -203,8 +205,8 @@ class EqualWalk {
 
   // All keys of the left map are in the right one.
   Outcome LeavePairs(const Frame& frame) {
-    const MapBaseObj* lhs = TableOf(frame.lhs);
-    const MapBaseObj* rhs = TableOf(frame.rhs);
+    const MapBaseObj* lhs = TableOf(path_.LhsOf(frame));
+    const MapBaseObj* rhs = TableOf(path_.RhsOf(frame));
     if (lhs->size() == rhs->size()) return Leave();
     for (const MapBaseObj::KVType& pair : *rhs) {
       Any lhs_key = pair.first;

@@ -20,6 +20,7 @@
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
 #include "walk/object_table.h"
+#include "walk/snapshot.h"
 #include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
@@ -58,6 +59,7 @@ class HashWalk {
     size_t num_skipped_keys;            // before the frame
     uint64_t hash;                      // so far
     Any value;
+    Snapshot items{};  // of a List
   };
   struct Pair {
     uint64_t key_hash;
@@ -114,8 +116,10 @@ class HashWalk {
   template <typename Value>
   std::optional<uint64_t> EnterItems(Value&& value) {
     if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
-    uint64_t hash = Combine(TypeKeyHashOf(value), SequenceOf(value)->size());
+    Snapshot items(value);
+    uint64_t hash = Combine(TypeKeyHashOf(value), SequenceOf(items.Or(value))->size());
     Push(Frame::Kind::kItems, std::forward<Value>(value), hash);
+    frames_.back().items = std::move(items);
     return std::nullopt;
   }
 
@@ -123,6 +127,7 @@ class HashWalk {
   std::optional<uint64_t> EnterPairs(Value&& value) {
     if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
     const MapBaseObj* table = TableOf(value);
+    ObjectLock lock(table);
     uint64_t hash = Combine(TypeKeyHashOf(value), table->size());
     Push(Frame::Kind::kPairs, std::forward<Value>(value), hash);
     for (const MapBaseObj::KVType& pair : *table) {
@@ -146,7 +151,7 @@ class HashWalk {
 
   std::optional<uint64_t> StepItem(Frame* frame) {
     // Hooks may change a List.
-    const SeqBaseObj* items = SequenceOf(frame->value);
+    const SeqBaseObj* items = SequenceOf(frame->items.Or(frame->value));
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
       if (!IsLeaf(item.type_index())) return Enter(item);

@@ -10,6 +10,7 @@
 #include "registration.h"
 #include "structural/rules.h"
 #include "walk/object_table.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi {
 namespace {
@@ -142,16 +143,18 @@ class PathSearch {
     } else {
       reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(object.type_index()),
                                    [&](const TVMFFIFieldInfo* field) {
-                                     Any value = reflection::FieldGetter(field)(object);
+                                     Any value = extra::ReadField(object.get(), field);
                                      AddChild(node, AccessKind::kAttr, String(field->name), value);
                                    });
     }
   }
   static void ListElements(Node* node, const SeqBaseObj* sequence) {
+    extra::ObjectLock lock(sequence);
     int64_t i = 0;
     for (const Any& element : *sequence) AddChild(node, AccessKind::kArrayItem, i++, element);
   }
   static void ListValues(Node* node, const MapBaseObj* table) {
+    extra::ObjectLock lock(table);
     for (const auto& [key, value] : *table) AddChild(node, AccessKind::kMapItem, key, value);
   }
 

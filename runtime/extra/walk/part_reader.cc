@@ -27,19 +27,12 @@ PartReader::PartReader(const Any& object, int64_t skipped_flags)
       fields_(kind_ == PartKind::kFields ? TVMFFIGetTypeInfo(object.type_index()) : nullptr,
               skipped_flags) {
   if (kind_ == PartKind::kElements) {
-    size_ = SequenceOf(value_)->size();
+    copy_ = Snapshot(value_);
+    size_ = SequenceOf(Container())->size();
   } else if (kind_ == PartKind::kPairs) {
-    const MapBaseObj* table = TableOf(value_);
-    size_ = table->size();
-    if (value_.type_index() == kTVMFFIMap) {
-      pair_ = table->begin();
-      return;
-    }
-    keys_with_values_.reserve(2 * size_);
-    for (const auto& pair : *table) {
-      keys_with_values_.push_back(pair.first);
-      keys_with_values_.push_back(pair.second);
-    }
+    copy_ = Snapshot::Always(value_);
+    size_ = TableOf(Container())->size();
+    pair_ = TableOf(Container())->begin();
   }
 }
 
@@ -53,19 +46,18 @@ const Any* PartReader::Next() {
 
 void PartReader::Skip(size_t num_items) {
   count_ += kind_ == PartKind::kPairs ? 2 * num_items : num_items;
-  if (value_.type_index() != kTVMFFIMap) return;
+  if (kind_ != PartKind::kPairs) return;
   for (size_t i = 0; i < num_items; ++i) ++pair_;
 }
 
 const Any* PartReader::NextElement() {
-  const SeqBaseObj* sequence = SequenceOf(value_);
+  const SeqBaseObj* sequence = SequenceOf(Container());
   bool at_end = count_ >= size_ || count_ >= sequence->size();
   return at_end ? nullptr : sequence->begin() + count_;
 }
 
 const Any* PartReader::NextOfPair() {
   if (count_ == 2 * size_) return nullptr;
-  if (value_.type_index() == kTVMFFIDict) return &keys_with_values_[count_];
   bool is_key = count_ % 2 == 0;
   if (is_key) return &pair_->first;
   const Any* part = &pair_->second;

@@ -6,9 +6,8 @@
 
 #include <tvm/ffi/container/map_base.h>
 
-#include <vector>
-
 #include "walk/field_cursor.h"
+#include "walk/snapshot.h"
 #include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
@@ -19,7 +18,8 @@ enum class PartKind { kNone, kElements, kPairs, kFields };
 PartKind PartKindOf(const Any& value);
 
 // Hands out the parts of one object, which it keeps alive.  The object may change between two
-// calls: a table is read as it was at the beginning, a list as far as it still reaches.
+// calls: a table is read as it was at the beginning, a list as far as it still reaches; where
+// threads of the host run at once, as it was at the beginning, too.
 class PartReader {
  public:
   // `object` has parts.
@@ -46,14 +46,16 @@ class PartReader {
   const Any* NextOfPair();
   const Any* NextField();
 
+  const Any& Container() const { return copy_.Or(value_); }
+
   Any value_;
   PartKind kind_;
+  Snapshot copy_;
   size_t size_ = 0;
   size_t count_ = 0;
   FieldCursor fields_;
   Any field_value_;
-  MapBaseObj::iterator pair_;          // of a Map: nobody changes one that is shared
-  std::vector<Any> keys_with_values_;  // of a Dict
+  MapBaseObj::iterator pair_;
 };
 
 }  // namespace tvm::ffi::extra

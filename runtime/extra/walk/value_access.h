@@ -7,6 +7,8 @@
 #include <tvm/ffi/container/seq_base.h>
 #include <tvm/ffi/reflection/accessor.h>
 
+#include "walk/object_lock.h"
+
 namespace tvm::ffi::extra {
 
 inline const Object* ObjectOf(const Any& value) {
@@ -23,8 +25,19 @@ inline const MapBaseObj* TableOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<MapBaseObj>(value);
 }
 
+inline size_t SizeOfSequence(const Any& value) {
+  ObjectLock lock(ObjectOf(value));
+  return SequenceOf(value)->size();
+}
+
+inline size_t SizeOfTable(const Any& value) {
+  ObjectLock lock(ObjectOf(value));
+  return TableOf(value)->size();
+}
+
 // What a getter makes anew lives only as long as the result.
 inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
+  ObjectLock lock(object);
   return reflection::FieldGetter(field)(object);
 }
 

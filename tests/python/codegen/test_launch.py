@@ -312,6 +312,9 @@ def test_programs_that_others_have_written_do_no_harm(stand_in):
 
 
 @pytest.mark.skipif(shutil.which("ld") is None, reason="no linker ld")
+@pytest.mark.unsanitized(
+    "the program is started with an environment of its own, without the sanitizer"
+)
 def test_a_program_without_python_launches(stand_in, tmp_path, c_compiler):
     """An exported library, and the form in C, loaded by a program in C."""
     plan = make_launch_plan(

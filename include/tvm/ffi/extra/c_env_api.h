@@ -88,8 +88,17 @@ TVM_FFI_DLL int TVMFFIEnvCheckSignals(void);
 /* Hand the runtime a function of the host language: PyErr_CheckSignals, PyGILState_Ensure or
  * PyGILState_Release.
  *
+ * A host whose threads run at once, as those of a Python without the GIL, hands over two more:
+ *
+ *   void ObjectLock_Begin(void* section, const void* object);
+ *   void ObjectLock_End(void* section);
+ *
+ * Between them the host changes the object on no other thread; the runtime calls them around its
+ * reads of Lists, Dicts and fields.  `section` is memory of 32 bytes for the host to use, aligned
+ * for a pointer.  Sections of a thread nest; one may begin on threads that the host does not know.
+ *
  * name     NUL-terminated; borrowed until the call returns.
- * symbol   address of the function; must stay callable.
+ * symbol   address of the function; must stay callable.  NULL takes it back.
  * Fails: ValueError for any other name.     Threads: once, while the host loads the runtime. */
 TVM_FFI_DLL int TVMFFIEnvRegisterCAPI(const char* name, void* symbol);
 

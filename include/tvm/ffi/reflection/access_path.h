@@ -94,6 +94,7 @@ class AccessPathObj : public Object {
   bool PathEqual(const AccessPath& other) const;
   bool IsPrefixOf(const AccessPath& other) const;
 
+  using NestsDeeply_ = void;  // a path may have any number of steps
   static constexpr TVMFFISEqHashKind _type_s_eq_hash_kind = kTVMFFISEqHashKindConstTreeNode;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessPath", AccessPathObj, Object);
 

@@ -218,13 +218,16 @@ cdef int _build_mapping(
     CObject make, object mapping, CallState* outer, abi.TVMFFIAny* result
 ) except -1:
     cdef PyObject* few[MAX_STACK_ITEMS]
+    cdef PyObject* key = NULL
+    cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
     cdef list row
     if (
         not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
         and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
     ):
-        while PyDict_Next(<PyObject*>mapping, &position, &few[count], &few[count + 1]):
+        while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
+            few[count], few[count + 1] = key, value
             count += 2
         if _are_plain(few, count):
             return _build(make, few, count, outer, result)

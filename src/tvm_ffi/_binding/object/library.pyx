@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the process owes to native libraries: the C ABI's symbols, and the interpreter's."""
 
+from cpython.ref cimport PyObject
+
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.gate cimport check_signals
+from tvm_ffi._binding.object.object cimport object_locks
 
 cdef extern from "dlfcn.h":
     ctypedef struct Dl_info:
@@ -13,6 +17,38 @@ cdef extern from "dlfcn.h":
     char* dlerror()
     enum:
         RTLD_NOW, RTLD_GLOBAL, RTLD_NOLOAD
+
+cdef extern from *:
+    """
+    /* The locks of object.pxd for the runtime's walks.  Threads that are not in the interpreter have
+     * none: to enter it might take for ever, and they know no such lock where there is a GIL. */
+    #ifdef Py_GIL_DISABLED
+    typedef struct {
+      tvm_ffi_guard guard;
+      int is_held;
+    } tvm_ffi_section;
+    _Static_assert(sizeof(tvm_ffi_section) <= 32, "the runtime has no more room for it");
+
+    static PyObject** tvm_ffi_lent_locks;
+
+    static void tvm_ffi_begin_section(void* memory, const void* object) {
+      tvm_ffi_section* section = (tvm_ffi_section*)memory;
+      section->is_held = PyThreadState_GetUnchecked() != NULL;
+      if (section->is_held) tvm_ffi_begin_guard(&section->guard, tvm_ffi_lent_locks, object);
+    }
+    static void tvm_ffi_end_section(void* memory) {
+      tvm_ffi_section* section = (tvm_ffi_section*)memory;
+      if (section->is_held) tvm_ffi_end_guard(&section->guard);
+    }
+    #else
+    static PyObject** tvm_ffi_lent_locks;
+    #define tvm_ffi_begin_section NULL
+    #define tvm_ffi_end_section NULL
+    #endif
+    """
+    PyObject** _lent_locks "tvm_ffi_lent_locks"
+    void* _begin_section "tvm_ffi_begin_section"
+    void* _end_section "tvm_ffi_end_section"
 
 
 def _path() -> str:
@@ -51,11 +87,17 @@ def _make_symbols_global() -> None:
 
 
 def _lend_interpreter() -> None:
-    """Let long native calls notice Ctrl-C, see TVMFFIEnvCheckSignals.
+    """Let long native calls notice Ctrl-C, and walks see each object at one moment.
 
-    What is lent takes the GIL itself, so that nobody waits for it while the interpreter ends.
+    What is lent for the first takes the GIL itself, so that nobody waits for it while the interpreter
+    ends.  The second is nothing where there is a GIL.
     """
+    global _lent_locks
     check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>check_signals))
+    if GIL_IS_OPTIONAL:
+        _lent_locks = object_locks()
+        check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_Begin", <void*>_begin_section))
+        check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_End", <void*>_end_section))
 
 
 path = _path()

@@ -19,7 +19,8 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, object_locks, type_key_of,
+    CObject, Guard, PairGuard, begin_guard, begin_pair_guard, end_guard, end_pair_guard, handle_of,
+    object_locks, type_key_of,
 )
 
 cdef extern from "Python.h":
@@ -109,14 +110,18 @@ cdef class FieldSetter(_Field):
 
     cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1:
         cdef void* address = <char*>header + self.offset
-        cdef Guard guard
+        cdef const void* read = header
+        cdef PairGuard guard
         cdef int code
-        begin_guard(&guard, _locks, header)
+        # A setter reads it to make an Array or Map of it.
+        if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
+            read = view.v_obj
+        begin_pair_guard(&guard, _locks, header, read)
         if self.is_function:
             code = self._call_setter(address, view)
         else:
             code = (<abi.TVMFFIFieldSetter>self.setter)(address, view)
-        end_guard(&guard)
+        end_pair_guard(&guard)
         return check(code)
 
     cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
