@@ -64,6 +64,6 @@ SYSTEMS: list[Software] = [
         packages=("triton==3.9.0",),
         needs=("numpy", "typing_extensions"),
         program=PROGRAMS / "use_triton.py",
-        commands=("cc",),
+        commands=("cc", "nm"),
     ),
 ]
