@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import TILELANG_NEEDS, TORCH, Software
+from published import FLASHINFER, FLASHINFER_NEEDS, TILELANG_NEEDS, TORCH, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -23,6 +23,14 @@ SYSTEMS: list[Software] = [
         needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
         program=PROGRAMS / "use_cutedsl.py",
         commands=("cc",),
+    ),
+    Software(
+        "FlashInfer",
+        packages=(FLASHINFER,),
+        needs=FLASHINFER_NEEDS,
+        program=PROGRAMS / "use_flashinfer.py",
+        commands=("cc", "nvcc"),
+        timeout_s=1200,
     ),
     Software(
         "Helion",
