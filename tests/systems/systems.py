@@ -16,8 +16,16 @@ _HIDET = (
 )  # fmt: skip
 
 _HELION = (TORCH, "numpy", "filecheck", "packaging", "psutil", "rich", "scikit-learn")
+_NVRTC = ("cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0", "nvidia-cuda-nvrtc==13.5.37")
 
 SYSTEMS: list[Software] = [
+    Software(
+        "CuPy",
+        packages=("cupy-cuda12x==14.2.0", *_NVRTC),
+        needs=("numpy", "typing_extensions"),
+        program=PROGRAMS / "use_cupy_kernels.py",
+        commands=("cc", "ld"),
+    ),
     Software(
         "cuteDSL",
         needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
@@ -55,7 +63,7 @@ SYSTEMS: list[Software] = [
     ),
     Software(
         "NVRTC",
-        packages=("cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0", "nvidia-cuda-nvrtc==13.5.37"),
+        packages=_NVRTC,
         needs=("numpy", "typing_extensions"),
         program=PROGRAMS / "use_nvrtc.py",
         commands=("cc", "ld"),

@@ -21,12 +21,12 @@ def stand_in(*sources: Path) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
-def run_over_stand_in(program: str, **variables: str) -> None:
+def run_over_stand_in(program: str, *arguments: str, **variables: str) -> None:
     """Run a program of this folder where the dynamic loader finds the stand-in first."""
     folders = (ROOT / "tests" / "python", ROOT / "tests" / "python" / "processes")
     settings = {**stand_in(), "PYTHONPATH": os.pathsep.join(map(str, folders)), **variables}
     done = subprocess.run(
-        [sys.executable, HERE / program], env={**os.environ, **settings}, check=False
+        [sys.executable, HERE / program, *arguments], env={**os.environ, **settings}, check=False
     )
     if done.returncode != 0:
         sys.exit(done.returncode)
