@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import TILELANG_NEEDS, TORCH, TVM_NEEDS, Software
+from published import FLASHINFER, FLASHINFER_NEEDS, TILELANG_NEEDS, TORCH, TVM_NEEDS, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
 _JAX = ("jax==0.10.2", "numpy", "pytest", "ninja")
-_FLASHINFER = (
-    TORCH, "numpy", "ninja", "click", "einops", "nvidia-ml-py", "packaging", "requests",
-    "tabulate", "tqdm",
-)  # fmt: skip
 
 CLIENTS = [
     Software(
@@ -63,8 +59,8 @@ CLIENTS = [
     ),
     Software(
         "FlashInfer",
-        packages=("flashinfer-python==0.7.2.post1",),
-        needs=_FLASHINFER,
+        packages=(FLASHINFER,),
+        needs=FLASHINFER_NEEDS,
         program=PROGRAMS / "use_flashinfer.py",
         commands=("cc", "nvcc"),
         timeout_s=1200,

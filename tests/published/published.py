@@ -23,6 +23,11 @@ TORCH = "torch==2.13.0"  # exactly: a CPU build; other requirements bring a CUDA
 TVM_NEEDS = (
     "numpy", "ml_dtypes", "psutil", "cloudpickle", "typing_extensions", "scipy", "packaging",
 )  # fmt: skip
+FLASHINFER = "flashinfer-python==0.7.2.post1"
+FLASHINFER_NEEDS = (
+    TORCH, "numpy", "ninja", "click", "einops", "nvidia-ml-py", "packaging", "requests",
+    "tabulate", "tqdm",
+)  # fmt: skip
 TILELANG_NEEDS = (TORCH, "tqdm", "z3-solver==4.15.4.0", *TVM_NEEDS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from published import TILELANG_NEEDS, TORCH, Software
+from published import FLASHINFER, FLASHINFER_NEEDS, TILELANG_NEEDS, TORCH, Software
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 
@@ -16,13 +16,29 @@ _HIDET = (
 )  # fmt: skip
 
 _HELION = (TORCH, "numpy", "filecheck", "packaging", "psutil", "rich", "scikit-learn")
+_NVRTC = ("cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0", "nvidia-cuda-nvrtc==13.5.37")
 
 SYSTEMS: list[Software] = [
+    Software(
+        "CuPy",
+        packages=("cupy-cuda12x==14.2.0", *_NVRTC),
+        needs=("numpy", "typing_extensions"),
+        program=PROGRAMS / "use_cupy_kernels.py",
+        commands=("cc", "ld"),
+    ),
     Software(
         "cuteDSL",
         needs=("nvidia-cutlass-dsl==4.8.1", "numpy"),
         program=PROGRAMS / "use_cutedsl.py",
         commands=("cc",),
+    ),
+    Software(
+        "FlashInfer",
+        packages=(FLASHINFER,),
+        needs=FLASHINFER_NEEDS,
+        program=PROGRAMS / "use_flashinfer.py",
+        commands=("cc", "nvcc"),
+        timeout_s=1200,
     ),
     Software(
         "Helion",
@@ -47,7 +63,7 @@ SYSTEMS: list[Software] = [
     ),
     Software(
         "NVRTC",
-        packages=("cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0", "nvidia-cuda-nvrtc==13.5.37"),
+        packages=_NVRTC,
         needs=("numpy", "typing_extensions"),
         program=PROGRAMS / "use_nvrtc.py",
         commands=("cc", "ld"),
@@ -64,6 +80,6 @@ SYSTEMS: list[Software] = [
         packages=("triton==3.9.0",),
         needs=("numpy", "typing_extensions"),
         program=PROGRAMS / "use_triton.py",
-        commands=("cc",),
+        commands=("cc", "nm"),
     ),
 ]

@@ -83,13 +83,26 @@ def build_rust(folder: Path) -> list[str]:
     return [str(target / "release" / "libaxpy_rust.a")]
 
 
+def build_triton(folder: Path) -> list[str]:
+    """Compile a kernel of Triton; the C that launches it has the device code in it."""
+    if importlib.util.find_spec("triton") is None:
+        raise MissingCompilerError("no triton")
+    from axpy_triton import plan
+
+    source = folder / "axpy_triton.c"
+    source.write_text(c.source_of([plan]), encoding="utf-8")
+    return [compile_c(one, folder) for one in (source, HERE / "gpu_memory.c")]
+
+
 # What each language adds to the command that links.
 LANGUAGES: dict[str, Callable[[Path], list[str]]] = {
     "c": build_c,
     "mojo": build_mojo,
     "numba": build_numba,
     "rust": build_rust,
+    "triton": build_triton,
 }
+ON_GPU = {"triton"}
 
 
 def build(folder: Path, chosen: list[str]) -> None:
@@ -103,7 +116,9 @@ def build(folder: Path, chosen: list[str]) -> None:
             if chosen:
                 raise SystemExit(f"{language}: {error}") from None
             print(f"{language:8} left out: {error}")
-    linked = " ".join(f"X({language})" for language in parts)
+    linked = " ".join(
+        f"X({language}, {'gpu' if language in ON_GPU else 'host'})" for language in parts
+    )
     flags = run("tvm-ffi-config", "--cflags", "--minimallibs").split()
     inputs = [path for part in parts.values() for path in part]
     main = (HERE / "main.c", f"-DLANGUAGES={linked}")

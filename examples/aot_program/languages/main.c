@@ -2,21 +2,25 @@
  *
  * A program with kernels of several languages and the runtime in it.
  *
- * Each language has a kernel axpy_LANGUAGE(a, x, y): y += a * x.  Which ones are linked is said by
- * the command that compiles this file: -DLANGUAGES='X(c) X(rust)'. */
+ * Each language has a kernel axpy_LANGUAGE(a, x, y): y += a * x.  Which ones are linked, and where
+ * their tensors are, is said by the command that compiles this file:
+ * -DLANGUAGES='X(c, host) X(triton, gpu)'. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tvm/ffi/c_api.h>
 #include <tvm/ffi/extra/c_env_api.h>
 
+#include "memory.h"
+
 #ifndef LANGUAGES
-#define LANGUAGES X(c)
+#define LANGUAGES X(c, host)
 #endif
 
 /* ---- Kernels: each is a symbol, and found by name in the system library ------------------------
  */
 
-#define X(language)                                                                    \
+#define X(language, where)                                                             \
   int __tvm_ffi_axpy_##language(void* handle, const TVMFFIAny* args, int32_t num_args, \
                                 TVMFFIAny* result);                                    \
   __attribute__((constructor)) static void register_##language(void) {                 \
@@ -26,11 +30,22 @@
 LANGUAGES
 #undef X
 
-static const char* const names[] = {
-#define X(language) #language,
+static const struct {
+  const char* name;
+  const memory* where;
+} languages[] = {
+#define X(language, where) {#language, &where},
     LANGUAGES
 #undef X
 };
+
+/* ---- Memory ------------------------------------------------------------------------------------
+ */
+
+static void* lend_host(size_t bytes) { return malloc(bytes); }
+static int wait_host(void) { return 0; }
+
+const memory host = {kDLCPU, lend_host, wait_host, free};
 
 /* ---- Calls -------------------------------------------------------------------------------------
  */
@@ -75,16 +90,41 @@ static TVMFFIAny tensor(DLTensor* lent) {
   return any;
 }
 
-static void run(TVMFFIAny module, const char* language) {
-  char name[32];
-  double input[3] = {1, 2, 3}, output[3] = {1, 1, 1};
-  int64_t shape[1] = {3}, shorter[1] = {2};
-  DLTensor x = {input, {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, NULL, 0};
-  DLTensor y = {output, {kDLCPU, 0}, 1, {kDLFloat, 64, 1}, shape, NULL, 0};
+enum { LENGTH = 3 };
+
+/* Call a kernel: y += 0.5 * x. */
+static int call_kernel(TVMFFIObjectHandle axpy, DLDeviceType device, double* x_data, double* y_data,
+                       int64_t y_length) {
+  int64_t x_shape[1] = {LENGTH}, y_shape[1] = {y_length};
+  DLTensor x = {x_data, {device, 0}, 1, {kDLFloat, 64, 1}, x_shape, NULL, 0};
+  DLTensor y = {y_data, {device, 0}, 1, {kDLFloat, 64, 1}, y_shape, NULL, 0};
   TVMFFIAny args[3] = {{.type_index = kTVMFFIFloat}, tensor(&x), tensor(&y)};
   TVMFFIAny result = {.type_index = kTVMFFINone};
   args[0].v_float64 = 0.5;
+  return TVMFFIFunctionCall(axpy, args, 3, &result);
+}
 
+static void run_kernel(TVMFFIObjectHandle axpy, const memory* where, const double* numbers) {
+  double* x = where->lend(2 * LENGTH * sizeof(double));
+  if (x == NULL) {
+    printf("no GPU\n");
+    return;
+  }
+  double* y = x + LENGTH;
+  memcpy(x, numbers, 2 * LENGTH * sizeof(double));
+  if (call_kernel(axpy, where->device, x, y, LENGTH) != 0) {
+    print_error();
+  } else if (where->wait() != 0) {
+    printf("the kernel failed\n");
+  } else {
+    printf("y = [%g, %g, %g]\n", y[0], y[1], y[2]);
+  }
+  where->give_back(x);
+}
+
+static void run(TVMFFIAny module, const char* language, const memory* where) {
+  double numbers[2 * LENGTH] = {1, 2, 3, 1, 1, 1};
+  char name[32];
   snprintf(name, sizeof(name), "axpy_%s", language);
   TVMFFIAny lookup[3] = {module, text(name), {.type_index = kTVMFFIBool}};
   TVMFFIAny axpy = call("ffi.ModuleGetFunction", lookup, 3);
@@ -92,13 +132,10 @@ static void run(TVMFFIAny module, const char* language) {
     printf("%-8s not found\n", language);
     exit(EXIT_FAILURE);
   }
-  if (TVMFFIFunctionCall(axpy.v_obj, args, 3, &result) == 0) {
-    printf("%-8s y = [%g, %g, %g]\n", language, output[0], output[1], output[2]);
-  } else {
-    print_error();
-  }
-  y.shape = shorter; /* does not fit x: an error in the words of all languages */
-  if (TVMFFIFunctionCall(axpy.v_obj, args, 3, &result) != 0) {
+  printf("%-8s ", language);
+  run_kernel(axpy.v_obj, where, numbers);
+  /* An error in the words of all languages, for which no kernel has to run. */
+  if (call_kernel(axpy.v_obj, where->device, numbers, numbers + LENGTH, LENGTH - 1) != 0) {
     printf("%-8s ", "");
     print_error();
   }
@@ -107,7 +144,9 @@ static void run(TVMFFIAny module, const char* language) {
 
 int main(void) {
   TVMFFIAny module = call("ffi.SystemLib", NULL, 0);
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) run(module, names[i]);
+  for (size_t i = 0; i < sizeof(languages) / sizeof(languages[0]); ++i) {
+    run(module, languages[i].name, languages[i].where);
+  }
   TVMFFIObjectDecRef(module.v_obj);
   return EXIT_SUCCESS;
 }

@@ -58,14 +58,13 @@ std::string ImageOnDevice::Where(const std::string& symbol) const {
   return (symbol.empty() ? " on " : " for kernel `" + symbol + "` on ") + DeviceName(device_id_);
 }
 
-Kernel ImageOnDevice::Find(size_t index, const std::string& symbol) {
-  std::atomic<Kernel>& handle = kernels_[index].handle;
-  Kernel known = handle.load(std::memory_order_acquire);
-  if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return known;
+Kernel ImageOnDevice::FindFirst(size_t index, const std::string& symbol) {
   RelaxedCaptureScope relaxed(driver_);  // drivers may load a kernel when it is first asked for
+  Kernel known = nullptr;
   Result status = driver_.module_get_function(&known, loaded_, symbol.c_str());
   if (status != 0) driver_.Throw("cuModuleGetFunction", status, Where(symbol));
-  handle.store(known, std::memory_order_release);  // another thread was given the same
+  // Another thread was given the same.
+  kernels_[index].handle.store(known, std::memory_order_release);
   return known;
 }
 
@@ -85,9 +84,7 @@ void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std:
   reserved.store(bytes, std::memory_order_release);
 }
 
-void ImageOnDevice::GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
-  constexpr uint32_t kFree = 48 << 10;
-  if (TVM_FFI_PREDICT_TRUE(bytes <= kFree)) return;
+void ImageOnDevice::GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
   if (bytes <= kernels_[index].dynamic_shared_memory.load(std::memory_order_acquire)) return;
   int most = 0;
   Result status = driver_.device_get_attribute(&most, kMaxSharedMemoryPerBlockOptin, device_);

@@ -4,6 +4,8 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 
+#include <tvm/ffi/base_detail.h>
+
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -31,17 +33,25 @@ class ImageOnDevice {
 
   Context context() const { return context_; }
   // The kernel of a symbol, which `index` numbers.  The context must be current.
-  Kernel Find(size_t index, const std::string& symbol);
+  Kernel Find(size_t index, const std::string& symbol) {
+    Kernel known = kernels_[index].handle.load(std::memory_order_acquire);
+    return TVM_FFI_PREDICT_TRUE(known != nullptr) ? known : FindFirst(index, symbol);
+  }
   // Lets the kernel be launched with so much dynamic shared memory; only growth costs a call.
   void ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
   // The same for launches that may not ask: up to 48 KiB need no call, and more than a block has on
   // the device is an error that says how much that is.
-  void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
+  void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
+    constexpr uint32_t kFree = 48 << 10;
+    if (TVM_FFI_PREDICT_FALSE(bytes > kFree)) GrantMuchSharedMemory(index, bytes, symbol);
+  }
   // Lets the kernel be launched with clusters of more than 8 blocks, which not all devices have.
   void GrantCluster(size_t index, uint32_t blocks, const std::string& symbol);
 
  private:
   void Load(const std::string& image);
+  Kernel FindFirst(size_t index, const std::string& symbol);
+  void GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
   std::string Where(const std::string& symbol) const;
 
   const Driver& driver_;

@@ -75,25 +75,4 @@ void Driver::Throw(const char* function, Result status, const std::string& where
   TVM_FFI_UNREACHABLE();
 }
 
-ContextScope::ContextScope(const Driver& driver, Context context) : driver_(driver) {
-  Result status = driver_.context_get_current(&previous_);
-  if (status != 0) driver_.Throw("cuCtxGetCurrent", status, "");
-  if (previous_ == context) return;
-  status = driver_.context_set_current(context);
-  if (status != 0) driver_.Throw("cuCtxSetCurrent", status, "");
-  is_changed_ = true;
-}
-
-// Reached with a change when an exception is on its way; a second one would end the process.
-ContextScope::~ContextScope() {
-  if (is_changed_) driver_.context_set_current(previous_);
-}
-
-void ContextScope::Restore() {
-  if (!is_changed_) return;
-  is_changed_ = false;
-  Result status = driver_.context_set_current(previous_);
-  if (status != 0) driver_.Throw("cuCtxSetCurrent", status, " when the previous context came back");
-}
-
 }  // namespace tvm::ffi::extra::cuda

@@ -6,6 +6,8 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_DRIVER_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_DRIVER_H_
 
+#include <tvm/ffi/base_detail.h>
+
 #include <cstddef>
 #include <string>
 
@@ -106,14 +108,34 @@ struct Driver {
 // the way that reports when it does not.
 class ContextScope {
  public:
-  ContextScope(const Driver& driver, Context context);
-  ~ContextScope();
+  ContextScope(const Driver& driver, Context context) : driver_(driver) {
+    Result status = driver_.context_get_current(&previous_);
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxGetCurrent", status, "");
+    if (previous_ != context) Change(context);
+  }
+  // Reached with a change when an exception is on its way; a second one would end the process.
+  ~ContextScope() {
+    if (is_changed_) driver_.context_set_current(previous_);
+  }
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
 
-  void Restore();
+  void Restore() {
+    if (!is_changed_) return;
+    is_changed_ = false;
+    Result status = driver_.context_set_current(previous_);
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) {
+      driver_.Throw("cuCtxSetCurrent", status, " when the previous context came back");
+    }
+  }
 
  private:
+  void Change(Context context) {
+    Result status = driver_.context_set_current(context);
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxSetCurrent", status, "");
+    is_changed_ = true;
+  }
+
   const Driver& driver_;
   Context previous_ = nullptr;
   bool is_changed_ = false;

@@ -7,8 +7,11 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-Dim3 Extents(const LaunchValues& fields, size_t first) {
-  return {fields[first], fields[first + 1], fields[first + 2]};
+LaunchConfig ConfigOf(const KernelLaunch& launch, Stream stream) {
+  auto extents = [&](size_t first) {
+    return Dim3{launch.fields[first], launch.fields[first + 1], launch.fields[first + 2]};
+  };
+  return {extents(kGrid), extents(kBlock), launch.fields[kSharedMemory], stream, nullptr, 0};
 }
 
 std::string Show(const Dim3& extents) {
@@ -16,8 +19,9 @@ std::string Show(const Dim3& extents) {
          std::to_string(extents.z) + ")";
 }
 
-[[noreturn]] void Throw(const Driver& driver, const char* function, Result status,
-                        const std::string& symbol, int device_id, const LaunchConfig& config) {
+[[noreturn]] TVM_FFI_COLD_CODE void Throw(const Driver& driver, const char* function, Result status,
+                                          const std::string& symbol, int device_id,
+                                          const LaunchConfig& config) {
   driver.Throw(function, status,
                " for kernel `" + symbol + "` on cuda:" + std::to_string(device_id) + " with grid " +
                    Show(config.grid) + ", block " + Show(config.block) + ", " +
@@ -27,50 +31,46 @@ std::string Show(const Dim3& extents) {
 // By itself: the room for attributes would cost every launch more than the rest of it.
 TVM_FFI_NO_INLINE void LaunchWithAttributes(const Driver& driver, Kernel kernel,
                                             const std::string& symbol, int device_id,
-                                            const KernelLaunch& launch, LaunchConfig* config) {
+                                            const KernelLaunch& launch, Stream stream) {
   LaunchAttribute attributes[3] = {};
-  config->attributes = attributes;
+  LaunchConfig config = ConfigOf(launch, stream);
+  config.attributes = attributes;
   if (driver.launch_kernel_ex == nullptr) {
     TVM_FFI_THROW(RuntimeError) << "CUDA driver: it is too old for clusters and attributes, which "
                                 << "kernel `" << symbol << "` needs";
   }
   if (launch.has_cluster) {
-    LaunchAttribute& attribute = attributes[config->num_attributes++];
+    LaunchAttribute& attribute = attributes[config.num_attributes++];
     attribute.id = kClusterDimension;
     attribute.value.cluster = {launch.fields[kCluster], launch.fields[kCluster + 1],
                                launch.fields[kCluster + 2]};
   }
   if (launch.is_cooperative) {
-    attributes[config->num_attributes].id = kCooperative;
-    attributes[config->num_attributes++].value.flag = 1;
+    attributes[config.num_attributes].id = kCooperative;
+    attributes[config.num_attributes++].value.flag = 1;
   }
   if (launch.is_programmatic) {
-    attributes[config->num_attributes].id = kProgrammaticStreamSerialization;
-    attributes[config->num_attributes++].value.flag = 1;
+    attributes[config.num_attributes].id = kProgrammaticStreamSerialization;
+    attributes[config.num_attributes++].value.flag = 1;
   }
-  Result status = driver.launch_kernel_ex(config, kernel, launch.arguments, nullptr);
-  if (status != 0) Throw(driver, "cuLaunchKernelEx", status, symbol, device_id, *config);
+  Result status = driver.launch_kernel_ex(&config, kernel, launch.arguments, nullptr);
+  if (status != 0) Throw(driver, "cuLaunchKernelEx", status, symbol, device_id, config);
 }
 
 }  // namespace
 
 void LaunchKernel(const Driver& driver, Kernel kernel, const std::string& symbol, int device_id,
                   const KernelLaunch& launch) {
-  LaunchConfig config{Extents(launch.fields, kGrid),
-                      Extents(launch.fields, kBlock),
-                      launch.fields[kSharedMemory],
-                      static_cast<Stream>(TVMFFIEnvGetStream(kDLCUDA, device_id)),
-                      nullptr,
-                      0};
+  auto stream = static_cast<Stream>(TVMFFIEnvGetStream(kDLCUDA, device_id));
   if (launch.has_cluster || launch.is_cooperative || launch.is_programmatic) {
-    return LaunchWithAttributes(driver, kernel, symbol, device_id, launch, &config);
+    return LaunchWithAttributes(driver, kernel, symbol, device_id, launch, stream);
   }
-  const Dim3 &grid = config.grid, &block = config.block;
-  Result status =
-      driver.launch_kernel(kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z,
-                           config.shared_memory_bytes, config.stream, launch.arguments, nullptr);
+  const LaunchValues& at = launch.fields;
+  Result status = driver.launch_kernel(kernel, at[kGrid], at[kGrid + 1], at[kGrid + 2], at[kBlock],
+                                       at[kBlock + 1], at[kBlock + 2], at[kSharedMemory], stream,
+                                       launch.arguments, nullptr);
   if (TVM_FFI_PREDICT_TRUE(status == 0)) return;
-  Throw(driver, "cuLaunchKernel", status, symbol, device_id, config);
+  Throw(driver, "cuLaunchKernel", status, symbol, device_id, ConfigOf(launch, stream));
 }
 
 }  // namespace tvm::ffi::extra::cuda

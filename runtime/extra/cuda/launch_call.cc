@@ -69,51 +69,9 @@ std::string WordOf(const TVMFFIAny& arg) {
   return std::string(info->type_key.data, info->type_key.size);
 }
 
-bool IsEmpty(const DLTensor& tensor) {
-  return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
-}
-
-// Row-major without gaps; an extent of 1 has no stride.
-bool IsCompact(const DLTensor& tensor) {
-  uint64_t step = 1;  // unsigned: extents of others may overflow
-  if (tensor.strides == nullptr) return true;
-  for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
-    if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {
-      return IsEmpty(tensor);
-    }
-    step *= static_cast<uint64_t>(tensor.shape[i]);
-  }
-  return true;
-}
-
-int64_t StrideOf(const DLTensor& tensor, int32_t axis) {
-  if (tensor.strides != nullptr) return tensor.strides[axis];
-  uint64_t step = 1;
-  for (int32_t i = tensor.ndim - 1; i > axis; --i) {
-    step *= tensor.shape[i] > 1 ? static_cast<uint64_t>(tensor.shape[i]) : 1;
-  }
-  return static_cast<int64_t>(step);
-}
-
-int64_t SizeOf(const DLTensor& tensor) {
-  uint64_t size = 1;
-  for (int32_t i = 0; i < tensor.ndim; ++i) size *= static_cast<uint64_t>(tensor.shape[i]);
-  return static_cast<int64_t>(size);
-}
-
-// Bytes to which C aligns an element, as far as C has such elements; else 1.
-uint32_t AlignmentOf(DLDataType dtype) {
-  uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
-  return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
-}
-
-bool Same(DLDataType one, DLDataType other) {
-  return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
-}
-
 size_t PlaceIn(const std::vector<DLDataType>& set, DLDataType dtype) {
   size_t place = 0;
-  while (place < set.size() && !Same(set[place], dtype)) ++place;
+  while (place < set.size() && !IsSame(set[place], dtype)) ++place;
   return place;
 }
 
@@ -131,7 +89,12 @@ std::string DtypeText(DLDataType dtype) {
 }
 
 // Rounded down, as Python's.
-bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
+inline bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
+  if (((left | right) >> 32) == 0) {  // what is usual, and divides much faster
+    auto dividend = static_cast<uint32_t>(left), divisor = static_cast<uint32_t>(right);
+    *out = dividend / divisor + (is_up && dividend % divisor != 0 ? 1u : 0u);
+    return true;
+  }
   if (right == -1) return !__builtin_sub_overflow(int64_t{0}, left, out);
   int64_t quotient = left / right;
   bool is_negative = (left < 0) != (right < 0);
@@ -187,6 +150,12 @@ void LaunchCall::FailType(int64_t type, int64_t big, const TVMFFIAny& arg) const
   Fail(static_cast<uint32_t>(arg.type_index == kTVMFFIBigInt ? big : type), holes);
 }
 
+void LaunchCall::FailDevice(int64_t failure, DLDevice got) const {
+  Holes holes;
+  holes.got = DeviceText(got);
+  Fail(static_cast<uint32_t>(failure), holes);
+}
+
 void LaunchCall::FailDtype(int64_t failure, DLDataType got, const std::string& expected) const {
   Holes holes;
   holes.got = DtypeText(got);
@@ -207,34 +176,13 @@ void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
 
 // ---- Arguments ----------------------------------------------------------------------------------
 
-LaunchCall::LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
-    : program_(program), args_(args), num_args_(num_args) {
-  CheckCount();
-  MakeRoom();
-  Run(0);
-}
-
-void LaunchCall::CheckCount() {
-  size_t given = static_cast<size_t>(num_args_ < 0 ? 0 : num_args_);
+void LaunchCall::FailCount(size_t given) const {
   if (given < program_.missing.size()) Fail(program_.missing[given], {});
-  if (given <= program_.num_arguments) return;
-  FailNumber(given == 1 ? program_.too_many_one : program_.too_many, num_args_);
+  FailNumber(given == 1 ? program_.too_many_one : program_.too_many, state_.num_args);
 }
 
-void LaunchCall::MakeRoom() {
-  size_t num_values = program_.num_registers, num_tensors = program_.NumTensors();
-  if (num_values > kInlineValues) more_values_.resize(num_values);
-  if (num_tensors > kInlineTensors) more_tensors_.resize(num_tensors);
-  values_ = num_values > kInlineValues ? more_values_.data() : inline_values_;
-  tensors_ = num_tensors > kInlineTensors ? more_tensors_.data() : inline_tensors_;
-  std::fill_n(values_, num_values, 0);
-  std::fill_n(tensors_, num_tensors, nullptr);
-}
-
-// Programs of ours do not read what was not given.
-const TVMFFIAny& LaunchCall::ArgumentAt(int64_t place) const {
-  if (TVM_FFI_PREDICT_TRUE(place < num_args_)) return args_[place];
-  TVM_FFI_THROW(InternalError) << "launch program: argument " << place << " of " << num_args_;
+void LaunchCall::FailMissing(int64_t place) const {
+  TVM_FFI_THROW(InternalError) << "launch program: argument " << place << " of " << state_.num_args;
   TVM_FFI_UNREACHABLE();
 }
 
@@ -312,7 +260,7 @@ int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
   const std::vector<DLDataType>& set = program_.dtypes[operands[1]];
-  int64_t& known = values_[operands[0]];  // one more than the place; 0 while nobody knows
+  int64_t& known = state_.registers[operands[0]];  // one more than the place; 0 while nobody knows
   size_t place = PlaceIn(set, tensor.dtype);
   if (place == set.size()) FailDtype(operands[2], tensor.dtype, "");
   int64_t got = static_cast<int64_t>(place) + 1;
@@ -324,8 +272,7 @@ void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* opera
 }
 
 void LaunchCall::CheckAddress(const DLTensor& tensor, const int64_t* operands) const {
-  uintptr_t address =
-      reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
+  uintptr_t address = AddressOf(tensor);
   uint32_t alignment = AlignmentOf(tensor.dtype);
   if (tensor.data != nullptr && address % alignment == 0) return;
   if (IsEmpty(tensor)) return;
@@ -335,20 +282,12 @@ void LaunchCall::CheckAddress(const DLTensor& tensor, const int64_t* operands) c
 
 // A name is what is met first; later ones must agree.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
-  int64_t &value = values_[operands[0]], &is_known = values_[operands[1]];
+  int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
   if (is_known == 0) {
     value = got;
     is_known = 1;
   } else if (value != got) {
     FailNumber(operands[2], got, value, axis);
-  }
-}
-
-void LaunchCall::Divide(const int64_t* operands, bool is_up) {
-  int64_t right = values_[operands[2]];
-  if (right == 0) Fail(static_cast<uint32_t>(operands[3]), {});
-  if (!FloorDivide(values_[operands[1]], right, is_up, &values_[operands[0]])) {
-    Fail(static_cast<uint32_t>(operands[4]), {});
   }
 }
 
@@ -358,14 +297,14 @@ void LaunchCall::Divide(const int64_t* operands, bool is_up) {
 void LaunchCall::Run(size_t start) {
   const int64_t* code = program_.code.data();
   const int64_t* at = code + start;
-  int64_t* v = values_;
+  int64_t* v = state_.registers;
   for (;;) {
     const int64_t* o = at + 1;  // operands
     switch (static_cast<Operation>(*at)) {
       case Operation::kEnd:
         return;
       case Operation::kJumpIfMissing:
-        at = o[0] >= num_args_ ? code + o[1] : o + 2;
+        at = o[0] >= state_.num_args ? code + o[1] : o + 2;
         break;
       case Operation::kJumpIfNone:
         at = ArgumentAt(o[0]).type_index == kTVMFFINone ? code + o[1] : o + 2;
@@ -377,14 +316,14 @@ void LaunchCall::Run(size_t start) {
         at = v[o[0]] < 0 ? code + o[1] : o + 2;
         break;
       case Operation::kJumpIfNoTensor:
-        at = tensors_[o[0]] == nullptr ? code + o[1] : o + 2;
+        at = state_.tensors[o[0]] == nullptr ? code + o[1] : o + 2;
         break;
       case Operation::kConstant:
         v[o[0]] = o[1];
         at = o + 2;
         break;
       case Operation::kTensor:
-        tensors_[o[0]] = ReadTensor(o);
+        state_.tensors[o[0]] = ReadTensor(o);
         at = o + 3;
         break;
       case Operation::kInteger:
@@ -412,53 +351,51 @@ void LaunchCall::Run(size_t start) {
         at = o + 4;
         break;
       case Operation::kNdim:
-        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && t->ndim != o[1]) {
+        if (const DLTensor* t = state_.tensors[o[0]]; t != nullptr && t->ndim != o[1]) {
           FailNumber(o[2], t->ndim);
         }
         at = o + 3;
         break;
       case Operation::kNdimLeast:
-        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && t->ndim < o[1]) {
+        if (const DLTensor* t = state_.tensors[o[0]]; t != nullptr && t->ndim < o[1]) {
           FailNumber(o[2], t->ndim);
         }
         at = o + 3;
         break;
       case Operation::kDtype:
-        if (const DLTensor* t = tensors_[o[0]]) {
+        if (const DLTensor* t = state_.tensors[o[0]]) {
           const std::vector<DLDataType>& set = program_.dtypes[o[1]];
           if (PlaceIn(set, t->dtype) == set.size()) FailDtype(o[2], t->dtype, "");
         }
         at = o + 3;
         break;
       case Operation::kDtypeVariable:
-        if (const DLTensor* t = tensors_[o[0]]) CheckDtypeVariable(*t, o + 1);
+        if (const DLTensor* t = state_.tensors[o[0]]) CheckDtypeVariable(*t, o + 1);
         at = o + 5;
         break;
       case Operation::kDevice:
-        if (const DLTensor* t = tensors_[o[0]]) {
+        if (const DLTensor* t = state_.tensors[o[0]]) {
           if (t->device.device_type != o[1] || (o[2] >= 0 && t->device.device_id != o[2])) {
-            Holes holes;
-            holes.got = DeviceText(t->device);
-            Fail(static_cast<uint32_t>(o[3]), holes);
+            FailDevice(o[3], t->device);
           }
         }
         at = o + 4;
         break;
       case Operation::kLayout:
-        if (const DLTensor* t = tensors_[o[0]]; t != nullptr && !IsCompact(*t)) {
+        if (const DLTensor* t = state_.tensors[o[0]]; t != nullptr && !IsCompact(*t)) {
           FailStrides(o[1], *t);
         }
         at = o + 2;
         break;
       case Operation::kExtentIs:
-        if (const DLTensor* t = tensors_[o[0]]) {
+        if (const DLTensor* t = state_.tensors[o[0]]) {
           int32_t axis = AxisOf(*t, o[1]);
           if (t->shape[axis] != o[2]) FailNumber(o[3], t->shape[axis], o[2], axis);
         }
         at = o + 4;
         break;
       case Operation::kExtentBind:
-        if (const DLTensor* t = tensors_[o[0]]) {
+        if (const DLTensor* t = state_.tensors[o[0]]) {
           int32_t axis = AxisOf(*t, o[1]);
           Bind(t->shape[axis], o + 2, axis);
         }
@@ -469,18 +406,18 @@ void LaunchCall::Run(size_t start) {
         at = o + 4;
         break;
       case Operation::kExtentEquals:
-        if (const DLTensor* t = tensors_[o[0]]) {
+        if (const DLTensor* t = state_.tensors[o[0]]) {
           int32_t axis = AxisOf(*t, o[1]);
           if (t->shape[axis] != v[o[2]]) FailNumber(o[3], t->shape[axis], v[o[2]], axis);
         }
         at = o + 4;
         break;
       case Operation::kAddress:
-        if (const DLTensor* t = tensors_[o[0]]) CheckAddress(*t, o + 1);
+        if (const DLTensor* t = state_.tensors[o[0]]) CheckAddress(*t, o + 1);
         at = o + 3;
         break;
       case Operation::kSameDevice:
-        if (const DLTensor *one = tensors_[o[0]], *first = tensors_[o[1]];
+        if (const DLTensor *one = state_.tensors[o[0]], *first = state_.tensors[o[1]];
             one != nullptr && first != nullptr &&
             one->device.device_id != first->device.device_id) {
           FailNumber(o[2], one->device.device_id, first->device.device_id);
@@ -488,33 +425,29 @@ void LaunchCall::Run(size_t start) {
         at = o + 3;
         break;
       case Operation::kAdd:
-        if (__builtin_add_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
-          Fail(static_cast<uint32_t>(o[3]), {});
-        }
+        if (__builtin_add_overflow(v[o[1]], v[o[2]], &v[o[0]])) FailNumber(o[3], 0);
         at = o + 4;
         break;
       case Operation::kSubtract:
-        if (__builtin_sub_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
-          Fail(static_cast<uint32_t>(o[3]), {});
-        }
+        if (__builtin_sub_overflow(v[o[1]], v[o[2]], &v[o[0]])) FailNumber(o[3], 0);
         at = o + 4;
         break;
       case Operation::kMultiply:
-        if (__builtin_mul_overflow(v[o[1]], v[o[2]], &v[o[0]])) {
-          Fail(static_cast<uint32_t>(o[3]), {});
-        }
+        if (__builtin_mul_overflow(v[o[1]], v[o[2]], &v[o[0]])) FailNumber(o[3], 0);
         at = o + 4;
         break;
       case Operation::kDivide:
-        Divide(o, false);
+        if (v[o[2]] == 0) FailNumber(o[3], 0);
+        if (!FloorDivide(v[o[1]], v[o[2]], false, &v[o[0]])) FailNumber(o[4], 0);
         at = o + 5;
         break;
       case Operation::kDivideUp:
-        Divide(o, true);
+        if (v[o[2]] == 0) FailNumber(o[3], 0);
+        if (!FloorDivide(v[o[1]], v[o[2]], true, &v[o[0]])) FailNumber(o[4], 0);
         at = o + 5;
         break;
       case Operation::kModulo:
-        if (v[o[2]] == 0) Fail(static_cast<uint32_t>(o[3]), {});
+        if (v[o[2]] == 0) FailNumber(o[3], 0);
         v[o[0]] = Modulo(v[o[1]], v[o[2]]);
         at = o + 4;
         break;
@@ -543,23 +476,23 @@ void LaunchCall::Run(size_t start) {
         at = o + 3;
         break;
       case Operation::kSize:
-        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = SizeOf(*t);
+        if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = SizeOf(*t);
         at = o + 2;
         break;
       case Operation::kNumDims:
-        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->ndim;
+        if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = t->ndim;
         at = o + 2;
         break;
       case Operation::kDeviceNumber:
-        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->device.device_id;
+        if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = t->device.device_id;
         at = o + 2;
         break;
       case Operation::kExtent:
-        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = t->shape[AxisOf(*t, o[2])];
+        if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = t->shape[AxisOf(*t, o[2])];
         at = o + 3;
         break;
       case Operation::kStride:
-        if (const DLTensor* t = tensors_[o[1]]) v[o[0]] = StrideOf(*t, AxisOf(*t, o[2]));
+        if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = StrideOf(*t, AxisOf(*t, o[2]));
         at = o + 3;
         break;
     }

@@ -20,8 +20,6 @@ class LaunchPlan::Memory {
  public:
   Memory(const LaunchProgram& program, const LaunchWay& way, int device_id, LaunchCall* call);
 
-  // Where the workspace is that is the `i`-th argument.
-  void* workspace(size_t i) const { return workspaces_[i]; }
   void Return(TVMFFIAny* result) const;
 
  private:
@@ -33,7 +31,6 @@ class LaunchPlan::Memory {
   int device_id_;
   std::vector<Tensor> results_;
   std::vector<Tensor> workspace_tensors_;
-  std::vector<void*> workspaces_;
 };
 
 LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchWay& way, int device_id,
@@ -46,8 +43,7 @@ LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchWay& way, i
   }
   for (size_t i = 0; i < way.arguments.size(); ++i) {
     if (way.arguments[i].kind != LaunchArgumentKind::kWorkspace) continue;
-    workspaces_.resize(way.arguments.size());
-    workspaces_[i] = AllocateWorkspace(call->value(way.arguments[i].place));
+    call->slots()[i].pointer = AllocateWorkspace(call->value(way.arguments[i].place));
   }
 }
 
@@ -85,61 +81,115 @@ void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
   *result = ffi::detail::AnyUnsafe::MoveAnyToTVMFFIAny(std::move(value));
 }
 
+namespace {
+
+// The image that suits a GPU best, or nullptr.
+TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchWay& way, const ModuleImages& images,
+                                      int capability) {
+  ModuleImage* best = nullptr;
+  int most = 0;
+  for (uint32_t place : way.images) {
+    int fit = FitOf(images[place]->format, images[place]->architecture, capability);
+    if (fit > most) most = fit, best = images[place].get();
+  }
+  return best;
+}
+
+// What the kernel takes as an argument: where it is.  Tensors and workspaces are their addresses.
+TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const LaunchCall& call,
+                                       Slot* slot) {
+  if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.place);
+  if (argument.kind == LaunchArgumentKind::kTensor) {
+    const DLTensor* tensor = call.tensor(argument.place);
+    slot->integer = tensor == nullptr ? 0 : static_cast<int64_t>(AddressOf(*tensor));
+  } else if (argument.kind == LaunchArgumentKind::kFloat32) {
+    double number;
+    int64_t bits = call.value(argument.place);
+    std::memcpy(&number, &bits, sizeof(number));
+    slot->float32 = static_cast<float>(number);
+  }
+  return slot;
+}
+
+}  // namespace
+
 // ---- The plan -----------------------------------------------------------------------------------
+
+constexpr int kNumRemembered = 16;  // devices; on others images are chosen in each call
 
 LaunchPlan::LaunchPlan(PlanText text, size_t num_images, size_t first_kernel)
     : text_(std::move(text)), program_(ReadLaunchProgram(text_.program, num_images)) {
+  needs_memory_ = !program_.results.empty();
   for (const LaunchWay& way : program_.launches) {
     first_kernels_.push_back(first_kernel + num_kernels_);
     num_kernels_ += way.kernels.size();
+    has_conditions_ = has_conditions_ || way.condition != kNone;
+    for (const LaunchArgument& argument : way.arguments) {
+      needs_memory_ = needs_memory_ || argument.kind == LaunchArgumentKind::kWorkspace;
+    }
   }
+  remembered_.reset(new std::atomic<ImageOnDevice*>[program_.launches.size() * kNumRemembered]());
 }
 
 void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t num_args,
                      TVMFFIAny* result) const {
   LaunchCall call(program_, args, num_args);
-  bool is_any_meant = false;
-  for (const LaunchWay& way : program_.launches) {
-    if (way.condition != kNone) call.Run(way.condition);
-    is_any_meant = is_any_meant || way.condition == kNone || call.value(way.is_meant) != 0;
-  }
-  if (!is_any_meant && program_.no_launch != kNone) call.Fail(program_.no_launch, {});
+  if (has_conditions_) FindWaysMeant(&call);
   const Driver& driver = Driver::Get();
   const DLTensor* first = nullptr;
   if (program_.first_tensor != kNone) first = call.tensor(program_.first_tensor);
   int device_id = first != nullptr ? first->device.device_id : CurrentDevice(driver);
-  Choice choice = Choose(images, driver, device_id, &call);
+  Choice choice = Choose(images, driver, device_id, call);
   const LaunchWay& way = program_.launches[choice.way];
   call.Run(way.numbers);
+  if (!needs_memory_) return Launch(driver, device_id, choice, call);
+  if (!needs_memory_) return Launch(driver, device_id, choice, call);
   Memory memory(program_, way, device_id, &call);
-  Launch(driver, device_id, choice, &call, memory);
+  Launch(driver, device_id, choice, call);
   if (!program_.results.empty()) memory.Return(result);
 }
 
+void LaunchPlan::FindWaysMeant(LaunchCall* call) const {
+  bool is_any_meant = false;
+  for (const LaunchWay& way : program_.launches) {
+    if (way.condition != kNone) call->Run(way.condition);
+    is_any_meant = is_any_meant || way.condition == kNone || call->value(way.is_meant) != 0;
+  }
+  if (!is_any_meant && program_.no_launch != kNone) call->Fail(program_.no_launch, {});
+}
+
+std::atomic<ImageOnDevice*>* LaunchPlan::Remembered(size_t way, int device_id) const {
+  if (device_id < 0 || device_id >= kNumRemembered) return nullptr;
+  return &remembered_[way * kNumRemembered + static_cast<size_t>(device_id)];
+}
+
 // The first launch that is meant for the arguments and has an image for the device.
-LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images, const Driver& driver,
-                                      int device_id, LaunchCall* call) const {
-  int capability = CapabilityOf(driver, device_id);
+TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
+                                                     const Driver& driver, int device_id,
+                                                     const LaunchCall& call) const {
   for (size_t i = 0; i < program_.launches.size(); ++i) {
     const LaunchWay& way = program_.launches[i];
-    if (way.condition != kNone && call->value(way.is_meant) == 0) continue;
-    ModuleImage* best = nullptr;
-    int most = 0;
-    for (uint32_t place : way.images) {
-      int fit = FitOf(images[place]->format, images[place]->architecture, capability);
-      if (fit > most) most = fit, best = images[place].get();
+    if (way.condition != kNone && call.value(way.is_meant) == 0) continue;
+    if (const std::atomic<ImageOnDevice*>* remembered = Remembered(i, device_id)) {
+      ImageOnDevice* known = remembered->load(std::memory_order_acquire);
+      if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return {i, nullptr, known};
     }
-    if (best != nullptr) return {i, best};
+    if (ModuleImage* best = BestOf(way, images, CapabilityOf(driver, device_id))) {
+      return {i, best, nullptr};
+    }
   }
+  FailNoImage(driver, device_id, call);
+}
+
+void LaunchPlan::FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const {
   LaunchCall::Holes holes;
   holes.device = std::to_string(device_id);
   holes.gpu = NameOf(driver, device_id);
-  holes.architecture = "sm_" + std::to_string(capability);
-  call->Fail(program_.no_image, holes);
+  holes.architecture = "sm_" + std::to_string(CapabilityOf(driver, device_id));
+  call.Fail(program_.no_image, holes);
 }
 
 size_t LaunchPlan::KernelOf(const LaunchWay& way, const LaunchCall& call) const {
-  if (way.kernel_place == kNone) return 0;
   uint64_t place = static_cast<uint64_t>(call.value(way.kernel_place));
   if (place >= way.kernels.size()) {
     TVM_FFI_THROW(InternalError) << "launch program: kernel " << place << " of "
@@ -148,49 +198,35 @@ size_t LaunchPlan::KernelOf(const LaunchWay& way, const LaunchCall& call) const 
   return static_cast<size_t>(place);
 }
 
-void LaunchPlan::Launch(const Driver& driver, int device_id, const Choice& choice, LaunchCall* call,
-                        const Memory& memory) const {
+// Where a launch's image is on the device, which gets it now if it has not been there.
+ImageOnDevice& LaunchPlan::Load(const Driver& driver, int device_id, const Choice& choice) const {
+  ImageOnDevice& loaded = choice.image->on_devices.At(driver, device_id);
+  if (std::atomic<ImageOnDevice*>* remembered = Remembered(choice.way, device_id)) {
+    remembered->store(&loaded, std::memory_order_release);
+  }
+  return loaded;
+}
+
+void LaunchPlan::Launch(const Driver& driver, int device_id, const Choice& choice,
+                        const LaunchCall& call) const {
   const LaunchWay& way = program_.launches[choice.way];
-  constexpr size_t kInline = 32;
-  size_t count = way.arguments.size();
-  Slot inline_slots[kInline];
-  void* inline_addresses[kInline];
-  std::vector<Slot> more_slots(count > kInline ? count : 0);
-  std::vector<void*> more_addresses(count > kInline ? count : 0);
-  Slot* slots = count > kInline ? more_slots.data() : inline_slots;
-  void** addresses = count > kInline ? more_addresses.data() : inline_addresses;
-  for (size_t i = 0; i < count; ++i) {
-    const LaunchArgument& argument = way.arguments[i];
-    addresses[i] = &slots[i];
-    slots[i].integer = 0;
-    if (argument.kind == LaunchArgumentKind::kTensor) {
-      const DLTensor* tensor = call->tensor(argument.place);
-      if (tensor != nullptr) {
-        slots[i].pointer = static_cast<char*>(tensor->data) + tensor->byte_offset;
-      }
-    } else if (argument.kind == LaunchArgumentKind::kWorkspace) {
-      slots[i].pointer = memory.workspace(i);
-    } else if (argument.kind == LaunchArgumentKind::kFloat32) {
-      double number;
-      int64_t bits = call->value(argument.place);
-      std::memcpy(&number, &bits, sizeof(number));
-      slots[i].float32 = static_cast<float>(number);
-    } else {
-      slots[i].integer = call->value(argument.place);
-    }
+  void** addresses = call.addresses();
+  for (size_t i = 0; i < way.arguments.size(); ++i) {
+    addresses[i] = AddressOfArgument(way.arguments[i], call, &call.slots()[i]);
   }
   KernelLaunch launch;
   for (size_t i = 0; i < kNumLaunchFields; ++i) {
-    launch.fields[i] = static_cast<uint32_t>(call->value(way.fields[i]));
+    launch.fields[i] = static_cast<uint32_t>(call.value(way.fields[i]));
   }
   launch.has_cluster = (way.flags & 1) != 0;
   launch.is_cooperative = (way.flags & 2) != 0;
   launch.is_programmatic = (way.flags & 4) != 0;
   launch.arguments = addresses;
-  size_t kernel = KernelOf(way, *call);
+  size_t kernel = way.kernel_place == kNone ? 0 : KernelOf(way, call);
   const std::string& symbol = way.kernels[kernel];
   size_t index = first_kernels_[choice.way] + kernel;
-  ImageOnDevice& device = choice.image->on_devices.At(driver, device_id);
+  ImageOnDevice& device =
+      choice.on_device != nullptr ? *choice.on_device : Load(driver, device_id, choice);
   ContextScope scope(driver, device.context());
   Kernel handle = device.Find(index, symbol);
   device.GrantSharedMemory(index, launch.fields[kSharedMemory], symbol);

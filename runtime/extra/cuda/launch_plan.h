@@ -6,6 +6,7 @@
 
 #include <tvm/ffi/c_api.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,19 +59,27 @@ class LaunchPlan {
   struct Choice {
     size_t way;
     ModuleImage* image;
+    ImageOnDevice* on_device;  // nullptr when the image has not been there for this launch
   };
   class Memory;
 
+  void FindWaysMeant(LaunchCall* call) const;
   Choice Choose(const ModuleImages& images, const Driver& driver, int device_id,
-                LaunchCall* call) const;
-  void Launch(const Driver& driver, int device_id, const Choice& choice, LaunchCall* call,
-              const Memory& memory) const;
+                const LaunchCall& call) const;
+  std::atomic<ImageOnDevice*>* Remembered(size_t way, int device_id) const;
+  [[noreturn]] void FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const;
+  ImageOnDevice& Load(const Driver& driver, int device_id, const Choice& choice) const;
+  void Launch(const Driver& driver, int device_id, const Choice& choice,
+              const LaunchCall& call) const;
   size_t KernelOf(const LaunchWay& way, const LaunchCall& call) const;
 
   PlanText text_;
   LaunchProgram program_;
   std::vector<size_t> first_kernels_;  // of each launch
   size_t num_kernels_ = 0;
+  bool needs_memory_ = false, has_conditions_ = false;
+  // Images that launches have run from, by launch and device, so that they are chosen once.
+  std::unique_ptr<std::atomic<ImageOnDevice*>[]> remembered_;
 };
 
 }  // namespace tvm::ffi::extra::cuda

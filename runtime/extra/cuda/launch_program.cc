@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "cuda/launch_shortcuts.h"
 #include "module/byte_reader.h"
 
 namespace tvm::ffi::extra::cuda {
@@ -235,8 +236,12 @@ void Reader::CheckOperand(char kind, int64_t operand, size_t at) {
 
 }  // namespace
 
+const char* OperandsOf(Operation operation) { return kOperands[static_cast<size_t>(operation)]; }
+
 LaunchProgram ReadLaunchProgram(std::string_view bytes, size_t num_images) {
-  return Reader(bytes, num_images).Read();
+  LaunchProgram program = Reader(bytes, num_images).Read();
+  AddShortcuts(&program);
+  return program;
 }
 
 }  // namespace tvm::ffi::extra::cuda

@@ -38,6 +38,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda/quick_checks.h"
 #include "cuda/signature.h"
 
 namespace tvm::ffi::extra::cuda {
@@ -96,6 +97,9 @@ enum class Operation : int64_t {
 #undef TVM_FFI_LAUNCH_OPERATION_
 };
 
+// A letter for each operand.
+const char* OperandsOf(Operation operation);
+
 constexpr uint32_t kNone = 0xffffffff;
 
 struct LaunchFailure {
@@ -140,10 +144,18 @@ struct LaunchProgram {
   std::vector<LaunchResult> results;
   std::vector<LaunchWay> launches;
   std::vector<int64_t> code;
+  // What is found when it is read, see launch_shortcuts.h.
+  static constexpr size_t kBlock = 4;
+  std::vector<int64_t> initial;  // what registers hold at first, in whole blocks
+  QuickChecks quick;
+  size_t most_arguments = 0;  // that a kernel takes
+  size_t num_words = 0;       // for registers, tensors in whole blocks, arguments, their addresses
 
   uint32_t NumTensors() const { return num_arguments + num_results; }
 };
 
+// With its shortcuts.
+//
 // Fails: ValueError that says what is wrong; memory in proportion to the number of bytes.
 LaunchProgram ReadLaunchProgram(std::string_view bytes, size_t num_images);
 

@@ -43,17 +43,47 @@ def nvrtc_compile(
     RuntimeError
         If cuda-python is missing or anything fails; with the log, if it is the compilation.
     """
+    return compile_with_names(source, (), name=name, arch=arch, options=extra_opts or ())[0]
+
+
+def compile_with_names(
+    source: str,
+    expressions: Sequence[str],
+    *,
+    name: str,
+    arch: str | None,
+    options: Sequence[str],
+) -> tuple[bytes, dict[str, str]]:
+    """Compile CUDA text to a cubin; return the symbols of kernels in it, too.
+
+    Parameters
+    ----------
+    source, name, arch, options
+        As in `nvrtc_compile`.
+    expressions : sequence of str
+        Kernels in the words of C++: ``"scale<float>"``, which this makes an instance of,
+        ``"kernels::add"``.
+
+    Raises
+    ------
+    RuntimeError
+        As in `nvrtc_compile`.
+    """
     nvrtc = _bindings("nvrtc")
     # The driver is asked only where it has to be: the machine may have none.
     architecture = _device_architecture(_bindings("driver")) if arch is None else arch
-    options = [f"--gpu-architecture={architecture}", "-default-device", *(extra_opts or ())]
+    options = [f"--gpu-architecture={architecture}", "-default-device", *options]
     program = _checked(
         nvrtc,
         "nvrtcCreateProgram",
         nvrtc.nvrtcCreateProgram(source.encode(), name.encode(), 0, None, None),
     )
     try:
-        return _compile(nvrtc, program, [option.encode() for option in options])
+        for one in expressions:
+            answer = nvrtc.nvrtcAddNameExpression(program, one.encode())
+            _checked(nvrtc, "nvrtcAddNameExpression", answer)
+        cubin = _compile(nvrtc, program, [option.encode() for option in options])
+        return cubin, {one: _symbol(nvrtc, program, one) for one in expressions}
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 
@@ -77,6 +107,12 @@ def _compile(nvrtc: Any, program: Any, options: list[bytes]) -> bytes:
     cubin: bytes = b" " * size  # filled in place
     _checked(nvrtc, "nvrtcGetCUBIN", nvrtc.nvrtcGetCUBIN(program, cubin))
     return cubin
+
+
+def _symbol(nvrtc: Any, program: Any, expression: str) -> str:
+    answer = nvrtc.nvrtcGetLoweredName(program, expression.encode())
+    symbol: bytes = _checked(nvrtc, "nvrtcGetLoweredName", answer)
+    return symbol.decode()
 
 
 def _log(nvrtc: Any, program: Any) -> str:

@@ -6,7 +6,8 @@
     scale = {"signature": "(x: float32[n], a: float)", "grid": "cdiv(n, 256)", "block": 256}
     module = to_module(source, {"scale": scale}, arch="sm_90")
 
-A ``RawKernel`` of CuPy is such text with the name of its kernel: `from_raw_kernel`.
+A ``RawKernel`` of CuPy is such text with the name of its kernel, a ``RawModule`` text with several:
+`from_raw_kernel`, `from_raw_module`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..codegen import DeviceImage, described_plans, launch_module
-from ..cpp.nvrtc import nvrtc_compile
+from ..cpp.nvrtc import compile_with_names
 from ._tried import load
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
     from ..module import Module
 
-__all__ = ["from_raw_kernel", "to_module"]
+__all__ = ["from_raw_kernel", "from_raw_module", "to_module"]
 
 load("cuda.bindings", "13.0.0", "13.5.0", distribution="cuda-bindings")
 
@@ -39,10 +42,12 @@ def to_module(
     Parameters
     ----------
     source : str
-        The text.  Kernels are ``extern "C"``, or go by their mangled names.
+        The text.  Kernels that are not ``extern "C"`` go by their mangled names, or by what C++
+        calls them, see `functions`.
     functions : mapping of str to mapping
         The functions by name: the arguments of `tvm_ffi.codegen.make_launch_plan`, as in
-        `tvm_ffi.cuda.create_module`.
+        `tvm_ffi.cuda.create_module`.  A ``kernel`` may be an instance of a template,
+        ``"scale<float>"``, and in a namespace, ``"kernels::add"``.
     arch : str or sequence of str
         Architectures to compile for: ``"sm_90a"``.
     options : sequence of str, optional
@@ -65,13 +70,25 @@ def to_module(
     listed = [arch] if isinstance(arch, str) else list(arch)
     if not listed:
         raise ValueError("text is compiled for an architecture, got none")
-    images = [
-        DeviceImage(
-            nvrtc_compile(source, name=name, arch=one, extra_opts=options), architecture=one
+    kernels = {name: parts.get("kernel") for name, parts in functions.items()}
+    expressions = sorted({kernel for kernel in kernels.values() if _is_expression(kernel)})
+    images: list[DeviceImage] = []
+    symbols: dict[str, str] = {}
+    for one in listed:
+        cubin, symbols = compile_with_names(
+            source, expressions, name=name, arch=one, options=options
         )
-        for one in listed
-    ]
-    return launch_module(described_plans(functions, images))
+        images.append(DeviceImage(cubin, architecture=one))
+    named = dict(functions)
+    for function, kernel in kernels.items():
+        if _is_expression(kernel):
+            named[function] = {**functions[function], "kernel": symbols[kernel]}
+    return launch_module(described_plans(named, images))
+
+
+def _is_expression(kernel: Any) -> TypeGuard[str]:
+    """Return whether a kernel goes by what C++ calls it."""
+    return isinstance(kernel, str) and ("<" in kernel or "::" in kernel)
 
 
 def from_raw_kernel(
@@ -99,10 +116,45 @@ def from_raw_kernel(
     ValueError
         If the description does not fit the kernel.
     """
-    parts = [getattr(kernel, part, None) for part in ("code", "name", "options")]
-    code, name, options = parts
-    if not isinstance(code, str) or not isinstance(name, str):
-        raise TypeError(f"expected a RawKernel with its text, got {type(kernel).__name__}")
+    name = getattr(kernel, "name", None)
+    if not isinstance(name, str) or not hasattr(kernel, "code"):
+        raise TypeError(f"expected a RawKernel of CuPy, got {type(kernel).__name__}")
     function = signature.partition("(")[0].strip() or name
     described = {"signature": signature, "kernel": name, **description}
-    return to_module(code, {function: described}, arch=arch, options=tuple(options or ()))
+    return from_raw_module(kernel, {function: described}, arch=arch)
+
+
+def from_raw_module(
+    module: Any, functions: Mapping[str, Mapping[str, Any]], *, arch: str | Sequence[str]
+) -> Module:
+    """Return a module with functions that launch kernels of a ``RawModule`` of CuPy.
+
+    Parameters
+    ----------
+    module : cupy.RawModule
+        Its text and options are taken; it need not have been compiled.
+    functions, arch
+        As in `to_module`; instances of templates are those that ``kernel`` names.  Where the module
+        asks for cooperative groups, launches are ``cooperative``.
+
+    Raises
+    ------
+    TypeError
+        If it is no such module, or one that is read from a file.
+    RuntimeError
+        If the compilation fails; with all that the compiler says.
+    ValueError
+        If a description does not fit its kernel.
+    """
+    code, options = (getattr(module, part, None) for part in ("code", "options"))
+    kind = type(module).__name__
+    if getattr(module, "file_path", None) is not None:
+        raise TypeError(
+            f"expected a {kind} with its text, got one of the file {module.file_path!r}; give that "
+            "to tvm_ffi.codegen.make_launch_plan"
+        )
+    if not isinstance(code, str):
+        raise TypeError(f"expected a RawModule of CuPy, got {kind}")
+    if getattr(module, "enable_cooperative_groups", False):
+        functions = {name: {"cooperative": True, **parts} for name, parts in functions.items()}
+    return to_module(code, functions, arch=arch, options=tuple(options or ()))

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch what `use_nvrtc.py` has compiled and shipped."""
+"""Launch what has been compiled and shipped: functions that scale.
+
+Arguments are ``LIBRARY FUNCTION "SYMBOL ATTRIBUTE..."`` of each.
+"""
 
 import ctypes
+import sys
 
 from device_stand_in import calls, kernels_do, vector
 
@@ -15,14 +19,16 @@ def scale(launch) -> None:
     target[:] = [a * value for value in source]
 
 
-for path, name in (("./kernels.so", "scale"), ("./raw.so", "scale_raw")):
+for path, name, symbol in zip(*[iter(sys.argv[1:])] * 3):
     function = tvm_ffi.load_module(path)[name]
     x, y = vector(), vector()
     calls()
     with kernels_do(scale):
         function(x, y, a=3)
     assert list(y.data) == [3.0 * i for i in range(12)]
-    launch = "cuLaunchKernel(scale on 0, grid 1 1 1, block 128 1 1, 0 bytes, stream 0)"
-    assert calls("cuLaunch") == [launch]
+    kernel, *attributes = symbol.split()
+    driver = "cuLaunchKernelEx" if attributes else "cuLaunchKernel"
+    launch = [f"{kernel} on 0", "grid 1 1 1", "block 128 1 1", "0 bytes", "stream 0", *attributes]
+    assert calls("cuLaunch") == [f"{driver}({', '.join(launch)})"]
 
 print("done")

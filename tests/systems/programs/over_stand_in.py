@@ -10,20 +10,23 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 
 
-def run_over_stand_in(program: str, **variables: str) -> None:
+def stand_in(*sources: Path) -> dict[str, str]:
+    """Build the stand-in, with more sources of it; return where the dynamic loader finds it."""
+    folder = Path.cwd() / "driver"
+    folder.mkdir(exist_ok=True)
+    driver = ROOT / "tests" / "cpp" / "fake_driver"
+    flags = ["-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1", f"-I{driver}"]
+    files = [driver / "fake_driver.c", *sources]
+    subprocess.run(["cc", *flags, *files, "-o", folder / "libcuda.so.1"], check=True)
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def run_over_stand_in(program: str, *arguments: str, **variables: str) -> None:
     """Run a program of this folder where the dynamic loader finds the stand-in first."""
-    driver = Path.cwd() / "driver"
-    driver.mkdir(exist_ok=True)
-    source = ROOT / "tests" / "cpp" / "fake_driver" / "fake_driver.c"
-    flags = ["-shared", "-fPIC", "-pthread", "-Wl,-soname,libcuda.so.1"]
-    subprocess.run(["cc", *flags, source, "-o", driver / "libcuda.so.1"], check=True)
     folders = (ROOT / "tests" / "python", ROOT / "tests" / "python" / "processes")
-    settings = {
-        "LD_LIBRARY_PATH": str(driver),
-        "PYTHONPATH": os.pathsep.join(map(str, folders)),
-        **variables,
-    }
+    settings = {**stand_in(), "PYTHONPATH": os.pathsep.join(map(str, folders)), **variables}
     done = subprocess.run(
-        [sys.executable, HERE / program], env={**os.environ, **settings}, check=False
+        [sys.executable, HERE / program, *arguments], env={**os.environ, **settings}, check=False
     )
-    sys.exit(done.returncode)
+    if done.returncode != 0:
+        sys.exit(done.returncode)

@@ -1,32 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Build kernels in Mojo by the commands of their README; link one into a program; launch PTX."""
 
-import re
-import shutil
-import subprocess
-from pathlib import Path
-
+from copied_example import copied, output, readme_blocks
 from over_stand_in import run_over_stand_in
-
-EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-
-
-def copied(name: str) -> Path:
-    """Return a copy of an example."""
-    ignored = shutil.ignore_patterns("build")
-    return Path(shutil.copytree(EXAMPLES / name, Path.cwd() / name, ignore=ignored))
-
-
-def readme_blocks(folder: Path, language: str) -> list[str]:
-    text = (folder / "README.md").read_text(encoding="utf-8")
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    return [content for kind, content in found if kind == language]
-
-
-def output(*command: str | Path, cwd: Path) -> str:
-    words = [str(word) for word in command]
-    return subprocess.run(words, cwd=cwd, check=True, stdout=subprocess.PIPE, text=True).stdout
-
 
 kernels = copied("mojo_kernel")
 commands, shown = readme_blocks(kernels, "sh"), readme_blocks(kernels, "")

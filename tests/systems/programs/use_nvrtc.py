@@ -7,7 +7,7 @@ NVRTC does not run beside the stand-in, which has less than it asks a driver for
 from over_stand_in import run_over_stand_in
 
 import tvm_ffi
-from tvm_ffi.interop.nvrtc import from_raw_kernel, to_module
+from tvm_ffi.interop.nvrtc import to_module
 
 SOURCE = """
 extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
@@ -16,8 +16,17 @@ extern "C" __global__ void scale(const float* x, float* y, float a, int n) {
 }
 extern "C" __global__ void shift(float* x, double by) { x[threadIdx.x] += by; }
 """
+TEMPLATE = """
+namespace kernels {
+template <typename T>
+__global__ void scale_any(const T* x, T* y, T a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i];
+}
+}
+"""
 SCALE = {
-    "signature": "scale(x: float32[n], y: out float32[n], a: float = 2.0)",
+    "signature": "(x: float32[n], y: out float32[n], a: float = 2.0)",
     "arguments": ["x", "y", "float32 a", "int32 n"],
     "grid": "cdiv(n, 128)",
     "block": 128,
@@ -25,21 +34,12 @@ SCALE = {
 SHIFT = {"signature": "(x: inout float32[n], by: float)", "block": "n"}
 
 
-class RawKernel:
-    """What is asked of a ``cupy.RawKernel``, which needs a GPU to be imported."""
-
-    code, name, options = SOURCE, "scale", ("-DFACTOR=1",)
-
-
 functions = {"scale": SCALE, "shift": SHIFT}
 module = to_module(SOURCE, functions, arch=["sm_80", "sm_90a"], options=["-DFACTOR=1"])
 assert module.functions == ("scale", "shift")
 tvm_ffi.export_library("kernels.so", module)
-raw = from_raw_kernel(
-    RawKernel(), "scale_raw(x: float32[n], y: out float32[n], a: float = 2.0)",
-    arch="sm_90", grid="cdiv(n, 128)", block=128, arguments=SCALE["arguments"],
-)  # fmt: skip
-tvm_ffi.export_library("raw.so", raw)
+instance = {**SCALE, "kernel": "kernels::scale_any<float>"}
+tvm_ffi.export_library("instance.so", to_module(TEMPLATE, {"instance": instance}, arch="sm_90"))
 
 
 def refused(error, text, make) -> None:
@@ -62,6 +62,11 @@ refused(
     lambda: to_module(SOURCE, wrong, arch="sm_90", options=["-DFACTOR=1"]),
 )
 refused(ValueError, "compiled for an architecture, got none", lambda: to_module("", {}, arch=[]))
-refused(TypeError, "expected a RawKernel", lambda: from_raw_kernel(3, "f()", arch="sm_90"))
+wrong = {"scale": {**instance, "kernel": "kernels::scale_none<float>"}}
+refused(RuntimeError, "scale_none", lambda: to_module(TEMPLATE, wrong, arch="sm_90"))
 
-run_over_stand_in("nvrtc_launches.py")
+run_over_stand_in(
+    "nvrtc_launches.py",
+    *("./kernels.so", "scale", "scale"),
+    *("./instance.so", "instance", "_ZN7kernels9scale_anyIfEEvPKT_PS1_S1_i"),
+)
