@@ -76,9 +76,9 @@ def to_plan(
     kernel : helion.Kernel
         What ``@helion.kernel()`` made.
     example_args : sequence
-        Arguments of a call, on any device.  Tensors say dtypes and dimensions, and for a kernel
-        with static shapes, as Helion's default has it, extents.  With ``static_shapes=False``
-        extents may be others, where the kernel does not specialize on them.
+        Arguments of a call, on any device, also on ``"meta"``.  Tensors say dtypes and dimensions,
+        and for a kernel with static shapes, as Helion's default has it, extents.  With
+        ``static_shapes=False`` extents may be others, where the kernel does not specialize on them.
     config : helion.Config or mapping, optional
         How the kernel is compiled; by default the only one that the kernel has.  Nothing is tuned.
     target : int, str or GPUTarget, or a sequence of them

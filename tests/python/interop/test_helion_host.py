@@ -32,13 +32,15 @@ class JitFunction:
 SCALE = JitFunction("x, out): tl.store(out, tl.load(x))")
 
 
-def captured(host, *examples: object, dynamic: bool = False) -> Captured:
+def captured(
+    host, *examples: object, dynamic: bool = False, index_dtype: torch.dtype = torch.int32
+) -> Captured:
     """Return what host code launches; extents are constants, or may be others."""
     declared = {
         name: one for name, one in inspect.signature(host).parameters.items() if name != "_launcher"
     }
     environment = SimpleNamespace(
-        index_dtype=torch.int32, shape_env=SimpleNamespace(simplify=lambda expression: expression)
+        index_dtype=index_dtype, shape_env=SimpleNamespace(simplify=lambda expression: expression)
     )
     bound = symbolic(examples) if dynamic else examples
     call = Call("scale", declared, examples, bound, environment)
@@ -226,6 +228,7 @@ def test_conditions_that_plans_cannot_say_are_refused():
     [
         pytest.param((X.T, X), ValueError, r"'x': expected a compact tensor, got", id="strides"),
         pytest.param((X, X), ValueError, r"'y': it has the memory of 'x'", id="aliases"),
+        pytest.param((X.to_sparse(), X), TypeError, "'x': a dense tensor is expected", id="sparse"),
         pytest.param(([X], X), TypeError, r"'x': a tensor is expected, got list", id="container"),
         pytest.param(({"a": [X]}, X), TypeError, r"'x': a tensor is expected, got dict", id="deep"),
     ],
@@ -236,6 +239,25 @@ def test_examples_that_signatures_cannot_describe_are_refused(examples, error, t
 
     with pytest.raises(error, match=f"^scale: example of {text}"):
         captured(host, *examples)
+
+
+def test_kernels_with_indices_of_64_bits_get_extents_of_64_bits():
+    def host(x, *, _launcher):
+        _launcher(JitFunction("x, n): tl.store(x, n)"), (1,), x, x.size(0))
+
+    found = captured(host, X[0], dynamic=True, index_dtype=torch.int64)
+    assert (found.arguments["n"], found.when) == ("x0", "")
+    found = captured(host, X[0], dynamic=True)
+    assert (found.arguments["n"], found.when) == ("int32 x0", "x0 <= 2147483647")
+
+
+def test_examples_need_no_contents():
+    def host(x, y, *, _launcher):
+        _launcher(SCALE, (1,), x, y)
+
+    huge = torch.empty(1 << 40, device="meta")
+    found = captured(host, huge, torch.empty(3, device="meta"))
+    assert str(found.signature) == "scale(x: float32[1099511627776], y: inout float32[3])"
 
 
 def test_rows_of_one_tensor_are_examples_like_others():

@@ -113,7 +113,8 @@ class Captured:
             self.constants[name] = self._constant(name, value)
         elif isinstance(value, torch.SymInt):
             extent = self._extent(f"'{name}' of the kernel", value)
-            self.arguments[name] = f"int32 {extent_text(extent)}"
+            width = "int32 " if self._call.indices_are_32_bit else ""
+            self.arguments[name] = f"{width}{extent_text(extent)}"
         elif isinstance(value, (torch.SymBool, torch.SymFloat)):
             passed = self._call.run_of_host.values.get(str(value.node.expr))
             if passed is None:

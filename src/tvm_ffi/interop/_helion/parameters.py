@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from ...signature._expression import Extent, extent_text
 from .extents import UnknownExtentError, condition_of, extent_of
@@ -73,12 +74,15 @@ class Call:
                 raise TypeError(f"{where}: a tensor is expected, got {kind} of them")
             if not isinstance(example, torch.Tensor):
                 continue
+            if example.layout != torch.strided:
+                raise TypeError(f"{where}: a dense tensor is expected, got {example.layout}")
             if not example.is_contiguous():
                 raise ValueError(
                     f"{where}: expected a compact tensor, got strides {tuple(example.stride())}"
                 )
-            other = seen.setdefault(example.data_ptr(), name) if example.numel() else name
-            if other != name:
+            address = 0 if isinstance(example, FakeTensor) else example.data_ptr()
+            other = seen.setdefault(address, name)
+            if other != name and address != 0:  # 0 where there are no contents
                 raise ValueError(f"{where}: it has the memory of '{other}'; give it its own")
 
     def _argument(self, name: str, example: Any, symbolic: Any) -> Any:
