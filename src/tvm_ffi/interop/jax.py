@@ -14,12 +14,14 @@ from ._function_names import Target, name_of, shown, signature_of
 from ._tried import load
 from ._xla.arrangement import Arranged, arrange_by_position, arrange_by_signature
 from ._xla.call import attributes_of
+from ._xla.forked import refuse_without_threads, watch
 from ._xla.handler import CAPTURE, TARGET, register
 
 __all__ = ["call_tvm_ffi", "export_checks"]
 
 _jax: Any = load("jax", "0.10.2", "0.12.0", extra="jax")
 register(_jax)
+watch(_jax)
 
 Rule = Callable[..., Any]
 
@@ -80,6 +82,8 @@ def call_tvm_ffi(
         If arguments are missing, unknown, or cannot be part of a program.
     ValueError
         If there is no such function, or an output's shape is not known.
+    RuntimeError
+        If the process was forked from one in which JAX had started.
 
     Notes
     -----
@@ -91,6 +95,7 @@ def call_tvm_ffi(
         raise TypeError("call_tvm_ffi() takes vjp or jvp, not both")
     name = name_of(function)
     call = Arranged(_jax, f"call_tvm_ffi({shown(function)})")
+    refuse_without_threads(call.where)
     signature = signature_of(function)
     if signature is None:
         arrange_by_position(call, args, attributes, out)

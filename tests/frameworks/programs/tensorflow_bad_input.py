@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -92,6 +95,60 @@ def check_wrong_results() -> None:
         ):
             call_tvm_ffi(f"test.tensorflow.{name}", x[0])
     print("wrong results")
+
+
+def fail(a, y):
+    raise KeyError("no such row")
+
+
+def check_errors_in_transforms() -> None:
+    def call(a):
+        return call_tvm_ffi(fail, a, out=((3,), tf.float32))
+
+    def vjp(inputs, outputs, gradients):
+        return call_tvm_ffi(fail, gradients[0], out=inputs[0])
+
+    def derivative(a):
+        with tf.GradientTape() as tape:
+            tape.watch(a)
+            loss = tf.reduce_sum(call_tvm_ffi(module.Scale, a, vjp=vjp))
+        return tape.gradient(loss, a)
+
+    mapped = {
+        "map_fn": lambda a: tf.map_fn(call, a),
+        "vectorized_map": lambda a: tf.vectorized_map(call, a),
+        "gradient": derivative,
+        "gradient in a graph": tf.function(derivative),
+    }
+    for name, run in mapped.items():
+        with pytest.raises(tf.errors.NotFoundError, match="KeyError: 'no such row'"):
+            run(x)
+        print("errors in", name)
+    rows = tf.vectorized_map(lambda row: call_tvm_ffi(module.Concat, row, row), x)
+    assert rows.numpy()[1].tolist() == [3.0, 4.0, 5.0, 3.0, 4.0, 5.0]
+
+
+def check_wrong_results_in_a_graph() -> None:
+    tvm_ffi.register_global_func(
+        "test.tensorflow.three", lambda a: [tvm_ffi.from_dlpack(np.zeros(3, np.float32))] * 3,
+        signature="(a: float32[n]) -> (float32[n], float32[n])",
+    )  # fmt: skip
+    graph = tf.function(lambda a: call_tvm_ffi("test.tensorflow.three", a))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="expected 2 tensors as result, got 3"):
+        graph(x[0])
+    print("wrong results in a graph")
+
+
+def check_forks() -> None:
+    """Graphs wait for threads that are not in the child, TensorFlow's own as well; calls go on."""
+    scaled = call_tvm_ffi(module.Scale, x)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(call_tvm_ffi(module.Scale, x).numpy().tolist() != scaled.numpy().tolist())
+    assert os.waitpid(child, 0)[1] == 0
+    assert call_tvm_ffi(module.Scale, x).numpy().tolist() == DOUBLED
+    print("forks")
 
 
 def check_forged_graphs() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from typing import Annotated
 
 import numpy as np
@@ -468,6 +469,33 @@ def test_without_a_rule_differentiation_says_so():
         jax.grad(lambda x: scale(x).sum())(jnp.ones(2))
 
 
+@pytest.mark.parametrize("kind", ["vjp", "jvp"])
+def test_a_rule_that_raises(kind):
+    def rule(*_):
+        raise ZeroDivisionError("in the rule")
+
+    with pytest.raises(ZeroDivisionError, match="in the rule"):
+        jax.grad(lambda x: scale(x, **{kind: rule}).sum())(jnp.ones(2))
+
+
+@pytest.mark.parametrize("kind", ["vjp", "jvp"])
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
+def test_a_function_that_fails_in_a_derivative(kind, is_compiled):
+    def rule(inputs, outputs, given):
+        given = given[0] if kind == "jvp" else given
+        x = call_tvm_ffi("tests.jax.fail", given, out=struct(given.shape))
+        return x if kind == "jvp" else (x,)
+
+    def derivative(x):
+        return jax.jvp(lambda x: scale(x, **{kind: rule}), (x,), (x,))[1]
+
+    if kind == "vjp":
+        derivative = jax.grad(lambda x: scale(x, **{kind: rule}).sum())
+    with pytest.raises(Failure, match="tests.jax.fail.*KeyError"):
+        jax.block_until_ready((jax.jit(derivative) if is_compiled else derivative)(jnp.ones(2)))
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
 def test_a_rule_that_returns_another_number_of_cotangents_is_refused():
     def loss(x):
         return scale(x, vjp=lambda i, o, c: (c, c)).sum()
@@ -554,6 +582,49 @@ def test_several_devices_run_a_program_in_parts():
     assert done.stdout.strip() == f"{values} {[(2,)] * 4}"
 
 
+# ---- forks --------------------------------------------------------------------------------------
+
+FORK = """
+    import os, sys
+    import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+    from tvm_ffi.interop.jax import call_tvm_ffi
+    def twice(x, y):
+        y.numpy()[...] = 2 * x.numpy()
+    out = jax.ShapeDtypeStruct((2,), np.float32)
+    def program(x):
+        return call_tvm_ffi(twice, x, out=out) + 1
+    ones = np.ones(2, np.float32)
+    if sys.argv[1] == "started":
+        jax.jit(program)(ones)
+    child = os.fork()
+    if child == 0:
+        try:
+            print(jax.jit(lambda x: program(x))(ones).tolist(), flush=True)
+        except RuntimeError as error:
+            print(str(error).splitlines()[0], flush=True)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], jax.jit(program)(ones).tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "in_child"),
+    [
+        ("imported", "[3.0, 3.0]"),
+        ("started", "call_tvm_ffi('twice'): JAX had started when this process was forked"),
+    ],
+)
+def test_a_process_that_is_forked(when, in_child):
+    """XLA's threads do not come along: what needs them would wait forever."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORK), when],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    child, parent = done.stdout.splitlines()
+    assert child.startswith(in_child)
+    assert parent == "0 [3.0, 3.0]"
+
+
 # ---- errors -------------------------------------------------------------------------------------
 
 
@@ -583,12 +654,27 @@ def test_the_error_names_the_function():
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
-def test_an_error_in_a_transformed_call(transform):
+@pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
+def test_an_error_in_a_transformed_call(transform, method):
     def call(x):
-        return call_tvm_ffi("tests.jax.fail", x, out=struct(x.shape))
+        return call_tvm_ffi("tests.jax.fail", x, out=struct(x.shape), vmap_method=method)
 
     with pytest.raises(Failure, match="KeyError"):
         jax.block_until_ready(transform(call)(jnp.ones((2, 2))))
+    assert jax.vmap(scale)(jnp.ones((2, 2))).tolist() == [[2, 2]] * 2
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
+def test_another_number_of_results_in_a_transformed_call(transform):
+    tvm_ffi.register_global_func(
+        "tests.jax.too_many",
+        lambda x: [np.zeros(2, np.float32)] * 3,
+        signature="tests.jax.too_many(x: float32[n]) -> (float32[n], float32[n])",
+        override=True,
+    )
+    x = jnp.ones(2) if transform is jax.jit else jnp.ones((3, 2))
+    with pytest.raises(Failure, match="ValueError: the function returned 3 tensors, expected 2"):
+        jax.block_until_ready(transform(lambda x: call_tvm_ffi("tests.jax.too_many", x))(x))
 
 
 def test_a_function_that_does_not_exist():
@@ -654,10 +740,28 @@ def test_an_array_that_outlives_the_call_is_an_error():
 
 
 def test_deleted_and_donated_arrays_are_refused_by_jax():
-    x = jnp.ones(2)
+    deleted, donated = jnp.ones(2), jnp.ones(2)
+    deleted.delete()
+    program = jax.jit(scale, donate_argnums=0)
+    assert program(donated).tolist() == [2, 2]
+    for x in (deleted, donated):
+        for call in (scale, jax.jit(scale), program):
+            with pytest.raises((RuntimeError, ValueError), match="deleted"):
+                call(x)
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_an_array_may_be_deleted_while_the_program_runs():
+    """What a program was given stays until it has ended."""
+
+    def slow(x, y):
+        time.sleep(0.1)
+        y.numpy()[...] = x.numpy()
+
+    x = jnp.full(1000, 3.0)
+    y = jax.jit(lambda x: call_tvm_ffi(slow, x, out=struct((1000,))))(x)
     x.delete()
-    with pytest.raises(RuntimeError, match="deleted"):
-        scale(x)
+    assert set(y.tolist()) == {3.0}
 
 
 def test_names_of_attributes_that_are_ours_are_refused():

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import re
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tvm_ffi.interop._tensorflow import call
+from tvm_ffi.interop._tensorflow import call, library
 from tvm_ffi.interop._tensorflow.extent import Extent
 
 # TensorFlow's C++ names of types, by those that both of us use.
@@ -62,3 +63,60 @@ def test_tensorflow_that_is_missing_is_named():
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.stdout == "this adapter needs tensorflow: pip install 'tensorflow'\n", done.stderr
+
+
+# ---- which library of operators belongs to which TensorFlow --------------------------------------
+
+OPERATORS = """
+#include <tensorflow_version.h>
+extern "C" int version() { return TENSORFLOW_VERSION; }
+"""
+
+
+class TensorFlow:
+    """Stands for a release of TensorFlow: headers, flags, and what loads operators."""
+
+    def __init__(self, folder, version="2.21.0", abi=1, number=1):
+        (folder / "include").mkdir(parents=True, exist_ok=True)
+        header = folder / "include" / "tensorflow_version.h"
+        header.write_text(f"#define TENSORFLOW_VERSION {number}\n")
+        self.__version__, self.number = version, number
+        self.sysconfig = self
+        self.get_compile_flags = lambda: [f"-I{header.parent}", f"-D_GLIBCXX_USE_CXX11_ABI={abi}"]
+        self.get_link_flags = lambda: [f"-L{folder}"]
+        self.load_op_library = lambda path: path
+        self.RegisterGradient = lambda name: lambda refuse: None
+
+
+@pytest.fixture
+def operators(tmp_path, monkeypatch):
+    """Return what loads operators, of a source that needs no TensorFlow."""
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "cache"))
+    source = tmp_path / "operators.cc"
+    source.write_text(OPERATORS)
+    monkeypatch.setattr(library, "SOURCE", source)
+    return library.operators
+
+
+def test_one_tensorflow_finds_what_it_has_built(operators, tmp_path):
+    first, second = TensorFlow(tmp_path / "one"), TensorFlow(tmp_path / "one")
+    assert operators(first) == operators(second)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda path: TensorFlow(path / "another"),
+        lambda path: TensorFlow(path / "one", version="2.21.1"),
+        lambda path: TensorFlow(path / "one", abi=0),
+        lambda path: TensorFlow(path / "one", number=2),
+    ],
+    ids=["environment", "version", "abi", "headers"],
+)
+def test_another_tensorflow_never_loads_it(operators, tmp_path, other):
+    """Also where another release was installed over the first one, in the same folder."""
+    path = operators(TensorFlow(tmp_path / "one"))
+    another = other(tmp_path)
+    assert operators(another) != path
+    assert ctypes.CDLL(operators(another)).version() == another.number
+    assert ctypes.CDLL(path).version() == 1

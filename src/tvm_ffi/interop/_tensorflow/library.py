@@ -29,19 +29,31 @@ def operators(tensorflow: Any) -> Any:
     RuntimeError
         If there is no compiler for C++, or it fails.
     """
-    from ... import cpp
-
-    config = tensorflow.sysconfig
-    path = cpp.build(
-        "tvm_ffi_tensorflow",
-        cpp_files=str(SOURCE),
-        extra_cflags=[*config.get_compile_flags(), "-Wno-deprecated-declarations"],
-        extra_ldflags=config.get_link_flags(),
-    )
-    loaded = tensorflow.load_op_library(path)
+    loaded = tensorflow.load_op_library(_library(tensorflow))
     for name in ("TvmFfiCall", "TvmFfiPureCall"):
         tensorflow.RegisterGradient(name)(_refuse_gradient)
     return loaded
+
+
+def _library(tensorflow: Any) -> str:
+    """Return the path of the library, in the cache under all that it depends on.
+
+    That is the headers and flags of TensorFlow, where its library lies, and its version, which
+    headers that were patched in place may not tell.
+    """
+    from ... import cpp
+
+    config = tensorflow.sysconfig
+    return cpp.build(
+        "tvm_ffi_tensorflow",
+        cpp_files=str(SOURCE),
+        extra_cflags=[
+            *config.get_compile_flags(),
+            "-Wno-deprecated-declarations",
+            f"-DTVM_FFI_TENSORFLOW_VERSION={tensorflow.__version__}",
+        ],
+        extra_ldflags=config.get_link_flags(),
+    )
 
 
 def _refuse_gradient(operation: Any, *gradients: Any) -> Any:
