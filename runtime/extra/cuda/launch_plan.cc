@@ -143,7 +143,6 @@ void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t 
   const LaunchWay& way = program_.launches[choice.way];
   call.Run(way.numbers);
   if (!needs_memory_) return Launch(driver, device_id, choice, call);
-  if (!needs_memory_) return Launch(driver, device_id, choice, call);
   Memory memory(program_, way, device_id, &call);
   Launch(driver, device_id, choice, call);
   if (!program_.results.empty()) memory.Return(result);
