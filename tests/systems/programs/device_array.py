@@ -14,5 +14,5 @@ class Array(Source):
         )
         self.content = content
         self.managed.tensor.data = content.ctypes.data
-        code, bits = {"f": 2, "i": 0}[content.dtype.kind], 8 * content.itemsize
+        code, bits = {"b": 6, "f": 2, "i": 0, "u": 1}[content.dtype.kind], 8 * content.itemsize
         self.managed.tensor.dtype.code, self.managed.tensor.dtype.bits = code, bits

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "published"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
 import torch
+from device_array import Array
 from flashinfer_setting import HAS_DRIVER, built, gen_quantization_module
-from forged import Source
 
 SIGNATURES = {
     "packbits": "packbits(x: bool[n], bitorder: str, y: out uint8[cdiv(n, 8)]) "
@@ -21,17 +21,6 @@ SIGNATURES = {
     "segment_packbits": "segment_packbits(x: bool[n], input_indptr: int32[b], "
     "output_indptr: int32[b], bitorder: str, y: out uint8[_])",
 }
-
-
-class OnGPU(Source):
-    """A tensor of the host that claims to be on a GPU."""
-
-    def __init__(self, tensor: torch.Tensor) -> None:
-        super().__init__(tuple(tensor.shape), list(tensor.stride()), device=(2, 0))
-        self.kept = tensor
-        self.managed.tensor.data = tensor.data_ptr()
-        dtype = self.managed.tensor.dtype
-        dtype.code, dtype.bits = {torch.bool: (6, 8), torch.uint8: (1, 8)}[tensor.dtype]
 
 
 def refusal(call, *args, **kwargs) -> str:
@@ -73,7 +62,7 @@ said = refusal(signature.check, x.byte(), "big", y)
 assert said == "ValueError: packbits() argument 'x': expected dtype bool, got uint8", said
 
 if not HAS_DRIVER:  # a GPU would read memory that is not its own
-    gpu_x, gpu_y = OnGPU(x), OnGPU(y)
+    gpu_x, gpu_y = Array(x.numpy()), Array(y.numpy())
     said = refusal(packbits, y=gpu_y, bitorder="middle", x=gpu_x)
     assert "bitorder must be 'big' or 'little'" in said, said
     said = refusal(packbits, y=gpu_y, bitorder="big", x=gpu_x)
