@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tvm_ffi import cpp, libinfo
-from tvm_ffi.codegen import c, make_wrapper
+from tvm_ffi import libinfo
+from tvm_ffi.codegen import c
 
 from .test_agreement import WRAPPERS as IDLE_WRAPPERS
 from .test_calls import WRAPPERS
@@ -41,28 +38,3 @@ def test_a_long_signature_is_more_than_a_literal_holds():
     text = c.wrapper(f"f(x: int) doc '{doc}'")
     assert max(map(len, text.splitlines())) > 10000
     assert "{102, 40, 120" in text
-
-
-# ---- what only C has -----------------------------------------------------------------------------
-
-
-def test_workspaces_and_constants(c_compiler):
-    wrapper = make_wrapper(
-        "sum_in(x: float32[n], k: int, scale: float) -> float",
-        arguments=[
-            *("x", "n", "workspace(4*n)", "workspace(k)", "int8 -1", "float32 2.0", "+0.5"),
-            *("null", "float32 scale"),
-        ],
-    )
-    callee = (Path(__file__).parent / "callees.c").read_text(encoding="utf-8")
-    module = cpp.load_inline("sum_in", c_sources=[c.source_of([wrapper]), callee])
-    x = np.arange(5, dtype=np.float32)
-    assert module.sum_in(x, 0, 3.0) == 30
-    assert module.sum_in(x[:0], 0, 3.0) == 0
-    assert module.sum_in(x, 1, 3.0) == -1  # asked for memory, where the function wants none
-    text = "sum_in(): workspace(k) must have >= 0 bytes, got -1"
-    with pytest.raises(ValueError, match=re.escape(text)):
-        module.sum_in(x, -1, 3.0)
-    with pytest.raises(MemoryError, match="the size in bits overflows 64 bits"):
-        module.sum_in(x, 2**62, 3.0)
-    assert module.sum_in(x, 0, 3.0) == 30

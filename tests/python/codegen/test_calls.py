@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -71,6 +72,13 @@ WRAPPERS = {
             "shrink(x: float32[n]) -> float32[n - 2]", "idle", arguments=[]
         ),
         make_wrapper("ratio(x: float32[n]) -> float32[4//n]", "idle", arguments=[]),
+        make_wrapper(
+            "sum_in(x: float32[n], k: int, scale: float) -> float",
+            arguments=[
+                *("x", "n", "workspace(4*n)", "workspace(k)", "int8 -1", "float32 2.0", "+0.5"),
+                *("null", "float32 scale"),
+            ],
+        ),
     )
 }  # fmt: skip
 IDLE = "void idle(void) {}\n"
@@ -119,6 +127,19 @@ def test_addresses_of_other_callers_are_looked_at(library, count, byte_offset, w
     with pytest.raises(error) as caught:
         library.lend(library.scale, x, byte_offset, what, y, count)
     assert str(caught.value) == f"scale() argument 'x': {text}"
+
+
+def test_workspaces_and_constants(library):
+    x = np.arange(5, dtype=F32)
+    assert library.sum_in(x, 0, 3.0) == 30
+    assert library.sum_in(x[:0], 0, 3.0) == 0
+    assert library.sum_in(x, 1, 3.0) == -1  # asked for memory, where the function wants none
+    text = "sum_in(): workspace(k) must have >= 0 bytes, got -1"
+    with pytest.raises(ValueError, match=re.escape(text)):
+        library.sum_in(x, -1, 3.0)
+    with pytest.raises(MemoryError, match="the size in bits overflows 64 bits"):
+        library.sum_in(x, 2**62, 3.0)
+    assert library.sum_in(x, 0, 3.0) == 30
 
 
 def test_an_empty_tensor_may_have_no_memory(library):

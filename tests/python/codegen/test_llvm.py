@@ -19,7 +19,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi._library.linking import dynamic_symbols
-from tvm_ffi.codegen import make_wrapper
+from tvm_ffi.codegen import make_launch_plan, make_wrapper
 from tvm_ffi.inspection import inspect_library
 
 llvmlite = pytest.importorskip("llvmlite", reason="llvmlite is not installed")
@@ -126,12 +126,11 @@ def test_what_does_not_fit_leaves_the_module_as_it_was(text, callee, message):
     assert str(module) == before
 
 
-@pytest.mark.parametrize("argument", ["null", "int32 -1", "float32 a", "workspace(4*n)"])
-def test_what_only_wrappers_in_c_pass_is_refused(argument):
-    with pytest.raises(
-        ValueError, match=r"^f: '.*' is passed by wrappers in C, and not in LLVM IR$"
-    ):
-        llvm.emit_wrapper(ir.Module(), "f(x: float32[n], a: float)", arguments=["x", argument])
+def test_a_launch_plan_has_other_forms():
+    image = ".version 8.0 .target sm_80 .entry k(.param .u64 x) { ret; }"
+    plan = make_launch_plan("f(x: float32[n])", image, "k", arguments=["x"])
+    with pytest.raises(TypeError, match=r"^f: a launch plan becomes a module by .*launch_module"):
+        llvm.emit_wrapper(ir.Module(), plan)
 
 
 def test_only_modules_of_llvmlite_are_taken():

@@ -28,6 +28,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from ...signature import Signature
+from .._launch import LaunchPlan
 from .._wrapper import Wrapper, make_wrapper
 from . import _machine as machine
 from ._emit import emit
@@ -77,6 +78,11 @@ def emit_wrapper(
     have their width, ``bool`` is ``i1``, ``float32`` is ``float``.  Threads: a module belongs to
     one at a time.
     """
+    if isinstance(signature, LaunchPlan):
+        raise TypeError(
+            f"{signature.name}: a launch plan becomes a module by tvm_ffi.codegen.launch_module, "
+            "or C by tvm_ffi.codegen.c.source_of; there is no form in LLVM IR"
+        )
     if isinstance(signature, Wrapper):
         wrapper = signature
     else:

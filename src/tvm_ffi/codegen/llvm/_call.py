@@ -11,13 +11,14 @@ from llvmlite import ir
 from ..._binding.values.device import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
-from ...signature import TensorType
+from ...signature import ScalarType, TensorType
 from .._c_text import value_type
 from .._c_types import argument_type, return_type, type_of_source
 from .._call_failures import (
     does_not_fit,
     failed_status,
     negative_extent,
+    negative_workspace,
     nul_in_text,
     operation_failures,
     place_of_result,
@@ -28,6 +29,7 @@ from ._checks import CheckPrinter, Text
 from ._code import (
     ANY,
     DOUBLE,
+    FLOAT,
     I1,
     I32,
     I64,
@@ -41,6 +43,7 @@ from ._code import (
     null,
 )
 from ._failures import fail
+from ._support_memory import allocate_workspace
 from ._support_return import return_big, return_tensors
 from ._types import extension_of, memory_type, type_of_c
 
@@ -69,6 +72,7 @@ class CallPrinter:
         self._strides_of: dict[str, Any] = {}  # addresses of arrays
         self._handles: dict[str, Local] = {}  # of results
         self._descriptions: dict[str, Any] = {}
+        self._workspaces: dict[int, tuple[Local, Local]] = {}  # handle and address, by position
         self._number: Local | None = None  # that the function behind writes
 
     def print(self) -> None:
@@ -78,6 +82,7 @@ class CallPrinter:
         calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
         self._allocate()
         self._strides(self._wrapper.results)
+        self._allocate_workspaces(calculated)
         value = self._call(calculated)
         self._return(value)
 
@@ -100,15 +105,19 @@ class CallPrinter:
     def _calculate(self, argument: Argument) -> Any:
         """Write what calculates an argument, and the check that it can be converted."""
         code = self._code
-        if argument.kind == "extent":
+        limits = integer_range(argument.dtype or "int64")
+        if argument.kind == "constant" or limits is None:
+            return None
+        if argument.kind in ("extent", "workspace"):
             failures = operation_failures(f"{self._wrapper.name}(): ", argument.extent)
             value = self._checks.expression(argument.extent, failures)
         elif argument.dtype is not None:
             value = code.as_int64(self._field(argument))
         else:
             return None
-        limits = integer_range(argument.dtype or "int64")
-        assert limits is not None
+        if argument.kind == "workspace":
+            with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
+                fail(code, negative_workspace(self._wrapper.name, argument), got=value)
         tests = [code.icmp_signed("<", value, I64(limits[0]))] if limits[0] > -(2**63) else []
         if limits[1] < 2**63 - 1:
             tests.append(code.icmp_signed(">", value, I64(limits[1])))
@@ -154,11 +163,17 @@ class CallPrinter:
             handle = Local(code, PTR, null())
             prototype = self._prototype(self._tensor_type(name), shapes[name])
             status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle.address)
-            with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
-                self._release()
-                code.ret(I32(-1))
+            self._end_unless_allocated(status)
             self._handles[name] = handle
             self._descriptions[name] = code.behind_header(handle.value)
+
+    def _end_unless_allocated(self, status: Any) -> None:
+        """Write the end of a call that got no memory, after what it has got before."""
+        code = self._code
+        with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
+            self._release()
+            self._release_workspaces()
+            code.ret(I32(-1))
 
     def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
         """Write the description of a result; return its address."""
@@ -220,6 +235,24 @@ class CallPrinter:
         for handle in self._handles.values():
             self._code.runtime("TVMFFIObjectDecRef", handle.value)
 
+    # ---- workspaces ------------------------------------------------------------------------
+
+    def _allocate_workspaces(self, calculated: Sequence[Any]) -> None:
+        code = self._code
+        for position, argument in enumerate(self._wrapper.arguments):
+            if argument.kind != "workspace":
+                continue
+            handle, address = Local(code, PTR, null()), Local(code, PTR, null())
+            places = handle.address, address.address
+            self._end_unless_allocated(
+                allocate_workspace(code, calculated[position], *self._device_of_call(), *places)
+            )
+            self._workspaces[position] = handle, address
+
+    def _release_workspaces(self) -> None:
+        for handle, _ in self._workspaces.values():
+            self._code.runtime("TVMFFIObjectDecRef", handle.value)
+
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
@@ -233,11 +266,14 @@ class CallPrinter:
         if wrapper.returns == "error" and result is not None:
             type_ = memory_type(result)
             self._number = Local(code, type_, constant(type_, 0))
-        values = [self._value(*one) for one in zip(wrapper.arguments, calculated)]
+        values = [
+            self._value(*one) for one in zip(range(len(calculated)), wrapper.arguments, calculated)
+        ]
         if len(set(wrapper.callees.values())) == 1:
             self._call_one(next(iter(wrapper.callees.values())), values, value)
         else:
             self._dispatch(values, value)
+        self._release_workspaces()
         if wrapper.returns in ("status", "error"):
             assert value is not None
             with code.if_then(code.icmp_signed("!=", value.value, I32(0)), likely=False):
@@ -272,11 +308,19 @@ class CallPrinter:
             code.branch(behind)
         code.position_at_end(behind)
 
-    def _value(self, argument: Argument, calculated: Any) -> Any:
+    def _value(self, position: int, argument: Argument, calculated: Any) -> Any:
         """Return the value of one argument."""
         code = self._code
+        if argument.kind == "null":
+            return null()
+        if argument.kind == "workspace":
+            return self._workspaces[position][1].value
         if argument.dtype is not None:
-            type_ = type_of_c(f"{argument.dtype}_t")
+            type_ = type_of_c(value_type(ScalarType(argument.dtype)))
+            if argument.kind == "constant":
+                return constant(type_, argument.number)
+            if type_ in (FLOAT, DOUBLE):
+                return self._as_float(self._plain_value(argument), type_)
             return calculated if type_ == I64 else code.trunc(calculated, type_)
         if argument.kind == "extent":
             return calculated
@@ -285,6 +329,12 @@ class CallPrinter:
         if argument.kind == "stream":
             return code.runtime("TVMFFIEnvGetStream", *self._device_of_call())
         return self._field(argument)
+
+    def _as_float(self, value: Any, type_: Any) -> Any:
+        if value.type == type_:
+            return value
+        convert = self._code.fptrunc if type_ == FLOAT else self._code.fpext
+        return convert(value, type_)
 
     def _address(self, name: str) -> Any:
         code = self._code

@@ -7,7 +7,6 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..._schema.dtypes import integer_range
 from ...inspection._read import version_of_runtime
 from .._library_texts import texts_of
 from .._wrapper import Wrapper
@@ -28,7 +27,6 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
         raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
     triple = machine.triple_of("", module.triple)
     machine.check_machine(triple)
-    _check_arguments(wrapper)
     _check_names(module, wrapper)
     for callee in dict.fromkeys(wrapper.callees.values()):
         _check_callee(module, wrapper, callee)
@@ -45,16 +43,6 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
 
 
 # ---- what the module has already -----------------------------------------------------------------
-
-
-def _check_arguments(wrapper: Wrapper) -> None:
-    """Raise ValueError for what only wrappers in C pass."""
-    for argument in wrapper.arguments:
-        is_float = argument.dtype is not None and integer_range(argument.dtype) is None
-        if is_float or argument.kind in ("constant", "null", "workspace"):
-            raise ValueError(
-                f"{wrapper.name}: '{argument}' is passed by wrappers in C, and not in LLVM IR"
-            )
 
 
 def _check_names(module: Any, wrapper: Wrapper) -> None:
