@@ -31,11 +31,13 @@ class EqualPath {
     size_t num_identity_keys;           // before the frame
     Any lhs;
     Any rhs;
+    const SeqBaseObj* lhs_items = nullptr;  // kItems: what is read, the values or copies of them
+    const SeqBaseObj* rhs_items = nullptr;
     size_t extras_begin = 0;  // the extras from here on belong to this frame
   };
-  // What frames need in addition that are of kPairs and kHook, or about Lists.
+  // What frames of kPairs and kHook need in addition.
   struct Extra {
-    Snapshot lhs;  // kItems, kPairs: of the values
+    Snapshot lhs;  // kPairs: of the tables
     Snapshot rhs;
     MapBaseObj::iterator position{};  // kPairs: in the left table
     Any part{};  // kPairs: the right key, if it may be another object; kHook: the name of the field
@@ -45,7 +47,7 @@ class EqualPath {
   Frame& back() { return frames_.back(); }
   Extra& ExtraOf(const Frame& frame) { return extras_[frame.extras_begin]; }
   Extra& last_extra() { return extras_.back(); }
-  // What to read of the values of a frame of kPairs, or about Lists.
+  // What to read of the values of a frame of kPairs.
   const Any& LhsOf(const Frame& frame) const {
     return extras_[frame.extras_begin].lhs.Or(frame.lhs);
   }

@@ -144,18 +144,16 @@ class EqualWalk {
     // The first difference may be in front of what is missing.
     if (!finds_mismatch_ && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
-    const Frame& frame = path_.back();
-    if (IsList(frame)) path_.AddExtra({Snapshot(frame.lhs), Snapshot(frame.rhs)});
+    Frame& frame = path_.back();
+    frame.lhs_items = lists_.Readable(frame.lhs);
+    frame.rhs_items = lists_.Readable(frame.rhs);
     return Outcome::kPushed;
   }
 
-  static bool IsList(const Frame& frame) { return frame.lhs.type_index() == kTVMFFIList; }
-
   Outcome StepItem(Frame* frame) {
     // Hooks may change a List.
-    bool is_list = IsList(*frame);
-    const SeqBaseObj* lhs = SequenceOf(is_list ? path_.LhsOf(*frame) : frame->lhs);
-    const SeqBaseObj* rhs = SequenceOf(is_list ? path_.RhsOf(*frame) : frame->rhs);
+    const SeqBaseObj* lhs = frame->lhs_items;
+    const SeqBaseObj* rhs = frame->rhs_items;
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
       const Any& lhs_item = lhs->begin()[frame->next];
       const Any& rhs_item = rhs->begin()[frame->next];
@@ -322,6 +320,7 @@ class EqualWalk {
   }
 
   EqualPath path_;
+  ListCopies lists_;
   StructuralMatches matches_;
   size_t num_identity_keys_ = 0;
   Optional<AccessPathPair> mismatch_;

@@ -59,7 +59,7 @@ class HashWalk {
     size_t num_skipped_keys;            // before the frame
     uint64_t hash;                      // so far
     Any value;
-    Snapshot items{};  // of a List
+    const SeqBaseObj* items = nullptr;  // kItems: what is read, the value or a copy of it
   };
   struct Pair {
     uint64_t key_hash;
@@ -116,10 +116,10 @@ class HashWalk {
   template <typename Value>
   std::optional<uint64_t> EnterItems(Value&& value) {
     if (std::optional<uint64_t> hash = Find(container_hashes_, value)) return hash;
-    Snapshot items(value);
-    uint64_t hash = Combine(TypeKeyHashOf(value), SequenceOf(items.Or(value))->size());
+    const SeqBaseObj* items = lists_.Readable(value);
+    uint64_t hash = Combine(TypeKeyHashOf(value), items->size());
     Push(Frame::Kind::kItems, std::forward<Value>(value), hash);
-    frames_.back().items = std::move(items);
+    frames_.back().items = items;
     return std::nullopt;
   }
 
@@ -151,7 +151,7 @@ class HashWalk {
 
   std::optional<uint64_t> StepItem(Frame* frame) {
     // Hooks may change a List.
-    const SeqBaseObj* items = SequenceOf(frame->items.Or(frame->value));
+    const SeqBaseObj* items = frame->items;
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
       if (!IsLeaf(item.type_index())) return Enter(item);
@@ -279,6 +279,7 @@ class HashWalk {
 
   std::vector<Frame> frames_;
   std::vector<Pair> pairs_;  // of the frames in turn
+  ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
   ObjectTable<uint64_t> container_hashes_;  // only to save time: as keys, containers are unknown
   std::vector<Any> kept_;                   // what is in the tables

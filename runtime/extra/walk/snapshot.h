@@ -5,7 +5,10 @@
 
 #include <tvm/ffi/any.h>
 
+#include <vector>
+
 #include "walk/object_lock.h"
+#include "walk/value_access.h"
 
 namespace tvm::ffi::extra {
 
@@ -37,6 +40,26 @@ class Snapshot {
   }
 
   Any copy_;
+};
+
+// The copies that a walk has made, for those whose stack has no room for them.
+class ListCopies {
+ public:
+  // Of an Array or List: what is to be read, itself or a copy that lives as long as the walk.
+  const SeqBaseObj* Readable(const Any& sequence) {
+    if (TVM_FFI_PREDICT_FALSE(LentHostLock() != nullptr)) {
+      if (sequence.type_index() == kTVMFFIList) return SequenceOf(Keep(CopyList(sequence)));
+    }
+    return SequenceOf(sequence);
+  }
+
+ private:
+  const Any& Keep(Any&& copy) {
+    copies_.push_back(std::move(copy));
+    return copies_.back();
+  }
+
+  std::vector<Any> copies_;
 };
 
 }  // namespace tvm::ffi::extra

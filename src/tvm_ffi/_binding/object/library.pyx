@@ -20,8 +20,8 @@ cdef extern from "dlfcn.h":
 
 cdef extern from *:
     """
-    /* The locks of object.pxd for the runtime's walks.  Threads that are not in the interpreter have
-     * none: to enter it might take for ever, and they know no such lock where there is a GIL. */
+    /* The locks of object.pxd for the runtime's walks.  Threads outside the interpreter have none:
+     * to enter it might take for ever, and where there is a GIL they have no lock either. */
     #ifdef Py_GIL_DISABLED
     typedef struct {
       tvm_ffi_guard guard;
@@ -89,8 +89,8 @@ def _make_symbols_global() -> None:
 def _lend_interpreter() -> None:
     """Let long native calls notice Ctrl-C, and walks see each object at one moment.
 
-    What is lent for the first takes the GIL itself, so that nobody waits for it while the interpreter
-    ends.  The second is nothing where there is a GIL.
+    What is lent for the first takes the GIL itself, so that nobody waits for it while the
+    interpreter ends.  The second is nothing where there is a GIL.
     """
     global _lent_locks
     check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>check_signals))
