@@ -35,6 +35,7 @@ def scaled(interop, functions):
         functional=True,
         backward=derive_scaled,
         setup_context=save_factor,
+        jvp=lambda ctx, x, factor: x * ctx.factor,
         vmap=map_scaled,
         autocast={"cpu": torch.float32},
     )
@@ -66,6 +67,85 @@ def test_rules_for_vmap(scaled):
     x = torch.stack([X, X + 1, X + 2, X + 3])
     assert torch.equal(torch.vmap(lambda row: scaled(row, 2.0))(x), x * 2)
     assert torch.equal(compiled(torch.vmap(lambda row: scaled(row, 2.0)))(x), x * 2)
+
+
+ROWS = torch.stack([X, X + 1])
+EYE = torch.eye(3)
+TRANSFORMS = {  # of scaled(x, 3) and the sum of its squares
+    "grad": (lambda f, loss: torch.func.grad(loss)(X), 18 * X),
+    "grad of grad": (
+        lambda f, loss: torch.func.grad(lambda x: torch.func.grad(loss)(x).sum())(X),
+        torch.full((3,), 18.0),
+    ),
+    "vjp": (lambda f, loss: torch.func.vjp(f, X)[1](X)[0], 3 * X),
+    "jvp": (lambda f, loss: torch.func.jvp(f, (X,), (X,))[1], 3 * X),
+    "jacrev": (lambda f, loss: torch.func.jacrev(f)(X), 3 * EYE),
+    "jacfwd": (lambda f, loss: torch.func.jacfwd(f)(X), 3 * EYE),
+    "hessian": (lambda f, loss: torch.func.hessian(loss)(X), 18 * EYE),
+    "grad for each row": (lambda f, loss: torch.vmap(torch.func.grad(loss))(ROWS), 18 * ROWS),
+    "grad of rows": (
+        lambda f, loss: torch.func.grad(lambda x: torch.vmap(loss)(x).sum())(ROWS),
+        18 * ROWS,
+    ),
+}
+
+
+@pytest.mark.parametrize(("transform", "expected"), TRANSFORMS.values(), ids=TRANSFORMS)
+def test_transforms(scaled, transform, expected):
+    def function(x):
+        return scaled(x, 3.0)
+
+    assert torch.equal(transform(function, lambda x: (function(x) ** 2).sum()), expected)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_transforms_in_compiled_programs(scaled, backend):
+    loss = compiled(torch.vmap(torch.func.grad(lambda x: (scaled(x, 3.0) ** 2).sum())), backend)
+    assert torch.equal(loss(ROWS), 18 * ROWS)
+
+
+def test_transforms_of_an_operator_with_names_and_two_results(interop):
+    """Arguments by name come to the rules as `torch.library` has them; rows are taken in turn."""
+
+    def both(x, y, z, factor):
+        y.numpy()[:] = x.numpy() * factor
+        z.numpy()[:] = x.numpy() + factor
+
+    def keep(ctx, inputs, output, keyword_only_inputs):
+        ctx.factor = keyword_only_inputs["factor"]
+
+    operator = interop.register(
+        tvm_ffi.convert_func(both),
+        "test_register::both",
+        signature="both(x: float32[n], y: out float32[n], z: out float32[n], *, factor: float=2.0)",
+        functional=True,
+        setup_context=keep,
+        backward=lambda ctx, y, z: y * ctx.factor + z,
+    )
+
+    def loss(x):
+        y, z = operator(x, factor=3.0)
+        return (y + z).sum()
+
+    assert torch.func.grad(loss)(X).tolist() == [4.0, 4.0, 4.0]
+    assert torch.func.grad(lambda x: operator(x)[0].sum())(X).tolist() == [2.0, 2.0, 2.0]
+    assert torch.vmap(torch.func.grad(loss))(ROWS).tolist() == [[4.0, 4.0, 4.0]] * 2
+    y, z = torch.vmap(operator)(ROWS)
+    assert torch.equal(y, 2 * ROWS)
+    assert torch.equal(z, ROWS + 2)
+
+
+def test_transforms_without_a_rule_say_which_is_missing(interop, functions):
+    operator = interop.register(functions.doubled, "test_register::no_rules")
+    with pytest.raises(NotImplementedError, match="no_rules has no derivative: pass it to"):
+        torch.func.grad(lambda x: operator(x).sum())(X)
+    with pytest.raises(NotImplementedError, match="no_rules has no forward derivative: pass it"):
+        torch.func.jvp(operator, (X,), (X,))
+    with pytest.raises(
+        NotImplementedError, match="no_rules cannot be transformed by .*functionali"
+    ):
+        torch.func.functionalize(operator)(X)
+    assert torch.vmap(operator)(ROWS).tolist() == (2 * ROWS).tolist()
 
 
 def test_autocast(scaled):
@@ -165,12 +245,16 @@ def test_errors_in_derivatives_rules_and_stand_ins_arrive(interop, functions):
     def fail(*args):
         raise ZeroDivisionError("not today")
 
-    rules = {"backward": fail, "vmap": fail}
+    rules = {"backward": fail, "vmap": fail, "jvp": fail}
     operator = interop.register(functions.doubled, "test_register::failing_rules", **rules)
     with pytest.raises(ZeroDivisionError, match="not today"):
         operator(X.clone().requires_grad_()).sum().backward()
     with pytest.raises(ZeroDivisionError, match="not today"):
         torch.vmap(operator)(X[None])
+    with pytest.raises(ZeroDivisionError, match="not today"):
+        torch.func.grad(lambda x: operator(x).sum())(X)
+    with pytest.raises(ZeroDivisionError, match="not today"):
+        torch.func.jvp(operator, (X,), (X,))
     bad = interop.register(functions.doubled, "test_register::failing_fake", fake=fail)
     with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match="not today"):
         compiled(bad)(X)

@@ -18,6 +18,7 @@ from ._kernel import count_writes, kernel_of
 from ._operators import Operator, UntraceableError, define, forget, remember
 from ._place import place_of
 from ._schema import schema_text, writes
+from ._transforms import Rules, add_transforms
 
 __all__ = ["register"]
 
@@ -31,6 +32,7 @@ def register(
     fake: Callable[..., Any] | None = None,
     backward: Callable[..., Any] | None = None,
     setup_context: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
     vmap: Callable[..., Any] | None = None,
     autocast: Mapping[str, torch.dtype] | None = None,
     devices: Sequence[str] = (),
@@ -53,7 +55,11 @@ def register(
         Called with the operator's arguments while a program is traced; returns tensors like the
         results, without elements that anybody reads.  Default: made from the signature.
     backward, setup_context : callable, optional
-        The derivative, as `torch.library.register_autograd` has it.
+        The derivative, as `torch.library.register_autograd` has it; also under `torch.func`.
+    jvp : callable, optional
+        The forward derivative under `torch.func`, as that of a `torch.autograd.Function`:
+        ``jvp(ctx, *tangents)`` with a tangent for each argument, None for what is no tensor.
+        `setup_context` has made ``ctx``; keep tensors for it with ``ctx.save_for_forward``.
     vmap : callable, optional
         The rule for `torch.vmap`, as `torch.library.register_vmap` has it.  Its parameters have the
         same defaults as those of the operator: torch leaves such arguments out.
@@ -90,10 +96,10 @@ def register(
             "tvm_ffi.convert_func makes one of a Python callable"
         )
     _check_name(name)
-    _check_rules(fake=fake, backward=backward, setup_context=setup_context, vmap=vmap)
+    _check_rules(fake=fake, backward=backward, setup_context=setup_context, jvp=jvp, vmap=vmap)
     own = _signature_of(function, signature)
     shown = _returning(own) if functional else own
-    _check_derivative(name, shown, backward)
+    _check_derivative(name, shown, backward or jvp)
     stand_in = fake or _fake_of(name, shown)
     operator = define(
         name,
@@ -104,10 +110,11 @@ def register(
         kernel=_returning_kernel(function, own, stand_in) if functional else None,
         fake=stand_in,
         devices=tuple(devices),
-        has_rules=backward is not None or vmap is not None,
+        has_rules=any(rule is not None for rule in (backward, jvp, vmap)),
     )
+    rules = Rules(backward or _no_derivative(name), setup_context, jvp, vmap)
     try:
-        _add_rules(operator, backward, setup_context, vmap, autocast or {})
+        _add_rules(operator, rules, autocast or {})
     except BaseException:
         forget(operator)
         raise
@@ -213,25 +220,17 @@ def _returning_kernel(
 # ---- rules ---------------------------------------------------------------------------------------
 
 
-def _add_rules(
-    operator: Operator,
-    backward: Callable[..., Any] | None,
-    setup_context: Callable[..., Any] | None,
-    vmap: Callable[..., Any] | None,
-    autocast: Mapping[str, torch.dtype],
-) -> None:
+def _add_rules(operator: Operator, rules: Rules, autocast: Mapping[str, torch.dtype]) -> None:
     name, library = operator.name, operator.library
     if not any(map(writes, operator.signature.parameters)):
         torch.library.register_autograd(
-            name,
-            backward or _no_derivative(name),
-            setup_context=setup_context,
-            lib=library,
+            name, rules.backward, setup_context=rules.setup_context, lib=library
         )
+        add_transforms(operator, rules)
     else:
         count_writes(operator)
-    if vmap is not None:
-        torch.library.register_vmap(name, vmap, lib=library)
+    if rules.vmap is not None:
+        torch.library.register_vmap(name, rules.vmap, lib=library)
     for device, dtype in autocast.items():
         torch.library.register_autocast(name, device, dtype, lib=library)
 
