@@ -9,8 +9,8 @@ import triton.language as tl
 from tvm_ffi.interop.triton import to_plan
 
 
-@triton.jit
-def axpy_kernel(a, x, y, n, block: tl.constexpr):  # Triton reads annotations
+@triton.jit  # type: ignore[untyped-decorator]
+def axpy_kernel(a, x, y, n, block: tl.constexpr):  # type: ignore[no-untyped-def]
     """Add a * x to y."""
     i = tl.program_id(0) * block + tl.arange(0, block)
     mask = i < n
