@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from ._function_names import Target, name_of, shown, signature_of
 from ._tensorflow.call import Arranged, arrange_by_position, arrange_by_signature
-from ._tensorflow.library import operators
+from ._tensorflow.library import operators, xla_operators
 from ._tried import load
 
 __all__ = ["call_tvm_ffi", "register_operators"]
@@ -24,18 +24,26 @@ Output = Any
 Rule = Callable[..., Any]
 
 
-def register_operators() -> None:
+def register_operators(*, xla: bool = False) -> None:
     """Make the operators known to TensorFlow, which builds them where they are not in the cache.
 
     `call_tvm_ffi` does this when it is first called.  Programs that load a saved model with such
     calls do it before they load it.
+
+    Parameters
+    ----------
+    xla : bool
+        Make them known to TensorFlow's XLA, too, for ``tf.function(jit_compile=True)`` on the CPU.
 
     Raises
     ------
     RuntimeError
         If there is no compiler for C++, or it fails.
     """
-    operators(_tensorflow)
+    if xla:
+        xla_operators(_tensorflow)
+    else:
+        operators(_tensorflow)
 
 
 def call_tvm_ffi(

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 import tensorflow_bad_input
+import tensorflow_xla
 from guide_page import run_guide
 from tensorflow_kernels import module
 
 import tvm_ffi
-from tvm_ffi.interop.tensorflow import call_tvm_ffi
+from tvm_ffi.interop.tensorflow import call_tvm_ffi, register_operators
 
 x = tf.reshape(tf.range(6, dtype=tf.float32), (2, 3))
 DOUBLED = [[0.0, 2.0, 4.0], [6.0, 8.0, 10.0]]
@@ -319,6 +320,8 @@ def check_xla() -> None:
     graph = tf.function(lambda a: call_tvm_ffi(module.Scale, a), jit_compile=True)
     with pytest.raises(tf.errors.InvalidArgumentError, match="unsupported operations"):
         graph(x)
+    register_operators(xla=True)
+    tensorflow_xla.check(module, x)
     print("XLA")
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tvm_ffi.interop._tensorflow import call, library
 from tvm_ffi.interop._tensorflow.extent import Extent
+from tvm_ffi.interop._xla import call as xla_call
 
 # TensorFlow's C++ names of types, by those that both of us use.
 NAMES = {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
@@ -21,8 +22,8 @@ NAMES = {"HALF": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
 @pytest.fixture(scope="module")
 def source():
     """Return the text of the C++ half."""
-    path = Path(__file__).parents[3] / "src" / "tvm_ffi" / "interop" / "_tensorflow" / "op.cc"
-    return path.read_text(encoding="utf-8")
+    folder = Path(__file__).parents[3] / "src" / "tvm_ffi" / "interop" / "_tensorflow"
+    return "".join((folder / name).read_text(encoding="utf-8") for name in ("op.cc", "node.h"))
 
 
 def test_both_know_the_same_element_types(source):
@@ -35,6 +36,20 @@ def test_both_know_the_same_sources_of_arguments(source):
     assert [name[1:].upper() for name in names] == ["INPUT", "OUTPUT", "SCALAR", "VALUE"]
     assert [getattr(call, f"_{name[1:].upper()}") for name in names] == [0, 1, 2, 3]
     assert f"kNewBuffer = {call._NEW_BUFFER};" in source
+
+
+def test_a_call_in_xla_says_where_arguments_come_from_as_that_of_jax_does():
+    folder = Path(__file__).parents[3] / "src" / "tvm_ffi" / "interop" / "_tensorflow"
+    text = (folder / "xla_op.cc").read_text(encoding="utf-8")
+    written = re.search(r"enum CustomCallSource {(.*)}", text)[1]
+    found = {name: int(number) for name, number in re.findall(r"k(\w+) = (\d)", written)}
+    assert found == {
+        "Operand": xla_call.OPERAND,
+        "Result": xla_call.OUTPUT,
+        "Attribute": xla_call.ATTRIBUTE,
+        "None": xla_call.NONE,
+        "JSONGraph": xla_call.JSON_GRAPH,
+    }
 
 
 def test_an_unknown_extent_is_reckoned_with():

@@ -6,13 +6,20 @@ TensorFlow's C++ interface differs between releases, so no wheel can bring them.
 
 from __future__ import annotations
 
+import ctypes
 import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["operators"]
+from ...libinfo import load_lib_ctypes
+
+__all__ = ["operators", "xla_operators"]
 
 SOURCE = Path(__file__).with_name("op.cc")
+XLA_SOURCE = Path(__file__).with_name("xla_op.cc")
+# What headers of XLA include as if it were installed; below TensorFlow's own headers.
+_XLA_NEEDS = ("external/highwayhash", "external/farmhash_archive/src")
 
 
 @functools.cache
@@ -29,14 +36,41 @@ def operators(tensorflow: Any) -> Any:
     RuntimeError
         If there is no compiler for C++, or it fails.
     """
-    loaded = tensorflow.load_op_library(_library(tensorflow))
+    loaded = tensorflow.load_op_library(_library(tensorflow, SOURCE))
     for name in ("TvmFfiCall", "TvmFfiPureCall"):
         tensorflow.RegisterGradient(name)(_refuse_gradient)
     return loaded
 
 
-def _library(tensorflow: Any) -> str:
-    """Return the path of the library, in the cache under all that it depends on.
+@functools.cache
+def xla_operators(tensorflow: Any) -> None:
+    """Make the operators known to TensorFlow's XLA; the first time this compiles for a minute.
+
+    Raises
+    ------
+    RuntimeError
+        If there is no compiler for C++, it fails, or XLA refuses the custom call.
+    """
+    operators(tensorflow)
+    include = Path(tensorflow.sysconfig.get_include())
+    path = _library(
+        tensorflow,
+        XLA_SOURCE,
+        [f"-I{include / needed}" for needed in _XLA_NEEDS],
+        ["-l:libtensorflow_cc.so.2"],
+    )
+    tensorflow.load_library(path)
+    register = ctypes.CDLL(path).TVMFFITensorFlowRegisterHandler
+    register.argtypes, register.restype = [ctypes.c_void_p], ctypes.c_void_p
+    handler = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL").TVMFFIXlaCallCpu
+    if register(ctypes.cast(handler, ctypes.c_void_p)):
+        raise RuntimeError("the XLA of this TensorFlow does not take the custom call")
+
+
+def _library(
+    tensorflow: Any, source: Path, cflags: Sequence[str] = (), ldflags: Sequence[str] = ()
+) -> str:
+    """Return the path of a library, in the cache under all that it depends on.
 
     That is the headers and flags of TensorFlow, where its library lies, and its version, which
     headers that were patched in place may not tell.
@@ -45,14 +79,15 @@ def _library(tensorflow: Any) -> str:
 
     config = tensorflow.sysconfig
     return cpp.build(
-        "tvm_ffi_tensorflow",
-        cpp_files=str(SOURCE),
+        f"tvm_ffi_tensorflow_{source.stem}",
+        cpp_files=str(source),
         extra_cflags=[
             *config.get_compile_flags(),
             "-Wno-deprecated-declarations",
             f"-DTVM_FFI_TENSORFLOW_VERSION={tensorflow.__version__}",
+            *cflags,
         ],
-        extra_ldflags=config.get_link_flags(),
+        extra_ldflags=[*config.get_link_flags(), *ldflags],
     )
 
 

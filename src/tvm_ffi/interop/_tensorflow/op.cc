@@ -22,15 +22,12 @@
 #include <string>
 #include <vector>
 
+#include "node.h"
+
 namespace {
 
 namespace ffi = tvm::ffi;
 namespace tf = tensorflow;
-
-// Where an argument comes from; a code is 4 * index + source.  ORDER tensorflow-source
-enum Source { kInput, kOutput, kScalar, kValue };
-
-constexpr int kNewBuffer = -1;  // of an output that takes the place of no input
 
 // ---- element types ------------------------------------------------------------------------------
 
@@ -161,20 +158,7 @@ ffi::Any ScalarOf(const tf::Tensor& tensor) {
 class CallOp : public tf::OpKernel {
  public:
   explicit CallOp(tf::OpKernelConstruction* context) : tf::OpKernel(context) {
-    tf::DataTypeVector inputs;
-    std::string values;
-    OP_REQUIRES_OK(context, context->GetAttr("function", &name_));
-    OP_REQUIRES_OK(context, context->GetAttr("arguments", &arguments_));
-    OP_REQUIRES_OK(context, context->GetAttr("updated", &updated_));
-    OP_REQUIRES_OK(context, context->GetAttr("num_buffers", &num_buffers_));
-    OP_REQUIRES_OK(context, context->GetAttr("Tin", &inputs));
-    OP_REQUIRES_OK(context, context->GetAttr("values", &values));
-    num_inputs_ = static_cast<int>(inputs.size());
-    Guard(context, [&] {
-      values_ = ffi::Function::GetGlobalRequired("ffi.FromJSONGraphString")(values)
-                    .cast<ffi::Array<ffi::Any>>();
-    });
-    OP_REQUIRES_OK(context, Check());
+    Guard(context, [&] { OP_REQUIRES_OK(context, node_.Read(context)); });
   }
 
   void Compute(tf::OpKernelContext* context) override {
@@ -192,49 +176,25 @@ class CallOp : public tf::OpKernel {
           ffi::details::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(error);
       context->CtxFailure(absl::Status(
           static_cast<absl::StatusCode>(TVMFFIHostErrorStatus(handle)),
-          absl::StrCat(name_, ": ", std::string(error.kind()), ": ", error.message())));
+          absl::StrCat(node_.name, ": ", std::string(error.kind()), ": ", error.message())));
     } catch (const std::exception& error) {
-      context->CtxFailure(absl::InternalError(absl::StrCat(name_, ": ", error.what())));
+      context->CtxFailure(absl::InternalError(absl::StrCat(node_.name, ": ", error.what())));
     }
-  }
-
-  // Graphs come from files, too: nothing in them may lead outside of what is there.
-  absl::Status Check() const {
-    for (int64_t code : arguments_) {
-      const int64_t index = code / 4;
-      const int64_t limits[] = {num_inputs_, num_buffers_, num_inputs_,
-                                static_cast<int64_t>(values_.size())};
-      if (code < 0 || index >= limits[code % 4]) {
-        return absl::InvalidArgumentError(absl::StrCat("arguments: ", code, " means nothing"));
-      }
-    }
-    if (num_buffers_ > num_outputs() || updated_.size() != static_cast<size_t>(num_outputs())) {
-      return absl::InvalidArgumentError("updated, num_buffers: not as many as there are outputs");
-    }
-    if (std::count(updated_.begin(), updated_.end(), kNewBuffer) != num_inputs() - num_inputs_) {
-      return absl::InvalidArgumentError("shapes: not one for each output that needs it");
-    }
-    for (int64_t input : updated_) {
-      if (input < kNewBuffer || input >= num_inputs_) {
-        return absl::InvalidArgumentError(absl::StrCat("updated: there is no input ", input));
-      }
-    }
-    return absl::OkStatus();
   }
 
   void Call(tf::OpKernelContext* context) {
-    std::vector<ffi::Any> args(arguments_.size());
+    std::vector<ffi::Any> args(node_.arguments.size());
     std::vector<tf::PartialTensorShape> shapes(num_outputs());
-    int next_shape = num_inputs_;
+    int next_shape = node_.num_inputs;
     for (int i = 0; i < num_outputs(); ++i) {
-      if (updated_[i] == kNewBuffer) {
+      if (node_.updated[i] == kNewBuffer) {
         OP_REQUIRES_OK(context, ShapeFrom(context->input(next_shape++), &shapes[i]));
       }
-      if (i < num_buffers_) OP_REQUIRES_OK(context, MakeBuffer(context, i, shapes[i]));
+      if (i < node_.num_buffers) OP_REQUIRES_OK(context, MakeBuffer(context, i, shapes[i]));
     }
     for (size_t i = 0; i < args.size(); ++i) {
-      const int index = static_cast<int>(arguments_[i] / 4);
-      switch (arguments_[i] % 4) {
+      const int index = static_cast<int>(node_.arguments[i] / 4);
+      switch (node_.arguments[i] % 4) {
         case kInput:
           args[i] = Share(context->input(index), true);
           break;
@@ -245,7 +205,7 @@ class CallOp : public tf::OpKernel {
           args[i] = ScalarOf(context->input(index));
           break;
         default:
-          args[i] = values_[index];
+          args[i] = node_.values[index];
       }
     }
     std::vector<ffi::AnyView> views(args.begin(), args.end());
@@ -256,7 +216,7 @@ class CallOp : public tf::OpKernel {
 
   // Looked up in each call: another one may have been registered under the name.
   std::optional<ffi::Function> Function() const {
-    std::optional<ffi::Function> found = ffi::Function::GetGlobal(name_);
+    std::optional<ffi::Function> found = ffi::Function::GetGlobal(node_.name);
     if (!found) {
       TVM_FFI_THROW(KeyError) << "there is no global function of this name: load its library or "
                                  "register it before the graph runs";
@@ -274,14 +234,14 @@ class CallOp : public tf::OpKernel {
                           const tf::PartialTensorShape& wanted) {
     tf::Tensor* buffer = nullptr;
     tf::TensorShape shape;
-    if (updated_[i] == kNewBuffer) {
+    if (node_.updated[i] == kNewBuffer) {
       if (!wanted.AsTensorShape(&shape)) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(name_, ": output ", i, " cannot have the shape ", wanted.DebugString()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            node_.name, ": output ", i, " cannot have the shape ", wanted.DebugString()));
       }
       return context->allocate_output(i, shape, &buffer);
     }
-    const int input = static_cast<int>(updated_[i]);
+    const int input = static_cast<int>(node_.updated[i]);
     int forwarded = -1;
     TF_RETURN_IF_ERROR(context->forward_input_or_allocate_output(
         {input}, i, context->input(input).shape(), &buffer, &forwarded));
@@ -294,11 +254,11 @@ class CallOp : public tf::OpKernel {
 
   void TakeResults(tf::OpKernelContext* context, const ffi::Any& result,
                    const std::vector<tf::PartialTensorShape>& shapes) {
-    const int num_results = num_outputs() - num_buffers_;
+    const int num_results = num_outputs() - static_cast<int>(node_.num_buffers);
     if (num_results == 0) return;
     const std::vector<ffi::Tensor> tensors = TensorsOf(result, num_results);
     for (int i = 0; i < num_results; ++i) {
-      const int output = num_buffers_ + i;
+      const int output = static_cast<int>(node_.num_buffers) + i;
       tf::TensorShape shape;
       CheckResult(tensors[i], output, shapes[output], &shape);
       tf::Tensor* buffer = nullptr;
@@ -343,12 +303,7 @@ class CallOp : public tf::OpKernel {
     }
   }
 
-  std::string name_;
-  std::vector<int64_t> arguments_;  // codes, one for each argument of the function
-  std::vector<int64_t> updated_;    // for each output, the input that it takes the place of
-  int num_buffers_ = 0;             // outputs that the function writes; it returns the others
-  int num_inputs_ = 0;
-  ffi::Array<ffi::Any> values_;
+  Node node_;
 };
 
 absl::Status InferShapes(tf::shape_inference::InferenceContext* context) {
