@@ -34,11 +34,12 @@ def register_operators(*, xla: bool = False) -> None:
     ----------
     xla : bool
         Make them known to TensorFlow's XLA, too, for ``tf.function(jit_compile=True)`` on the CPU.
+        To be said before TensorFlow runs anything, as it looks only once what XLA knows.
 
     Raises
     ------
     RuntimeError
-        If there is no compiler for C++, or it fails.
+        If there is no compiler for C++, or it fails; with `xla`, if TensorFlow has run something.
     """
     if xla:
         xla_operators(_tensorflow)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in graphs that TensorFlow compiles with XLA, after ``register_operators(xla=True)``."""
+"""Functions in graphs that TensorFlow compiles with XLA; a program that use_tensorflow.py runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import tensorflow as tf
+from tensorflow_kernels import module
 
 import tvm_ffi
-from tvm_ffi.interop.tensorflow import call_tvm_ffi
+from tvm_ffi.interop.tensorflow import call_tvm_ffi, register_operators
 
 VALUES = {
     "none": None, "yes": True, "number": -3, "large": 2**62, "real": 0.1, "text": 'ä\0"\\b',
@@ -23,17 +24,13 @@ def compiled(function: Any) -> Any:
     return tf.function(function, jit_compile=True)
 
 
-def check(module: Any, x: Any) -> None:
-    """Try what there is; x: numbers from 0 on, of shape (2, 3)."""
+def check_graphs(x: Any) -> None:
     graph = compiled(lambda a: call_tvm_ffi(module.Scale, a + 1, factor=3.0) - 1)
     for a in (x, x[:1], tf.concat([x, x], 0)):
         assert graph(a).numpy().tolist() == (3 * (a.numpy() + 1) - 1).tolist()
-    check_outputs(module, x)
-    check_values(x)
-    check_errors(module, x)
 
 
-def check_outputs(module: Any, x: Any) -> None:
+def check_outputs(x: Any) -> None:
     assert compiled(lambda a, b: call_tvm_ffi(module.Concat, a, b))(x[0], x[1]).shape == (6,)
     assert compiled(lambda a: call_tvm_ffi(module.Increment, a))(x[0]).numpy().tolist() == [1, 2, 3]
     assert x[0].numpy().tolist() == [0.0, 1.0, 2.0]
@@ -64,7 +61,7 @@ def check_values(x: Any) -> None:
     assert got[7:] == [tvm_ffi.dtype("bfloat16"), float("-inf")]
 
 
-def check_errors(module: Any, x: Any) -> None:
+def check_errors(x: Any) -> None:
     graph = compiled(lambda a: call_tvm_ffi(module.Fail, a, "ValueError"))
     for _ in range(2):
         with pytest.raises(tf.errors.InvalidArgumentError, match="ValueError: no such luck"):
@@ -73,3 +70,10 @@ def check_errors(module: Any, x: Any) -> None:
     with pytest.raises(tf.errors.UnimplementedError, match="argument .* a number that the graph"):
         graph(x, tf.constant(2.0))
     assert compiled(lambda a: call_tvm_ffi(module.Scale, a))(x).numpy()[1, 2] == 10
+
+
+register_operators(xla=True)  # before TensorFlow runs anything
+numbers = tf.reshape(tf.range(6, dtype=tf.float32), (2, 3))
+for check in (check_graphs, check_outputs, check_values, check_errors):
+    check(numbers)
+print("done")

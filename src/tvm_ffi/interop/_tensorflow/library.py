@@ -49,8 +49,14 @@ def xla_operators(tensorflow: Any) -> None:
     Raises
     ------
     RuntimeError
-        If there is no compiler for C++, it fails, or XLA refuses the custom call.
+        If TensorFlow has run something already, there is no compiler for C++, it fails, or XLA
+        refuses the custom call.
     """
+    if _has_started(tensorflow):
+        raise RuntimeError(
+            "register_operators(xla=True): TensorFlow has run something already, and looks only "
+            "once which operators XLA knows: call it before that"
+        )
     operators(tensorflow)
     include = Path(tensorflow.sysconfig.get_include())
     path = _library(
@@ -65,6 +71,18 @@ def xla_operators(tensorflow: Any) -> None:
     handler = load_lib_ctypes("pytvmffi", "tvm_ffi_xla", "RTLD_LOCAL").TVMFFIXlaCallCpu
     if register(ctypes.cast(handler, ctypes.c_void_p)):
         raise RuntimeError("the XLA of this TensorFlow does not take the custom call")
+
+
+def _has_started(tensorflow: Any) -> bool:
+    """Whether TensorFlow has run something: then it refuses to change how many threads it has."""
+    threads = tensorflow.config.threading
+    number = threads.get_inter_op_parallelism_threads()
+    try:
+        threads.set_inter_op_parallelism_threads(number + 1)
+    except RuntimeError:
+        return True
+    threads.set_inter_op_parallelism_threads(number)
+    return False
 
 
 def _library(
