@@ -10,6 +10,7 @@ result.
 No Cython traceback entry is made on the way, so users see their frames and the native ones only.
 """
 
+cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
@@ -660,9 +661,10 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
 
 cdef object origin_of(Function function):
     """Where this wrapper or another one of the function was found, or None."""
-    if function.origin is None:
-        function.origin = note_of(function)
-    return function.origin
+    with cython.critical_section(function):
+        if function.origin is None:
+            function.origin = note_of(function)
+        return function.origin
 
 
 cdef object _name_of(Function function):

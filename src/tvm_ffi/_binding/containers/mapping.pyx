@@ -31,11 +31,20 @@ cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
+cdef inline uint64_t _size_of(abi.TVMFFIObjectHandle handle) noexcept:
+    cdef Guard guard
+    cdef uint64_t size
+    begin_guard(&guard, _locks, handle)
+    size = map_cell(handle).size
+    end_guard(&guard)
+    return size
+
+
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
 
     def __bool__(self):
-        return map_cell(handle_of(self)).size != 0
+        return _size_of(handle_of(self)) != 0
 
     def __init_from_row__(self, list row):
         """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
@@ -43,7 +52,7 @@ cdef class MappingBase(CContainerBase):
         hold_sequence(self, make, row)
 
     def __len__(self):
-        return map_cell(handle_of(self)).size
+        return _size_of(handle_of(self))
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
         """Take the value of the key, owned; False when there is none."""

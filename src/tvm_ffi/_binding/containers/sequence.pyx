@@ -45,14 +45,23 @@ cdef inline bint _take_at(
     return True
 
 
+cdef inline int64_t _size_of(abi.TVMFFIObjectHandle handle) noexcept:
+    cdef Guard guard
+    cdef int64_t size
+    begin_guard(&guard, _locks, handle)
+    size = seq_cell(handle).size
+    end_guard(&guard)
+    return size
+
+
 cdef class SequenceBase(CContainerBase):
     """Reading of Array and List."""
 
     def __bool__(self):
-        return seq_cell(handle_of(self)).size != 0
+        return _size_of(handle_of(self)) != 0
 
     def __len__(self):
-        return seq_cell(handle_of(self)).size
+        return _size_of(handle_of(self))
 
     def __getitem__(self, index):
         cdef abi.TVMFFIAny element
@@ -66,7 +75,7 @@ cdef class SequenceBase(CContainerBase):
         i = PyNumber_AsSsize_t(index, IndexError)
         # Not before: the index may run code, which may change this sequence or move it away.
         handle = handle_of(self)
-        size = seq_cell(handle).size
+        size = _size_of(handle)
         if not _take_at(handle, i if i >= 0 else i + size, &element):
             raise IndexError(f"Index out of range. size: {size}, got index {index}")
         return make_element(&element, self)
@@ -120,4 +129,4 @@ cdef class _SequenceIterator:
     def __length_hint__(self):
         if self.is_at_end:
             return 0
-        return max(seq_cell(handle_of(self.sequence)).size - self.position, 0)
+        return max(_size_of(handle_of(self.sequence)) - self.position, 0)

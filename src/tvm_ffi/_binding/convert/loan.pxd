@@ -21,6 +21,8 @@ cdef enum:
 
 cdef extern from *:
     """
+    #include <tvm/ffi/c_api.h>
+
     /* Where Python runs without the GIL loans are not pooled: threads would have to agree on who
      * takes one, which costs more than a small allocation. */
     #ifdef Py_GIL_DISABLED
@@ -28,9 +30,17 @@ cdef extern from *:
     #else
     #define TVM_FFI_MAX_POOLED_LOANS 64
     #endif
+
+    /* Acquires: what other threads did with the loan comes before what is done with its memory. */
+    static inline int tvm_ffi_is_back(TVMFFIObject* loan) {
+      uint64_t count = __atomic_load_n(&loan->combined_ref_count, __ATOMIC_ACQUIRE);
+      return count == TVM_FFI_REF_COUNT_INITIAL;
+    }
     """
     enum:
         MAX_POOLED_LOANS "TVM_FFI_MAX_POOLED_LOANS"
+    # Whether nobody but its lender has a reference.
+    bint is_back "tvm_ffi_is_back"(abi.TVMFFIObject* loan) noexcept
 
 
 ctypedef struct Loan:
@@ -78,7 +88,7 @@ cdef inline Loan* take_loan(LoanPool* pool, int type_index, PyObject* owner) noe
 cdef inline void return_loan(LoanPool* pool, Loan* loan) noexcept:
     """End the loan's part in a call, or undo take_loan."""
     if (
-        loan.header.combined_ref_count == abi.TVM_FFI_REF_COUNT_INITIAL
+        is_back(&loan.header)
         and loan.heap_extents == NULL
         and not loan.owns_owner
         and pool.size < MAX_POOLED_LOANS

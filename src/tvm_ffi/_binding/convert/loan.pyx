@@ -54,7 +54,7 @@ cdef int64_t* heap_extents_of(Loan* loan, int ndim) noexcept:
 
 cdef void settle_loan(LoanPool* pool, Loan* loan) noexcept:
     """The uncommon ends of a loan: kept by the callee, many dimensions, full pool."""
-    if loan.header.combined_ref_count != abi.TVM_FFI_REF_COUNT_INITIAL and not loan.owns_owner:
+    if not is_back(&loan.header) and not loan.owns_owner:
         own_python_object(<object>loan.owner)
         loan.owns_owner = True
     abi.TVMFFIObjectDecRef(&loan.header)
