@@ -268,7 +268,9 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
         """Remove and return an element; IndexError when there is none."""
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        element: _T = _ffi_api.ListPop(self, normalize_index(len(self), index))
+        if index != -1:  # the last, which other threads may take meanwhile, the runtime finds
+            index = normalize_index(len(self), index)
+        element: _T = _ffi_api.ListPop(self, index)
         return element
 
     def clear(self) -> None:

@@ -47,6 +47,8 @@ TEST_CASE("lists change in place") {
   CHECK_EQ(Global("ffi.ListPop")(list, 1).cast<int>(), 2);
   Global("ffi.ListErase")(list, 0);
   CHECK_EQ(Show(list), "3 4 5 ");
+  Global("ffi.ListAppend")(list, 6);
+  CHECK_EQ(Global("ffi.ListPop")(list, -1).cast<int>(), 6);
   Global("ffi.ListReverse")(list);
   Global("ffi.ListEraseRange")(list, 1, 2);
   CHECK_EQ(Show(list), "5 3 ");
@@ -63,6 +65,8 @@ TEST_CASE("lists refuse what is out of bounds") {
   CHECK_EQ(Thrown([&] { Global("ffi.ListInsert")(list, -1, 1); }),
            "IndexError: Index -1 out of bounds [0, 3]");
   CHECK_EQ(Thrown([&] { Global("ffi.ListPop")(list, 4); }), "IndexError: Index 4 out of bounds 3");
+  CHECK_EQ(Thrown([&] { Global("ffi.ListPop")(list, -4); }),
+           "IndexError: Index -4 out of bounds 3");
   CHECK_EQ(Thrown([&] { Global("ffi.ListErase")(list, -1); }),
            "IndexError: Index -1 out of bounds 3");
   CHECK_EQ(Thrown([&] { Global("ffi.ListEraseRange")(list, 2, 1); }),

@@ -94,7 +94,7 @@ class Nested {
   void Change(int num_sections, bool is_list) {
     const void* object = is_list ? static_cast<const void*>(list_.get()) : dict_.get();
     if (num_sections > 1) {
-      rivals[object] = [=] { Change(num_sections - 1, is_list); };
+      rivals[object] = [this, num_sections, is_list] { Change(num_sections - 1, is_list); };
     } else if (is_list) {
       list_.clear();
       list_.reserve(64);  // in another place

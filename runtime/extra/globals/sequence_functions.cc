@@ -38,7 +38,10 @@ bool Contains(const SequenceObj* sequence, const Any& value) {
   return false;
 }
 
+// A negative index counts from the end, wherever that is by now.
 Any Pop(List<Any> list, int64_t i) {
+  auto size = static_cast<int64_t>(list.size());
+  if (i < 0 && i >= -size) i += size;
   Any element = list.GetListObj()->at(i);
   list.erase(list.begin() + i);
   return element;

@@ -48,6 +48,7 @@ TVM_FFI_DLL int TVMFFIHostFindSlot(const TVMFFIByteArray* name, const TVMFFIHost
 
 /* Return the function that is in a slot at the moment; hosts ask in each call.
  *
+ * slot   from TVMFFIHostFindSlot.
  * out    receives a Function borrowed until the process ends: what hosts have found stays alive, as
  *        compiled programs hold no references.
  * Fails: ValueError when it was removed.     Threads: any; a lock the first time. */

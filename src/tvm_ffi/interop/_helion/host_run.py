@@ -92,6 +92,7 @@ class HostRun:
         symbol = environment.create_unspecified_symbol(
             number, source=source, dynamic_dim=DimDynamic.DYNAMIC
         )
+        made: Any
         if isinstance(number, float):
             made = environment.create_symfloatnode(symbol, hint=number, source=source)
         else:
@@ -103,7 +104,7 @@ class HostRun:
         self.values[str(made.node.expr)] = name
         return made
 
-    def tensor(self, shape: Sequence[Any], example: torch.Tensor) -> FakeTensor:
+    def tensor(self, shape: Sequence[Any], example: torch.Tensor) -> Any:
         """Return a compact tensor without contents."""
         with self._mode, self._environment.suppress_guards():
             made = torch.empty(tuple(shape), dtype=example.dtype, device=example.device)
