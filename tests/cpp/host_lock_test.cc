@@ -108,9 +108,7 @@ class Nested {
   Array<Any> root_;
 };
 
-TVM_FFI_STATIC_INIT_BLOCK() {
-  refl::ObjectDef<HolderObj>().def_rw("held", &HolderObj::held);
-}
+TVM_FFI_STATIC_INIT_BLOCK() { refl::ObjectDef<HolderObj>().def_rw("held", &HolderObj::held); }
 
 constexpr char kText[] =
     "([\"element that lies on the heap\", (\"inner that lies on the heap\",)], "
@@ -241,7 +239,9 @@ TEST_CASE("a walk keeps what a field held") {
 }
 
 TEST_CASE("a lock that was taken back is not used") {
-  { HostLock lock; }
+  {
+    HostLock lock;
+  }
   bool was_called = false;
   List<Any> list{1};
   rivals[list.get()] = [&] { was_called = true; };

@@ -16,8 +16,8 @@ inline const runtime::HostLock* LentHostLock() {
   return runtime::host_lock.load(std::memory_order_acquire);
 }
 
-// Keeps other threads of the host from an object.  Held while references to its parts are taken, not
-// while the parts are walked.
+// Keeps other threads of the host from an object.  Held while references to its parts are taken,
+// not while the parts are walked.
 class ObjectLock {
  public:
   explicit ObjectLock(const Object* object) : host_(LentHostLock()) {
