@@ -120,6 +120,10 @@ def test_bare_tensors_are_looked_at(library, callers, what, offset, text):
     assert said is None if text is None else said[1] == f"vectors() argument 'x': {text}"
 
 
+def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library, callers):
+    cases.check_lent(callers.lend, lambda name: getattr(library, name))
+
+
 @pytest.mark.parametrize(
     ("type_index", "word"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
                              (10, "None"), (13, "ffi.Unchanged")]

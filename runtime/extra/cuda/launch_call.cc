@@ -280,6 +280,12 @@ void LaunchCall::CheckAddress(const DLTensor& tensor, const int64_t* operands) c
   FailNumber(operands[1], static_cast<int64_t>(address % alignment), alignment);
 }
 
+void LaunchCall::CheckAlignment(const DLTensor& tensor, const int64_t* operands) const {
+  uint64_t got = MisalignmentOf(tensor, static_cast<uint64_t>(operands[0]));
+  if (got == 0 || tensor.data == nullptr || IsEmpty(tensor)) return;
+  FailNumber(operands[1], static_cast<int64_t>(got));
+}
+
 // A name is what is met first; later ones must agree.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
@@ -493,6 +499,10 @@ void LaunchCall::Run(size_t start) {
         break;
       case Operation::kStride:
         if (const DLTensor* t = state_.tensors[o[1]]) v[o[0]] = StrideOf(*t, AxisOf(*t, o[2]));
+        at = o + 3;
+        break;
+      case Operation::kAlignment:
+        if (const DLTensor* t = state_.tensors[o[0]]) CheckAlignment(*t, o + 1);
         at = o + 3;
         break;
     }

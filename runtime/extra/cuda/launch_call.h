@@ -108,6 +108,7 @@ class LaunchCall {
   int64_t ReadFloat(const int64_t* operands) const;
   int64_t ReadPointer(const int64_t* operands) const;
   void CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands);
+  void CheckAlignment(const DLTensor& tensor, const int64_t* operands) const;
   void CheckAddress(const DLTensor& tensor, const int64_t* operands) const;
   void Bind(int64_t got, const int64_t* operands, int64_t axis);
   int32_t AxisOf(const DLTensor& tensor, int64_t axis) const;

@@ -89,7 +89,8 @@ namespace tvm::ffi::extra::cuda {
   OPERATION(kNumDims, "VT")                                        \
   OPERATION(kDeviceNumber, "VT")                                   \
   OPERATION(kExtent, "VTN")                                        \
-  OPERATION(kStride, "VTN")
+  OPERATION(kStride, "VTN")                                        \
+  OPERATION(kAlignment, "TNF") /* bytes, a power of two */
 
 enum class Operation : int64_t {
 #define TVM_FFI_LAUNCH_OPERATION_(name, operands) name,

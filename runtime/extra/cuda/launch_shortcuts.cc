@@ -240,6 +240,10 @@ bool QuickChecksReader::AddToTensor(const Instruction& instruction) {
       return !std::exchange(check.is_compact, true);
     case Operation::kAddress:
       return !std::exchange(check.has_address, true);
+    case Operation::kAlignment:
+      if (check.alignment != 1 || o[1] < 2) return false;
+      check.alignment = static_cast<uint64_t>(o[1]);
+      return true;
     case Operation::kExtentIs:
     case Operation::kExtentBind:
       return AddExtent(instruction, &check);

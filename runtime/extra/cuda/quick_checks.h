@@ -48,6 +48,7 @@ struct TensorCheck {
   Omission omission;
   int32_t ndim = kAny, device_type = kAny, device_id = kAny;
   bool is_compact = false, has_address = false;  // one that is aligned, and is not null
+  uint64_t alignment = 1;                        // bytes that it is a multiple of besides
   std::vector<DLDataType> dtypes;                // empty for any
   bool is_variable = false;
   uint32_t variable = 0;        // register of one more than the place of the dtype, or of 0
@@ -88,8 +89,9 @@ struct TensorCheck {
   }
   bool HasMemory(const DLTensor& tensor) const {
     if (is_compact && !IsCompact(tensor)) return false;
+    if (MisalignmentOf(tensor, alignment) != 0) return false;
     if (!has_address) return true;
-    return tensor.data != nullptr && (AddressOf(tensor) & (AlignmentOf(tensor.dtype) - 1)) == 0;
+    return tensor.data != nullptr && MisalignmentOf(tensor, AlignmentOf(tensor.dtype)) == 0;
   }
   static bool HasExtent(const DLTensor& tensor, const Extent& extent, int64_t* registers) {
     int64_t got = tensor.shape[extent.axis];

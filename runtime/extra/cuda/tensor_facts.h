@@ -46,6 +46,11 @@ inline uintptr_t AddressOf(const DLTensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
 }
 
+// Bytes by which an address misses a multiple of a power of two.
+inline uint64_t MisalignmentOf(const DLTensor& tensor, uint64_t alignment) {
+  return AddressOf(tensor) & (alignment - 1);
+}
+
 // Bytes to which C aligns an element, as far as C has such elements; else 1.
 inline uint32_t AlignmentOf(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;

@@ -212,6 +212,7 @@ fn check_tensor(
         description.check_layout()?;
     }
     check_extents(signature, kind, description.shape(), names)?;
+    description.check_alignment(kind.alignment)?;
     if kind.is_pointer {
         description.check_address(tensor.dtype.alignment())?;
     }

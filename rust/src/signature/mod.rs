@@ -133,6 +133,8 @@ pub struct TensorKind {
     pub is_compact: bool,
     /// Whether it is passed as an address.
     pub is_pointer: bool,
+    /// Bytes of which its address is a multiple; 1 for any.
+    pub alignment: usize,
     /// Type of its device, and its number; -1 for any.
     pub device: (i32, i32),
     /// The same as text.

@@ -8,6 +8,8 @@ use super::{
     MAX_DTYPES, MAX_EXTENTS, MAX_NAMES, MAX_PARAMETERS, MAX_VARIABLES, NO_DTYPES, NO_PARAMETER,
 };
 
+const LARGEST_ALIGNMENT: i64 = 4096;
+
 /// Words that stand before a bracket and begin no tensor.
 const GENERIC: [&str; 11] = [
     "Any", "Array", "Callable", "Dict", "List", "Map", "Optional", "Union", "dict", "list", "tuple",
@@ -255,6 +257,7 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         gap: None,
         is_compact: false,
         is_pointer: false,
+        alignment: 1,
         device: (-1, -1),
         device_text: "",
     };
@@ -279,12 +282,16 @@ const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {
         cursor.skip(layout.len());
     }
     tensor.is_compact = same(layout, "compact") || (tensor.is_pointer && !same(layout, "strided"));
+    if same(cursor.word(), "align") {
+        cursor.skip("align".len());
+        tensor.alignment = read_alignment(cursor);
+    }
     if same(cursor.word(), "on") {
         cursor.skip(2);
         read_device(cursor, &mut tensor);
     }
     if !cursor.is_at_end() {
-        cursor.fail("'compact', 'strided', 'on' or the end of the type");
+        cursor.fail("'compact', 'strided', 'align', 'on' or the end of the type");
     }
     Kind::Tensor(tensor)
 }
@@ -353,6 +360,16 @@ const fn read_extent(cursor: &mut Cursor, signature: &mut Signature) -> Extent {
     }
     signature.names[place] = name;
     Extent::Name(place)
+}
+
+const fn read_alignment(cursor: &mut Cursor) -> usize {
+    let digits = cursor.take_digits("a number of bytes");
+    let size = number(digits);
+    if size < 2 || size > LARGEST_ALIGNMENT || size & (size - 1) != 0 {
+        let limits = "signature: an alignment must be a power of two from 2 to 4096, got ";
+        refuse(&[limits, digits]);
+    }
+    size as usize
 }
 
 const fn read_device(cursor: &mut Cursor, tensor: &mut TensorKind) {

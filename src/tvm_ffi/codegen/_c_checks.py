@@ -320,6 +320,13 @@ class CheckPrinter:
         if not condition:
             self._bound.add(name)
 
+    def _alignment(self, check: Check) -> None:
+        name = self.argument(check.parameter.name)
+        got = f"(uintptr_t)wrapper_address({name}) % {check.tensor.alignment}u"
+        failure = fail(check.failures["alignment"], got=got)
+        problem = f"{got} != 0 && {name}->data != NULL && !wrapper_is_empty({name})"
+        self._require(check, problem, failure)
+
     def _address(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         address = f"(uintptr_t)wrapper_address({name})"

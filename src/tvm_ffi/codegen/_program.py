@@ -62,6 +62,7 @@ OPERATIONS = (
     *("add", "subtract", "multiply", "divide", "divide_up", "modulo", "minimum", "maximum"),
     *("less", "less_equal", "equal", "not_equal"),
     *("size", "num_dims", "device_number", "extent", "stride"),
+    "alignment",
 )
 _CODE = {name: number for number, name in enumerate(OPERATIONS)}
 _ARITHMETIC = {
@@ -387,6 +388,11 @@ class _Writer:
         )
         self._out.place(label)
         self._known.clear()  # not on each way here
+
+    def _alignment(self, check: Check) -> None:
+        assert check.tensor.alignment is not None
+        failure = check.failures["alignment"]
+        self._out.emit("alignment", check.position, check.tensor.alignment, failure)
 
     def _address(self, check: Check) -> None:
         failures = check.failures["null"], check.failures["alignment"]

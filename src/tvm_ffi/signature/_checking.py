@@ -176,10 +176,16 @@ class _Run:
         if got != expected:
             _raise(check.failures["differs"], axis=axis, expected=expected, got=got)
 
+    def _alignment(self, check: Check, tensor: Any) -> None:
+        assert check.tensor.alignment is not None
+        got = tensor.data_ptr() % check.tensor.alignment
+        if got != 0 and 0 not in tensor.shape and not _is_null(tensor):
+            _raise(check.failures["alignment"], got=got)
+
     def _address(self, check: Check, tensor: Any) -> None:
         if 0 in tensor.shape:
             return
-        if tensor.data_ptr() == tensor.byte_offset:
+        if _is_null(tensor):
             _raise(check.failures["null"])
         alignment = values.alignment_of(values.dtype_of(tensor))
         if tensor.data_ptr() % alignment != 0:
@@ -190,6 +196,10 @@ class _Run:
         known = self._extents.setdefault(name, got)
         if known != got:
             _raise(check.failures["differs"], axis=axis, expected=known, got=got)
+
+
+def _is_null(tensor: Any) -> bool:
+    return bool(tensor.data_ptr() == tensor.byte_offset)
 
 
 def _takes_unsigned(parameter: Parameter) -> bool:

@@ -76,6 +76,7 @@ def _type_to_json(type_: Type) -> dict[str, Any]:
             device=(type_.device, None),
             is_pointer=(type_.is_pointer, False),
             is_optional=(type_.is_optional, False),
+            alignment=(type_.alignment, None),
         ),
     }
 
@@ -191,6 +192,7 @@ def _type_from_json(obj: Any) -> Type:
         members.take("device", str, None),
         members.take("is_pointer", bool, False),
         is_optional,
+        members.take("alignment", int, None),
     )
 
 

@@ -130,6 +130,9 @@ class Result:
     name: str | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.type, TensorType) and self.type.alignment is not None:
+            # Nobody would check it: callers take what the function, or their allocator, gives.
+            raise ValueError("a result has no 'align', only parameters have")
         if self.name is not None:
             object.__setattr__(self, "name", checked_name(self.name, "result"))
 

@@ -29,7 +29,7 @@ from .._schema.schema import Schema
 from ._declaration import Declaration
 from ._expression import FUNCTIONS, Expression, Extent
 from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
-from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType, checked_alignment
 
 __all__ = ["parse_annotation", "parse_extent", "parse_signature"]
 
@@ -47,7 +47,9 @@ class _SignatureTokens(Tokens):
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
     # A star belongs to the name where what follows cannot be a factor.
-    _BEHIND_STAR = r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b)"
+    _BEHIND_STAR = (
+        r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
+    )
     _TOKEN = re.compile(
         rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
         rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_BEHIND_STAR}))?"
@@ -206,8 +208,9 @@ class _SignatureParser:
     def _results(self) -> list[Result]:
         tokens = self._tokens
         if not tokens.accept("("):
+            position = tokens.position
             type_ = self.type_()
-            return [] if _is_none(type_) else [Result(type_)]
+            return [] if _is_none(type_) else [self._located(position, Result, type_)]
         found = []
         while tokens.token != ")":
             position = tokens.position
@@ -255,10 +258,10 @@ class _SignatureParser:
         dtype, is_pointer = self._element_type()
         shape = self._shape() if tokens.token == "[" else None
         layout = tokens.advance() if tokens.token in ("compact", "strided") else None
+        alignment = self._alignment() if tokens.accept("align") else None
         device = self._device() if tokens.accept("on") else None
-        made: TensorType = self._located(
-            position, TensorType, dtype, shape, layout, device, is_pointer, self._or_none()
-        )
+        parts = dtype, shape, layout, device, is_pointer, self._or_none(), alignment
+        made: TensorType = self._located(position, TensorType, *parts)
         return made
 
     def _element_type(self) -> tuple[Any, bool]:
@@ -280,6 +283,13 @@ class _SignatureParser:
                 break
         tokens.expect(end)
         return tuple(found)
+
+    def _alignment(self) -> int:
+        if not self._tokens.token.isdecimal():
+            raise self._tokens.error("a number of bytes")
+        position = self._tokens.position
+        size: int = self._located(position, checked_alignment, self._integer())
+        return size
 
     def _device(self) -> str:
         kind = self._name("a device")

@@ -8,8 +8,8 @@ an ``Array``, a scalar of NumPy is a number, an int that needs more than 64 bits
 1. The number of arguments.
 2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: number
    of extents, element type, device, layout, whether it may be written, the extents that are
-   constants or names, and where it is passed by address, the address.  A name is what the first
-   extent or integer of that name is; the others must agree.
+   constants or names, the alignment that is asked for, and where it is passed by address, the
+   address.  A name is what the first extent or integer of that name is; the others must agree.
 3. Extents that are expressions, when all names are known.
 
 The text of a failure is a template: what is known from the signature is in it, and holes such as
@@ -43,6 +43,7 @@ __all__ = [
 ]
 
 BIG_INT = "int of more than 64 bits"
+_MISALIGNED = "expected an address aligned to {expected} bytes, got one {got} bytes behind"
 # What values native types without parts are made of, by the word for them.
 _ACCEPTED = {
     "None": ("None",),
@@ -119,6 +120,7 @@ class Check:
     - ``writable``: ``writable``
     - ``extent``: ``differs``; axis where it counts back, expected unless it is a constant, got.
       ``zero TEXT`` and ``overflow TEXT`` for each operation in it
+    - ``alignment``: ``alignment``; got, in bytes
     - ``address``: ``null``.  ``alignment``; expected, got, in bytes
     """
 
@@ -186,6 +188,8 @@ def checks(signature: Declaration) -> Iterator[Check]:
                 late.append(check)
             else:
                 yield check
+        if parameter.type.alignment is not None:
+            yield maker.alignment(parameter.type.alignment)
         if parameter.type.is_pointer:
             yield maker.address()
     yield from late
@@ -301,12 +305,15 @@ class _Maker:
         failures = {name: self._failure("ValueError", text) for name, text in templates.items()}
         return Check("extent", self._parameter, self._position, failures, axis, extent)
 
+    def alignment(self, size: int) -> Check:
+        template = _MISALIGNED.replace("{expected}", str(size))
+        return self._check("alignment", alignment=self._failure("ValueError", template))
+
     def address(self) -> Check:
-        alignment = "expected an address aligned to {expected} bytes, got one {got} bytes behind"
         return self._check(
             "address",
             null=self._failure("ValueError", "it has elements, but its address is NULL"),
-            alignment=self._failure("ValueError", alignment),
+            alignment=self._failure("ValueError", _MISALIGNED),
         )
 
 

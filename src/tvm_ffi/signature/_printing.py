@@ -91,6 +91,7 @@ def _tensor_text(type_: TensorType) -> str:
     elif type_.variable is not None or (type_.dtype is not None and not type_.is_pointer):
         text += "[...]"
     text += f" {type_.layout}" if type_.layout else ""
+    text += f" align {type_.alignment}" if type_.alignment else ""
     return f"{text} on {type_.device}" if type_.device else text
 
 

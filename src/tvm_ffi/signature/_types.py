@@ -11,10 +11,20 @@ from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
 from ._expression import Expression, Extent, fits_64_bits
 
-__all__ = ["ANY_EXTENT", "ELLIPSIS", "ScalarType", "TensorType", "Type", "ValueType", "is_writable"]
+__all__ = [
+    "ANY_EXTENT",
+    "ELLIPSIS",
+    "ScalarType",
+    "TensorType",
+    "Type",
+    "ValueType",
+    "checked_alignment",
+    "is_writable",
+]
 
 ELLIPSIS = "..."  # any number of extents
 ANY_EXTENT = "_"  # one extent of any size
+_LARGEST_ALIGNMENT = 4096  # bytes: a page of memory, which no vector load or copy engine exceeds
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -39,6 +49,9 @@ class TensorType:
         Whether the function behind takes the address of the first element only.
     is_optional : bool
         Whether None may stand in its place.
+    alignment : int, optional
+        A power of two from 2 to 4096: bytes of which the address of the first element is a
+        multiple, where there are elements.  None for what the element type needs.
     """
 
     dtype: str | tuple[str, ...] | None = None
@@ -47,9 +60,12 @@ class TensorType:
     device: str | None = None
     is_pointer: bool = False
     is_optional: bool = False
+    alignment: int | None = None
 
     def __post_init__(self) -> None:
         self._check_dtype()
+        if self.alignment is not None:
+            checked_alignment(self.alignment)
         if self.layout not in (None, "compact", "strided"):
             raise ValueError(f"layout must be 'compact' or 'strided', got {self.layout!r}")
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
@@ -134,6 +150,26 @@ class ValueType:
 
 
 Type = Union[TensorType, ScalarType, ValueType]
+
+
+def checked_alignment(size: int) -> int:
+    """Return an alignment in bytes.
+
+    Raises
+    ------
+    TypeError
+        If it is no int.
+    ValueError
+        If a signature cannot ask for it.
+    """
+    if isinstance(size, bool) or not isinstance(size, int):
+        raise TypeError(f"an alignment must be an int, got {type(size).__name__}")
+    if not 2 <= size <= _LARGEST_ALIGNMENT or size & (size - 1):
+        raise ValueError(
+            f"an alignment must be a power of two from 2 to {_LARGEST_ALIGNMENT}, got {size}"
+        )
+    return size
+
 
 _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str", "ffi.Shape"}
 

@@ -42,6 +42,9 @@ SIGNATURES = {
         "constants": "(x: Tensor[3, 0], y: Tensor[]) doc 'Two \"tensors\".'",
         "strides": "(x: float64*[n, m] strided, y: complex128*[_, ...])",
         "braces": "(x: {int8, int16}[n], é: Tensor, int: int)",
+        "alignment": "(x: float32*[n] align 16, y: Tensor align 64 on cpu, "
+        "z: float64* align 4 | None = None)",
+        "anywhere": "(x: Tensor align 64)",
         "nothing": "()",
     }.items()
 }
@@ -122,6 +125,14 @@ def zeros(*shape, dtype=np.float32):
 def misaligned(count, dtype=np.float32):
     size = np.dtype(dtype).itemsize
     return np.zeros(count * size + 1, np.uint8)[1:].view(dtype)
+
+
+def behind(offset, *shape, dtype=np.float32):
+    """Return zeros so many bytes behind a multiple of 4096."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 2 * 4096, np.uint8)
+    start = -memory.ctypes.data % 4096 + offset
+    return memory[start : start + size].view(dtype).reshape(shape)
 
 
 F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
@@ -281,6 +292,40 @@ TABLE = [
     ("braces", (None, zeros(1), 1), "'x': expected {int8, int16}[n], got None"),
     ("braces", (zeros(1, dtype=I8), 1, 1), "'é': expected Tensor, got int"),
     ("braces", (zeros(1, dtype=I8), zeros(1), "1"), "'int': expected int, got str"),
+    ("alignment", (behind(0, 2), behind(0, 2)), None),
+    ("alignment", (behind(48, 2), behind(64, 2)), None),
+    (
+        "alignment",
+        (behind(4, 2), behind(0, 2)),
+        "argument 'x': expected an address aligned to 16 bytes, got one 4 bytes behind",
+    ),
+    ("alignment", (behind(0, 4)[2:], behind(0)), "aligned to 16 bytes, got one 8 bytes behind"),
+    ("alignment", (behind(1, 2), behind(0, 2)), "aligned to 16 bytes, got one 1 bytes behind"),
+    (
+        "alignment",
+        (behind(0, 2), behind(32, 2)),
+        "argument 'y': expected an address aligned to 64 bytes, got one 32 bytes behind",
+    ),
+    (
+        "alignment",
+        (behind(0, 2), behind(0, 8, 2)[::-1]),
+        "aligned to 64 bytes, got one 56 bytes behind",
+    ),
+    ("alignment", (behind(4, 0), behind(1, 3, 0)), None),
+    ("alignment", (behind(4, 0), on_device(2, 0)), "'y': expected device cpu, got cuda:0"),
+    ("alignment", (behind(0, 2), behind(0, 2), behind(8, 2, dtype=F64)), None),
+    (
+        "alignment",
+        (behind(0, 2), behind(0, 2), behind(2, 2, dtype=F64)),
+        "argument 'z': expected an address aligned to 4 bytes, got one 2 bytes behind",
+    ),
+    (
+        "alignment",
+        (behind(0, 2), behind(0, 2), behind(4, 2, dtype=F64)),
+        "argument 'z': expected an address aligned to 8 bytes, got one 4 bytes behind",
+    ),
+    ("alignment", (3, behind(0)), "'x': expected float32*[n] align 16, got int"),
+    ("alignment", (behind(0, 2), None), "'y': expected Tensor align 64 on cpu, got None"),
     ("nothing", (), None),
     ("nothing", (1,), "nothing() takes 0 positional arguments but 1 was given"),
     ("nothing", (1, 2), "nothing() takes 0 positional arguments but 2 were given"),
@@ -300,6 +345,42 @@ def test_both_say_what_is_expected(library, name, args, text):
         assert said[1].startswith(f"{name}() ")
 
 
+# Of tensors that `lend` lends: function, byte offset, whether it has no memory, further arguments,
+# and what is said.
+LENT = [
+    ("alignment", 16, 0, (behind(0, 2),), None),
+    (
+        "alignment",
+        8,
+        0,
+        (behind(0, 2),),
+        "argument 'x': expected an address aligned to 16 bytes, got one 8 bytes behind",
+    ),
+    ("alignment", 0, 1, (behind(0, 2),), "argument 'x': it has elements, but its address is NULL"),
+    ("alignment", 8, 1, (behind(0, 2),), "argument 'x': it has elements, but its address is NULL"),
+    ("anywhere", 0, 1, (), None),
+    ("anywhere", 8, 1, (), None),
+    (
+        "anywhere",
+        8,
+        0,
+        (),
+        "argument 'x': expected an address aligned to 64 bytes, got one 8 bytes behind",
+    ),
+]
+
+
+def check_lent(lend, find):
+    """See what functions say of the addresses of bare tensors."""
+    for name, byte_offset, what, rest, text in LENT:
+        said = outcome(lend, (find(name), behind(0, 2), byte_offset, what, *rest))
+        assert said == (None if text is None else (ValueError, f"{name}() {text}")), name
+
+
+def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library):
+    check_lent(library.lend, lambda name: getattr(library, name))
+
+
 DTYPES = st.sampled_from([F32, F64, I8, I16, F16, bool, np.complex128])
 
 
@@ -308,7 +389,10 @@ def arrays(draw):
     """Draw an array that may be empty, turned round, with gaps, at an odd address."""
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=3)))
     array = zeros(*shape, dtype=draw(DTYPES))
-    kind = draw(st.sampled_from(["whole", "whole", "reversed", "part", "transposed", "odd"]))
+    kinds = ["whole", "whole", "behind", "reversed", "part", "transposed", "odd"]
+    kind = draw(st.sampled_from(kinds))
+    if kind == "behind":
+        return behind(draw(st.sampled_from([0, 4, 8, 16, 32, 64])), *shape, dtype=array.dtype)
     if kind == "odd" and array.size:
         return misaligned(array.size, array.dtype).reshape(shape)
     if kind == "transposed":
@@ -347,6 +431,7 @@ def nearly_right(draw):
                 ("late", [zeros(n), zeros(n), n]),
                 ("numbers", [n, n, n, n, n, n]),
                 ("texts", ["a", b"b", None]),
+                ("alignment", [behind(16 * n, m), behind(64 * m, n), behind(4 * n, m, dtype=F64)]),
             ]
         )
     )

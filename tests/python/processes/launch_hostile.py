@@ -18,6 +18,7 @@ ARGUMENTS = {
     "results": [(vector(),), (), (None,)],
     "attributes": [(vector(),), (vector(), 4)],
     "choice": [(vector(8),), (None,)],
+    "aligned": [(vector(),), (vector(), vector(byte_offset=4))],
 }
 
 

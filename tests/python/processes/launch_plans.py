@@ -30,6 +30,13 @@ def ptx(kernels: dict[str, str], architecture: str = "sm_80") -> str:
     return text
 
 
+def at(offset: int, extent: int = 2):
+    """Return a vector so many bytes behind a multiple of 64."""
+    found = vector(extent)
+    found.managed.tensor.byte_offset = -found.address % 64 + offset
+    return found
+
+
 SCALE = "scale(x: float32[n], y: out float32[n], a: float = 2.0, flag: bool = True)"
 PLANS = {
     "scale": codegen.make_launch_plan(
@@ -112,6 +119,10 @@ PLANS = {
     "narrow": codegen.make_launch_plan(
         "narrow(k: int)", ptx({"narrow": "i"}), arguments=["int32 k"]
     ),
+    "aligned": codegen.make_launch_plan(
+        "aligned(x: float32[n] align 64, y: float32[n] align 16 | None = None)",
+        ptx({"aligned": "ll"}),
+    ),
     "on_one": codegen.make_launch_plan(
         "on_one(x: float32[n] on cuda:1)", ptx({"on_one": "l"}), arguments=["x"]
     ),
@@ -123,6 +134,9 @@ LAUNCHES = [
     ("scale", (vector(5),), "scale_kernel on 0, grid 2 2 1, block 128 1 1, 0 bytes, stream 0"),
     ("shared", (vector(), 48 << 10), "shared on 0, grid 1 1 1, block 1 1 1, 49152 bytes, stream 0"),
     ("shared", (vector(), 99999), "shared on 0, grid 1 1 1, block 1 1 1, 99999 bytes, stream 0"),
+    ("aligned", (at(64),), "aligned on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0"),
+    ("aligned", (at(64), at(16)), "aligned on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0"),
+    ("aligned", (at(4, 0),), "aligned on 0, grid 1 1 1, block 1 1 1, 0 bytes, stream 0"),
     ("choice", (vector(8),), "large on 0, grid 1 1 1, block 256 1 1, 0 bytes, stream 0"),
     ("choice", (vector(9),), "odd on 0, grid 1 1 1, block 3 1 1, 0 bytes, stream 0"),
     ("choice", (vector(2),), "small on 0, grid 1 1 1, block 32 1 1, 0 bytes, stream 0"),
@@ -237,6 +251,22 @@ REFUSED = [
         "results",
         lambda: (vector(0),),
         "ValueError: results() result 'z': shape[0] must be >= 0, got -1",
+    ),
+    (
+        "aligned",
+        lambda: (at(16),),
+        (
+            "ValueError: aligned() argument 'x': expected an address aligned to 64 bytes, got one "
+            "16 bytes behind"
+        ),
+    ),
+    (
+        "aligned",
+        lambda: (at(128), at(8)),
+        (
+            "ValueError: aligned() argument 'y': expected an address aligned to 16 bytes, got one "
+            "8 bytes behind"
+        ),
     ),
     (
         "on_one",
@@ -385,7 +415,7 @@ def check_refusals(forms) -> None:
 
 def check_agreement() -> None:
     """See that forms refuse what `Signature.check` refuses, with its words."""
-    from codegen.test_agreement import SIGNATURES, TABLE  # beside this folder
+    from codegen.test_agreement import LEND, SIGNATURES, TABLE, check_lent  # beside this folder
 
     image = ptx({"idle": ""})
     plans = {
@@ -406,6 +436,9 @@ def check_agreement() -> None:
                 else:
                     assert said == checked, (module, name, args)
     assert num_refused > 50
+    lender = cpp.load_inline("lend", c_sources=[LEND.read_text(encoding="utf-8")])
+    for module in forms:
+        check_lent(lender.lend, lambda name, module=module: getattr(module, name))
 
 
 def check_saved_earlier() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import keyword
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ TENSORS = st.builds(
     st.sampled_from([None, "cpu", "cuda:1"]),
     st.booleans(),
     st.booleans(),
+    st.sampled_from([None, None, 2, 16, 4096]),
 )
 SCHEMAS = st.recursive(
     st.sampled_from(["int", "str", "Any", "dtype", "bool", "my.Type"]).map(Schema),
@@ -111,4 +113,5 @@ def _parameter(draw, name, kind):
 
 
 def _results():
-    return st.builds(Result, TENSORS | SCALARS | VALUES, st.none() | st.just("result"))
+    tensors = TENSORS.map(lambda tensor: replace(tensor, alignment=None))
+    return st.builds(Result, tensors | SCALARS | VALUES, st.none() | st.just("result"))

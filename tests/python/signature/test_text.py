@@ -82,6 +82,13 @@ def test_variables_names_and_results():
         ("int32 | None", ScalarType("int32", True)),
         ("float32[n] | None", TensorType("float32", ("n",), is_optional=True)),
         ("float32[n] compact on cuda:1", TensorType("float32", ("n",), "compact", "cuda:1")),
+        ("float32*[n] align 16", TensorType("float32", ("n",), is_pointer=True, alignment=16)),
+        ("float32* align 2", TensorType("float32", is_pointer=True, alignment=2)),
+        ("Tensor align 4096 | None", TensorType(is_optional=True, alignment=4096)),
+        (
+            "float32[n] strided align 64 on cuda:1",
+            TensorType("float32", ("n",), "strided", "cuda:1", alignment=64),
+        ),
         ("Map[str, Array[int]]", None),
         ("Tensor[4, n, 2*n + 1, (n - 1)//2]", None),
         ("Tensor[n, n - (1 - n), cdiv(n, 4)*2, min(n, 3)]", None),
@@ -97,6 +104,20 @@ def test_types(text, type_):
 def test_a_product_is_no_pointer():
     shape = Signature.parse("f(x: Tensor[n*2, n * m, n], m: int)").parameters[0].type.shape
     assert shape == (Expression("*", ("n", 2)), Expression("*", ("n", "m")), "n")
+
+
+def test_a_product_with_an_extent_of_the_clause_s_name_is_one():
+    found = Signature.parse("f(x: Tensor[n* align, align], n: int, align: int)").parameters[0].type
+    assert found == TensorType(None, (Expression("*", ("n", "align")), "align"))
+
+
+def test_json_says_an_alignment_where_there_is_one():
+    (plain, aligned) = (
+        Signature.parse(f"f(x: {text})").to_json()["parameters"][0]["type"]
+        for text in ("float32[2]", "float32[2] align 16")
+    )
+    assert plain == {"tensor": "float32", "shape": [2]}
+    assert aligned == {"tensor": "float32", "shape": [2], "alignment": 16}
 
 
 @pytest.mark.parametrize(
@@ -171,6 +192,18 @@ def test_text_and_json_keep_everything(signature):
             "expected one of cdiv, min, max before '\\(', got 'sqrt'",
         ),
         ("f(x: Tensor on 'cuda')", "expected a device"),
+        ("f(x: Tensor align)", r"character 17 .*: expected a number of bytes, got '\)'"),
+        ("f(x: Tensor align n)", "character 18 .*: expected a number of bytes, got 'n'"),
+        (
+            "f(x: Tensor align 24)",
+            "character 18 .*: an alignment must be a power of two from 2 to 4096, got 24",
+        ),
+        ("f(x: Tensor align 1)", "character 18 .*: an alignment must be .* from 2 .*, got 1"),
+        ("f(x: Tensor align 8192)", "character 18 .*: an alignment .* to 4096, got 8192"),
+        ("f(x: Tensor on cpu align 16)", r"character 19 .*: expected '\)', got 'align'"),
+        ("f(x: int32 align 16)", r"character 11 .*: expected '\)', got 'align'"),
+        ("f() -> float32[4] align 16", "character 7 .*: a result has no 'align', only param"),
+        ("f() -> (y: float32[4] align 16)", "character 8 .*: a result has no 'align'"),
         ("f(x: int) raises 1", "expected a kind of error, got '1'"),
         ("f(x: int) non_blocking non_blocking", "'non_blocking' stands twice"),
         ("f(x: int) doc 5", "expected a string"),

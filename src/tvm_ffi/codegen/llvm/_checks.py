@@ -380,6 +380,19 @@ class CheckPrinter:
             extent.set(got)
             is_known.set(I1(1))
 
+    def _alignment(self, check: Check) -> None:
+        code = self._code
+        assert check.tensor.alignment is not None
+        with code.where(self._is_given(check)):
+            tensor = self._tensor(check)
+            address = code.ptrtoint(support.address_of(code, tensor), I64)
+            rest = code.and_(address, I64(check.tensor.alignment - 1))  # a power of two
+            with self._rare(code.icmp_signed("!=", rest, I64(0))):
+                is_there = code.icmp_unsigned("!=", code.field(tensor, TENSOR, "data"), null())
+                is_empty = support.is_empty(code, tensor)
+                with code.if_then(code.and_(is_there, code.not_(is_empty))):
+                    fail(code, check.failures["alignment"], got=rest)
+
     def _address(self, check: Check) -> None:
         code = self._code
         with code.where(self._is_given(check)):
