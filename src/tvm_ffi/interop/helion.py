@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..codegen import LaunchPlan, launch_module
+from ..signature._types import checked_alignment
 from ._tried import load
 
 if TYPE_CHECKING:
@@ -39,12 +40,13 @@ def to_module(
     config: Config | None = None,
     *,
     target: _triton.Target | Sequence[_triton.Target],
+    alignment: int | None = None,
 ) -> Module:
     """Return a module with one function, which does what a kernel does.
 
     Parameters
     ----------
-    kernel, example_args, config, target
+    kernel, example_args, config, target, alignment
         As in `to_plan`.
 
     Returns
@@ -59,7 +61,8 @@ def to_module(
     ValueError
         If the kernel needs more than one launch, or what plans do not have.
     """
-    return launch_module(to_plan(kernel, example_args, config, target=target))
+    plan = to_plan(kernel, example_args, config, target=target, alignment=alignment)
+    return launch_module(plan)
 
 
 def to_plan(
@@ -68,6 +71,7 @@ def to_plan(
     config: Config | None = None,
     *,
     target: _triton.Target | Sequence[_triton.Target],
+    alignment: int | None = None,
 ) -> LaunchPlan:
     """Compile a kernel ahead of time; return how it is launched.
 
@@ -83,6 +87,9 @@ def to_plan(
         How the kernel is compiled; by default the only one that the kernel has.  Nothing is tuned.
     target : int, str or GPUTarget, or a sequence of them
         Compute capabilities to compile for: ``90``, ``"sm_90"``.
+    alignment : int, optional
+        Bytes of which the addresses of all tensors that are passed must be multiples, a power of
+        two.  From 16 on the kernel may load 16 bytes at once; slices may then be refused.
 
     Returns
     -------
@@ -106,6 +113,8 @@ def to_plan(
     compile is passed on.
     """
     _check_kernel(kernel)
+    if alignment is not None:
+        checked_alignment(alignment)
     arguments = _arguments(kernel, example_args)
     config = _config(kernel, config)
     _check_grid(kernel, config)
@@ -117,7 +126,7 @@ def to_plan(
     call = Call(kernel.name, kernel.signature.parameters, arguments, bound.fake_args, bound.env)
     call.rely_on(bound.env.shape_env.guards[before:])
     call.run(host)
-    captured = Captured(call)
+    captured = Captured(call, alignment)
     return _triton.to_plan(
         captured.kernel,
         captured.signature,

@@ -23,7 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ..codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan, make_wrapper
-from ..codegen._wrapper import result_names
+from ..codegen._wrapper import Argument, result_names
 from ..signature import Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._expression import Expression, Extent, extent_text
 from ..signature._parsing import parse_extent
@@ -53,6 +53,7 @@ _DTYPES = {
 _INTEGER = re.compile(r"(?P<sign>u?)int(?P<bits>8|16|32|64)")
 _CONVERTED = re.compile(r"(u?int\d+|float32|float64)\s")
 _ARCHITECTURE = re.compile(r"(?:sm_?)?(\d{2,3})[af]?")
+_VECTOR = 16  # bytes of the longest loads and stores; Triton looks for multiples of as much
 _LARGEST_SCRATCH = 1 << 40  # bytes of one block
 
 
@@ -159,7 +160,9 @@ def to_plan(
     Notes
     -----
     Memory that the kernel needs for itself comes from the allocator of the caller's framework.
-    Kernels are compiled for addresses and integers of which nothing is known.
+    Kernels are compiled for addresses and integers of which nothing is known, but for tensors that
+    the signature says to be ``align 16``, or more, and for extents like ``n//16*16``: only with
+    these can Triton load 16 bytes at once.
     """
     function = _function_of(kernel)
     if isinstance(signature, str):
@@ -271,7 +274,9 @@ class _Request:
         passed = [one.name for one in function.params if one.name not in self._constants]
         self._check_names(constants, arguments, passed)
         self._arguments = {name: arguments.get(name) or self._argument(name) for name in passed}
-        make_wrapper(signature, "kernel", arguments=list(self._arguments.values()), device="cuda")
+        self._passed = make_wrapper(
+            signature, "kernel", arguments=list(self._arguments.values()), device="cuda"
+        ).arguments
 
     def _check_names(
         self, constants: dict[str, Any], arguments: dict[str, str], passed: list[str]
@@ -309,11 +314,32 @@ class _Request:
             for one in self._function.params
         }
         source = _triton.compiler.ASTSource(
-            fn=self._function, signature=types, constexprs=self._constants
+            fn=self._function,
+            signature=types,
+            constexprs=self._constants,
+            attrs=self._attributes(),
         )
         compiled = _triton.compile(source, target=target, options=dict(options))
         self._check_metadata(compiled.metadata)
         return compiled
+
+    def _attributes(self) -> dict[tuple[int], list[list[Any]]]:
+        """Return what holds of arguments in each call, by the place of the kernel's parameter."""
+        places = {name: place for place, name in enumerate(self._function.arg_names)}
+        return {
+            (places[name],): [["tt.divisibility", _VECTOR]]
+            for name, argument in zip(self._arguments, self._passed)
+            if self._is_divisible(argument)
+        }
+
+    def _is_divisible(self, argument: Argument) -> bool:
+        """Whether an address or a number is a multiple of the bytes of the longest loads."""
+        if argument.kind in ("extent", "constant"):
+            return _is_multiple(argument.extent if argument.kind == "extent" else argument.number)
+        if argument.kind == "workspace":
+            return True  # aligned to 256 bytes
+        type_ = self._parameters[argument.source].type if argument.kind == "address" else None
+        return isinstance(type_, TensorType) and (type_.alignment or 1) % _VECTOR == 0
 
     def _check_metadata(self, metadata: Any) -> None:
         if getattr(metadata, "tensordesc_meta", None):
@@ -426,6 +452,14 @@ def _times(one: Extent, other: Extent) -> Extent:
     if one == 1 or other == 1:
         return other if one == 1 else one
     return Expression("*", (one, other))
+
+
+def _is_multiple(value: Extent | float) -> bool:
+    """Whether a value is a multiple of 16 whatever its names stand for."""
+    if isinstance(value, Expression) and value.operator in ("*", "+", "-"):
+        some = any if value.operator == "*" else all
+        return some(map(_is_multiple, value.operands))
+    return isinstance(value, int) and value % _VECTOR == 0
 
 
 def _architecture(compiled: Any) -> str:

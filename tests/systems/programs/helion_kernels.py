@@ -8,12 +8,14 @@ first.
 
 import ctypes
 from collections.abc import Callable
+from functools import partial
 from unittest.mock import patch
 
 import helion
 import helion.language as hl
 import numpy as np
 import torch
+import triton
 from device_array import Array
 from device_stand_in import Allocator, calls, kernels_do
 from triton.runtime.interpreter import InterpretedFunction
@@ -165,6 +167,31 @@ extremes_does = interpreted(extremes, rows, config)
 examples = torch.zeros(16), torch.zeros(16), 16, True
 config = helion.Config(block_sizes=[16])
 shift_plan = to_plan(shift, examples, config, target=90)
+
+# ---- loads of 16 bytes, where all addresses are aligned ------------------------------------------
+
+texts = []
+
+
+def keep(*arguments, _compile=triton.compile, **options):
+    made = _compile(*arguments, **options)
+    texts.append(made.asm["ptx"])
+    return made
+
+
+pair = torch.zeros(64, 128), torch.zeros(64, 128)
+config = helion.Config(block_sizes=[32, 32], num_warps=2)
+with patch.object(triton, "compile", keep):
+    for alignment, has_vectors in ((None, False), (8, False), (16, True), (64, True)):
+        aligned = to_plan(add, pair, config, target=90, alignment=alignment)
+        assert ("ld.global.v4.b32" in texts.pop()) == has_vectors, alignment
+text = (
+    "add(x: float32*[64, 128] align 64 on cuda, y: float32*[64, 128] align 64 on cuda, "
+    "a: float = 2.0) -> float32[64, 128]"
+)
+assert str(aligned.signature) == text, aligned.signature
+make = partial(to_plan, add, pair, config, target=90)
+refused(ValueError, "an alignment must be a power of two", partial(make, alignment=24))
 
 # ---- shapes that are constants; a result, keywords, shipped in both forms ------------------------
 

@@ -7,8 +7,10 @@ GPU's.  `use_triton.py` runs this, where the dynamic loader finds the stand-in f
 
 import ctypes
 import os
+import re
 import subprocess
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import triton
@@ -227,6 +229,95 @@ for options, shown in (
     module.add(x, x, x)
     (line,) = calls("cuLaunch")
     assert line.endswith(shown), line
+
+# ---- loads of 16 bytes, where addresses and extents allow them -----------------------------------
+
+
+@triton.jit
+def doubled(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, 2 * tl.load(x + i))
+
+
+@triton.jit
+def doubled_in_part(x, out, n, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, 2 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+def compiled(kernel, parameters, **options):
+    """Return a module, and the loads and stores in its PTX."""
+    texts = []
+
+    def keep(*args, **kwargs):
+        made = compile_(*args, **kwargs)
+        texts.append(made.asm["ptx"])
+        return made
+
+    compile_ = triton.compile
+    with patch.object(triton, "compile", keep):
+        module = to_module(
+            kernel,
+            f"{kernel.__name__}({parameters})",
+            constexprs={"BLOCK": 1024},
+            target=90,
+            **options,
+        )
+    (ptx,) = texts
+    return module, set(re.findall(r"(?:ld|st)\.global\.(?:v\d\.)?b\d+", ptx))
+
+
+vectors, numbers = {"ld.global.v4.b32", "st.global.v4.b32"}, {"ld.global.b32", "st.global.b32"}
+aligned = "x: float32[n] align {0}, out: out float32[n] align {0}"
+for parameters, expected in (
+    (aligned.format(16), vectors),
+    (aligned.format(256), vectors),
+    (aligned.format(8), numbers),
+    ("x: float32[n], out: out float32[n]", numbers),
+    ("x: float32[n] align 16, out: out float32[n]", {"ld.global.v4.b32", "st.global.b32"}),
+    ("x: float32[n] align 16) -> (out: float32[n]", {"ld.global.v4.b32", "st.global.b32"}),
+):
+    module, found = compiled(doubled, parameters, grid="cdiv(n, BLOCK)")
+    assert found == expected, (parameters, found)
+for count, expected in (
+    ("n", numbers),
+    ("n//16*16", vectors),
+    ("n*4*32 + 16", vectors),
+    ("n*8", numbers),
+    ("16*n + 4", numbers),
+    ("2048", vectors),
+    ("2056", numbers),
+):
+    module, found = compiled(
+        doubled_in_part,
+        aligned.format(16),
+        arguments={"n": f"int32 {count}"},
+        grid="cdiv(n, BLOCK)",
+        when="n % 16 == 0",
+    )
+    assert found == expected, (count, found)
+odd = Array(np.zeros(1000, np.float32))
+try:
+    module.doubled_in_part(odd, odd)
+except ValueError as error:
+    assert str(error).endswith("no launch is meant for these arguments, only for n%16 == 0"), error
+else:
+    raise AssertionError("1000 elements were taken")
+
+module, _ = compiled(doubled, aligned.format(16), grid="cdiv(n, BLOCK)")
+assert "x: float32*[n] align 16 on cuda" in str(module.get_function_signature("doubled"))
+memory = np.zeros(2 * 1024 + 4, np.float32)
+start = -memory.ctypes.data % 16 // 4
+whole = Array(memory[start : start + 1024])
+module.doubled(whole, whole)
+try:
+    module.doubled(whole, Array(memory[start + 1 : start + 1025]))
+except ValueError as error:
+    assert str(error) == (
+        "doubled() argument 'out': expected an address aligned to 16 bytes, got one 4 bytes behind"
+    ), error
+else:
+    raise AssertionError("a slice was taken")
 
 # ---- bad input -----------------------------------------------------------------------------------
 

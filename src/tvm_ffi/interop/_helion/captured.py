@@ -28,6 +28,8 @@ class Captured:
     ----------
     call : Call
         A call that has run.
+    alignment : int, optional
+        Bytes of which the addresses of its tensors are multiples.
 
     Raises
     ------
@@ -35,8 +37,9 @@ class Captured:
         If there is none, more than one, or one that plans cannot say.
     """
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, alignment: int | None = None) -> None:
         self._call = call
+        self._clause = "" if alignment is None else f" align {alignment}"
         launched = self._only_launch(call.run_of_host.launched)
         self.kernel = launched.kernel
         self.constants: dict[str, Any] = {}
@@ -186,7 +189,7 @@ class Captured:
         for name, value in reversed(self._call.arguments.items()):
             if name in self._call.tensors:
                 direction = "inout " if name in written else ""
-                shown.insert(0, f"{name}: {direction}{self._type(value)}")
+                shown.insert(0, f"{name}: {direction}{self._type(value)}{self._clause}")
                 has_defaults = False
             elif name in self._call.numbers:
                 default = self._call.defaults[name]
