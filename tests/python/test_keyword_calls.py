@@ -203,7 +203,7 @@ def test_damaged_metadata_are_a_warning(kernels, name, text):
         warnings.simplefilter("error")
         assert shown(function(1, 2)) == [1, 2]
         assert shown(kernels.get_function(name)(1, 2)) == [1, 2]
-        assert function.__signature__ is None  # what inspect makes of that depends on Python
+        assert not hasattr(function, "__signature__")  # inspect makes of that what Python does
     with pytest.raises(TypeError, match="unexpected keyword"):
         function(x=1)
 
