@@ -10,7 +10,7 @@ from ..signature import Signature, TensorType
 from ..signature._checking import bind_arguments
 from ..signature._parameter import Parameter
 
-__all__ = ["bind_without_outputs", "is_output"]
+__all__ = ["bind_without_outputs", "is_output", "require_outputs"]
 
 
 class _Visible(NamedTuple):
@@ -23,6 +23,17 @@ class _Visible(NamedTuple):
 def is_output(parameter: Parameter) -> bool:
     """Whether callers leave this out, because it is a result."""
     return parameter.direction == "out" and isinstance(parameter.type, TensorType)
+
+
+def require_outputs(where: str, out: Any) -> None:
+    """Raise TypeError where nobody says what a function without a signature writes.
+
+    The message begins with `where`.
+    """
+    if out is None:
+        raise TypeError(
+            f"{where} needs out=: the function has no signature that says what it writes"
+        )
 
 
 def bind_without_outputs(

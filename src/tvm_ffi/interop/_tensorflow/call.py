@@ -15,7 +15,7 @@ from ...serialization import to_json_graph_str
 from ...signature import Signature, TensorType
 from ...signature._outputs import Described, OutputError, outputs_of
 from ...signature._parameter import Parameter
-from .._without_outputs import bind_without_outputs, is_output
+from .._without_outputs import bind_without_outputs, is_output, require_outputs
 from .extent import shape_of, shape_tensor
 
 __all__ = ["Arranged", "arrange_by_position", "arrange_by_signature"]
@@ -202,10 +202,7 @@ def arrange_by_position(
     call: Arranged, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
 ) -> None:
     """Arrange a call of a function that nobody has described: inputs, outputs, then the rest."""
-    if out is None:
-        raise TypeError(
-            f"{call.where} needs out=: the function has no signature that says what it writes"
-        )
+    require_outputs(call.where, out)
     for place, value in enumerate(args):
         if call.is_tensor(value) or isinstance(value, np.ndarray):
             call.add_input(f"#{place}", value)

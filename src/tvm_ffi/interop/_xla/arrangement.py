@@ -10,7 +10,7 @@ import numpy as np
 
 from ...signature import Parameter, Signature, TensorType
 from ...signature._outputs import Described, OutputError, outputs_of
-from .._without_outputs import bind_without_outputs, is_output
+from .._without_outputs import bind_without_outputs, is_output, require_outputs
 from .call import OPERAND, OUTPUT, Buffer
 from .element_types import is_known
 
@@ -96,10 +96,7 @@ def arrange_by_position(
     call: Arranged, args: tuple[Any, ...], attributes: Mapping[str, Any], out: Any
 ) -> None:
     """Arrange a call of a function that nobody has described: inputs, outputs, then the rest."""
-    if out is None:
-        raise TypeError(
-            f"{call.where} needs out=: the function has no signature that says what it writes"
-        )
+    require_outputs(call.where, out)
     call.set_outputs(out)
     for place, value in enumerate(args):
         if call.is_array(value) or isinstance(value, np.ndarray):
