@@ -18,6 +18,7 @@ import torch
 import triton
 from device_array import Array
 from device_stand_in import Allocator, calls, kernels_do
+from refusals import refused
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITFunction
 
@@ -135,15 +136,6 @@ rng = np.random.default_rng(3)
 
 def random(*shape: int) -> np.ndarray:
     return rng.random(shape, np.float32)
-
-
-def refused(error: type[Exception], text: str, function: Callable, *arguments: object) -> None:
-    try:
-        function(*arguments)
-    except error as caught:
-        assert text in str(caught), caught
-    else:
-        raise AssertionError(text)
 
 
 # ---- compiled, before Triton's interpreter is used, which changes the language for good ----------

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from device_array import Array
 from device_stand_in import calls, driver, kernels_do
+from refusals import refused
 
 import tvm_ffi
 from tvm_ffi import codegen
@@ -44,15 +45,6 @@ for one in (module, tvm_ffi.load_module("./scale.so")):
         assert f" on 0, grid {blocks} 1 1, block 256 1 1, 0 bytes, stream 0" in line, line
         assert "device_scale" in line, line  # the kernel's own name
         np.testing.assert_array_equal(y.content, 2.5 * x.content)
-
-
-def refused(error, text, function, *arguments, **named) -> None:
-    try:
-        function(*arguments, **named)
-    except error as caught:
-        assert text in str(caught), caught
-    else:
-        raise AssertionError(text)
 
 
 wrong = "scale() argument 'y': shape[0] must be n = 257, got 256"

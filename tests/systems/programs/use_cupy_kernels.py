@@ -6,6 +6,7 @@ Shipped, then launched over the stand-in driver where there is no CuPy.
 
 import cupy
 from over_stand_in import run_over_stand_in
+from refusals import refused
 
 import tvm_ffi
 from tvm_ffi.interop.nvrtc import from_raw_kernel, from_raw_module
@@ -29,15 +30,6 @@ __global__ void nothing() {}
 LAUNCH = {"arguments": ["x", "y", "float32 a", "int32 n"], "grid": "cdiv(n, 128)", "block": 128}
 SIGNATURE = "(x: float32[n], y: out float32[n], a: float = 2.0)"
 SYMBOL = "_ZN7kernels5scaleIfEEvPKT_PS1_S1_i"
-
-
-def refused(error, text, make) -> None:
-    try:
-        make()
-    except error as caught:
-        assert text in str(caught), caught
-    else:
-        raise AssertionError(text)
 
 
 kernel = cupy.RawKernel(SCALE, "scale", options=("-DFACTOR=1",))

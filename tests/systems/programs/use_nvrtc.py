@@ -5,6 +5,7 @@ NVRTC does not run beside the stand-in, which has less than it asks a driver for
 """
 
 from over_stand_in import run_over_stand_in
+from refusals import refused
 
 import tvm_ffi
 from tvm_ffi.interop.nvrtc import to_module
@@ -40,15 +41,6 @@ assert module.functions == ("scale", "shift")
 tvm_ffi.export_library("kernels.so", module)
 instance = {**SCALE, "kernel": "kernels::scale_any<float>"}
 tvm_ffi.export_library("instance.so", to_module(TEMPLATE, {"instance": instance}, arch="sm_90"))
-
-
-def refused(error, text, make) -> None:
-    try:
-        make()
-    except error as caught:
-        assert text in str(caught), caught
-    else:
-        raise AssertionError(text)
 
 
 undefined = 'identifier "FACTOR" is undefined'
