@@ -9,7 +9,6 @@ the caller names always has a file for ninja, which decides there what is out of
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import shlex
 import time
@@ -19,22 +18,25 @@ from ._command import failure, log, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
 from ._files import content_of, identity_of, write_if_changed
 from ._manifest import Manifest, differences
-from ._ninja import FILE as NINJA_FILE
-from ._ninja import find_ninja, ninja_text, run_ninja
 from ._plan import Plan, our_include_paths
-from ._precompiled import find_headers, give_up, with_headers
 from ._progress import shown_when_long
+from ._source import CPP_MAIN
 from ._store import Store
 from ._trust import deny_others_writing, users_folder
 
 __all__ = ["build_in_cache", "build_in_folder"]
 
+NINJA_FILE = "build.ninja"
+
 _MOST_ATTEMPTS = 5
+# Reading all that was ever built under a name would take longer with each build.
+_MOST_COMPARED = 8
 
 
 def build_in_folder(plan: Plan, folder: Path, is_verbose: bool = False) -> Path:
     """Bring a folder up to date and return the product in it; one process at a time."""
     from ..utils import FileLock
+    from ._ninja import ninja_text, run_ninja
 
     users_folder(folder)
     with log_as_wished(is_verbose), FileLock(folder / "lock"):
@@ -106,6 +108,11 @@ def _build_consistently(plan: Plan, folder: Path, store: Store) -> Dependencies:
 
 
 def _build_once(plan: Plan, folder: Path, store: Store) -> Dependencies:
+    if CPP_MAIN not in plan.files:  # only text of ours has headers that are known beforehand
+        _run_steps(plan, folder)
+        return collect(plan, folder, our_include_paths())
+    from ._precompiled import find_headers, give_up, with_headers
+
     headers = find_headers(plan, store, _build_alone)
     if headers is not None:
         with contextlib.suppress(RuntimeError):  # what is wrong is said without them
@@ -137,9 +144,7 @@ def _only_compiler(plan: Plan) -> str | None:
 
 
 def _run_steps(plan: Plan, folder: Path) -> None:
-    if _only_compiler(plan) is None and find_ninja() is not None:
-        (folder / NINJA_FILE).write_text(ninja_text(plan.steps, plan.product), encoding="utf-8")
-        run_ninja(folder)
+    if _only_compiler(plan) is None and _run_by_ninja(plan, folder):
         return
     for step in plan.steps:
         line = shlex.join(step.command)
@@ -151,6 +156,17 @@ def _run_steps(plan: Plan, folder: Path) -> None:
             raise failure(Path(step.command[0]).name, done.returncode, failed, said)
 
 
+def _run_by_ninja(plan: Plan, folder: Path) -> bool:
+    """Run several commands at the same time; False where there is no ninja."""
+    from ._ninja import find_ninja, ninja_text, run_ninja
+
+    if find_ninja() is None:
+        return False
+    (folder / NINJA_FILE).write_text(ninja_text(plan.steps, plan.product), encoding="utf-8")
+    run_ninja(folder)
+    return True
+
+
 def _remove_intermediates(plan: Plan, folder: Path) -> None:
     """Keep the product, and the sources for debuggers."""
     kept = {*plan.files, plan.product, NINJA_FILE}
@@ -160,12 +176,8 @@ def _remove_intermediates(plan: Plan, folder: Path) -> None:
 
 
 def _reasons(new: Manifest, store: Store) -> list[str]:
-    """Return why something had to be built, compared with the artifact that is most like it."""
-    others = [
-        manifest
-        for folder in store.root.glob(f"{glob.escape(new.name)}_*")
-        if (manifest := Manifest.read(folder)) is not None and manifest.name == new.name
-    ]
+    """Return why something had to be built, compared with the one most like it of the last ones."""
+    others = list(store.newest(new.name, _MOST_COMPARED))
     if not others:
         return [f"nothing named {new.name} was built here before"]
     compared = [(len(found := differences(old, new)), -old.created, found) for old in others]

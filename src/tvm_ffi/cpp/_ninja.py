@@ -15,8 +15,6 @@ from ._plan import Step
 
 __all__ = ["find_ninja", "ninja_text", "run_ninja"]
 
-FILE = "build.ninja"
-
 
 def ninja_text(steps: Sequence[Step], product: str) -> str:
     """Return the text of the file that makes ninja run some commands."""

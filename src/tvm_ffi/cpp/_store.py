@@ -17,6 +17,7 @@ docs/design/build-cache.md has the reasons.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import shutil
@@ -153,14 +154,16 @@ class Store:
             shutil.rmtree(folder, ignore_errors=True)
 
     def publish(self, staging: Path, manifest: Manifest) -> Path:
-        """Let everybody see what was built; return the product."""
+        """Let everybody see what was built; return the product.
+
+        Nothing waits for the disk.  What a crash of the machine leaves out is missed by the digest,
+        and built again.
+        """
         digest = manifest.dependencies.digest(manifest.base)[:16]
         target = self.root / f"{manifest.name}_{digest}"
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
             path.chmod(0o600)  # libraries are mapped, not executed: they need no more
-        for name in (manifest.product, MANIFEST_FILE):
-            _flush(staging / name)
         self._rename(staging, target, manifest)
         self._mark(self._index(manifest.name, manifest.base), digest, manifest)
         return target / manifest.product
@@ -179,6 +182,13 @@ class Store:
             _warn_of_damage(target / there.product)
         self.remove_folder(target)
         staging.rename(target)
+
+    def newest(self, name: str, most: int) -> Iterator[Manifest]:
+        """Return the manifests of artifacts of one name, those that were built last."""
+        folders = _by_age(self.root, f"{name}_")
+        found = (Manifest.read(self.root / folder) for folder in folders)
+        wanted = (manifest for manifest in found if manifest and manifest.name == name)
+        return itertools.islice(wanted, most)
 
     # ---- Removing ----------------------------------------------------------------------------
 
@@ -228,11 +238,12 @@ def _warn_of_damage(product: Path) -> None:
     logging.getLogger("tvm_ffi.cpp").warning(text, product)
 
 
-def _by_age(folder: Path) -> list[str]:
-    """Return the names in a folder, the newest first: the most likely ones."""
+def _by_age(folder: Path, begin: str = "") -> list[str]:
+    """Return the names in a folder that begin like this, the newest first: the most likely ones."""
     entries = []
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
-        entries = [(-entry.stat().st_mtime, entry.name) for entry in found]
+        named = (entry for entry in found if entry.name.startswith(begin))
+        entries = [(-entry.stat().st_mtime, entry.name) for entry in named]
     return [name for _, name in sorted(entries)]
 
 
@@ -242,12 +253,6 @@ def _file_lock(path: Path) -> FileLock:
     private_folder(path.parent)
     path.touch(mode=0o600)
     return FileLock(path)
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file is on the disk: after a crash of the machine it is whole, or not named."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _note_use(folder: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _dependencies, extension
+from tvm_ffi.cpp import _carry_out, _dependencies, extension
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._files import content_of
 
@@ -225,22 +225,36 @@ def test_text_of_the_users(cache):
     assert reasons() == ["source kernel.c: content changed", "source main.c: content changed"]
 
 
-@pytest.mark.parametrize("damage", ["truncated", "removed", "no manifest", "half a manifest"])
+def test_a_build_is_compared_with_the_last_ones(cache, monkeypatch):
+    """All that was ever built under a name was read, so each build took longer than the last."""
+    monkeypatch.setattr(_carry_out, "_MOST_COMPARED", 1)
+    for number, flag in enumerate(("-DA", "-DB", "-DA")):
+        cpp.build_inline("kernel", c_sources=f"{TEXT} // {number}", extra_cflags=[flag])
+    assert "command for c_0.o: --DB +-DA" in reasons()
+
+
+@pytest.mark.parametrize(
+    "damage", ["truncated", "empty", "removed", "no manifest", "half a manifest", "empty manifest"]
+)
 def test_a_damaged_artifact_is_built_again(build, damage):
     path = Path(build())
     content = path.read_bytes()
     manifest = path.parent / "manifest.json"
     if damage == "truncated":
         path.write_bytes(content[:100])
+    elif damage == "empty":  # what a crash of the machine may leave
+        path.write_bytes(b"")
     elif damage == "removed":
         path.unlink()
     elif damage == "no manifest":
         manifest.unlink()
+    elif damage == "empty manifest":
+        manifest.write_bytes(b"")
     else:
         manifest.write_text(manifest.read_text()[:300])
     assert build() == str(path)
     assert path.read_bytes() == content
-    if damage in ("truncated", "removed"):
+    if damage in ("truncated", "empty", "removed"):
         assert reasons() == ["what was built before is gone or damaged"]
 
 
