@@ -265,12 +265,15 @@ def test_library_loaded_twice_is_one_library(kernels, kernel_library):
 def test_library_that_stays_is_loaded_once(kernel_library, tmp_path, monkeypatch):
     """Each time it was loaded, another module stayed for ever."""
     path = tmp_path / "stays.so"
+    (tmp_path / "folder").mkdir()
     shutil.copy(kernel_library, path)
     module = load_module(path)
     monkeypatch.chdir(tmp_path)
     assert load_module(path) == module
     assert load_module("./stays.so") == module
     assert load_module(str(path), keep_module_alive=True) == module
+    for spelling in (".//stays.so", "/./stays.so", "//stays.so", "/folder/../stays.so"):
+        assert load_module(f"{tmp_path}{spelling}" if spelling[0] == "/" else spelling) == module
     assert load_module(path, keep_module_alive=False) != module
 
 

@@ -355,8 +355,8 @@ _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 def _remember(module: Module, load: Callable[[str], Module], place: str) -> Module:
     """Note where a module was loaded from."""
     if note_of(module) is None:
-        reference = set_note(module, _Source(load, place, _addresses(module.imports)))
-        if _find_loaded(load, place) is None:
+        reference = set_note(module, _Source(load, place, _addresses(_get_imports(module))))
+        if (load, place) not in _loaded or _find_loaded(load, place) is None:
             _loaded[load, place] = reference
     return module
 
@@ -486,7 +486,7 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     file = os.fspath(path)
     # A name without a slash was searched for, and will be again.
     has_folder = os.sep in file
-    place = os.path.abspath(file) if has_folder else file  # noqa: PTH100  (pathlib loads slowly)
+    place = _absolute(file) if has_folder else file
     # Before the file is loaded: one that is replaced meanwhile is another one next time.
     status = _status_of(file) if has_folder and keep_module_alive else None
     if status is not None and place in _staying:
@@ -497,6 +497,14 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     if status is not None:
         _staying[place] = NativeReference(module), status
     return module
+
+
+def _absolute(file: str) -> str:
+    """Return what ``os.path.abspath`` does, which is slower where nothing is to be done."""
+    is_plain = type(file) is str and file[0] == "/" and file[-1] != "/"
+    if is_plain and "/." not in file and "//" not in file:
+        return file
+    return os.path.abspath(file)  # noqa: PTH100  (pathlib loads slowly)
 
 
 def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
@@ -518,8 +526,8 @@ def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
 
 def _read_side_file(module: Module, place: str) -> None:
     """Give the module the signatures in the file next to it, if there is one."""
-    side_file = os.path.splitext(place)[0] + ".signatures"  # noqa: PTH122  (pathlib loads slowly)
-    if _status_of(side_file) is None:
+    side_file = place.rpartition(".")[0] + ".signatures"  # the suffix has selected the loader
+    if not os.access(side_file, os.F_OK):  # in half the time of an exception
         return
     from ._describing import describe_by_file
 

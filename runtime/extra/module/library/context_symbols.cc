@@ -4,15 +4,18 @@
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 
+#include <memory>
 #include <mutex>
+#include <utility>
 
 namespace tvm::ffi {
 namespace extra {
 namespace {
 
+// Who reads the symbols has no lock: the loader, which is asked about them, may be waiting for one.
 struct Table {
   std::mutex mutex;
-  std::vector<std::pair<std::string, void*>> symbols;
+  std::shared_ptr<const SymbolList> symbols = std::make_shared<SymbolList>();
 
   static Table& Global() {
     static auto* table = new Table();
@@ -22,7 +25,7 @@ struct Table {
 
 }  // namespace
 
-std::vector<std::pair<std::string, void*>> ContextSymbols() {
+std::shared_ptr<const SymbolList> ContextSymbols() {
   std::lock_guard<std::mutex> lock(Table::Global().mutex);
   return Table::Global().symbols;
 }
@@ -30,7 +33,8 @@ std::vector<std::pair<std::string, void*>> ContextSymbols() {
 }  // namespace extra
 
 void Module::VisitContextSymbols(const TypedFunction<void(String, void*)>& callback) {
-  for (const auto& [name, address] : extra::ContextSymbols()) callback(name, address);
+  std::shared_ptr<const extra::SymbolList> symbols = extra::ContextSymbols();
+  for (const auto& [name, address] : *symbols) callback(name, address);
 }
 
 }  // namespace tvm::ffi
@@ -39,7 +43,10 @@ using namespace tvm::ffi::extra;
 
 int TVMFFIEnvModRegisterContextSymbol(const char* name, void* symbol) {
   TVM_FFI_SAFE_CALL_BEGIN();
-  std::lock_guard<std::mutex> lock(Table::Global().mutex);
-  Table::Global().symbols.emplace_back(name, symbol);
+  Table& table = Table::Global();
+  std::lock_guard<std::mutex> lock(table.mutex);
+  auto symbols = std::make_shared<SymbolList>(*table.symbols);
+  symbols->emplace_back(name, symbol);
+  table.symbols = std::move(symbols);
   TVM_FFI_SAFE_CALL_END();
 }

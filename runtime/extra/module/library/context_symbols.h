@@ -4,14 +4,17 @@
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_CONTEXT_SYMBOLS_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_CONTEXT_SYMBOLS_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tvm::ffi::extra {
 
-// A copy, in the order of registration; a name may occur again, and the last one counts.
-std::vector<std::pair<std::string, void*>> ContextSymbols();
+using SymbolList = std::vector<std::pair<std::string, void*>>;
+
+// Those of now, in the order of registration; a name may occur again, and the last one counts.
+std::shared_ptr<const SymbolList> ContextSymbols();
 
 }  // namespace tvm::ffi::extra
 

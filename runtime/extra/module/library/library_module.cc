@@ -23,7 +23,8 @@ void** FindSlot(const Library& library, const std::string& symbol) {
 }
 
 void BindContextSymbols(const Library& library) {
-  for (const auto& [name, address] : ContextSymbols()) {
+  std::shared_ptr<const SymbolList> symbols = ContextSymbols();
+  for (const auto& [name, address] : *symbols) {
     if (void** slot = FindSlot(library, name)) __atomic_store_n(slot, address, __ATOMIC_RELEASE);
   }
 }
@@ -116,11 +117,6 @@ class LibraryModuleObj final : public ModuleObj {
 }  // namespace
 
 LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
-  // A loader of embedded modules may load libraries, which must not be this one.
-  if (NativeStackRoom() == StackRoom::kLow) {
-    TVM_FFI_THROW(RuntimeError) << "Failed to load " << library->Name()
-                                << ": too many libraries load one another";
-  }
   std::shared_ptr<Library> shared = std::move(library);
   BindContextSymbols(*shared);
   const void* embedded = shared->FindOwn(symbol::tvm_ffi_library_bin);
@@ -129,6 +125,11 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     return {module, module};
   }
   std::string name = shared->Name();
+  // A loader of embedded modules may load libraries, which must not be this one.
+  if (NativeStackRoom() == StackRoom::kLow) {
+    TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
+                                << ": too many libraries load one another";
+  }
   LibraryBinary binary =
       DecodeLibraryBinary(SymbolBytes(embedded, symbol::tvm_ffi_library_bin), name);
   std::vector<Module> libraries;

@@ -81,32 +81,37 @@ class LibraryReader {
   // be read.
   std::string_view From(size_t offset) {
     size_t begin = offset / Piece::kSize * Piece::kSize;
+    if (current_->size == 0 || current_->begin != begin) SwitchTo(begin);
+    if (offset - begin >= current_->size) return {};
+    return {current_->bytes + (offset - begin), current_->size - (offset - begin)};
+  }
+
+  void SwitchTo(size_t begin) {
     auto is_it = [&](const Piece& piece) { return piece.size > 0 && piece.begin == begin; };
     auto is_older = [](const Piece& a, const Piece& b) { return a.last_use < b.last_use; };
     Piece* end = pieces_.get() + kNumPieces;
-    Piece* piece = std::find_if(pieces_.get(), end, is_it);
-    if (piece == end) {
-      piece = std::min_element(pieces_.get(), end, is_older);
-      ssize_t size = pread(file_, piece->bytes, Piece::kSize, static_cast<off_t>(begin));
-      piece->begin = begin;
-      piece->size = size > 0 ? static_cast<size_t>(size) : 0;
-    }
-    piece->last_use = ++num_uses_;
-    if (offset - begin >= piece->size) return {};
-    return {piece->bytes + (offset - begin), piece->size - (offset - begin)};
+    current_->last_use = ++num_switches_;
+    current_ = std::find_if(pieces_.get(), end, is_it);
+    if (current_ != end) return;
+    current_ = std::min_element(pieces_.get(), end, is_older);
+    ssize_t size = pread(file_, current_->bytes, Piece::kSize, static_cast<off_t>(begin));
+    current_->begin = begin;
+    current_->size = size > 0 ? static_cast<size_t>(size) : 0;
   }
 
   static constexpr size_t kNumPieces = 8;
   int file_;
   size_t size_ = 0;
-  size_t num_uses_ = 0;
+  size_t num_switches_ = 0;
   std::unique_ptr<Piece[]> pieces_{new Piece[kNumPieces]};
+  Piece* current_ = pieces_.get();  // most reads are where the one before was
 };
 
 class Elf {
  public:
   explicit Elf(LibraryReader& file) : file_(file) {
     is_readable_ = file_.Read(0, &header_) && IsOfThisMachine();
+    if (is_readable_) ReadSegments();
   }
 
   bool IsReadable() const { return is_readable_; }
@@ -114,14 +119,13 @@ class Elf {
   // Where the last segment ends in the file.
   size_t EndOfSegments() const {
     size_t end = 0;
-    ForEachSegment([&](const ElfW(Phdr) & segment) {
-      if (segment.p_type != PT_LOAD) return;
+    for (const ElfW(Phdr) & segment : loaded_) {
       size_t segment_end = 0;
       if (__builtin_add_overflow(segment.p_offset, segment.p_filesz, &segment_end)) {
         segment_end = SIZE_MAX;
       }
       end = std::max(end, segment_end);
-    });
+    }
     return end;
   }
 
@@ -144,6 +148,8 @@ class Elf {
   }
 
  private:
+  static constexpr size_t kUsualSegments = 4;
+
   // Addresses, 0 when there is none.
   struct Tables {
     size_t symbols = 0;
@@ -161,38 +167,32 @@ class Elf {
            header_.e_phentsize == sizeof(ElfW(Phdr));
   }
 
-  template <typename Visit>
-  void ForEachSegment(Visit visit) const {
+  void ReadSegments() {
+    loaded_.reserve(kUsualSegments);
     for (size_t i = 0; i < header_.e_phnum; ++i) {
       ElfW(Phdr) segment;
       size_t place = 0;
       if (__builtin_add_overflow(header_.e_phoff, i * sizeof(segment), &place)) return;
       if (!file_.Read(place, &segment)) return;
-      visit(segment);
+      if (segment.p_type == PT_LOAD) loaded_.push_back(segment);
+      if (segment.p_type == PT_DYNAMIC && dynamic_.p_type == PT_NULL) dynamic_ = segment;
     }
   }
 
   // Turns an address into the place in the file that is mapped there.
   bool FindInFile(size_t address, size_t* offset) const {
-    bool found = false;
     if (address == 0) return false;
-    ForEachSegment([&](const ElfW(Phdr) & segment) {
-      if (found || segment.p_type != PT_LOAD || address < segment.p_vaddr) return;
-      if (address - segment.p_vaddr >= segment.p_filesz) return;
-      found = !__builtin_add_overflow(address - segment.p_vaddr, segment.p_offset, offset) &&
-              *offset < file_.size();
-    });
-    return found;
+    for (const ElfW(Phdr) & segment : loaded_) {
+      if (address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz) continue;
+      if (__builtin_add_overflow(address - segment.p_vaddr, segment.p_offset, offset)) continue;
+      if (*offset < file_.size()) return true;
+    }
+    return false;
   }
 
   Tables FindTables() const {
     Tables tables;
-    bool found = false;
-    ForEachSegment([&](const ElfW(Phdr) & segment) {
-      if (segment.p_type != PT_DYNAMIC || found) return;
-      ReadDynamic(segment, &tables);
-      found = true;
-    });
+    if (dynamic_.p_type == PT_DYNAMIC) ReadDynamic(dynamic_, &tables);
     return tables;
   }
 
@@ -229,6 +229,8 @@ class Elf {
   LibraryReader& file_;
   ElfW(Ehdr) header_ {};
   bool is_readable_ = false;
+  std::vector<ElfW(Phdr)> loaded_;  // into memory, in the order of the file
+  ElfW(Phdr) dynamic_ {};           // the first, if there is one
 };
 
 // The loader maps whole pages, and touching one behind the end of the file ends the process.

@@ -89,7 +89,8 @@ void WarnOfOtherRuntimes() noexcept {
   static Seen seen;
   std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
   if (!lock.owns_lock()) return;  // another thread is looking; what it misses is found next time
-  Search search{&seen, OwnAddress(), 0, {}};
+  static const uintptr_t own = OwnAddress();
+  Search search{&seen, own, 0, {}};
   dl_iterate_phdr(&Look, &search);
   seen.num_libraries = search.position;
   if (search.found[0] == '\0') return;
