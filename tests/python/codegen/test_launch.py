@@ -8,6 +8,8 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,55 @@ def test_what_cannot_be_read_of_an_image_is_left_open():
         assert DeviceImage(cubin()[:size]).kernels in (None, {}, {"f": None}, {"f": (8, 4)})
     plan = make_launch_plan("g(x: float32[n])", cubin()[:64])
     assert plan.launches[0].images[0].kernels is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 30_000,
+        " " * 30_000,
+        "/* " * 30_000,
+        ".entry f(" * 30_000,
+        ".entry f(.param .align " * 10_000 + " " * 10_000,
+        ".entry f(.param .b" + "9" * 30_000 + " x)",
+    ],
+)
+def test_ptx_takes_time_in_proportion(text):
+    """What does not end was looked for again from each later place."""
+    start = time.process_time()
+    image = DeviceImage((".version 8.0" + text).encode())
+    assert image.architecture is None
+    assert image.kernels in ({}, {"f": None})
+    assert time.process_time() - start < 2
+
+
+def test_sections_of_a_cubin_that_overlap_take_no_memory():
+    """Each of sixty thousand sections was a copy of the whole file."""
+    names = 64
+    texts = b".text.f\0" * 10_000
+    table, count = names + len(texts), 60_000
+    rows = [section(0, 1, names, len(texts))]
+    rows += [section(8 * (i % 10_000), 1, 0, table) for i in range(count - 1)]
+    header = bytearray(cubin()[:64])
+    header[40:48] = struct.pack("<Q", table)
+    header[58:64] = struct.pack("<HHH", 64, count, 0)
+    tracemalloc.start()
+    assert DeviceImage(bytes(header) + texts + b"".join(rows)).kernels is None
+    assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    tracemalloc.stop()
+
+
+def test_names_of_a_cubin_that_overlap_take_no_time():
+    """The names of sixty thousand sections were ends of one long text."""
+    texts = b"x" * 100_000 + b"\0"
+    table, count = 64 + len(texts), 60_000
+    rows = [section(0, 1, 64, len(texts)), *[section(i, 0, 0, 0) for i in range(count - 1)]]
+    header = bytearray(cubin()[:64])
+    header[40:48] = struct.pack("<Q", table)
+    header[58:64] = struct.pack("<HHH", 64, count, 0)
+    start = time.process_time()
+    assert DeviceImage(bytes(header) + texts + b"".join(rows)).kernels is None
+    assert time.process_time() - start < 2
 
 
 def test_an_image_can_be_a_file(tmp_path):

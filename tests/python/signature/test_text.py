@@ -237,6 +237,28 @@ def test_many_parameters_take_time_in_proportion(count):
     assert len(found.parameters) == count
 
 
+@pytest.mark.parametrize(
+    ("type_", "default"),
+    [
+        (f"Array[{'|'.join(['int'] * 2000)}]", str([1] * 2000)),
+        ("|".join(["Array[int]"] * 2000), str([1] * 2000)),
+        (f"tuple[{', '.join(['int | str'] * 2000)}]", str([1] * 2000)),
+        ("Array[Array[int | str | None]]", str([[1, None] * 100] * 100)),
+    ],
+)
+def test_defaults_take_time_in_proportion(type_, default):
+    """Each alternative of a union looked at each part of a list: 12 KB took a minute."""
+    start = time.process_time()
+    try:
+        made = Signature.parse(f"f(x: {type_} = {default})")
+        assert len(made.parameters[0].default) in (100, 2000)
+    except ValueError as error:
+        assert str(error).endswith(
+            "default of parameter 'x': its type has too many alternatives for it"
+        )
+    assert time.process_time() - start < 2
+
+
 def test_names_are_those_of_programs():
     """Python reads a ligature in a program as the letters; a keyword argument comes so, too."""
     assert Signature.parse("f(ﬁ: int)").parameters[0].name == "fi"
