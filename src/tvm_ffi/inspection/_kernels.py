@@ -94,7 +94,7 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
     """Yield names and contents; raises ValueError when no compiler writes such tables."""
     (table,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
-    if count and size < _SECTION.size:
+    if (count and size < _SECTION.size) or table > len(cubin):
         raise ValueError("sections of no ELF file")
     rows = [_SECTION.unpack_from(cubin, table + i * size) for i in range(count)]
     if sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES) > _MAX_SHARED * len(cubin):
