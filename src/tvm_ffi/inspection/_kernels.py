@@ -9,8 +9,8 @@ is read here was found by comparing what ptxas 13.0 writes for known kernels:
     attribute 0x17:  u32 | place of the parameter u16 | offset u16 | u32, bits 18 and up the size
     attribute 0x19:  form 3, whose size is a number: the bytes of all parameters
 
-Device code may come from anywhere: each part is looked at once, so time and memory are in proportion
-to its length, and tables that point at the same bytes again and again are not followed.
+Device code may come from anywhere: each part is looked at once, so time and memory are in
+proportion to its length, and tables that point at the same bytes again and again are not followed.
 """
 
 from __future__ import annotations

@@ -84,6 +84,8 @@ def _readable_metadata(module: Module, name: str) -> dict[str, Any]:
     ask: Any = get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")
     try:
         return parsed_metadata(ask(module, name))
+    except MemoryError:
+        raise
     except Exception:
         return {}
 
