@@ -20,12 +20,12 @@ namespace refl = tvm::ffi::reflection;
 // ---- Calls --------------------------------------------------------------------------------------
 
 void Echo(PackedArgs args, Any* result) {
-  if (args.size() == 0) TVM_FFI_THROW(TypeError) << "testing.echo takes a value, got none";
+  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.echo takes a value, got none";
   *result = args[0];
 }
 
 void Apply(PackedArgs args, Any* result) {
-  if (args.size() == 0) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
+  if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
   args[0].cast<Function>().CallPacked(args.Slice(1), result);
 }
 

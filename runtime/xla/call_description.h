@@ -37,7 +37,8 @@ enum {
 static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64_t ndim,
                            int64_t* shape, DLDevice device, DLTensor* out) {
   int64_t* strides = call->strides;
-  int64_t dim, step = 1;
+  int64_t dim;
+  uint64_t step = 1; /* unsigned: beside an extent of 0, others may overflow */
   if (ndim > call->strides_end - strides) return kNoRoom;
   if (!HasDLPackType(dtype)) return kNoElementType;
   call->strides = strides + ndim;
@@ -49,8 +50,8 @@ static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64
   out->strides = strides;
   out->byte_offset = 0;
   for (dim = ndim - 1; dim >= 0; --dim) {
-    strides[dim] = step;
-    step *= shape[dim] > 1 ? shape[dim] : 1;
+    strides[dim] = (int64_t)step;
+    step *= shape[dim] > 1 ? (uint64_t)shape[dim] : 1;
   }
   return 0;
 }

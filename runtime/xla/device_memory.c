@@ -122,7 +122,7 @@ static int OwnerOf(DeviceMemory* memory) {
 static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) {
   size_t ndim = (size_t)prototype->ndim, size_bytes = SizeOf(prototype);
   DeviceTensor* tensor;
-  int64_t step = 1;
+  uint64_t step = 1; /* unsigned: beside an extent of 0, others may overflow */
   size_t dim;
   if (size_bytes == 0 || OwnerOf(memory) != 0) return NULL;
   tensor = (DeviceTensor*)malloc(sizeof(DeviceTensor) + 2 * ndim * sizeof(int64_t));
@@ -138,8 +138,8 @@ static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) 
   tensor->managed.dl_tensor.byte_offset = 0;
   for (dim = ndim; dim-- > 0;) {
     tensor->managed.dl_tensor.shape[dim] = prototype->shape[dim];
-    tensor->managed.dl_tensor.strides[dim] = step;
-    step *= prototype->shape[dim] > 1 ? prototype->shape[dim] : 1;
+    tensor->managed.dl_tensor.strides[dim] = (int64_t)step;
+    step *= prototype->shape[dim] > 1 ? (uint64_t)prototype->shape[dim] : 1;
   }
   tensor->size_bytes = size_bytes;
   tensor->managed.dl_tensor.data = TakeMemory(memory, size_bytes);

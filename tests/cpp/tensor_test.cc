@@ -5,6 +5,8 @@
 #include <tvm/ffi/container/tensor.h>
 #include <tvm/ffi/function.h>
 
+#include <algorithm>
+
 #include "thrown.h"
 
 namespace {
@@ -88,6 +90,17 @@ TEST_CASE("contiguity ignores unit extents") {
   shape[0] = 0;
   CHECK(IsContiguous(tensor));
   CHECK_EQ(GetDataSize(3, DLDataType{kDLFloat4_e2m1fn, 4, 1}), 2u);
+}
+
+// Undefined, which UBSan reports, while it was calculated with a sign.
+TEST_CASE("beside an extent of 0, others may be of any size") {
+  int64_t shape[] = {0, int64_t{1} << 40, int64_t{1} << 40};
+  int64_t strides[] = {1, 1, 1};
+  DLTensor tensor{nullptr, kCPU, 3, kFloat32, shape, strides, 0};
+  CHECK(IsContiguous(tensor));
+  CHECK_EQ(ShapeView(shape, 3).Product(), 0);
+  std::reverse(shape, shape + 3);
+  CHECK_EQ(ShapeView(shape, 3).Product(), 0);
 }
 
 TEST_CASE("DLPack round trip") {

@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 # Steps with so many requests that the sessions fail some of them only, though `every` says 1.
-LONG_STEPS = {"inspect": 50}
+LONG_STEPS = {"inspect": 50, "side_file": 10, "describe": 5}
 MEMORY_KINDS = ("native", "python")
 MEMORY_STEPS = (
     *("load", "call", "tensors", "convert", "containers", "errors", "callbacks"),
-    *("json", "objects", "registry", "modules", "inspect"),
+    *("json", "objects", "registry", "modules", "side_file", "describe"),
+    *("launch_plans", "wrappers", "inspect"),
 )
 SYSTEM_STEPS = ("load", "inspect", "build", "find", "export")
 

@@ -16,7 +16,9 @@ import ctypes
 import faulthandler
 import gc
 import os
+import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -25,7 +27,7 @@ from typing import Any, Callable, NamedTuple
 import numpy as np
 
 import tvm_ffi
-from tvm_ffi import _ffi_api, core, inspection, serialization, testing
+from tvm_ffi import _ffi_api, codegen, core, inspection, libinfo, serialization, testing
 from tvm_ffi._binding.object.object import live_object_count
 from tvm_ffi.module import CustomModule
 
@@ -38,17 +40,54 @@ MAX_LEAKED_BYTES = {"native": 8, "python": 256}
 WORDS_OF_OTHERS = (
     "annot allocate memory",
     "can't allocate lock",
+    "can't allocate read lock",
+    "error return without exception set",  # CPython's parser
     "returned NULL without setting an exception",  # CPython 3.11
     "cannot create shared object descriptor",
     "cannot open shared object file",
 )
 # Steps that fill tables which are cleared now and then: bytes say nothing there, objects do.
-UNEVEN_STEPS = {"load", "registry", "modules"}
+UNEVEN_STEPS = {"load", "side_file", "registry", "modules"}
 # CPython 3.11 loses an argument when it has no memory to share it with a closure; by step.
 LOST_BY_OTHERS = {"modules": 3}
 
 LONG = "a text that lies on the heap, as it fits nowhere else"
 ARRAY = np.arange(24.0).reshape(2, 3, 4)
+SIDE_FILE = f"echo(value: Any) -> Any\n  doc '{LONG}'\ncount(*values: Any) -> int\n"
+PTX = b".version 8.0\n.target sm_80\n.visible .entry fill(.param .u64 x, .param .u32 k) { ret; }\n"
+WRAPPERS = (
+    codegen.make_wrapper("length(text: str) -> int", arguments=["text"]),
+    codegen.make_wrapper(
+        "doubled(x: T*[n], a: float = 1.0) -> (once: T[n], twice: T[2*n]) "
+        "where T in (float32, float64)",
+        "doubled_{T}",
+        arguments=["x", "a", "workspace(8*n)", "once", "twice"],
+    ),
+)
+BEHIND_WRAPPERS = """
+int64_t length(const char* text) {
+  int64_t size = 0;
+  while (text[size] != 0) ++size;
+  return size;
+}
+void doubled_float32(const float* x, double a, void* room, float* once, float* twice) {
+  once[0] = twice[0] = *(float*)room = x[0] * (float)a;
+}
+void doubled_float64(const double* x, double a, void* room, double* once, double* twice) {
+  once[0] = twice[0] = *(double*)room = x[0] * a;
+}
+"""
+
+
+def compile_wrappers(folder: Path) -> tvm_ffi.Module:
+    """Return functions behind printed wrappers."""
+    source, library = folder / "wrappers.c", folder / "wrappers.so"
+    source.write_text(codegen.c.source_of(WRAPPERS) + BEHIND_WRAPPERS, encoding="utf-8")
+    command = [*shlex.split(os.environ.get("CC", "cc")), "-std=gnu11", "-O1", "-shared", "-fPIC"]
+    command += [f"-I{path}" for path in libinfo.include_paths()]
+    environment = {name: text for name, text in os.environ.items() if name != "LD_PRELOAD"}
+    subprocess.run([*command, str(source), "-o", str(library)], check=True, env=environment)
+    return tvm_ffi.load_module(library)
 
 
 def caught(cls: type[Exception], function: Callable[..., Any], *arguments: Any) -> Exception:
@@ -83,6 +122,18 @@ class Session:
         self.parse = tvm_ffi.get_global_func("ffi.json.Parse")
         self.tensor = tvm_ffi.from_dlpack(ARRAY)
         self.graph = serialization.to_json_graph_str(self.map)
+        self.wrapped = compile_wrappers(folder)
+        copy = shutil.copyfile(library, folder / "described.so")
+        self.described = tvm_ffi.load_module(copy)
+        self.plan = codegen.launch_module(
+            codegen.make_launch_plan(
+                "fill(x: T*[n] on cuda | None, k: int = 3) where T in (int8, float32) "
+                f"doc '{LONG}'",
+                PTX,
+                arguments=["x", "int32 k"],
+                grid="k",
+            )
+        )
         self.object = testing.create_object(
             "testing.TestObjectDerived", v_i64=1, v_str=LONG, v_map={}, v_array=[]
         )
@@ -195,6 +246,45 @@ class Session:
         assert len(module.imports) == 1
         assert self.kernels["count"](1, 2) == 2
 
+    def side_file(self) -> None:
+        """Load a library that a text file beside it describes."""
+        module = tvm_ffi.load_module(str(self.copy), keep_module_alive=False)
+        assert module.echo(value=LONG) == LONG
+        assert module.get_function_doc("echo") == LONG
+
+    def prepare_side_file(self) -> None:
+        """Make both files."""
+        self.prepare_load()
+        self.copy.with_suffix(".signatures").write_text(SIDE_FILE, encoding="utf-8")
+
+    def describe(self) -> None:
+        """Give a function its signature, and call it by keywords and wrongly."""
+        self.described.describe({"echo": f"echo(value: float32[n, m] | None = None) doc '{LONG}'"})
+        echo = self.described.echo
+        assert echo() is None
+        assert echo(value=None) is None
+        assert caught(TypeError, echo, None, None)
+        signature = self.described.get_function_signature("echo")
+        assert caught(ValueError, signature.check, ARRAY)
+
+    def launch_plans(self) -> None:
+        """Make, save, load and call kernels on a GPU, up to the driver, which is not there."""
+        load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
+        module = load(self.plan.save_to_bytes())
+        assert module.get_function_doc("fill") == LONG
+        fill = module["fill"]
+        assert caught(TypeError, fill, LONG)
+        assert caught(ValueError, fill, ARRAY)
+        assert "driver is not available" in str(caught(RuntimeError, fill, None, 3))
+
+    def wrappers(self) -> None:
+        """Call functions behind printed wrappers, which convert, make results and refuse."""
+        assert self.wrapped.length(LONG) == len(LONG)
+        once, twice = self.wrapped.doubled(ARRAY.reshape(24), a=3)
+        assert (once.shape, twice.shape) == ((24,), (48,))
+        assert caught(TypeError, self.wrapped.doubled, LONG)
+        assert caught(ValueError, self.wrapped.doubled, ARRAY)
+
     def inspect(self) -> None:
         """Read what is in a library."""
         report = inspection.inspect_library(self.path)
@@ -202,7 +292,8 @@ class Session:
 
     STEPS = (
         *("load", "call", "tensors", "convert", "containers", "errors", "callbacks"),
-        *("json", "objects", "registry", "modules", "inspect"),
+        *("json", "objects", "registry", "modules", "side_file", "describe"),
+        *("launch_plans", "wrappers", "inspect"),
     )
 
 

@@ -13,6 +13,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tvm_ffi.codegen import LaunchPlan, launch_module, make_launch_plan
+from tvm_ffi.codegen._program import program_of
+
 SEEDS = Path(__file__).parent / "seeds"
 
 LIBRARY = """
@@ -26,6 +29,15 @@ const unsigned char __tvm_ffi__library_bin[] = {
 int __tvm_ffi_f(void* self, const void* args, int count, void* result) {
   return TVMFFIOfALaterRelease();
 }
+"""
+PTX = """.version 8.0
+.target sm_80
+/* .entry comment */
+.visible .entry scale(
+  .param .u64 .ptr .global .align 4 x,
+  .param .f32 a,
+  .param .align 8 .b8 pair[16]
+) { ret; }
 """
 GRAPH = {
     "root_index": 5,
@@ -42,10 +54,11 @@ GRAPH = {
     ],
 }
 MANIFEST = {
-    "format": 1,
+    "format": 2,
     "name": "kernel",
     "product": "kernel.so",
     "size_bytes": 16,
+    "content": "sha256:22",
     "base": "0" * 16,
     "parts": {"flags": ["-O2"], "source": "sha256:00"},
     "dependencies": {
@@ -57,6 +70,34 @@ MANIFEST = {
     "created": 1.5,
     "build_seconds": 0.5,
     "reasons": ["first build"],
+}
+SIGNATURE = (
+    "f(x: T*[n, 2*n, cdiv(m, 3), ...] compact align 16 on cuda:0 | None, /, k: int = 3, "
+    "n: int = 1, m: int = 2, *, y: out {int8, float32}[n] | None = None, "
+    "z: Array[int | str | None] = [1, 'a', None], w: float = -inf, u: uint64 = 7) "
+    "-> (r: float32[n], int) where T in (int8, float32x4) raises ValueError, KeyError "
+    "non_blocking doc 'One line.'"
+)
+SIGNATURE_JSON = {
+    "version": 1,
+    "name": "f",
+    "parameters": [
+        {"name": "x", "type": {"tensor": ["int8"], "shape": ["n", 2, "2*n"], "device": "cpu"}},
+        {"name": "n", "type": {"scalar": "int32"}, "default": 3, "kind": "keyword-only"},
+        {
+            "name": "z",
+            "type": {"value": {"type": "Any"}},
+            "default": [{"float": "nan"}, {"bytes": "00"}],
+            "kind": "keyword-only",
+        },
+    ],
+    "results": [{"type": {"tensor": "float32", "layout": "compact"}, "name": "r"}],
+    "doc": "One line.",
+}
+SIGNATURE_METADATA = {
+    "type_schema": '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}],'
+    '"params":[{"type":"DLTensor*"}]}}',
+    "signature": "f(x: Tensor) -> int",
 }
 SCHEMA = {
     "type": "ffi.Function",
@@ -75,6 +116,7 @@ def main() -> None:
         "cuda_image/fatbin": struct.pack("<IHHQ", 0xBA55ED50, 1, 16, 4) + b"code",
         "cuda_image/ptx": b".version 8.0\n.target sm_80\n",
         "cuda_module/module": cuda_module(),
+        "cuda_module/plan": saved_plan(),
         "cuda_module/lines": b"scale\nkernel\nx: float32*\ny: int8[]\nn: int32\n-\ngridDim\n=\n"
         b"blockDim.x\n" + b"v" * 64 + b"\n",
         "dtype/device": b"cuda:1",
@@ -82,11 +124,21 @@ def main() -> None:
         "dtype/one_scalable_lane": b"int8xvscalex1",
         "dtype/exact": b"float4_e2m1fn_x2",
         "dtype/custom": b"custom[name]16x2",
+        "device_image/cubin": cubin_with_kernel(),
+        "device_image/ptx": PTX.encode(),
         "inspect/library": library,
         "json/every_kind": b'{"a": [1, -2.5e3, "\\u00e9\\ud83d\\ude00\\n", null, true, -Infinity]}',
         "json_graph/every_kind": json.dumps(GRAPH).encode(),
         "manifest/manifest": json.dumps(MANIFEST).encode(),
+        "launch_program/program": b"\0" + launch_program(),
         "needed_symbols/library": library,
+        "signature/text": b" " + SIGNATURE.encode(),
+        "signature/words": b"w" + bytes(range(70)),
+        "signature/json": b"j" + json.dumps(SIGNATURE_JSON).encode(),
+        "signature/metadata": b"m" + json.dumps(SIGNATURE_METADATA).encode(),
+        "signature/annotation": b"einout {int8, float32}[n, 2*n] strided | None",
+        "signature/extent": b"e(n + 2) * cdiv(m, 3) % 7",
+        "signature/side_file": b"s# A comment.\nf(x: int,\n  y: int\n)\ng() doc '# none'\n",
         "type_schema/function": json.dumps(SCHEMA).encode(),
     }
     for name, content in seeds.items():
@@ -110,6 +162,49 @@ def cubin() -> bytes:
     ident = b"\x7fELF\x02\x01\x01" + bytes(9)
     header = struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64, 0, 64, 0, 0, 64, 1, 0)
     return ident + header + struct.pack("<IIQQQQIIQQ", 0, 1, 0, 0, 128, 4, 0, 0, 1, 0) + b"code"
+
+
+def cubin_with_kernel() -> bytes:
+    """Return a cubin with a kernel of a pointer and an int32."""
+    texts = b"\0.text.f\0.nv.constant0.f\0.nv.info.f\0.strings\0"
+    parameters = b"\x03\x19\x0c\x00"
+    for place, size in ((1, 4), (0, 8)):
+        parameters += b"\x04\x17" + struct.pack("<HIHHI", 12, 0, place, 0, size << 18)
+    contents = {b".text.f": b"code", b".nv.constant0.f": b"", b".nv.info.f": parameters}
+    contents[b".strings"] = texts
+    body, rows = b"", [bytes(64)]
+    for name, content in contents.items():
+        place = 64 + len(body), len(content)
+        rows.append(struct.pack("<IIQQQQIIQQ", texts.index(name), 1, 0, 0, *place, 0, 0, 0, 0))
+        body += content
+    ident = b"\x7fELF\x02\x01\x01\x41\x08" + bytes(7)
+    header = struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64 + len(body), 90 << 8, 64, 0, 0, 64,
+                         len(rows), len(rows) - 1)  # fmt: skip
+    return ident + header + body + b"".join(rows)
+
+
+def launch_plan() -> LaunchPlan:
+    """Return a plan that looks at tensors and numbers, and calculates."""
+    return make_launch_plan(
+        "fill(x: T*[n, m] on cuda, k: int = 3, a: float = 1.0) -> T[n, 2*m] "
+        "where T in (int8, float32)",
+        ".version 8.0\n.target sm_80\n.visible .entry fill(.param .u64 x, .param .u32 k) { ret; }",
+        arguments=["x", "int32 k"],
+        grid=["cdiv(n, k)", "max(m // 2, 1)"],
+        shared_memory="4*(n % 8)",
+        when="n > 3",
+    )
+
+
+def launch_program() -> bytes:
+    """Return what a plan is for the runtime."""
+    plan = launch_plan()
+    return program_of(plan, plan.launches[0].images)
+
+
+def saved_plan() -> bytes:
+    """Return the saved form of a module with one plan."""
+    return bytes(launch_module(launch_plan()).save_to_bytes())
 
 
 def cuda_module() -> bytes:

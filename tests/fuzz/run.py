@@ -28,13 +28,16 @@ NATIVE = {
     "dtype": 64,
     "json": 1024,
     "json_graph": 1024,
+    "launch_program": 1024,
     "library_binary": 4096,
     "needed_symbols": 8192,
 }
 PYTHON = {
+    "device_image": 4096,
     "inspect": 8192,
     "json_dialect": 256,
     "manifest": 1024,
+    "signature": 1024,
     "state": 1024,
     "type_schema": 1024,
 }

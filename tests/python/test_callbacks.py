@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import core
+from tvm_ffi import core, libinfo
 
 
 class Owner:
@@ -28,6 +28,26 @@ class Owner:
 
 def vector(*values):
     return tvm_ffi.from_dlpack(np.array(values, np.float32))
+
+
+def call_with_count(function, count):
+    """Call with so many arguments, which are at no address; return the code and the error."""
+    library = ctypes.CDLL(libinfo.find_libtvm_ffi())
+    result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
+    handle = ctypes.c_void_p(function.__chandle__())
+    code = library.TVMFFIFunctionCall(handle, None, count, ctypes.byref(result))
+    library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+    if error:
+        library.TVMFFIObjectDecRef(error)
+    return code, bool(error)
+
+
+@pytest.mark.parametrize("count", [-1, -2, -(2**31)])
+def test_fewer_arguments_than_none(count):
+    """Callbacks took a negative number of arguments for a large one."""
+    assert call_with_count(tvm_ffi.convert(lambda *args: len(args)), count) == (-1, True)
+    for name in ("ffi.Map", "ffi.Dict", "ffi.Array", "ffi.SystemLib"):
+        assert call_with_count(tvm_ffi.get_global_func(name), count)[0] == 0
 
 
 # ---- arguments and results ---------------------------------------------------------------------

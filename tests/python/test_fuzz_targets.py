@@ -17,7 +17,18 @@ FOLDER = Path(__file__).parents[1] / "fuzz"
 ROUNDS = 300
 
 
-@pytest.fixture(params=["inspect", "json_dialect", "manifest", "state", "type_schema"])
+TARGETS = [
+    "device_image",
+    "inspect",
+    "json_dialect",
+    "manifest",
+    "signature",
+    "state",
+    "type_schema",
+]
+
+
+@pytest.fixture(params=TARGETS)
 def target(request, monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
     yield request.param

@@ -271,3 +271,22 @@ def test_a_hostile_argument_may_replace_the_plan(kernels):
             return 7
 
     assert shown(function(Hostile(), y=2)) == [7, 2, 1.0]
+
+
+@pytest.mark.parametrize("cls", [KeyboardInterrupt, MemoryError])
+def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(kernels, cls):
+    """It was called without from then on: without defaults, with too few arguments."""
+    from tvm_ffi._binding.call.plan_lookup import kept_plan_of
+    from tvm_ffi._binding.call.planned_call import set_plan_lookup
+
+    def interrupted(function, origin):
+        raise cls
+
+    function = kernels.get_function("softmax")
+    set_plan_lookup(interrupted)
+    try:
+        with pytest.raises(cls):
+            function(1, y=2)
+    finally:
+        set_plan_lookup(kept_plan_of)
+    assert shown(function(1, y=2)) == [1, 2, 1.0]

@@ -24,13 +24,13 @@ class LaunchCall {
   LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
       : program_(program), room_(program.num_words) {
     state_.args = args;
-    state_.num_args = num_args;
+    state_.num_args = std::max(num_args, 0);
     state_.registers = room_.at<int64_t>(0);
     state_.tensors = room_.at<const DLTensor*>(program.initial.size());
     size_t slots = program.num_words - 2 * program.most_arguments;
     slots_ = room_.at<Slot>(slots);
     addresses_ = room_.at<void*>(slots + program.most_arguments);
-    size_t given = static_cast<size_t>(num_args < 0 ? 0 : num_args);
+    size_t given = static_cast<size_t>(state_.num_args);
     if (given < program.missing.size() || given > program.num_arguments) FailCount(given);
     Reset();
     const QuickChecks& quick = program.quick;

@@ -109,8 +109,10 @@ void Reader::ReadSizes() {
   program_.num_arguments = Word("the number of arguments");
   program_.num_results = Word("the number of results");
   program_.num_registers = Word("the number of registers");
+  // Each register is named somewhere, so that nobody makes room for more.
   if (program_.num_arguments > kMaxTensors || program_.num_results > kMaxTensors ||
-      program_.num_registers > kMaxRegisters) {
+      program_.num_registers > kMaxRegisters ||
+      program_.num_registers > bytes_.size() / sizeof(uint32_t)) {
     Refuse("a size");
   }
 }

@@ -134,7 +134,12 @@ struct LaunchWay {
   std::vector<LaunchArgument> arguments;
 };
 
+// Moved and not copied: quick checks point to the sets of dtypes.
 struct LaunchProgram {
+  LaunchProgram() = default;
+  LaunchProgram(LaunchProgram&&) = default;
+  LaunchProgram& operator=(LaunchProgram&&) = default;
+
   uint32_t num_arguments, num_results, num_registers;
   std::vector<LaunchFailure> failures;
   std::vector<std::vector<DLDataType>> dtypes;

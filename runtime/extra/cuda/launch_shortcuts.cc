@@ -254,8 +254,11 @@ bool QuickChecksReader::AddToTensor(const Instruction& instruction) {
 
 bool QuickChecksReader::AddDtypes(const Instruction& instruction, TensorCheck* check) const {
   bool is_variable = instruction.operation == Operation::kDtypeVariable;
-  if (!check->dtypes.empty()) return false;
-  check->dtypes = program_.dtypes[instruction.place(is_variable ? 2 : 1)];
+  if (check->dtypes != nullptr) return false;
+  // Not a copy: the checks of many tensors may have one large set.
+  const std::vector<DLDataType>& set = program_.dtypes[instruction.place(is_variable ? 2 : 1)];
+  check->dtypes = set.data();
+  check->num_dtypes = set.size();
   check->is_variable = is_variable;
   if (is_variable) check->variable = instruction.place(1);
   return true;

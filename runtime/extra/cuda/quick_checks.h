@@ -49,7 +49,8 @@ struct TensorCheck {
   int32_t ndim = kAny, device_type = kAny, device_id = kAny;
   bool is_compact = false, has_address = false;  // one that is aligned, and is not null
   uint64_t alignment = 1;                        // bytes that it is a multiple of besides
-  std::vector<DLDataType> dtypes;                // empty for any
+  const DLDataType* dtypes = nullptr;            // a set of the program's; nullptr for any
+  size_t num_dtypes = 0;
   bool is_variable = false;
   uint32_t variable = 0;        // register of one more than the place of the dtype, or of 0
   std::vector<Extent> extents;  // of axes that a tensor of `ndim` has
@@ -77,10 +78,10 @@ struct TensorCheck {
            (device_id == kAny || tensor.device.device_id == device_id);
   }
   bool HasDtype(DLDataType dtype, int64_t* registers) const {
-    if (dtypes.empty()) return true;
+    if (dtypes == nullptr) return true;
     size_t place = 0;
     while (!IsSame(dtypes[place], dtype)) {
-      if (++place == dtypes.size()) return false;
+      if (++place == num_dtypes) return false;
     }
     if (!is_variable) return true;
     int64_t &known = registers[variable], got = static_cast<int64_t>(place) + 1;

@@ -5,6 +5,8 @@
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
+
 #include "registration.h"
 #include "walk/crowded_keys.h"
 #include "walk/object_lock.h"
@@ -14,13 +16,14 @@ namespace {
 
 template <typename Table>
 void MakeTable(PackedArgs args, Any* rv) {
-  TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
+  const int count = std::max(args.size(), 0);  // callers in C may pass any number
+  TVM_FFI_ICHECK_EQ(count % 2, 0);
   auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
-  if (extra::AreKeysCrowded(static_cast<size_t>(args.size() / 2), key_at)) {
+  if (extra::AreKeysCrowded(static_cast<size_t>(count / 2), key_at)) {
     TVM_FFI_THROW(ValueError) << extra::kCrowdedMessage;
   }
   Table table;
-  for (int i = 0; i < args.size(); i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
+  for (int i = 0; i < count; i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
   *rv = std::move(table);
 }
 

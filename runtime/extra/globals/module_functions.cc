@@ -51,7 +51,7 @@ void SystemLib(PackedArgs args, Any* result) {
     TVM_FFI_THROW(TypeError) << "ffi.SystemLib takes a prefix of symbols or nothing, but got "
                              << args.size() << " arguments";
   }
-  *result = SystemLibraryModule(args.size() == 0 ? "" : args[0].cast<std::string>());
+  *result = SystemLibraryModule(args.size() < 1 ? "" : args[0].cast<std::string>());
 }
 
 // Modules that stay for the life of the process, or until they are removed.

@@ -25,7 +25,7 @@ class Table {
     std::unordered_map<const ModuleObj*, Entry> dead;
     std::lock_guard<std::mutex> lock(mutex_);
     is_used_.store(true, std::memory_order_relaxed);
-    MoveDeadTo(&dead);
+    if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);  // not for each of its functions
     Entry& entry = entries_[module.get()];
     entry.module = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ModuleObj>(module);
     std::swap(entry.functions[std::string(name)], description);

@@ -226,9 +226,9 @@ WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* 
 }
 
 WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
-  int64_t size = 1;
-  for (int32_t i = 0; i < tensor->ndim; ++i) size *= tensor->shape[i];
-  return size;
+  uint64_t size = 1; /* unsigned: extents of others may overflow */
+  for (int32_t i = 0; i < tensor->ndim; ++i) size *= (uint64_t)tensor->shape[i];
+  return (int64_t)size;
 }
 
 /* Address of the first element. */

@@ -8,6 +8,9 @@ is read here was found by comparing what ptxas 13.0 writes for known kernels:
     record:     form u8 (4: behind the size are so many bytes) | attribute u8 | size u16
     attribute 0x17:  u32 | place of the parameter u16 | offset u16 | u32, bits 18 and up the size
     attribute 0x19:  form 3, whose size is a number: the bytes of all parameters
+
+Device code may come from anywhere: each part is looked at once, so time and memory are in
+proportion to its length, and tables that point at the same bytes again and again are not followed.
 """
 
 from __future__ import annotations
@@ -24,10 +27,17 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 _RECORD = struct.Struct("<BBH")
 _HAS_BYTES, _PARAMETER, _PARAMETER_SIZE, _ALL_PARAMETERS = 4, 0x17, 12, 0x19
 _MAX_PARAMETERS = 4096  # the driver takes no more than 32 KiB of them
+_MAX_DIGITS = 9  # of a number that is a size
+# How many times the file its sections, and how many times the table its names may be in all: names
+# share their ends, and sections nothing.
+_MAX_SHARED, _MAX_OVERLAP = 2, 16
+_WITHOUT_BYTES = (0, 8)  # kinds of sections: none, and memory without contents
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TARGET = re.compile(r"^\s*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
-_ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(?:\(([^)]*)\))?")
+# What begins at a place and does not end there ends with the text: looked for once, not again from
+# each later place.
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_TARGET = re.compile(r"^[ \t]*\.target\s+(sm_\d+[af]?)", re.MULTILINE)
+_ENTRY = re.compile(r"\.entry\s+([\w$%]+)\s*(\([^()]*\)?)?")
 _PARAM = re.compile(
     r"\.param\b(?:\s*\.align\s+\d+)?\s*\.(?:pred|[busf](\d+)(?:x2)?)\b[^\[]*(?:\[\s*(\d+)\s*\])?"
 )
@@ -42,15 +52,19 @@ def ptx_target(text: str) -> str | None:
 def ptx_kernels(text: str) -> Kernels:
     """Return the kernels of PTX, each with the sizes of its parameters in bytes."""
     return {
-        found[1]: _ptx_sizes(found[2] or "") for found in _ENTRY.finditer(_COMMENT.sub("", text))
+        found[1]: _ptx_sizes(found[2] or "()") for found in _ENTRY.finditer(_COMMENT.sub("", text))
     }
 
 
 def _ptx_sizes(parameters: str) -> tuple[int, ...] | None:
+    if not parameters.endswith(")"):
+        return None
     sizes = []
-    for text in parameters.split(",") if parameters.strip() else []:
+    for text in parameters[1:-1].split(",") if parameters[1:-1].strip() else []:
         found = _PARAM.search(text)
         if found is None or found[1] is None:
+            return None
+        if max(len(found[1]), len(found[2] or "")) > _MAX_DIGITS:
             return None
         sizes.append(int(found[1]) // 8 * int(found[2] or 1))
     return tuple(sizes)
@@ -70,32 +84,39 @@ def cubin_kernels(cubin: bytes) -> Kernels | None:
     names = [name.removeprefix(".text.") for name in sections if name.startswith(".text.")]
     # Functions that kernels call have code, too, but no parameters in constant memory.
     return {
-        name: _cubin_sizes(sections.get(f".nv.info.{name}", b""))
+        name: _cubin_sizes(sections.get(f".nv.info.{name}", memoryview(b"")))
         for name in names
         if f".nv.constant0.{name}" in sections
     }
 
 
-def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
+def _sections(cubin: bytes) -> Iterator[tuple[str, memoryview]]:
+    """Yield names and contents; raises ValueError when no compiler writes such tables."""
     (table,) = struct.unpack_from("<Q", cubin, 40)
     size, count, names = struct.unpack_from("<HHH", cubin, 58)
-    if count and size < _SECTION.size:
+    if (count and size < _SECTION.size) or table > len(cubin):
         raise ValueError("sections of no ELF file")
     rows = [_SECTION.unpack_from(cubin, table + i * size) for i in range(count)]
+    if sum(row[5] for row in rows if row[1] not in _WITHOUT_BYTES) > _MAX_SHARED * len(cubin):
+        raise ValueError("sections overlap")
     if names >= len(rows):
         return
-    texts = _bytes_of(cubin, rows[names])
+    texts = bytes(_contents(cubin, rows[names]))
+    budget = _MAX_OVERLAP * len(texts)
     for row in rows:
         end = texts.find(b"\0", row[0])
-        yield texts[row[0] : end].decode("utf-8", "replace"), _bytes_of(cubin, row)
+        budget -= end - row[0]
+        if end < 0 or budget < 0:
+            raise ValueError("names have no end, or overlap")
+        yield texts[row[0] : end].decode("utf-8", "replace"), _contents(cubin, row)
 
 
-def _bytes_of(cubin: bytes, row: tuple[int, ...]) -> bytes:
-    offset, size = row[4], row[5]
-    return cubin[offset : offset + size]
+def _contents(cubin: bytes, row: tuple[int, ...]) -> memoryview:
+    offset, size = row[4], 0 if row[1] in _WITHOUT_BYTES else row[5]
+    return memoryview(cubin)[offset : offset + size]
 
 
-def _cubin_sizes(records: bytes) -> tuple[int, ...] | None:
+def _cubin_sizes(records: memoryview) -> tuple[int, ...] | None:
     sizes: dict[int, int] = {}
     at = in_all = 0
     while at + _RECORD.size <= len(records):

@@ -84,6 +84,8 @@ def _readable_metadata(module: Module, name: str) -> dict[str, Any]:
     ask: Any = get_global_func("pytvmffi.ModuleGetOwnFunctionMetadata")
     try:
         return parsed_metadata(ask(module, name))
+    except MemoryError:
+        raise
     except Exception:
         return {}
 
@@ -133,13 +135,12 @@ def _entries(text: str) -> list[tuple[int, str]]:
 
     It begins in the first column; lines that begin with a blank or a closing bracket continue it.
     """
-    entries: list[tuple[int, str]] = []
+    entries: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         if entries and (line[0].isspace() or line[0] in ")]}"):
-            first, entry = entries[-1]
-            entries[-1] = first, f"{entry}\n{line}"
+            entries[-1][1].append(line)
         else:
-            entries.append((number, line))
-    return entries
+            entries.append((number, [line]))
+    return [(number, "\n".join(lines)) for number, lines in entries]

@@ -49,6 +49,8 @@ def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature
     """
     try:
         metadata = parsed_metadata(ask())
+    except MemoryError:  # which says nothing about the metadata
+        raise
     except Exception as error:
         warn_damaged(name, library, error)
         return None

@@ -13,6 +13,9 @@ __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
+# How often parts of a default are compared with parts of its type: in all, and for each of many
+# parts.  More is an attempt to take time: each alternative of a union looks at the whole list.
+_MAX_COMPARISONS, _COMPARISONS_OF_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
 
@@ -36,7 +39,7 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
         raise TypeError(f"{where}: a tensor has no default but None{remedy}")
     if isinstance(type_, ScalarType):
         return None if default is None and type_.is_optional else _scalar(where, type_, default)
-    found = _value(type_.schema, default, where, 0)
+    found = _Matching(where).value(type_.schema, default, 0)
     if found is _NO_MATCH:
         raise TypeError(f"{where}: expected {_shown(type_.schema)}, got {default!r}")
     return found
@@ -68,35 +71,51 @@ def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
 _NO_MATCH = object()
 
 
-def _value(schema: Schema, default: Any, where: str, depth: int) -> Any:
-    """Return what the type makes of the default, or `_NO_MATCH`."""
-    if depth > _MAX_DEPTH:
-        raise ValueError(f"{where}: nested deeper than {_MAX_DEPTH}")
-    origin, args = schema.origin, schema.args or ()
-    if origin in ("Union", "Optional"):
-        options = [*args, Schema("None")] if origin == "Optional" else args
-        # Exact before converted: `int | float` leaves 1 an int.
-        found = [_value(option, default, where, depth + 1) for option in options]
-        found = [value for value in found if value is not _NO_MATCH]
-        exact = [value for value in found if type(value) is type(default)]
-        return (exact or found or [_NO_MATCH])[0]
-    if isinstance(default, (list, tuple)):
-        return _sequence(origin, args, default, where, depth)
-    return _plain(origin, default, where)
+class _Matching:
+    """What a type makes of a default, in time that their size bounds."""
 
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self._left = _MAX_COMPARISONS
+        self._seen: set[int] = set()  # lists that have been counted
 
-def _sequence(origin: str, args: tuple[Schema, ...], default: Any, where: str, depth: int) -> Any:
-    if origin not in (*_SEQUENCES, "Any"):
-        return _NO_MATCH
-    item = Schema("int") if origin == "ffi.Shape" else Schema("Any")
-    if origin == "tuple" and args:
-        if len(args) != len(default):
+    def value(self, schema: Schema, default: Any, depth: int) -> Any:
+        """Return what the type makes of the default, or `_NO_MATCH`."""
+        self._count(default, depth)
+        origin, args = schema.origin, schema.args or ()
+        if origin in ("Union", "Optional"):
+            options = [*args, Schema("None")] if origin == "Optional" else args
+            # Exact before converted: `int | float` leaves 1 an int.
+            found = [self.value(option, default, depth + 1) for option in options]
+            found = [value for value in found if value is not _NO_MATCH]
+            exact = [value for value in found if type(value) is type(default)]
+            return (exact or found or [_NO_MATCH])[0]
+        if isinstance(default, (list, tuple)):
+            return self._sequence(origin, args, default, depth)
+        return _plain(origin, default, self._where)
+
+    def _count(self, default: Any, depth: int) -> None:
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH}")
+        if isinstance(default, (list, tuple)) and id(default) not in self._seen:
+            self._seen.add(id(default))
+            self._left += _COMPARISONS_OF_PART * len(default)
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError(f"{self._where}: its type has too many alternatives for it")
+
+    def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
+        if origin not in (*_SEQUENCES, "Any"):
             return _NO_MATCH
-        items = args
-    else:
-        items = (args[0] if args else item,) * len(default)
-    values = tuple(_value(one, part, where, depth + 1) for one, part in zip(items, default))
-    return _NO_MATCH if _NO_MATCH in values else values
+        item = Schema("int") if origin == "ffi.Shape" else Schema("Any")
+        if origin == "tuple" and args:
+            if len(args) != len(default):
+                return _NO_MATCH
+            items = args
+        else:
+            items = (args[0] if args else item,) * len(default)
+        values = tuple(self.value(one, part, depth + 1) for one, part in zip(items, default))
+        return _NO_MATCH if _NO_MATCH in values else values
 
 
 _CLASSES: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "dtype": str, "Device": str}

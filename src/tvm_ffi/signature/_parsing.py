@@ -332,8 +332,9 @@ class _SignatureParser:
         depth = self._depth
         while self._tokens.token in operators:
             self._enter()  # each one nests the value deeper
+            position = self._tokens.position
             operator = self._tokens.advance()
-            found = Expression(operator, (found, operand()))
+            found = self._located(position, Expression, operator, (found, operand()))
         self._depth = depth
         return found
 
@@ -401,7 +402,7 @@ class _SignatureParser:
             return math.inf
         if tokens.token.isdecimal():
             return self._integer()
-        if tokens.token[:1].isdecimal() or tokens.token[:1] == "." != tokens.token[1:2]:
+        if tokens.token.lstrip(".")[:1].isdecimal():
             return float(tokens.advance())
         raise tokens.error("a number, a string, None, True, False or a list of them")
 

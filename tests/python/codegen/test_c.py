@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -38,3 +39,31 @@ def test_a_long_signature_is_more_than_a_literal_holds():
     text = c.wrapper(f"f(x: int) doc '{doc}'")
     assert max(map(len, text.splitlines())) > 10000
     assert "{102, 40, 120" in text
+
+
+CALL = """
+#include <stdlib.h>
+int64_t f(const int8_t* x, int64_t size, int64_t stride) {
+  return x != NULL || size != 0 || stride != (int64_t)1 << 40;
+}
+int main(void) {
+  int64_t shape[] = {(int64_t)1 << 40, (int64_t)1 << 40, 0};
+  DLTensor tensor = {(void*)1, {kDLCPU, 0}, 3, {kDLInt, 8, 1}, shape, NULL, (uint64_t)-1};
+  TVMFFIAny arg = {kTVMFFIDLTensorPtr, {0}, {0}}, result;
+  arg.v_ptr = &tensor;
+  return __tvm_ffi_f(NULL, &arg, 1, &result) != 0 || result.v_int64 != 0;
+}
+"""
+
+
+def test_nothing_is_undefined_for_any_extents_and_addresses(tmp_path, c_compiler):
+    """The number of elements overflowed as a number with sign."""
+    wrapper = c.wrapper("f(x: int8*[n, m, k]) -> int64", arguments=["x", "x.size", "x.strides[0]"])
+    source, program = tmp_path / "call.c", tmp_path / "call"
+    source.write_text(wrapper + CALL, encoding="utf-8")
+    command = [c_compiler, "-std=c11", "-O1", "-fsanitize=undefined", str(source), "-w"]
+    command += ["-fsanitize-undefined-trap-on-error", f"-I{libinfo.find_include_path()}"]
+    library = Path(libinfo.find_libtvm_ffi())
+    command += [str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)]
+    subprocess.run(command, check=True)
+    assert subprocess.run([str(program)], check=False).returncode == 0

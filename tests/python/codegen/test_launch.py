@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import resource
 import shutil
 import struct
 import subprocess
 import sys
+import time
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -90,6 +94,55 @@ def test_what_cannot_be_read_of_an_image_is_left_open():
         assert DeviceImage(cubin()[:size]).kernels in (None, {}, {"f": None}, {"f": (8, 4)})
     plan = make_launch_plan("g(x: float32[n])", cubin()[:64])
     assert plan.launches[0].images[0].kernels is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 30_000,
+        " " * 30_000,
+        "/* " * 30_000,
+        ".entry f(" * 30_000,
+        ".entry f(.param .align " * 10_000 + " " * 10_000,
+        ".entry f(.param .b" + "9" * 30_000 + " x)",
+    ],
+)
+def test_ptx_takes_time_in_proportion(text):
+    """What does not end was looked for again from each later place."""
+    start = time.process_time()
+    image = DeviceImage((".version 8.0" + text).encode())
+    assert image.architecture is None
+    assert image.kernels in ({}, {"f": None})
+    assert time.process_time() - start < 2
+
+
+def test_sections_of_a_cubin_that_overlap_take_no_memory():
+    """Each of sixty thousand sections was a copy of the whole file."""
+    names = 64
+    texts = b".text.f\0" * 10_000
+    table, count = names + len(texts), 60_000
+    rows = [section(0, 1, names, len(texts))]
+    rows += [section(8 * (i % 10_000), 1, 0, table) for i in range(count - 1)]
+    header = bytearray(cubin()[:64])
+    header[40:48] = struct.pack("<Q", table)
+    header[58:64] = struct.pack("<HHH", 64, count, 0)
+    tracemalloc.start()
+    assert DeviceImage(bytes(header) + texts + b"".join(rows)).kernels is None
+    assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    tracemalloc.stop()
+
+
+def test_names_of_a_cubin_that_overlap_take_no_time():
+    """The names of sixty thousand sections were ends of one long text."""
+    texts = b"x" * 100_000 + b"\0"
+    table, count = 64 + len(texts), 60_000
+    rows = [section(0, 1, 64, len(texts)), *[section(i, 0, 0, 0) for i in range(count - 1)]]
+    header = bytearray(cubin()[:64])
+    header[40:48] = struct.pack("<Q", table)
+    header[58:64] = struct.pack("<HHH", 64, count, 0)
+    start = time.process_time()
+    assert DeviceImage(bytes(header) + texts + b"".join(rows)).kernels is None
+    assert time.process_time() - start < 2
 
 
 def test_an_image_can_be_a_file(tmp_path):
@@ -266,6 +319,54 @@ def test_wrong_bytes_are_refused(saved):
             load(saved[:size])
     with pytest.raises(ValueError, match="it has version 9 of the format, and this runtime reads"):
         load(saved[:8] + b"\x09" + saved[9:])
+
+
+def loaded(program: bytes) -> tvm_ffi.Module:
+    """Return a module with one plan, which nobody of ours has written."""
+    create = tvm_ffi.get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
+    return create([[PTX.encode(), "ptx", "sm_80"]], [], [["f", "", "", program]])
+
+
+def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments: int) -> bytes:
+    """Return a launch program as launch_program.h has it, with one failure and one launch."""
+    none = 0xFFFFFFFF
+    text = struct.pack("<4I", 1, num_arguments, 0, num_registers)
+    text += struct.pack("<QIQ", 1, 0, 0)
+    text += struct.pack("<QQ", 1, num_dtypes) + struct.pack("<BBH", 2, 32, 1) * num_dtypes
+    text += struct.pack("<Q5IQ", 0, 0, 0, none, none, 0, 0)
+    text += struct.pack("<QQIQQcI", 1, 1, 0, 1, 1, b"k", none) + struct.pack("<3I", none, 0, 0)
+    text += struct.pack("<11IQ", *[0] * 11, 0)
+    return text + struct.pack(f"<Q{len(code)}q", len(code), *code)
+
+
+def test_room_for_registers_is_made_for_those_that_are_used():
+    """A plan of 200 bytes took eight megabytes."""
+    assert loaded(program(1, 1, [0], 0)).kind == "cuda_driver"
+    with pytest.raises(ValueError, match="launch program: a size before byte 16 of"):
+        loaded(program(1 << 20, 1, [0], 0))
+
+
+def test_tensors_share_a_set_of_dtypes():
+    """Each tensor's check had a copy of its own: half a megabyte of program took 400 of memory."""
+    tensor, dtype = 7, 16  # ORDER launch-operations
+    code = []
+    for place in range(1000):
+        code += [tensor, place, 0, 0, dtype, place, 0, 0]
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    kept = loaded(program(1, 100_000, [*code, 0], 1000))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
+    assert list(kept.get_write_formats()) == ["ptx"]
+
+
+def test_fewer_arguments_than_none():
+    """A number below 0 was compared as one without sign, and arguments were read."""
+    function = loaded(program(1, 1, [7, 0, 0, 0, 0], 1))["f"]
+    library = ctypes.CDLL(libinfo.find_libtvm_ffi())
+    result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
+    handle = ctypes.c_void_p(function.__chandle__())
+    assert library.TVMFFIFunctionCall(handle, None, -1, ctypes.byref(result)) == -1
+    library.TVMFFIErrorMoveFromRaised(ctypes.byref(error))
+    library.TVMFFIObjectDecRef(error)
 
 
 def run(program: str, stand_in: Path, *arguments: str) -> None:

@@ -410,6 +410,19 @@ def test_calls_of_any_size(library, function, num_arrays, rank):
     assert seen == [(shape, i * (i + 1 if rank else 1)) for i, shape in enumerate(shapes)]
 
 
+def test_extents_beside_one_of_0_may_be_of_any_size(library, function):
+    """Their strides overflow, which is defined for numbers without sign only."""
+    seen = []
+    extents = (c_int64 * 3)(0, 2**40, 2**40)
+    frame = Runtime().frame(
+        [np.zeros((0, 1, 1), np.float32)],
+        attributes={"__function": function(lambda x: seen.append(x.shape)), "__arguments": plan(0)},
+    )
+    frame.args.values[0].contents.dims = extents
+    assert library("CallCpu")(byref(frame)) is None
+    assert seen == [tuple(extents)]
+
+
 def test_more_outputs_than_most_calls_have_some_of_them_returned(library, function):
     outputs = [np.zeros(2, np.float32) for _ in range(70)]
 

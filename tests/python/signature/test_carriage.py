@@ -7,6 +7,7 @@ import inspect
 import json
 import subprocess
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -493,6 +494,15 @@ def test_a_file_next_to_the_library(tmp_path):
 def test_side_files_that_are_wrong_name_the_line(tmp_path, text, line, problem):
     with pytest.raises(ValueError, match=rf"library\.signatures:{line}: .*{problem}"):
         load_with_side_file(tmp_path, text)
+
+
+def test_side_files_take_time_in_proportion(tmp_path):
+    """Each line that continues a signature copied all before it."""
+    text = "f(x: int\n" + " \\\n" * 500_000
+    start = time.process_time()
+    with pytest.raises(ValueError, match=r"library\.signatures:1: .*expected '\)'"):
+        load_with_side_file(tmp_path, text)
+    assert time.process_time() - start < 5
 
 
 def test_a_side_file_that_is_no_text(tmp_path):

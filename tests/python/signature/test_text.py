@@ -237,6 +237,27 @@ def test_many_parameters_take_time_in_proportion(count):
     assert len(found.parameters) == count
 
 
+@pytest.mark.parametrize(
+    ("type_", "default", "problem"),
+    [
+        (f"Array[{'|'.join(['int'] * 2000)}]", [1] * 2000, "too many alternatives for it"),
+        ("|".join(["Array[int]"] * 2000), [1] * 2000, "too many alternatives for it"),
+        (f"tuple[{', '.join(['int | str'] * 2000)}]", [1] * 2000, None),
+        ("Array[Array[int | str | None]]", [[1, None] * 100] * 100, None),
+    ],
+)
+def test_defaults_take_time_in_proportion(type_, default, problem):
+    """Each alternative of a union looked at each part of a list: 12 KB took a minute."""
+    start = time.process_time()
+    text = f"f(x: {type_} = {default})"
+    if problem is None:
+        assert len(Signature.parse(text).parameters[0].default) == len(default)
+    else:
+        with pytest.raises(ValueError, match=f"default of parameter 'x': its type has {problem}"):
+            Signature.parse(text)
+    assert time.process_time() - start < 2
+
+
 def test_names_are_those_of_programs():
     """Python reads a ligature in a program as the letters; a keyword argument comes so, too."""
     assert Signature.parse("f(ﬁ: int)").parameters[0].name == "fi"

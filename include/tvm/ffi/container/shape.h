@@ -41,9 +41,9 @@ class ShapeView {
   }
   // Number of elements; 1 without dimensions.
   int64_t Product() const {
-    int64_t product = 1;
-    for (int64_t extent : *this) product *= extent;
-    return product;
+    uint64_t product = 1;  // unsigned: beside an extent of 0, others may overflow
+    for (int64_t extent : *this) product *= static_cast<uint64_t>(extent);
+    return static_cast<int64_t>(product);
   }
 
  private:

@@ -23,14 +23,14 @@ inline bool IsDirectAddressDevice(DLDevice device) {
 // Compact row-major; dimensions of extent 1 have no say, and empty tensors always are.
 inline bool IsContiguous(const DLTensor& tensor) {
   if (tensor.strides == nullptr) return true;
-  int64_t expected = 1;
+  uint64_t expected = 1;  // unsigned: beside an extent of 0, others may overflow
   bool compact = true;
   for (int32_t i = tensor.ndim; i > 0; --i) {
     int64_t extent = tensor.shape[i - 1];
     if (extent == 0) return true;
     if (extent == 1) continue;
-    compact = compact && tensor.strides[i - 1] == expected;
-    expected *= extent;
+    compact = compact && static_cast<uint64_t>(tensor.strides[i - 1]) == expected;
+    expected *= static_cast<uint64_t>(extent);
   }
   return compact;
 }

@@ -188,6 +188,8 @@ cdef int _run_callback(
     cdef int code = -1
     cdef CallState framework
     cdef CallState* state = NULL
+    if num_args < 0:
+        raise TypeError(f"a call has no {num_args} arguments")
     if exchange_api != NULL:
         begin_call(&framework, NULL)
         framework.exchange_api = exchange_api

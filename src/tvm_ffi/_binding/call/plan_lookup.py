@@ -50,6 +50,8 @@ def metadata_of(origin: ModuleOrigin) -> str | None:
     """Return what a library says about a function; None, and a warning, where that fails."""
     try:
         return origin.metadata()
+    except MemoryError:  # which says nothing about the metadata
+        raise
     except Exception as error:
         from tvm_ffi.signature._carriage import warn_damaged
 

@@ -75,10 +75,8 @@ cdef int _resolve(Function function) noexcept:
                 plan = _plan_of(function, origin_of(function))
             if _keep(function, plan, plan is not None and plan.signature.non_blocking, before):
                 return 0
-    except BaseException as error:
+    except BaseException as error:  # no memory, Ctrl-C: the next call asks again
         set_exception(error)
-    function.vectorcall = call_by_position  # the next call does without
-    function.is_resolved = True
     return -1
 
 

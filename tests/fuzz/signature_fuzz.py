@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Any bytes as the text of a signature, its JSON, its metadata, or a file of them beside a library.
+
+The first byte says which; after ``w`` the words of the language are chosen one by one.
+"""
+
+from __future__ import annotations
+
+import json
+
+import coverage_guided
+
+with coverage_guided.instrumented(__name__):
+    from tvm_ffi import Signature
+    from tvm_ffi.module._describing import _entries
+    from tvm_ffi.signature import _carriage, _parsing, _plan
+
+_WORDS = (
+    *("f", "(", ")", "[", "]", "{", "}", ",", ":", "|", "=", "->", "/", "*", "...", "_", "-"),
+    *("in", "out", "inout", "unknown", "x", "y", "n", "m", "T", "None", "True", "1", "2", "16"),
+    *("1.5", "inf", "9223372036854775808", "'a\\n'", "b'\\xff'", "+", "//", "%", "cdiv", "min"),
+    *("int", "float", "bool", "str", "Any", "Tensor", "float32", "int8", "uint64", "float4_e2m1fn"),
+    *("Array", "Map", "Callable", "Optional", "tuple", "compact", "strided", "on", "cuda", "align"),
+    *("where", "raises", "non_blocking", "doc", "x: float32[n, m]", "n: int", "float32*[", "= 3"),
+)
+
+
+@coverage_guided.watched(__name__)
+def check(data: bytes) -> None:
+    """Read the bytes in one of the ways."""
+    kind, content = data[:1], data[1:].decode("utf-8", "replace")
+    if kind == b"w":
+        check_signature(" ".join(_WORDS[byte % len(_WORDS)] for byte in data[1:]))
+    elif kind == b"j":
+        check_json(content)
+    elif kind == b"m":
+        check_metadata(content)
+    elif kind == b"e":
+        check_parts(content)
+    elif kind == b"s":
+        lines = content.splitlines()
+        for number, entry in _entries(content):
+            assert 1 <= number <= len(lines)
+            check_signature(entry)
+    else:
+        check_signature(content)
+
+
+@coverage_guided.watched(__name__)
+def check_signature(text: str) -> None:
+    """Read a signature; what is understood is written so that it is understood again."""
+    try:
+        signature = Signature.parse(text)
+    except ValueError as error:
+        assert str(error).startswith("character "), error  # noqa: PT017
+        return
+    check_value(signature)
+
+
+@coverage_guided.watched(__name__)
+def check_value(signature: Signature) -> None:
+    """Bring a signature into its other forms and back."""
+    text = str(signature)
+    assert Signature.parse(text) == signature
+    assert str(Signature.parse(text)) == text
+    assert Signature.from_json(json.dumps(signature.to_json())) == signature
+    carried = _carriage.signature_in(
+        _carriage.parsed_metadata(_carriage.metadata_text(signature)), signature.name
+    )
+    assert carried == signature
+    signature.to_inspect()
+    assert all(check.failures is not None for check in _plan.checks(signature))
+    for arguments in ((), (1,), ("text", None)):
+        try:
+            signature.check(*arguments)
+        except (TypeError, ValueError, BufferError) as error:
+            assert str(error)  # noqa: PT017
+
+
+@coverage_guided.watched(__name__)
+def check_json(text: str) -> None:
+    """Read the JSON of a signature."""
+    try:
+        signature = Signature.from_json(text)
+    except (TypeError, ValueError):
+        return
+    check_value(signature)
+
+
+@coverage_guided.watched(__name__)
+def check_metadata(text: str) -> None:
+    """Read what a library says about a function; damage costs its names and nothing else."""
+    try:
+        metadata = _carriage.parsed_metadata(text)
+        signature = Signature.from_metadata(metadata, "f")
+    except (TypeError, ValueError):
+        return
+    if signature is not None:
+        check_value(signature)
+
+
+@coverage_guided.watched(__name__)
+def check_parts(text: str) -> None:
+    """Read one annotation, and one extent."""
+    for read in (_parsing.parse_annotation, _parsing.parse_extent):
+        try:
+            read(text)
+        except (TypeError, ValueError) as error:
+            assert str(error)  # noqa: PT017
+
+
+if __name__ == "__main__":
+    coverage_guided.run(check)
