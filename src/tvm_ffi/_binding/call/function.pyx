@@ -479,6 +479,7 @@ cdef void _refuse_keyword(PyObject* name) noexcept:
 
 # ---- the class -----------------------------------------------------------------------------
 
+@cython.binding(False)
 cdef class Function(CObject):
     """A function that any language can call.
 

@@ -31,6 +31,7 @@ from tvm_ffi._binding.object.note import notes
 cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
 
 
+@cython.binding(False)
 cdef class ModuleOrigin(NativeReference):
     """A function's module, which is not kept alive from here, and its name there.
 

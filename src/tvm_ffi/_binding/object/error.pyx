@@ -6,6 +6,7 @@ and is handed out again, the very same object, when the error comes back to Pyth
 adds its frames: native lines stand in the Python traceback, Python lines in the native backtrace.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport int32_t
@@ -496,6 +497,7 @@ cdef int check(int code) except -1:
     return 0
 
 
+@cython.binding(False)
 cdef class Error(CObject):
     """A native error as a value.
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices, and the current stream of each."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
@@ -95,6 +96,7 @@ cdef int _int32(str what, object value) except? -1:
     return value
 
 
+@cython.binding(False)
 cdef class Device:
     """Where a tensor lives: a device type and an index.
 
