@@ -63,6 +63,7 @@ cdef extern from "frameobject.h":
     PyFrameObject* PyFrame_New(
         PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
     int PyTraceBack_Here(PyFrameObject* frame) noexcept
+    bint PyTraceBack_Check(object value)
 
 cdef extern from "Python.h":
     PyCodeObject* PyCode_NewEmpty(
@@ -475,6 +476,13 @@ cdef void set_exception(object exception) noexcept:
     PyErr_SetObject(<PyObject*>cls, <PyObject*>exception)  # keeps the traceback, sets __context__
 
 
+cdef void add_note(object exception, str note) noexcept:
+    try:
+        exception.add_note(note)
+    except BaseException:
+        pass
+
+
 cdef int raise_from_native(int code) noexcept:
     cdef abi.TVMFFIObjectHandle handle = NULL
     abi.TVMFFIErrorMoveFromRaised(&handle)
@@ -600,6 +608,8 @@ def error_from_exception(error: BaseException) -> Error:
 
 def backtrace_text(traceback) -> str:
     """Return the lines of a Python traceback in the native form, most recent call first."""
+    if traceback is not None and not PyTraceBack_Check(traceback):
+        raise TypeError(f"traceback must be a traceback or None, got {type(traceback).__name__}")
     return _backtrace_of(traceback)
 
 
