@@ -21,10 +21,12 @@ function(tvm_ffi_add_binding_module source)
   # Cython's own dependency file misses `from package cimport module`, so every module depends on
   # every declaration; copy_if_different then spares the C compiler when the code is the same.
   # No pickles of Cython's making: what they set the fields to is for the writer to choose.
+  # Methods that are Python's own, as `binding=False` makes them, tell their signatures in their texts.
   add_custom_command(OUTPUT ${generated}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${new} ${PROJECT_BINARY_DIR}/binding/${folder}
     COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
-      -X auto_pickle=False --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
+      -X auto_pickle=False -X embedsignature=True -X embedsignature.format=clinic
+      --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
       -o ${new}/${name}.c tvm_ffi/_binding/${source}
     COMMAND ${Python_EXECUTABLE} ${TVM_FFI_AFTER_CYTHON} ${new}/${name}.c
     COMMAND ${CMAKE_COMMAND} -E copy_if_different ${new}/${name}.c ${generated}

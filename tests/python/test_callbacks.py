@@ -17,6 +17,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core, libinfo
+from tvm_ffi._binding.object.object import live_object_count
 
 
 class Owner:
@@ -282,6 +283,27 @@ def test_callback_that_raises_says_so_and_that_its_arrays_are_not_to_be_looked_a
         kernels.call_with_lent(fail, vector(1, 2, 3))
     (note,) = caught.value.__notes__
     assert "argument #0 of the callback was lent" in note
+
+
+def test_an_exception_that_refuses_notes_arrives_from_a_callback_with_arrays(kernels):
+    """The refusal took its place, and the arguments were never released."""
+
+    class Refusing(Exception):
+        def add_note(self, note):
+            raise KeyboardInterrupt
+
+    def fail(tensor):
+        kept.append(np.from_dlpack(tensor))
+        raise Refusing
+
+    kept = []
+    gc.collect()
+    before = live_object_count()
+    with pytest.raises(Refusing):
+        kernels.call_with_lent(fail, np.zeros(3))
+    kept.clear()
+    gc.collect()
+    assert live_object_count() == before
 
 
 USES = {

@@ -533,6 +533,13 @@ def test_hooks_for_tracebacks():
     assert core._TRACEBACK_TO_BACKTRACE_STR(None) == ""
 
 
+@pytest.mark.parametrize("other", [5, "text", ValueError("x"), type])
+def test_what_is_no_traceback_is_a_type_error(other):
+    """It was read as one."""
+    with pytest.raises(TypeError, match="must be a traceback or None, got"):
+        core._TRACEBACK_TO_BACKTRACE_STR(other)
+
+
 @dataclasses.dataclass(frozen=True)
 class FrozenError(Exception):
     """An exception whose attributes cannot be set."""

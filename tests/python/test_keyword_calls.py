@@ -6,6 +6,7 @@ from __future__ import annotations
 import gc
 import inspect
 import sys
+import time
 import warnings
 from pathlib import PurePosixPath
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi.signature import Parameter, Signature, ValueType
 
 UNKNOWN = "softmax() got an unexpected keyword argument 'tmperature'; did you mean 'temperature'?"
 
@@ -135,6 +137,39 @@ def test_conversions_that_fail(kernels, args, error, text):
     with pytest.raises(error) as caught:
         kernels.converted(*args)
     assert str(caught.value).startswith(text)
+
+
+class _Refused(ValueError):
+    def __init__(self, code, text):
+        super().__init__(code, text)
+
+
+class _Mute(TypeError):
+    def __str__(self):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pytest.param(UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), id="unicode"),
+        pytest.param(_Refused(1, "no"), id="two-arguments"),
+        pytest.param(_Mute(), id="mute"),
+        pytest.param(ZeroDivisionError("division"), id="other"),
+    ],
+)
+def test_an_exception_of_a_class_of_its_own_arrives_from_a_conversion(kernels, error):
+    """It was made again with another text, which not every class can be: a SystemError."""
+
+    class Path:
+        def __fspath__(self):
+            raise error
+
+    with pytest.raises(type(error)) as caught:
+        kernels.converted(1, Path())
+    assert caught.value is error
+    if hasattr(error, "__notes__"):
+        assert error.__notes__ == ["While converting converted() argument 'path'"]
 
 
 def test_defaults_of_values_that_text_names(kernels):
@@ -290,3 +325,39 @@ def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(k
     finally:
         set_plan_lookup(kept_plan_of)
     assert shown(function(1, y=2)) == [1, 2, 1.0]
+
+
+def test_many_names_are_found_in_linear_time(kernel_library):
+    """Each was compared with each: six seconds for 10,000."""
+    names = [f"p{place}" for place in range(10_000)]
+    any_value = ValueType(tvm_ffi.core.TypeSchema("Any"))
+    parameters = tuple(Parameter(name, any_value) for name in names)
+    module = tvm_ffi.load_module(kernel_library, keep_module_alive=False)
+    module.describe({"count": Signature(parameters, name="count")})
+    values = {"".join([*name]): 0 for name in names}  # not interned
+    assert module.count(**values) == len(names)
+    start = time.perf_counter()
+    assert module.count(**values) == len(names)
+    assert time.perf_counter() - start < 1
+    with pytest.raises(TypeError, match="unexpected keyword argument 'p'"):
+        module.count(**values, p=1)
+
+
+def test_names_may_be_of_a_class_of_their_own(kernels):
+    asked = []
+
+    class Name(str):
+        __slots__ = ()
+
+        def __hash__(self):
+            asked.append(self)
+            return str.__hash__(self)
+
+        def __eq__(self, other):
+            asked.append(self)
+            return str.__eq__(self, other)
+
+    values = {Name("y"): 2, Name("x"): 1}
+    asked.clear()
+    assert shown(kernels.softmax(**values)) == [1, 2, 1.0]
+    assert asked == []

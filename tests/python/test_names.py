@@ -116,6 +116,16 @@ def test_indices_without_a_class(index):
     assert core._type_index_to_type_info(index) is None
 
 
+@pytest.mark.parametrize("index", [-1, 10**6])
+def test_an_index_of_no_type_is_a_value_error(index):
+    """The C ABI, which cannot say so, ends the process."""
+    text = f"no type is registered with index {index}"
+    with pytest.raises(ValueError, match=text):
+        core._lookup_type_attr(index, "__ffi_repr__")
+    with pytest.raises(ValueError, match=text):
+        core._register_object_by_index(index, _Derived)
+
+
 def test_the_class_of_an_index_is_loaded_when_it_is_asked_for(run_python):
     result = run_python(
         "from tvm_ffi import core\n"

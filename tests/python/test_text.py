@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tvm_ffi
 from tvm_ffi.core import ByteArrayArg
 
 SMALL_STR, SMALL_BYTES, STR, BYTES = 11, 12, 65, 66
@@ -205,3 +206,30 @@ def test_byte_array_arguments_are_read_as_bytes(echo, content):
 def test_byte_array_arguments_are_made_of_bytes(wrong):
     with pytest.raises(TypeError, match="bytes"):
         ByteArrayArg(wrong)
+
+
+class Name(str, enum.Enum):
+    """A class of the user's for names, as many programs have one."""
+
+    ECHO = "echo"
+    GLOBAL = "test.text.named"
+    CPU = "cpu:1"
+
+
+def test_names_may_be_members_of_an_enum(kernels):
+    """Arguments that Cython declares as str refuse instances of derived classes."""
+    assert kernels.get_function(Name.ECHO)(1) == 1
+    assert kernels[Name.ECHO](1) == 1
+    function = tvm_ffi.register_global_func(Name.GLOBAL, lambda: 3)
+    assert tvm_ffi.get_global_func("test.text.named").same_as(function)
+    assert tvm_ffi.get_global_func(Name.GLOBAL)() == 3
+    tvm_ffi.registry.remove_global_func(Name.GLOBAL)
+    assert tvm_ffi.get_global_func(Name.GLOBAL, allow_missing=True) is None
+    assert tvm_ffi.device(Name.CPU) == tvm_ffi.device("cpu", 1)
+    assert getattr(kernels.echo, StrSubclass("nothing"), "default") == "default"
+
+
+@pytest.mark.parametrize("name", [5, None, b"echo"])
+def test_what_is_no_name_of_a_function_is_a_type_error(kernels, name):
+    with pytest.raises(TypeError, match=f"must be a str, got {type(name).__name__}"):
+        kernels.get_function(name)

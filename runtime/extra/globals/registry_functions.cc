@@ -158,6 +158,7 @@ void extra::RegisterRegistryFunctions() {
       .def_packed("ffi.Shape", &MakeShape)
       .def("ffi.GetRegisteredTypeKeys", &TypeKeys)
       .def("pytvmffi.TypeAllocate", &AllocateType)
+      .def("pytvmffi.TypeIsRegistered", &runtime::IsRegisteredType)
       .def("ffi.GetInvalidObject", &Sentinel<0>)
       .def("ffi.GetKwargsObject", &Sentinel<1>);
 }

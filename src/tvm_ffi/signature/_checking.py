@@ -115,8 +115,11 @@ class _Run:
         try:
             word, native = values.native_form(value, words)
         except (TypeError, ValueError, OverflowError, BufferError) as error:
-            text = f"{self._signature.name}() argument '{parameter.name}': {error}"
-            raise type(error)(text) from error
+            where = f"{self._signature.name}() argument '{parameter.name}'"
+            explained = values.error_about(error, where, f"While checking {where}")
+            if explained is error:  # a class of its own, with a note
+                raise
+            raise explained from error
         if word == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
             return
         if word not in words:

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
 from ._parameter import KINDS, Parameter, Result, checked_name
+from ._plain_form import plain_form
 from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
 __all__ = ["Declaration"]
+
+PartT = TypeVar("PartT")
 
 
 @dataclass(frozen=True)
@@ -30,14 +33,21 @@ class Declaration:
     def __post_init__(self) -> None:
         variables = dict(self.dtype_variables)
         parts = {
-            "parameters": tuple(self.parameters),
-            "results": _without_none(tuple(self.results)),
-            "dtype_variables": {name: tuple(types) for name, types in variables.items()},
-            "errors": tuple(self.errors),
+            "parameters": _all_of(Parameter, self.parameters, "parameters"),
+            "results": _without_none(_all_of(Result, self.results, "results")),
+            "name": plain_form(self.name),
+            "dtype_variables": {
+                plain_form(name): _all_of(str, types, f"dtypes of '{name}'")
+                for name, types in variables.items()
+            },
+            "doc": plain_form(self.doc),
+            "errors": _all_of(str, self.errors, "errors"),
         }
         for part, value in parts.items():
             object.__setattr__(self, part, value)
         _check_function_name(self.name)
+        if not (self.doc is None or isinstance(self.doc, str)):
+            raise TypeError(f"doc must be a str or None, got {type(self.doc).__name__}")
         _check_parameters(self.parameters)
         _check_variables(self)
         _check_extents(self)
@@ -65,6 +75,19 @@ class Declaration:
         """The types of all parameters, and then of all results."""
         types: list[Type] = [parameter.type for parameter in self.parameters]
         return types + [result.type for result in self.results]
+
+
+def _all_of(cls: type[PartT], parts: Iterable[PartT], what: str) -> tuple[PartT, ...]:
+    """Return parts as a tuple; TypeError unless all are of a class."""
+    if isinstance(parts, str):  # whose letters would be the parts
+        raise TypeError(f"{what} must be a tuple of {cls.__name__}, got the text {parts!r}")
+    found = tuple(map(plain_form, parts))
+    for part in found:
+        if not isinstance(part, cls):
+            raise TypeError(
+                f"{what} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
+            )
+    return found
 
 
 # ---- whether the parts fit each other ----------------------------------------------------------

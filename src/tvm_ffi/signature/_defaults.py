@@ -7,6 +7,7 @@ from typing import Any
 
 from .._schema.dtypes import integer_range
 from .._schema.schema import Schema
+from ._plain_form import plain_form
 from ._types import ScalarType, TensorType, Type
 
 __all__ = ["checked_default", "same_default"]
@@ -22,7 +23,8 @@ _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 def checked_default(name: str, type_: Type, default: Any) -> Any:
     """Return the default of a parameter in the form that its type gives it.
 
-    An int becomes a float where a float is declared, a list becomes a tuple.
+    An int becomes a float where a float is declared, a list becomes a tuple, and an instance of a
+    derived class, such as a member of an enum, what it is of the class that text can write.
 
     Raises
     ------
@@ -32,6 +34,7 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
         If a number is out of range.
     """
     where = f"default of parameter '{name}'"
+    default = plain_form(default)
     if isinstance(type_, TensorType):
         if default is None and type_.is_optional:
             return None
@@ -59,7 +62,7 @@ def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
     limits = integer_range(type_.dtype)
     if isinstance(default, int) and not isinstance(default, bool):
         if limits is None:
-            return float(default)
+            return _float(where, default)
         if not limits[0] <= default <= limits[1]:
             raise ValueError(f"{where}: {default} does not fit {type_.dtype}")
         return default
@@ -122,12 +125,15 @@ _CLASSES: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "dtype": 
 
 
 def _plain(origin: str, default: Any, where: str) -> Any:
+    default = plain_form(default)
     if not (default is None or isinstance(default, (bool, int, float, str, bytes))):
         return _NO_MATCH
     if isinstance(default, int) and not isinstance(default, bool):
         if not _INT64[0] <= default <= _INT64[1]:
             raise ValueError(f"{where}: {default} does not fit 64 bits")
-        return default if origin in ("int", "Any") else _float_of(origin, default)
+        if origin in ("int", "Any"):
+            return default
+        return float(default) if origin == "float" else _NO_MATCH
     if origin == "Any":
         return default
     if default is None:
@@ -137,8 +143,11 @@ def _plain(origin: str, default: Any, where: str) -> Any:
     return default if type(default) is _CLASSES.get(origin) else _NO_MATCH
 
 
-def _float_of(origin: str, default: int) -> Any:
-    return float(default) if origin == "float" else _NO_MATCH
+def _float(where: str, default: int) -> float:
+    try:
+        return float(default)
+    except OverflowError:
+        raise ValueError(f"{where}: {default} does not fit a float") from None
 
 
 def _shown(schema: Schema) -> str:

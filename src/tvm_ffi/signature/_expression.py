@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
+from ._plain_form import plain_form
+
 __all__ = [
     "FUNCTIONS",
     "Expression",
@@ -66,9 +68,14 @@ class Expression:
         wanted = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
         if wanted is None:
             raise ValueError(f"unknown operator {self.operator!r}")
+        object.__setattr__(self, "operands", tuple(map(plain_form, self.operands)))
         if len(self.operands) != wanted:
             raise ValueError(f"{self.operator!r} takes {wanted} operands, got {len(self.operands)}")
         for operand in self.operands:
+            if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
+                raise TypeError(
+                    f"an operand is an int, a name or an expression, got {type(operand).__name__}"
+                )
             if isinstance(operand, int) and not fits_64_bits(operand):
                 raise ValueError(f"{operand} does not fit 64 bits")
 

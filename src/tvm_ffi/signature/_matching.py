@@ -38,12 +38,13 @@ def binding_problem(
 
 def _unknown_keyword(signature: Declaration, keywords: Sequence[str]) -> str | None:
     kinds = {parameter.name: parameter.kind for parameter in signature.parameters}
-    names = [name for name, kind in kinds.items() if kind in ("positional", "keyword-only")]
     for keyword in keywords:
-        if keyword in names:
+        kind = kinds.get(keyword)
+        if kind in ("positional", "keyword-only"):
             continue
-        if kinds.get(keyword) == "positional-only":
+        if kind == "positional-only":
             return f"got positional-only argument '{keyword}' as a keyword argument"
+        names = [name for name, kind in kinds.items() if kind in ("positional", "keyword-only")]
         return f"got an unexpected keyword argument '{keyword}'{did_you_mean(keyword, names)}"
     return None
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._defaults import checked_default, same_default
+from ._plain_form import plain_form
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
@@ -20,6 +21,9 @@ class _Empty:
 
     def __repr__(self) -> str:
         return "EMPTY"
+
+    def __reduce__(self) -> str:
+        return "EMPTY"  # copies and pickles are the same object, as it is told by its identity
 
 
 EMPTY: Any = _Empty()
@@ -151,7 +155,7 @@ def checked_name(name: Any, what: str) -> str:
         raise TypeError(f"name of a {what} must be a str, got {type(name).__name__}")
     if not name.isidentifier():
         raise ValueError(f"{name!r} cannot be the name of a {what}")
-    normal = unicodedata.normalize("NFKC", name)
+    normal = unicodedata.normalize("NFKC", plain_form(name))
     if keyword.iskeyword(normal):
         raise ValueError(f"{name!r} cannot be the name of a {what}: Python uses the word itself")
     return normal

@@ -10,6 +10,7 @@ from typing import Union
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
 from ._expression import Expression, Extent, fits_64_bits
+from ._plain_form import plain_form
 
 __all__ = [
     "ANY_EXTENT",
@@ -68,8 +69,12 @@ class TensorType:
             checked_alignment(self.alignment)
         if self.layout not in (None, "compact", "strided"):
             raise ValueError(f"layout must be 'compact' or 'strided', got {self.layout!r}")
+        if self.device is not None and not isinstance(self.device, str):
+            raise TypeError(f"device must be a str, got {type(self.device).__name__}")
         if self.device is not None and _DEVICE.fullmatch(self.device) is None:
             raise ValueError(f"device must be like 'cuda' or 'cuda:1', got {self.device!r}")
+        if isinstance(self.shape, str):
+            raise TypeError(f"a shape is a tuple of extents, got the text {self.shape!r}")
         if self.shape is not None:
             shape = tuple(map(_checked_extent, self.shape))
             if shape.count(ELLIPSIS) > 1:
@@ -78,14 +83,19 @@ class TensorType:
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
+            object.__setattr__(self, "dtype", plain_form(self.dtype))
             if not (is_dtype_name(self.dtype) or _NAME.fullmatch(self.dtype)):
                 raise ValueError(f"{self.dtype!r} is neither a dtype nor a name")
         elif self.dtype is not None:
-            object.__setattr__(self, "dtype", tuple(self.dtype))
+            if not isinstance(self.dtype, (tuple, list)):
+                raise TypeError(
+                    f"dtype must be a str, a tuple of them or None, got {type(self.dtype).__name__}"
+                )
+            object.__setattr__(self, "dtype", tuple(map(plain_form, self.dtype)))
             if not self.dtype:
                 raise ValueError("a set of dtypes must not be empty")
             for name in self.dtype:
-                if not is_dtype_name(name):
+                if not isinstance(name, str) or not is_dtype_name(name):
                     raise ValueError(f"{name!r} is no dtype")
 
     @property
@@ -124,6 +134,9 @@ class ScalarType:
     is_optional: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.dtype, str):
+            raise TypeError(f"dtype must be a str, got {type(self.dtype).__name__}")
+        object.__setattr__(self, "dtype", plain_form(self.dtype))
         if not is_scalar_dtype(self.dtype):
             raise ValueError(f"{self.dtype!r} is no number that C has")
 
@@ -139,6 +152,10 @@ class ValueType:
     """
 
     schema: Schema
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, Schema):
+            raise TypeError(f"schema must be a TypeSchema, got {type(self.schema).__name__}")
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ValueType):
@@ -198,6 +215,7 @@ def _same_schemas(some: tuple[Schema, ...], others: tuple[Schema, ...]) -> bool:
 
 
 def _checked_extent(extent: Extent) -> Extent:
+    extent = plain_form(extent)
     if isinstance(extent, bool) or not isinstance(extent, (int, str, Expression)):
         raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
     if isinstance(extent, int) and extent < 0:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._binding.call import read_only_argument
+from .._binding.call.argument_error import error_about
 from .._binding.object.object import ObjectRValueRef
 from .._binding.values.any import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
@@ -24,6 +25,7 @@ __all__ = [
     "check_value",
     "dtype_of",
     "dtype_text",
+    "error_about",
     "fits",
     "is_one_of",
     "native_form",

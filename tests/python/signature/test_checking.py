@@ -164,3 +164,18 @@ def refusal(function, array) -> str | None:
     except BufferError as error:
         return str(error).partition(": ")[2]
     return None
+
+
+def test_an_exception_of_a_class_of_its_own_arrives_from_a_check():
+    """It was made again with another text, which not every class can be."""
+    error = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")
+
+    class Path:
+        def __fspath__(self):
+            raise error
+
+    with pytest.raises(UnicodeDecodeError) as caught:
+        Signature.parse("f(path: str)").check(Path())
+    assert caught.value is error
+    if hasattr(error, "add_note"):
+        assert error.__notes__ == ["While checking f() argument 'path'"]

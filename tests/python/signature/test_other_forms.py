@@ -3,18 +3,23 @@
 
 from __future__ import annotations
 
+import copy
+import enum
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Callable, Optional
 
+import numpy as np
 import pytest
 
 import tvm_ffi
 from tvm_ffi import Array, Map, Signature, Tensor, TensorLike
 from tvm_ffi._schema.json_form import schema_to_json
 from tvm_ffi.core import TypeSchema
+from tvm_ffi.signature import EMPTY, Expression, Parameter, ScalarType, TensorType, ValueType
 
 
 def annotated(x: Annotated[Tensor, "float32[n]"], y: Annotated[Tensor, "out float32[n]"]) -> None:
@@ -208,3 +213,103 @@ assert str(Signature.parse("f(x: Tensor[n])")) == "f(x: Tensor[n])"
 assert not any("_binding" in name for name in sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        pytest.param(lambda value: pickle.loads(pickle.dumps(value)), id="pickle"),
+        pytest.param(copy.deepcopy, id="deepcopy"),
+        pytest.param(copy.copy, id="copy"),
+    ],
+)
+def test_copies_are_equal(again):
+    """What stands for "no default" was another object in copies, which then had a default."""
+    signature = Signature.parse(
+        "f(x: {float16, float32}[n, cdiv(n, 2)] compact align 16 on cuda:1, y: out T[n] | None, "
+        "k: int = 3, *rest: Any) -> (z: T[n], int) where T in (int8, int32) raises ValueError "
+        "non_blocking doc 'text'"
+    )
+    made = again(signature)
+    assert made == signature
+    assert str(made) == str(signature)
+    assert [one.is_required for one in made.parameters] == [True, True, False, False]
+    with pytest.raises(TypeError, match="missing 2 required positional arguments: 'x' and 'y'"):
+        made.check()
+    assert again(EMPTY) is EMPTY
+
+
+class Mode(enum.IntEnum):
+    """A class of the user's for numbers, as many programs have one."""
+
+    FAST = 1
+
+
+class Word(str, enum.Enum):
+    """The same for text."""
+
+    AXIS = "axis"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "expected"),
+    [
+        (int, Mode.FAST, 1),
+        (float, Mode.FAST, 1.0),
+        (float, np.float64(0.5), 0.5),
+        (str, Word.AXIS, "axis"),
+        (tvm_ffi.dtype, tvm_ffi.dtype("float32"), "float32"),
+        (Any, Word.AXIS, "axis"),
+        (Array[int], [Mode.FAST, 2], (1, 2)),
+    ],
+)
+def test_defaults_are_of_classes_that_text_can_write(annotation, default, expected):
+    """Their own text stood in the signature's, which nobody could read."""
+
+    def function(x):
+        raise NotImplementedError
+
+    function.__annotations__["x"] = annotation
+    function.__defaults__ = (default,)
+    signature = Signature.from_function(function)
+    (parameter,) = signature.parameters
+    assert (parameter.default, type(parameter.default)) == (expected, type(expected))
+    assert Signature.parse(str(signature)).parameters == signature.parameters
+
+
+def test_names_and_extents_may_be_members_of_enums():
+    tensor = TensorType(Word.AXIS, ("n", Mode.FAST, Expression("+", ("n", Mode.FAST))))
+    signature = Signature(
+        (Parameter(Word.AXIS, tensor),),
+        name=Word.AXIS,
+        doc=Word.AXIS,
+        dtype_variables={Word.AXIS: ("int8",)},
+    )
+    assert str(signature) == "axis(axis: axis[n, 1, n + 1]) where axis in (int8) doc 'axis'"
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Signature((1,)), "parameters must be a tuple of Parameter, one is of type int"),
+        (lambda: Signature((), ("int",)), "results must be a tuple of Result, one is of type str"),
+        (lambda: Signature((), errors="ValueError"), "errors must be a tuple of str, got the text"),
+        (lambda: Signature((), doc=5), "doc must be a str or None, got int"),
+        (lambda: Expression("+", (None, 1)), "an operand is an int, a name or an .* NoneType"),
+        (lambda: TensorType("int8", "nm"), "a shape is a tuple of extents, got the text 'nm'"),
+        (lambda: TensorType("int8", device=tvm_ffi.device("cpu")), "device must be a str, got D"),
+        (lambda: TensorType(5), "dtype must be a str, a tuple of them or None, got int"),
+        (lambda: ScalarType(5), "dtype must be a str, got int"),
+        (lambda: ValueType("int"), "schema must be a TypeSchema, got str"),
+    ],
+)
+def test_parts_of_another_type_are_type_errors(make, text):
+    with pytest.raises(TypeError, match=text):
+        make()
+
+
+@pytest.mark.parametrize("type_", ["float32", "float", "float64 | None"])
+def test_a_default_that_fits_no_float_is_a_value_error(type_):
+    """It was an OverflowError, also where a library says so, whose functions then failed."""
+    with pytest.raises(ValueError, match="does not fit"):
+        Signature.parse(f"f(x: {type_} = {'9' * 350})")

@@ -286,7 +286,10 @@ def test_what_inspect_shows():
             {"version": 1, "parameters": [{"name": "x", "type": {}}]},
             "has one of the members 'value', 'scalar' and 'tensor'",
         ),
-        ({"version": 1, "parameters": [], "errors": [1]}, "kind of error must be a str"),
+        (
+            {"version": 1, "parameters": [], "errors": [1]},
+            "errors must be a tuple of str, one .* int",
+        ),
         ({"version": 1, "parameters": [], "doc": 1}, "member 'doc' .* type str, got int"),
     ],
 )

@@ -10,5 +10,8 @@ cdef int explain_argument(
     CObject function, object declared_name, int32_t position, int32_t num_args, PyObject* names
 ) noexcept
 
+# The same for an argument that could not be converted as its parameter declares.  Returns -1.
+cdef int name_parameter(object signature, object name) noexcept
+
 # After a call has failed: what came as "a Python object" gets the name of its class.
 cdef void name_opaque_argument(PyObject* const* values, int32_t num_args) noexcept

@@ -5,7 +5,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding.object.error cimport (
-    check, set_exception, traceback_of, without_binding_frames,
+    add_note, check, set_exception, traceback_of, without_binding_frames,
 )
 from tvm_ffi._binding.object.object cimport CObject
 
@@ -28,7 +28,7 @@ cdef int explain_argument(
         try:
             explained = _with_argument(
                 error, _display_name(function), position, num_args, names, declared_name)
-        except BaseException:  # what describes the error may fail itself
+        except BaseException:  # so may what describes the function
             explained = error
         # Not by assignment: frozen dataclasses refuse it.
         PyException_SetTraceback(explained, traceback)
@@ -52,26 +52,46 @@ cdef object _with_argument(
     if position >= first_named:
         which = f"'{<object>PyTuple_GET_ITEM(names, position - first_named)}'"
     where = f"argument {which} when calling `{function_name}`"
+    return error_about(error, f"Cannot pass {where}", f"While passing {where}")
+
+
+cdef int name_parameter(object signature, object name) noexcept:
+    try:
+        check(-2)
+    except BaseException as error:
+        explained = error
+        try:
+            where = f"{signature.name}() argument '{name}'"
+            explained = error_about(error, where, f"While converting {where}")
+        except BaseException:
+            pass
+        set_exception(explained)
+    return -1
+
+
+def error_about(error, str where not None, str note not None):
+    """Return the exception with where it comes from in front of its text.
+
+    One that more than its text belongs to stays what it is, and gets a note.
+    """
+    try:
+        return _error_about(error, where, note)
+    except BaseException:  # what describes the error may fail itself
+        return error
+
+
+cdef object _error_about(object error, str where, str note):
     BaseException.__setattr__(error, "__suppress_context__", True)
     for cls in _PLAIN_ERRORS:
         if type(error) is cls:
-            explained = cls(f"Cannot pass {where}: {error}")
+            explained = cls(f"{where}: {error}")
             explained.__cause__ = error.__cause__
             explained.__suppress_context__ = True
             if hasattr(error, "__notes__"):
                 explained.__notes__ = error.__notes__
             return explained
-    _add_note(error, f"While passing {where}")
+    add_note(error, note)
     return error
-
-
-cdef int _add_note(object error, str note) except -1:
-    """A note is a convenience: Python before 3.11 has none, and the class may refuse it."""
-    try:
-        error.add_note(note)
-    except BaseException:
-        pass
-    return 0
 
 
 # ---- what native code calls a Python object ------------------------------------------------

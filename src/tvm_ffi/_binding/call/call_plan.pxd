@@ -13,6 +13,7 @@ ctypedef struct Conversion:
 cdef class CallPlan:
     cdef readonly object signature
     cdef tuple names       # of the parameters, interned, without a variadic one
+    cdef dict places       # of those that may be given by name
     cdef tuple defaults    # in the same order; NO_DEFAULT where there is none
     cdef tuple converters  # in the same order; None, or what converts a value
     cdef bytes directions  # in the same order

@@ -2,20 +2,24 @@
 """How the arguments of a call find the parameters of a signature: by position, by name, by default.
 
 A plan is made once per function.  Binding compares addresses of names, which the interpreter has
-interned; what goes wrong is explained by `signature._matching`, which has all the words.
+interned, as far as there are few; what goes wrong is explained by `signature._matching`, which has
+all the words.
 """
 
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 from libc.stdlib cimport calloc, free
 
-from tvm_ffi._binding.object.error cimport check, set_exception
+from tvm_ffi._binding.call.argument_error cimport name_parameter
+from tvm_ffi._binding.object.error cimport set_exception
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
     int PyUnicode_Compare(PyObject* one, PyObject* other) noexcept
+    PyObject* PyDict_GetItem(PyObject* dictionary, PyObject* key) noexcept
+    long PyLong_AsLong(PyObject* value) noexcept
     void PyErr_Clear() noexcept
     double PyLong_AsDouble(PyObject* value) noexcept
     PyObject* PyErr_Occurred() noexcept
@@ -30,6 +34,9 @@ cdef extern from "Python.h":
 
 cdef enum:
     TO_FLOAT, TO_TEXT, TO_CONTAINER
+
+cdef enum:
+    MAX_COMPARED = 16  # names; from there on a hash is found sooner
 
 # Stands among the defaults for those that are missing.
 NO_DEFAULT = object()
@@ -64,6 +71,8 @@ cdef class CallPlan:
         self.signature = signature
         self.names, self.defaults, self.converters = names, defaults, converters
         self.directions = directions
+        self.places = {name: place for place, name in enumerate(names)
+                       if place >= num_positional_only}
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic
@@ -123,10 +132,15 @@ cdef Py_ssize_t count_bound(CallPlan plan, Py_ssize_t num_args) noexcept:
 cdef inline int _place_of(CallPlan plan, PyObject* name) noexcept:
     """The parameter of a name; -1: there is none."""
     cdef PyObject* names = <PyObject*>plan.names
+    cdef PyObject* place
     cdef int i
-    for i in range(plan.num_positional_only, plan.num_params):
+    for i in range(plan.num_positional_only, min(plan.num_params, MAX_COMPARED)):
         if PyTuple_GET_ITEM(names, i) == name:
             return i
+    if Py_TYPE(name) == &PyUnicode_Type:
+        place = PyDict_GetItem(<PyObject*>plan.places, name)
+        return -1 if place == NULL else <int>PyLong_AsLong(place)
+    # A subclass may have a hash of its own.
     for i in range(plan.num_positional_only, plan.num_params):
         if PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0:
             return i
@@ -190,7 +204,7 @@ cdef Py_ssize_t convert_bound(CallPlan plan, PyObject** bound, PyObject** owned)
             continue
         made = _converted(plan, conversion, bound[conversion.place])
         if made == NULL and PyErr_Occurred() != NULL:
-            _name_the_parameter(plan, conversion.place)
+            name_parameter(plan.signature, plan.names[conversion.place])
             while num_owned > 0:
                 num_owned -= 1
                 Py_DECREF(<object>owned[num_owned])
@@ -217,19 +231,6 @@ cdef PyObject* _converted(
         return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>plan.converters, conversion.place),
                                    value)
     return NULL
-
-
-cdef int _name_the_parameter(CallPlan plan, int place) noexcept:
-    """Say in the exception that is set which argument it is about."""
-
-    try:
-        check(-2)
-    except (TypeError, ValueError, OverflowError) as error:
-        set_exception(type(error)(
-            f"{plan.signature.name}() argument '{plan.names[place]}': {error}"))
-    except BaseException as error:
-        set_exception(error)
-    return -1
 
 
 cdef Py_ssize_t _parameter_of(CallPlan plan, Py_ssize_t place, Py_ssize_t num_args) noexcept:

@@ -20,7 +20,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned,
     pack_temporary,
 )
-from tvm_ffi._binding.object.error cimport check, raise_to_native
+from tvm_ffi._binding.object.error cimport add_note, check, raise_to_native
 from tvm_ffi._binding.object.gate cimport (
     call_in_python, own_python_object, release_python_object,
 )
@@ -145,8 +145,8 @@ cdef str _ended_views(PyObject** values, int32_t count, int code):
         return _outliving_view(values, count, True)
     PyErr_Fetch(&cls, &error, &traceback)
     message = _outliving_view(values, count, False)
-    if error != NULL and message is not None and hasattr(<object>error, "add_note"):
-        (<object>error).add_note(message)
+    if error != NULL and message is not None:
+        add_note(<object>error, message)
     PyErr_Restore(cls, error, traceback)
     return None
 
@@ -208,11 +208,13 @@ cdef int _run_callback(
             code = _pack_answer(answer, result)
             Py_XDECREF(answer)
     finally:
-        if has_lent_tensors and _end_loans(values, num_values):
-            outliving = _ended_views(values, num_values, code)
-        while num_values > 0:
-            num_values -= 1
-            Py_XDECREF(values[num_values])
+        try:
+            if has_lent_tensors and _end_loans(values, num_values):
+                outliving = _ended_views(values, num_values, code)
+        finally:
+            while num_values > 0:
+                num_values -= 1
+                Py_XDECREF(values[num_values])
     if code != 0:
         return check(-2)
     if outliving is not None:

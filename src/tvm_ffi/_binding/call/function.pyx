@@ -479,6 +479,7 @@ cdef void _refuse_keyword(PyObject* name) noexcept:
 
 # ---- the class -----------------------------------------------------------------------------
 
+@cython.binding(False)
 cdef class Function(CObject):
     """A function that any language can call.
 
@@ -579,7 +580,7 @@ cdef class Function(CObject):
         return function_at(
             "mlir_packed_symbol", mlir_packed_symbol, keep_alive_object, call_mlir_packed)
 
-    def __getattr__(self, str name):
+    def __getattr__(self, name):
         # Reached for what neither the instance nor the class has.
         value = None
         if name == "__name__":

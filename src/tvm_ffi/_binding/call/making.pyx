@@ -8,6 +8,7 @@ from tvm_ffi._binding.call.planned_call cimport set_origin
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport handle_of, wrap_object
 from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
+from tvm_ffi._binding.values.text cimport plain_str
 
 from tvm_ffi._binding.object.object import set_object_functions
 
@@ -43,9 +44,10 @@ def convert_func(pyfunc, tensor_cls=None) -> Function:
     return wrap_object(handle)
 
 
-def find_global_func(name: str):
+def find_global_func(name):
     """Return the function registered under this name, or None."""
-    cdef bytes text = name.encode("utf-8")
+    cdef str own_name = plain_str(name, "name of a function")
+    cdef bytes text = own_name.encode("utf-8")
     cdef abi.TVMFFIByteArray view
     cdef abi.TVMFFIObjectHandle handle = NULL
     view.data, view.size = text, len(text)
@@ -53,10 +55,10 @@ def find_global_func(name: str):
     if handle == NULL:
         return None
     cdef Function function = wrap_function(handle)
-    if name.startswith(("ffi.", "pytvmffi.")):  # the runtime's own tell no signatures
-        function.origin = name
+    if own_name.startswith(("ffi.", "pytvmffi.")):  # the runtime's own tell no signatures
+        function.origin = own_name
     else:
-        set_origin(function, name)
+        set_origin(function, own_name)
     return function
 
 
@@ -71,17 +73,20 @@ def named_function(str name not None) -> Function:
 
 
 def set_global_func(
-    name: str, Function function not None, bint override, metadata: str = "", doc: str = ""
+    name, Function function not None, bint override, str metadata="", str doc=""
 ) -> None:
     """Register the function; RuntimeError if the name is taken and `override` is false."""
-    cdef bytes text = name.encode("utf-8")
+    cdef str own_name = plain_str(name, "name of a function")
+    cdef bytes text = own_name.encode("utf-8")
+    cdef bytes metadata_text = metadata.encode("utf-8")
+    cdef bytes doc_text = doc.encode("utf-8")  # before anything is registered: it may fail
     cdef abi.TVMFFIByteArray view
     view.data, view.size = text, len(text)
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
     if metadata or doc:
-        _describe_global(&view, function, metadata.encode("utf-8"), doc.encode("utf-8"))
+        _describe_global(&view, function, metadata_text, doc_text)
     if function.origin is None:
-        function.origin = name
+        function.origin = own_name
 
 
 cdef int _describe_global(

@@ -21,7 +21,7 @@ from tvm_ffi._binding.object.note cimport (
     NativeReference, drop_target, keep_note, note_of, weak_target, wrap_target
 )
 from tvm_ffi._binding.object.object cimport CObject, handle_of
-from tvm_ffi._binding.values.text cimport pack_str
+from tvm_ffi._binding.values.text cimport pack_str, plain_str
 
 from _weakref import ref
 
@@ -31,6 +31,7 @@ from tvm_ffi._binding.object.note import notes
 cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
 
 
+@cython.binding(False)
 cdef class ModuleOrigin(NativeReference):
     """A function's module, which is not kept alive from here, and its name there.
 
@@ -112,16 +113,17 @@ cdef class ModuleOrigin(NativeReference):
 
 
 @cython.binding(False)  # what traces programs can stand in for built-in functions only
-def function_of_module(CObject module not None, str name not None, bint query_imports):
+def function_of_module(CObject module not None, name, bint query_imports):
     """Return a function of the module, or None; all wrappers of it know where it was found."""
     cdef abi.TVMFFIAny args[3]
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny found
     cdef CallState state
     cdef int code
+    cdef str text = plain_str(name, "name of a function")
     begin_call(&state, temporaries)
     pack_object(&args[0], abi.kTVMFFIModule, handle_of(module))
-    if pack_str(<PyObject*>name, &args[1], &state, NULL) != 0:
+    if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0
     args[2].v_int64 = query_imports
@@ -136,7 +138,7 @@ def function_of_module(CObject module not None, str name not None, bint query_im
     cdef Function function = wrap_function(found.v_obj)
     cdef object origin = note_of(function)
     if origin is None:
-        set_module_origin(function, module, name, query_imports)
+        set_module_origin(function, module, text, query_imports)
     else:  # a function of another module stays that module's
         set_origin(function, origin)
     return function
@@ -155,7 +157,7 @@ cpdef set_module_origin(
     keep_note(origin)
 
 
-def forget_plans(str name not None) -> None:
+def forget_plans(name) -> None:
     """Let functions of this name, of whatever module, be asked for their signatures again.
 
     Also those of modules that import the one whose functions have been described anew.  Called

@@ -3,6 +3,7 @@
 (map_base.h), searched by the runtime's functions.
 """
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 
@@ -40,6 +41,7 @@ cdef inline uint64_t _size_of(abi.TVMFFIObjectHandle handle) noexcept:
     return size
 
 
+@cython.binding(False)
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
 
@@ -139,6 +141,7 @@ cdef class DictBase(MappingBase):
         hold_mapping(self, _make_dict, {} if input_dict is None else input_dict)
 
 
+@cython.binding(False)
 cdef class MappingIterator:
     """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
 

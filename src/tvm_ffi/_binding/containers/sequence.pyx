@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays and lists, read from the memory that the C++ headers lay out (seq_base.h)."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -99,6 +100,7 @@ cdef class ListBase(SequenceBase):
         hold_sequence(self, _make_list, input_list)
 
 
+@cython.binding(False)
 cdef class _SequenceIterator:
     """Walks a sequence as Python's list iterator does: items that are appended are visited.
 

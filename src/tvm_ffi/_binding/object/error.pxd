@@ -19,6 +19,9 @@ cdef int raise_to_native() noexcept
 cdef object traceback_of(object exception)
 # Set Python's current exception, without the traceback entry that a raise statement adds.
 cdef void set_exception(object exception) noexcept
+# Add a note to an exception, which is a convenience: Python before 3.11 has none, and the class may
+# refuse.
+cdef void add_note(object exception, str note) noexcept
 # Raise the pending native error if `code` is not 0.
 cdef int check(int code) except -1
 # An owned native error that carries the exception.

@@ -6,6 +6,7 @@ and is handed out again, the very same object, when the error comes back to Pyth
 adds its frames: native lines stand in the Python traceback, Python lines in the native backtrace.
 """
 
+cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
 from libc.stdint cimport int32_t
@@ -62,6 +63,7 @@ cdef extern from "frameobject.h":
     PyFrameObject* PyFrame_New(
         PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
     int PyTraceBack_Here(PyFrameObject* frame) noexcept
+    bint PyTraceBack_Check(object value)
 
 cdef extern from "Python.h":
     PyCodeObject* PyCode_NewEmpty(
@@ -474,6 +476,13 @@ cdef void set_exception(object exception) noexcept:
     PyErr_SetObject(<PyObject*>cls, <PyObject*>exception)  # keeps the traceback, sets __context__
 
 
+cdef void add_note(object exception, str note) noexcept:
+    try:
+        exception.add_note(note)
+    except BaseException:
+        pass
+
+
 cdef int raise_from_native(int code) noexcept:
     cdef abi.TVMFFIObjectHandle handle = NULL
     abi.TVMFFIErrorMoveFromRaised(&handle)
@@ -496,6 +505,7 @@ cdef int check(int code) except -1:
     return 0
 
 
+@cython.binding(False)
 cdef class Error(CObject):
     """A native error as a value.
 
@@ -598,6 +608,8 @@ def error_from_exception(error: BaseException) -> Error:
 
 def backtrace_text(traceback) -> str:
     """Return the lines of a Python traceback in the native form, most recent call first."""
+    if traceback is not None and not PyTraceBack_Check(traceback):
+        raise TypeError(f"traceback must be a traceback or None, got {type(traceback).__name__}")
     return _backtrace_of(traceback)
 
 

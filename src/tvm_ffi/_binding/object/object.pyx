@@ -54,6 +54,7 @@ cdef object _from_graph_text = None   # and back
 
 
 @cython.freelist(32)
+@cython.binding(False)
 cdef class CObject:
     """Owner of one reference to a native object.
 
@@ -71,7 +72,6 @@ cdef class CObject:
         if self.chandle != NULL:
             release_object(self.chandle)
 
-    @cython.binding(False)  # what traces programs can stand in for built-in methods only
     def __chandle__(self) -> int:
         """Return the address of the native object; 0 when there is none."""
         return <uintptr_t>self.chandle
@@ -215,6 +215,7 @@ cdef class OwnerLink:
 
 # The collector would drop the link without telling it.
 @cython.no_gc_clear
+@cython.binding(False)
 cdef class LinkedObject(CObject):
     """Base of classes with fields that may hold Python values; added by their metaclass."""
 
@@ -302,6 +303,7 @@ cdef class ObjectRValueRef:
         self.obj = obj  # for good: a call may be waiting for the callee to take its handle
 
 
+@cython.binding(False)
 cdef class OpaquePyObject(CObject):
     """A Python object that travels through native code untouched."""
 

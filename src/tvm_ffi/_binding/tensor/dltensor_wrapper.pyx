@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tensor class of the smallest kind that takes part in DLPack's exchange table, for tests."""
 
+cimport cython
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t
@@ -13,6 +14,7 @@ from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
 cdef abi.DLPackExchangeAPI _table
 
 
+@cython.binding(False)
 cdef class DLTensorTestWrapper:
     """Stands for the tensor class of a framework; its own values, too, come back as `Tensor`.
 

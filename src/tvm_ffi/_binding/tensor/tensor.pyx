@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors: n-dimensional arrays described by DLPack, shared with whoever made them."""
 
+cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF, PyObject
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -40,6 +41,7 @@ cdef int _MAX_COLUMNS = 32  # of a table in a notebook
 dlpack_version = (abi.DLPACK_MAJOR_VERSION, abi.DLPACK_MINOR_VERSION)
 
 
+@cython.binding(False)
 cdef class Tensor(CObject):
     """An n-dimensional array, shared without a copy with the library that made it.
 

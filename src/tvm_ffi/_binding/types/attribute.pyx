@@ -10,6 +10,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.types.facts cimport registered_type
 
 
 cdef object _owned_copy(const abi.TVMFFIAny* value):
@@ -40,7 +41,7 @@ def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
     column = abi.TVMFFIGetTypeAttrColumn(&view)
     if column == NULL:
         return None
-    info = abi.TVMFFIGetTypeInfo(type_index)
+    info = registered_type(type_index)
     for depth in range(info.type_depth, -1, -1):
         slot = type_index if depth == info.type_depth else info.type_ancestors[depth].type_index
         slot -= column.begin_index

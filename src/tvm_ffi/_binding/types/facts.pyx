@@ -10,6 +10,16 @@ from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport CObject, handle_of
 from tvm_ffi._binding.types.field cimport FieldGetter, FieldSetter, _Field
 
+from tvm_ffi._binding.call.making import find_global_func
+
+cdef object _is_registered = find_global_func("pytvmffi.TypeIsRegistered")
+
+
+cdef const abi.TVMFFITypeInfo* registered_type(int32_t index) except NULL:
+    if not _is_registered(index):
+        raise ValueError(f"no type is registered with index {index}")
+    return abi.TVMFFIGetTypeInfo(index)
+
 
 cdef str _text(const abi.TVMFFIByteArray* text):
     return text.data[: text.size].decode("utf-8") if text.size != 0 else ""
@@ -101,7 +111,7 @@ def type_facts(int32_t index) -> dict:
 
     `metadata` members are JSON texts, which may be empty.
     """
-    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+    cdef const abi.TVMFFITypeInfo* info = registered_type(index)
     cdef int32_t i
     return {
         "type_index": index,

@@ -145,6 +145,7 @@ cdef class FieldSetter(_Field):
         self.write(obj, value)
 
 
+@cython.binding(False)
 cdef class FFIProperty:
     """A field of native objects as an attribute.
 

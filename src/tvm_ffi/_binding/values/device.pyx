@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Devices, and the current stream of each."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
@@ -8,6 +9,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport CallState, PackFunction, Packer, add_maker, add_rule
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.values.text cimport plain_str
 
 from enum import IntEnum
 
@@ -59,7 +61,7 @@ _DEVICE_NAME_TO_TYPE = {name: code for code, name in _DEVICE_TYPE_TO_NAME.items(
 cdef object _device_class
 
 
-def _parse_device(str text):
+cdef tuple _parse_device(str text):
     """Return (device type, index or None) of ``"cuda:1"``; text after a blank does not count."""
     parts = text.split(" ", 1)[0].split(":")
     if len(parts) > 2:
@@ -95,6 +97,7 @@ cdef int _int32(str what, object value) except? -1:
     return value
 
 
+@cython.binding(False)
 cdef class Device:
     """Where a tensor lives: a device type and an index.
 
@@ -120,7 +123,7 @@ cdef class Device:
 
     def __init__(self, device_type, index=None):
         if isinstance(device_type, str):
-            code, text_index = _parse_device(device_type)
+            code, text_index = _parse_device(plain_str(device_type, "device_type"))
             if text_index is not None:
                 index = text_index
         elif hasattr(device_type, "__index__"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data types as values: code, bits, lanes.  The public `tvm_ffi.dtype` is a str built on this."""
 
+cimport cython
 from cpython.ref cimport PyObject
 from libc.stdint cimport int16_t, uint32_t
 
@@ -19,6 +20,7 @@ cdef dict _dtype_by_triple = {}
 cdef list _earlier_classes = []
 
 
+@cython.binding(False)
 cdef class DataType:
     """Element type of a tensor: type code, bits per lane, lanes.
 

@@ -12,5 +12,8 @@ cdef int pack_bytes(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 # The str or bytes of an object, which has to be of the type.
 cdef object text_of_object(CObject obj, int32_t type_index)
+# The text of a str, and of an instance of a subclass such as a member of an enum; TypeError for
+# anything else, which is called `what`.
+cdef str plain_str(object text, str what)
 # The Python str or bytes of a borrowed view of any text or bytes kind.
 cdef object text_of(const abi.TVMFFIAny* view)

@@ -72,6 +72,14 @@ cdef int pack_bytes(
         abi.kTVMFFIBytes, out, state)
 
 
+cdef str plain_str(object text, str what):
+    if type(text) is str:
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+    return str.__str__(text)  # whatever the class makes of itself
+
+
 cdef class ByteArrayArg:
     """Bytes that a function gets by their address, as a ``TVMFFIByteArray*``.
 
