@@ -43,7 +43,7 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// The name of a type: known, or made by put(out, make).
+// The name of a type, or the key in its schema: known, or made by put(out, make).
 struct TypeName {
   const char* text;
   void (*put)(MessageStream* out, TypeTextFunction make);
@@ -106,6 +106,61 @@ TVM_FFI_FAILURE_ inline std::string FormatFunctionSchema(const TypeTextFunction*
   return out.str();
 }
 
+// ---- Metadata ---------------------------------------------------------------------------------
+// Text in the string of another JSON text.  Written for the compiler's time: each function of a
+// library has a table, and what reads the tables is compiled once.
+
+TVM_FFI_FAILURE_ inline void PutEscapedJSON(const char* text, MessageStream* out) {
+  for (; *text != '\0'; ++text) {
+    int c = static_cast<unsigned char>(*text);
+    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
+  }
+}
+
+TVM_FFI_FAILURE_ inline void PutMadeSchema(MessageStream* out, TypeTextFunction make) {
+  PutEscapedJSON(make().c_str(), out);
+}
+
+template <typename T>
+constexpr TypeName SchemaOf() {
+  if constexpr (std::is_void_v<T>) {
+    return {StaticTypeKey::kTVMFFINone, nullptr, nullptr};
+  } else if constexpr (is_any_v<T>) {
+    return {StaticTypeKey::kTVMFFIAny, nullptr, nullptr};
+  } else if constexpr (type_name_v<T> != nullptr) {
+    return {type_name_v<T>, nullptr, nullptr};
+  } else {
+    return {nullptr, &PutMadeSchema, &TypeSchemaImpl<T>::v};
+  }
+}
+
+template <typename R, typename... Args>
+TVM_FFI_HIDDEN inline constexpr TypeName kSchemas[] = {
+    SchemaOf<std::remove_const_t<std::remove_reference_t<Args>>>()...,
+    SchemaOf<std::remove_const_t<std::remove_reference_t<R>>>()};
+template <typename R, typename... Args>
+TVM_FFI_HIDDEN inline constexpr Signature kSignatureSchema = {
+    kSchemas<R, Args...>, static_cast<int32_t>(sizeof...(Args))};
+
+TVM_FFI_FAILURE_ inline void PutSchema(const TypeName& schema, MessageStream* out) {
+  if (schema.text != nullptr) {
+    out->Print("{\\\"type\\\":\\\"%s\\\"}", schema.text);
+  } else {
+    schema.put(out, schema.make);
+  }
+}
+
+TVM_FFI_FAILURE_ inline void PutFunctionSchema(const Signature& schema, MessageStream* out) {
+  out->Print("{\\\"type\\\":\\\"ffi.Function\\\",\\\"named_args\\\":{\\\"return\\\":[");
+  PutSchema(schema.names[schema.num_parameters], out);
+  out->Print("],\\\"params\\\":[");
+  for (int32_t i = 0; i < schema.num_parameters; ++i) {
+    if (i > 0) out->Print(",");
+    PutSchema(schema.names[i], out);
+  }
+  out->Print("]}}");
+}
+
 // Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
 template <typename T>
 inline constexpr bool is_argument_v =
@@ -131,10 +186,11 @@ struct FunctionInfoOf {
     return out.str();
   }
   static std::string TypeSchema() {
-    constexpr TypeTextFunction kSchemas[] = {&detail::TypeSchema<Args>::v...,
-                                             &detail::TypeSchema<R>::v};
-    return FormatFunctionSchema(kSchemas, static_cast<int>(num_args));
+    constexpr TypeTextFunction kTexts[] = {&detail::TypeSchema<Args>::v...,
+                                           &detail::TypeSchema<R>::v};
+    return FormatFunctionSchema(kTexts, static_cast<int>(num_args));
   }
+  static const Signature& Schema() { return kSignatureSchema<R, Args...>; }
 };
 
 // The receiver of a method: a pointer for objects, a value for references.
@@ -334,28 +390,18 @@ TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
   MakeRuntimeText(text.data(), text.size(), out);
 }
 
-// The JSON string of a text.  Written for the compiler's time: it is part of every library.
-TVM_FFI_FAILURE_ inline void PutQuotedJSON(const char* text, MessageStream* out) {
-  out->Print("\"");
-  for (; *text != '\0'; ++text) {
-    int c = static_cast<unsigned char>(*text);
-    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
-  }
-  out->Print("\"");
-}
-
 // `signature` is nullptr when nobody wrote one.
-TVM_FFI_FAILURE_ inline void ReturnMetadataText(const std::string& schema, const char* signature,
+TVM_FFI_FAILURE_ inline void ReturnMetadataText(const Signature& schema, const char* signature,
                                                 TVMFFIAny* out) {
   MessageStream text;
-  text.Print("{\"type_schema\":");
-  PutQuotedJSON(schema.c_str(), &text);
+  text.Print("{\"type_schema\":\"");
+  PutFunctionSchema(schema, &text);
   if (signature != nullptr) {
-    text.Print(",\"signature\":");
-    PutQuotedJSON(signature, &text);
+    text.Print("\",\"signature\":\"");
+    PutEscapedJSON(signature, &text);
   }
-  text.Print("}");
-  ReturnText(text.str(), out);
+  text.Print("\"}");
+  ReturnText(text.view(), out);
 }
 
 // Stands for the type of what an export macro got.  It is always deduced: lambda expressions may
@@ -370,9 +416,8 @@ template <typename F>
 using ExportedTypeFunction = ExportedType<F> (*)();
 
 template <typename F>
-TVM_FFI_FAILURE_ void ReturnMetadata(ExportedTypeFunction<F>, const char* signature,
-                                     TVMFFIAny* out) {
-  ReturnMetadataText(FunctionInfo<F>::TypeSchema(), signature, out);
+void ReturnMetadata(ExportedTypeFunction<F>, const char* signature, TVMFFIAny* out) {
+  ReturnMetadataText(FunctionInfo<F>::Schema(), signature, out);
 }
 
 // A row of the section tvm_ffi_exports: what an export is, for tools that read a library without

@@ -60,25 +60,34 @@ class ObjAllocatorBase {
   ObjectPtr<T> make_object(Args&&... args) {
     static_assert(std::is_base_of_v<Object, T>, "make_object makes objects");
     using Handler = typename Derived::template Handler<T>;
+    int32_t type_index = TypeIndexOf<T>();
     T* object = Handler::New(static_cast<Derived*>(this), std::forward<Args>(args)...);
-    return Finish(object, Handler::Deleter());
+    return Finish(object, type_index, Handler::Deleter());
   }
   template <typename ArrayType, typename ElemType, typename... Args>
   ObjectPtr<ArrayType> make_inplace_array(size_t num_elems, Args&&... args) {
     static_assert(std::is_base_of_v<Object, ArrayType>, "make_inplace_array makes objects");
     using Handler = typename Derived::template ArrayHandler<ArrayType, ElemType>;
+    int32_t type_index = TypeIndexOf<ArrayType>();
     ArrayType* object =
         Handler::New(static_cast<Derived*>(this), num_elems, std::forward<Args>(args)...);
-    return Finish(object, Handler::Deleter());
+    return Finish(object, type_index, Handler::Deleter());
   }
 
  private:
+  // Asked for before the object is made: with no call between them, compilers drop the zeros that
+  // Object() writes where Finish writes again.
   template <typename T>
-  static ObjectPtr<T> Finish(T* object, FObjectDeleter deleter) {
-    TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
+  static int32_t TypeIndexOf() {
     int32_t type_index = T::RuntimeTypeIndex();
     // The file's static initialization may not have reached the type's index yet.
     if (TVM_FFI_PREDICT_FALSE(type_index == 0)) type_index = T::_GetOrAllocRuntimeTypeIndex();
+    return type_index;
+  }
+
+  template <typename T>
+  static ObjectPtr<T> Finish(T* object, int32_t type_index, FObjectDeleter deleter) {
+    TVMFFIObject* header = ObjectUnsafe::GetHeader(object);
     header->combined_ref_count = kCombinedRefCountBothOne;
     header->deleter = deleter;
     // One store with the padding, so that compilers see that all zeros of Object() are overwritten.

@@ -8,7 +8,11 @@
 namespace tvm::ffi::extra {
 namespace {
 
-void AppendInt(int64_t value, std::string* out) { *out += std::to_string(value); }
+void AppendInt(int64_t value, std::string* out) {
+  char digits[24];
+  auto end = std::to_chars(digits, digits + sizeof(digits), value);
+  out->append(digits, end.ptr);
+}
 
 // As a std::ostream prints it, in every locale: six significant digits, no trailing zeros.
 void AppendFloat(double value, std::string* out) {

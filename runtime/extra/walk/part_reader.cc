@@ -28,11 +28,13 @@ PartReader::PartReader(const Any& object, int64_t skipped_flags)
               skipped_flags) {
   if (kind_ == PartKind::kElements) {
     copy_ = Snapshot(value_);
-    size_ = SequenceOf(Container())->size();
+    sequence_ = SequenceOf(copy_.Or(value_));
+    size_ = sequence_->size();
   } else if (kind_ == PartKind::kPairs) {
     copy_ = Snapshot::Always(value_);
-    size_ = TableOf(Container())->size();
-    pair_ = TableOf(Container())->begin();
+    const MapBaseObj* table = TableOf(copy_.Or(value_));
+    size_ = table->size();
+    pair_ = table->begin();
   }
 }
 
@@ -51,9 +53,8 @@ void PartReader::Skip(size_t num_items) {
 }
 
 const Any* PartReader::NextElement() {
-  const SeqBaseObj* sequence = SequenceOf(Container());
-  bool at_end = count_ >= size_ || count_ >= sequence->size();
-  return at_end ? nullptr : sequence->begin() + count_;
+  bool at_end = count_ >= size_ || count_ >= sequence_->size();
+  return at_end ? nullptr : sequence_->begin() + count_;
 }
 
 const Any* PartReader::NextOfPair() {

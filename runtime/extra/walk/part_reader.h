@@ -46,11 +46,10 @@ class PartReader {
   const Any* NextOfPair();
   const Any* NextField();
 
-  const Any& Container() const { return copy_.Or(value_); }
-
   Any value_;
   PartKind kind_;
   Snapshot copy_;
+  const SeqBaseObj* sequence_ = nullptr;  // of kElements: what is read, the value or a copy of it
   size_t size_ = 0;
   size_t count_ = 0;
   FieldCursor fields_;
