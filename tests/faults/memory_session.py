@@ -46,8 +46,9 @@ WORDS_OF_OTHERS = (
     "cannot create shared object descriptor",
     "cannot open shared object file",
 )
-# Steps that fill tables which are cleared now and then: bytes say nothing there, objects do.
-UNEVEN_STEPS = {"load", "side_file", "registry", "modules"}
+# Steps that fill tables which are cleared now and then, or note earlier signatures of functions:
+# bytes say nothing there, objects do.
+UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules"}
 # CPython 3.11 loses an argument when it has no memory to share it with a closure; by step.
 LOST_BY_OTHERS = {"modules": 3}
 

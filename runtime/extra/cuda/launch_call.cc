@@ -82,7 +82,7 @@ std::string DtypeText(DLDataType dtype) {
   }
   TVMFFIAny name;
   if (TVMFFIDataTypeToString(&dtype, &name) == 0) {
-    return AnyView::CopyFromTVMFFIAny(name).cast<std::string>();
+    return ffi::detail::AnyUnsafe::MoveTVMFFIAnyToAny(&name).cast<std::string>();
   }
   ffi::detail::MoveFromSafeCallRaised();
   return "one without a name";

@@ -16,11 +16,20 @@ from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, decode
 from ._device_code import device_code
 from ._eras import era_of, introduced_in, is_abi_symbol, readable_name
 from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
-from ._signatures import declared_level, exported_texts, parsed_metadata, signature_of
+from ._signatures import (
+    SIGNATURES,
+    declared_level,
+    exported_texts,
+    parsed_metadata,
+    signature_of,
+)
 
 _PREFIX = "__tvm_ffi_"
 _METADATA_PREFIX, _DOC_PREFIX = "__tvm_ffi__metadata_", "__tvm_ffi__doc_"
 _SLOTS = ("__tvm_ffi__library_ctx", SYMBOL)
+# Signatures share no bytes, or few; reading more of them than this many times the file is not worth
+# the time that somebody wants it to take.
+_MAX_SHARED = 2
 _VERSION = re.compile(r"^(\w+?)_(\d+(?:\.\d+)*)$")
 
 
@@ -77,7 +86,7 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
         soname=next(iter(links["soname"]), None),
         needed=tuple(links["needed"]),
         runpath=tuple(links["runpath"]),
-        functions=_functions(texts, symbols),
+        functions=_functions(texts, symbols, _MAX_SHARED * len(image.data)),
         symbols=needs,
         era=era_of((need.name for need in needs), image.contains_text, declared_level(texts)),
         modules=modules,
@@ -147,8 +156,9 @@ def _needed_symbols(symbols: list[Symbol], provided: set[str]) -> tuple[SymbolRe
 
 
 def _functions(
-    texts: dict[str, dict[str, str]], symbols: list[Symbol]
+    texts: dict[str, dict[str, str]], symbols: list[Symbol], budget: int
 ) -> tuple[FunctionReport, ...]:
+    """Return the functions; those behind `budget` characters of signatures without theirs."""
     defined = {symbol.name for symbol in symbols if symbol.is_defined}
     names = (
         name[len(_PREFIX) :]
@@ -157,7 +167,14 @@ def _functions(
         and not name.startswith((_METADATA_PREFIX, _DOC_PREFIX))
         and name not in _SLOTS
     )
-    return tuple(_function(name, texts.get(name, {}), defined) for name in sorted(names))
+    found = []
+    for name in sorted(names):
+        told = texts.get(name, {})
+        budget -= sum(len(told.get(kind, "")) for kind in SIGNATURES)
+        if budget < 0:
+            told = {kind: text for kind, text in told.items() if kind not in SIGNATURES}
+        found.append(_function(name, told, defined))
+    return tuple(found)
 
 
 def _function(name: str, texts: dict[str, str], defined: set[str]) -> FunctionReport:

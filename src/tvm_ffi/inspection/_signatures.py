@@ -32,7 +32,8 @@ _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
 _MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
 _MAX_DECLARATION = 1_000_000
-_KINDS = ("declaration", "signature", "metadata", "doc", "abi")
+SIGNATURES = ("declaration", "signature", "metadata")  # kinds that signatures are read from
+_KINDS = (*SIGNATURES, "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
 _FTYPE = re.compile(r"\[(?:with )?FType = ")
 _OTHER_PARAMETER = re.compile(r"; \w+ = ")

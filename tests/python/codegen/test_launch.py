@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import resource
 import shutil
@@ -14,6 +15,7 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tvm_ffi
@@ -356,6 +358,33 @@ def test_tensors_share_a_set_of_dtypes():
     kept = loaded(program(1, 100_000, [*code, 0], 1000))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes
     assert list(kept.get_write_formats()) == ["ptx"]
+
+
+def test_names_of_dtypes_in_failures_are_released():
+    """Those of more than seven letters stayed on the heap, one for each failure."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    module = launch_module(make_launch_plan("nothing(x: float32[n])", PTX, arguments=[]))
+    nothing = module["nothing"]
+    array = np.zeros(3, ml_dtypes.float8_e4m3b11fnuz)
+    before = heap_bytes()
+    for _ in range(5000):
+        with pytest.raises(ValueError, match="got float8_e4m3b11fnuz"):
+            nothing(array)
+    assert heap_bytes() - before < 5000 * 16
+
+
+def heap_bytes() -> int:
+    """Return how many bytes are in use; the fields of glibc's mallinfo2 are sizes."""
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "mallinfo2"):
+        pytest.skip("no mallinfo2")
+
+    class Information(ctypes.Structure):
+        _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
+
+    library.mallinfo2.restype = Information
+    gc.collect()
+    return int(library.mallinfo2().field7)
 
 
 def test_fewer_arguments_than_none():
