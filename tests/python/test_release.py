@@ -92,3 +92,51 @@ def test_types_that_hold_plain_values_only_are_destroyed_with_the_lock_held():
     assert not is_plain_type(64)
     assert not is_plain_type(10**6)
     assert plain(1, "a text of some length", None).text == "a text of some length"
+
+
+CHAINS = """
+import sys, threading
+from typing import Any
+import numpy as np
+import tvm_ffi
+from tvm_ffi.dataclasses import py_class
+
+
+@py_class("test.release.Node")
+class Node(tvm_ffi.Object):
+    value: Any
+    next: Any = None
+
+
+def nodes():
+    last = None
+    for _ in range(100_000):
+        last = Node(1, last)
+    return last
+
+
+def arrays():
+    last = tvm_ffi.from_dlpack(np.zeros(1))
+    for _ in range(100_000):
+        last = tvm_ffi.from_dlpack(last.numpy())
+    return last
+
+
+def release():
+    chain.clear()
+
+
+chain = [{kind}()]
+threading.stack_size(1 << 18)
+thread = threading.Thread(target=release)
+thread.start()
+thread.join()
+print("released")
+"""
+
+
+@pytest.mark.parametrize("kind", ["nodes", "arrays"])
+def test_long_chains_are_released_on_a_small_stack(run_python, kind):
+    """Each of them released the next one inside its own release."""
+    result = run_python(CHAINS.replace("{kind}", kind))
+    assert (result.returncode, result.stdout) == (0, "released\n"), result.stderr

@@ -5,6 +5,7 @@
 // A field is an owned 16-byte value, an owned object pointer, or plain bytes.  Zeros are a valid
 // state of each: None, null, 0.
 #include <tvm/ffi/reflection/registry.h>
+#include <tvm/ffi/release_detail.h>
 
 #include <cstring>
 
@@ -50,13 +51,16 @@ void VisitReferences(TVMFFIObject* object, bool take, Visit&& visit) {
                                });
 }
 
-void Delete(void* handle, int flags) {
+void DeleteNow(void* handle, int flags) {
   auto* object = static_cast<TVMFFIObject*>(handle);
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) != 0) {
     VisitReferences(object, true, [](TVMFFIObject* owned) { detail::DecRef(owned); });
   }
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) detail::AlignedFree(object);
 }
+
+// Lists whose nodes are linked by fields may be long.
+void Delete(void* handle, int flags) { detail::NestedRelease::Release(handle, flags, &DeleteNow); }
 
 ObjectPtr<Object> NewObject(int32_t type_index, size_t total_size) {
   void* memory = detail::AlignedAlloc(total_size, alignof(std::max_align_t));

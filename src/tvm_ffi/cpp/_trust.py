@@ -36,7 +36,10 @@ def check_cache(root: Path) -> None:
     """Refuse the root of a cache that others decide about; what is missing is not refused."""
     real = _walked(root, _ELSEWHERE)
     if real is not None:
-        _check_owner(real, os.lstat(real), _ELSEWHERE)
+        status = os.lstat(real)
+        if not stat.S_ISDIR(status.st_mode):
+            raise _no_folder(real, _ELSEWHERE)
+        _check_owner(real, status, _ELSEWHERE)
         _check_cache_mode(real)
 
 
@@ -119,6 +122,8 @@ def _walked(path: Path, elsewhere: str) -> Path | None:
             status = os.lstat(here)
         except FileNotFoundError:
             return None
+        except NotADirectoryError:  # the system names what is below it
+            raise _no_folder(place, elsewhere) from None
         _check_way(here, status, elsewhere)
         if stat.S_ISLNK(status.st_mode):
             links += 1
@@ -128,6 +133,12 @@ def _walked(path: Path, elsewhere: str) -> Path | None:
         else:
             place = here
     return place
+
+
+def _no_folder(path: Path, elsewhere: str) -> NotADirectoryError:
+    return NotADirectoryError(
+        errno.ENOTDIR, f"{os.strerror(errno.ENOTDIR)}; {elsewhere}", str(path)
+    )
 
 
 def _check_way(path: Path, status: os.stat_result, elsewhere: str) -> None:

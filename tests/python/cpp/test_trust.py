@@ -223,6 +223,16 @@ def test_a_link_of_somebody_else(tmp_path, monkeypatch, cache):
         build()
 
 
+@pytest.mark.parametrize("below", [(), ("cache",), ("cache", "deeper")])
+def test_a_file_in_place_of_a_folder(tmp_path, monkeypatch, below):
+    """Such as a home folder that is none."""
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(file.joinpath(*below)))
+    with pytest.raises(NotADirectoryError, match="set TVM_FFI_CACHE_DIR to a .*: '.*/file'"):
+        build()
+
+
 def test_links_in_a_circle(tmp_path, monkeypatch):
     (tmp_path / "link").symlink_to(tmp_path / "link")
     monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path / "link"))

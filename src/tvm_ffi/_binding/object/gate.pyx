@@ -15,6 +15,7 @@ docs/design/exit.md.
 
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t
+from libc.string cimport strlen
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport is_finalizing  # no-cython-lint: for the C code
@@ -167,8 +168,38 @@ cdef extern from * nogil:
     void _own_gate_of_child "tvm_ffi_own_gate_of_child"() noexcept
 
 
-cdef void release_python_object(void* object) noexcept nogil:
+ctypedef void (*_ReleaseInTurn)(
+    void* object, int flags, void (*deleter)(void*, int) noexcept nogil) noexcept nogil
+
+# What the runtime releases objects by that may be nested deeply, see docs/design/nested-release.md.
+# NULL: an older runtime has none.
+cdef _ReleaseInTurn _release_in_turn = _find_release_in_turn()
+
+
+cdef _ReleaseInTurn _find_release_in_turn() noexcept:
+    cdef const char* text = "__release_in_turn__"
+    cdef abi.TVMFFIByteArray name
+    cdef const abi.TVMFFITypeAttrColumn* column
+    cdef int32_t slot
+    name.data, name.size = text, strlen(text)
+    column = abi.TVMFFIGetTypeAttrColumn(&name)
+    if column == NULL:
+        return NULL
+    slot = abi.kTVMFFIObject - column.begin_index
+    if not 0 <= slot < column.size or column.data[slot].type_index != abi.kTVMFFIOpaquePtr:
+        return NULL
+    return <_ReleaseInTurn>column.data[slot].v_ptr
+
+
+cdef void _release_now(void* object, int flags) noexcept nogil:
     _release(object)
+
+
+cdef void release_python_object(void* object) noexcept nogil:
+    if _release_in_turn == NULL:
+        _release(object)
+    else:  # both flags: then it does not matter that the object is none of the runtime's
+        _release_in_turn(object, abi.kTVMFFIObjectDeleterFlagBitMaskBoth, _release_now)
 
 
 cdef int call_in_python(
