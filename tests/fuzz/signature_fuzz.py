@@ -55,19 +55,23 @@ def check_signature(text: str) -> None:
         assert str(error).startswith("character "), error  # noqa: PT017
         return
     check_value(signature)
-
-
-@coverage_guided.watched(__name__)
-def check_value(signature: Signature) -> None:
-    """Bring a signature into its other forms and back."""
-    text = str(signature)
-    assert Signature.parse(text) == signature
-    assert str(Signature.parse(text)) == text
-    assert Signature.from_json(json.dumps(signature.to_json())) == signature
+    written = str(signature)
+    assert Signature.parse(written) == signature
+    assert str(Signature.parse(written)) == written
     carried = _carriage.signature_in(
         _carriage.parsed_metadata(_carriage.metadata_text(signature)), signature.name
     )
     assert carried == signature
+
+
+@coverage_guided.watched(__name__)
+def check_value(signature: Signature) -> None:
+    """Do with a signature what callers and tools do.
+
+    The keys of types in JSON are any text, so not all that came from there can be read from text.
+    """
+    assert isinstance(str(signature), str)
+    assert Signature.from_json(json.dumps(signature.to_json())) == signature
     signature.to_inspect()
     assert all(check.failures is not None for check in _plan.checks(signature))
     for arguments in ((), (1,), ("text", None)):
