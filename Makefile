@@ -7,8 +7,10 @@ VENV ?= .venv
 BUILD ?= build
 # Ours is clean with the compilers we test with; WERROR=OFF builds the tests with others.
 WERROR ?= ON
-# A free-threaded Python, 3.13 or later; only test-nogil needs one.
+# A free-threaded Python, 3.13 or later; only test-nogil needs one.  And one of the same version that
+# was configured --with-thread-sanitizer, for test-nogil-tsan, which needs both.
 PYTHON_NOGIL ?= python3.13t
+PYTHON_NOGIL_TSAN ?= python3.13t-tsan
 # How many tests run at once.
 JOBS ?= $(shell nproc)
 # Tests that build with CMake do it with the options of this build, so that a compiler cache has it.
@@ -31,7 +33,7 @@ RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path
 CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
-	test-python-asan test-nogil test-odr test-faults test-flashinfer test-clients \
+	test-python-asan test-nogil test-nogil-tsan test-odr test-faults test-flashinfer test-clients \
 	test-systems test-frameworks fuzz wheel docs bench format lint clean
 
 help:
@@ -41,6 +43,7 @@ help:
 	@echo "make test-python  the Python tests; PYTEST_ARGS='tests/python -k tensor' for some of them"
 	@echo "make test-sanitizers   test-asan, test-tsan: the C and C++ tests; test-python-asan: the Python tests"
 	@echo "make test-nogil   the Python tests without the GIL; PYTHON_NOGIL=... STRESS_SECONDS=$(STRESS_SECONDS)"
+	@echo "make test-nogil-tsan   the tests with threads on such a Python under TSan; PYTHON_NOGIL_TSAN=..."
 	@echo "make test-faults  each request for memory and each system call of a session fails once; minutes"
 	@echo "make test-odr     names that two files of the library define differently; needs g++"
 	@echo "make test-flashinfer   compile FlashInfer's sources; downloads 130 MB, needs nvcc, minutes"
@@ -55,7 +58,7 @@ help:
 	@echo "make format       let the formatters rewrite the sources"
 	@echo "make clean        remove $(BUILD) and caches; $(VENV) stays"
 	@echo "make lint         what the formatters and linters have to say"
-	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
+	@echo "variables: PYTHON=$(PYTHON) PYTHON_NOGIL=$(PYTHON_NOGIL) PYTHON_NOGIL_TSAN=$(PYTHON_NOGIL_TSAN) VENV=$(VENV) BUILD=$(BUILD) WERROR=$(WERROR) JOBS=$(JOBS) CC CXX"
 	@echo "           COVERAGE=1 prints which lines test-python and test-asan reach"
 
 # ---- Environment ---------------------------------------------------------------------------------
@@ -182,6 +185,36 @@ $(BUILD)/nogil/.environment: pyproject.toml
 
 $(BUILD)/nogil/.installed: $(BUILD)/nogil/.environment $(SOURCES)
 	$(call install_package,nogil)
+	touch $@
+
+# The tests with threads under TSan: Python, the binding and the runtime are compiled for it, NumPy is
+# not.  The ordinary Python builds and installs, as that takes a tenth of the time.  A report fails the
+# target, whatever the tests say.
+NOGIL_TSAN := $(abspath $(BUILD))/nogil-tsan
+NOGIL_TSAN_REPORT := no free-threaded Python under TSan: '$(PYTHON_NOGIL_TSAN)' is not to be found, has \
+	the GIL, or was not configured --with-thread-sanitizer; name one with PYTHON_NOGIL_TSAN=PATH
+NOGIL_TSAN_TESTS ?= tests/python/test_thread_stress.py tests/python/test_threads.py \
+	tests/python/signature/test_carriage.py
+
+test-nogil-tsan: $(BUILD)/nogil-tsan/.installed
+	rm -rf $(NOGIL_TSAN)/reports && mkdir $(NOGIL_TSAN)/reports
+	TVM_FFI_TESTS_SANITIZED=1 TVM_FFI_STRESS_SECONDS=$(STRESS_SECONDS) \
+		TSAN_OPTIONS=exitcode=0:log_path=$(NOGIL_TSAN)/reports/tsan \
+		PYTHONPATH=$(NOGIL_TSAN)/site $(PYTHON_NOGIL_TSAN) -m pytest -s -p no:cacheprovider \
+		--junit-xml $(call RESULTS,nogil-tsan) $(NOGIL_TSAN_TESTS) $(PYTEST_ARGS); \
+		status=$$?; cat $(NOGIL_TSAN)/reports/* 2>/dev/null && exit 1; exit $$status
+
+$(BUILD)/nogil-tsan/.installed: $(BUILD)/nogil/.environment $(SOURCES)
+	@TSAN_OPTIONS=report_bugs=0 $(PYTHON_NOGIL_TSAN) -c "import sys, sysconfig; \
+		sys.exit(sys._is_gil_enabled() or '-fsanitize=thread' not in sysconfig.get_config_var('CFLAGS'))" \
+		2>/dev/null || { echo "$(NOGIL_TSAN_REPORT)" >&2; exit 1; }
+	rm -rf $(NOGIL_TSAN)/site
+	$(call python_in,nogil) -m pip install --disable-pip-version-check --quiet \
+		--only-binary :all: --target $(NOGIL_TSAN)/site --group light
+	$(call python_in,nogil) -m pip install --disable-pip-version-check --no-build-isolation --no-deps \
+		--target $(NOGIL_TSAN)/site --config-settings=build-dir=$(BUILD)/nogil-tsan/package \
+		--config-settings=cmake.build-type=Debug \
+		--config-settings=cmake.define.TVM_FFI_SANITIZERS=thread .
 	touch $@
 
 # The package and its binding under ASan and UBSan, and with them all that the tests start, compilers

@@ -12,6 +12,7 @@ TYPE_CHECKING = False  # as typing.TYPE_CHECKING, without loading typing
 if TYPE_CHECKING:
     import ctypes
     from collections.abc import Iterable, Iterator
+    from importlib.metadata import Distribution
     from pathlib import Path
     from typing import Callable
 
@@ -277,22 +278,33 @@ def _distribution_files(package: str, name: str) -> Iterator[Path]:
 def _distribution_folders(package: str) -> tuple[str, list[Path]]:
     """Return the folders that a distribution has files in, and what to say when it has none."""
     from importlib import metadata
-    from pathlib import Path
 
     try:
-        files = metadata.files(package)
+        files = _installed_files(metadata.distribution(package))
     except metadata.PackageNotFoundError:
         return ", which is not installed", []
     except ValueError:  # an empty name
         return "", []
     if not files:
         return ", which does not say what was installed", []
-    folders = {Path(str(file.locate())).resolve().parent for file in files}
+    folders = {file.resolve().parent for file in files}
     return "", sorted(
         folder
         for folder in folders
         if folder.name != "__pycache__" and folder.suffix != ".dist-info"
     )
+
+
+def _installed_files(distribution: Distribution) -> list[Path]:
+    """Return all that was installed; from Python 3.12 on, ``files`` leaves out what is gone."""
+    import csv
+    from pathlib import Path
+
+    record = distribution.read_text("RECORD")
+    if record is None:
+        return [Path(str(file.locate())) for file in distribution.files or ()]
+    rows = csv.reader(record.splitlines())
+    return [Path(str(distribution.locate_file(row[0]))) for row in rows if row]
 
 
 def _is_file(path: Path) -> bool:

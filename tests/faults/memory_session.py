@@ -340,7 +340,9 @@ class Memory:
             library.faults_arm(kind, ctypes.c_long(request), shows)
             work()
         except BaseException as caught:
-            error = caught
+            # Not with its traceback: when too many wait for the collector, the interpreter raises a
+            # MemoryError that lives for ever, and with it all that its traceback shows.
+            error = caught.with_traceback(None)
         while True:
             try:
                 has_failed = bool(library.faults_disarm())

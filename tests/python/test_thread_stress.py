@@ -24,6 +24,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi import core, registry, testing
 
+from .function_operations import OPERATIONS as FUNCTION_OPERATIONS
+from .function_operations import Described
 from .threads_together import run_together
 
 NUM_THREADS = 8
@@ -73,6 +75,7 @@ class Shared:
         )
         self.library = tvm_ffi.load_module(path, keep_module_alive=False)
         self.imported = tvm_ffi.load_module(path, keep_module_alive=False)
+        self.described = Described(path)
         self.restart_iterators()
 
     def restart_iterators(self):
@@ -354,6 +357,8 @@ def operations():
                 lambda s, draw, do=do, at=ATTRIBUTES[cls]: do(getattr(s, at), s, draw),
             )
     yield from OTHERS.items()
+    for name, do in FUNCTION_OPERATIONS.items():
+        yield name, lambda s, draw, do=do: do(s.described, draw)
 
 
 @pytest.mark.parametrize("cls", OPERATIONS)
@@ -403,6 +408,7 @@ def check_consistency(s):
     assert [s.map[f"key {i}"][0] for i in range(50)] == list(range(50))
     assert s.tensor.numpy().sum() == 276
     assert s.error.message == "shared"
+    s.described.check()
 
 
 @pytest.mark.usefixtures("_threads_switch_often")

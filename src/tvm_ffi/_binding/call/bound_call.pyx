@@ -10,9 +10,11 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.call_plan cimport name_of_argument
+from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
 from tvm_ffi._binding.call.argument_error cimport explain_argument
-from tvm_ffi._binding.call.function cimport Function, call_packed, check_read_only
+from tvm_ffi._binding.call.function cimport (
+    Function, call_packed, check_read_only, load_plan,
+)
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, ReadOnlyBecause, begin_call, own_packed, packer_of, release_temporaries,
@@ -55,8 +57,9 @@ cdef class BoundCall:
         for i in range(len(self.values)):
             if self._pack(i) != 0:
                 explain_argument(
-                    function, name_of_argument(function.plan, i, len(self.values)), i,
-                    len(self.values), NULL)
+                    function,
+                    name_of_argument(<CallPlan>load_plan(function), i, len(self.values)),
+                    i, len(self.values), NULL)
                 check(-2)
             self.num_args += 1
         return 0

@@ -11,18 +11,44 @@ ctypedef PyObject* (*Vectorcall)(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
 
 
+# Calls read these without a lock; who writes to a wrapper that others may have holds `call_lock()`.
 cdef class Function(CObject):
-    cdef Vectorcall vectorcall  # at a fixed offset, which the type announces to the interpreter
+    # What the interpreter calls, at a fixed offset: where there is a GIL, `way` itself.  It reads
+    # without care for other threads, so without a GIL this one never changes.
+    cdef Vectorcall vectorcall
+    cdef Vectorcall way    # how this function is called as far as is known
     cdef bint releases_gil
     cdef bint chose_gil    # whether somebody has set `release_gil`
     cdef bint is_resolved  # whether it was asked for its signature
-    cdef CallPlan plan     # how arguments find the parameters; None where there is no signature
+    # How arguments find the parameters; None where there is no signature.  Its `ModuleOrigin` keeps
+    # each plan that it ever had; one that is found elsewhere stays.
+    cdef CallPlan plan
     # Where the function was found: name of a global function, `_origin.ModuleOrigin`, or None.
     cdef object origin
     cdef dict __dict__
 
 
-# Finds out how arguments find the parameters, and sets `vectorcall`.  -1 with an exception set.
+cdef extern from *:
+    """
+    #define tvm_ffi_load_way(function) __atomic_load_n(&(function)->way, __ATOMIC_ACQUIRE)
+    #define tvm_ffi_store_way(function, way_) \
+      __atomic_store_n(&(function)->way, way_, __ATOMIC_RELEASE)
+    #define tvm_ffi_load_plan(function) \
+      ((PyObject*)__atomic_load_n(&(function)->plan, __ATOMIC_ACQUIRE))
+    #define tvm_ffi_swap_plan(function, value) \
+      ((PyObject*)__atomic_exchange_n( \
+          &(function)->plan, (__typeof__((function)->plan))(value), __ATOMIC_ACQ_REL))
+    """
+    # See the fields of these names.
+    Vectorcall load_way "tvm_ffi_load_way"(Function function) noexcept
+    void store_way "tvm_ffi_store_way"(Function function, Vectorcall way) noexcept
+    PyObject* load_plan "tvm_ffi_load_plan"(Function function) noexcept  # borrowed
+    # Both owned.
+    PyObject* swap_plan "tvm_ffi_swap_plan"(Function function, PyObject* plan) noexcept
+
+# For changes of how wrappers are called; only C code that cannot wait may run under it.
+cdef object call_lock()
+# Finds out how arguments find the parameters, and sets `way`.  -1 with an exception set.
 ctypedef int (*Resolve)(Function function) noexcept
 cdef void set_resolve(Resolve resolve) noexcept
 # The vectorcall entry of functions without a signature.
@@ -38,6 +64,8 @@ cdef PyObject* call_packed(
     Function function, abi.TVMFFIAny* args, int32_t num_args, CallState* state) noexcept
 # Where this wrapper or another one of the function was found, or None.
 cdef object origin_of(Function function)
+# The same; notes this one if none is known.
+cdef object settled_origin(Function function, object origin)
 # The Python object of an owned function, which is taken over.
 cdef object wrap_function(abi.TVMFFIObjectHandle owned)
 # A method of a native type; a static one does not bind.

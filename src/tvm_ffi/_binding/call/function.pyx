@@ -27,7 +27,7 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
 from tvm_ffi._binding.call.argument_error cimport explain_argument, name_opaque_argument
-from tvm_ffi._binding.call.call_plan cimport name_of_argument
+from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
@@ -35,7 +35,7 @@ from tvm_ffi._binding.call.read_only_argument cimport refuse_read_only
 from tvm_ffi._binding.call.refused_call cimport offer_call
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
-from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
     CObject, handle_of, hold, keep_for_borrowers, wrap_object,
@@ -71,6 +71,24 @@ cdef extern from "Python.h":
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
 
+cdef extern from *:
+    """
+    #define tvm_ffi_receiver_class(method) \
+      ((PyTypeObject*)__atomic_load_n(&(method)->receiver_class, __ATOMIC_RELAXED))
+    /* Whether it is the first class that is put in place of None. */
+    static int tvm_ffi_replace_none(PyObject** place, PyObject* value) {
+      PyObject* none = Py_None;
+      int is_first = __atomic_compare_exchange_n(
+          place, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+      if (is_first) Py_DECREF(Py_None);
+      return is_first;
+    }
+    #define tvm_ffi_set_receiver_class(method, cls) \
+      tvm_ffi_replace_none(&(method)->receiver_class, (PyObject*)(cls))
+    """
+    PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
+    bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
+
 cdef enum:
     MAX_STACK_ARGS = 8   # what the fast way has room for
     MAX_MANY_ARGS = 32   # more than these go to the heap
@@ -84,6 +102,7 @@ cdef const ReadOnlyMarks* _read_only_marks = read_only_marks()
 cdef object _load_description = None
 # Finds the signature of a function that is called for the first time.
 cdef Resolve _resolve = NULL
+cdef object _lock = object()
 
 
 # Initial Function.release_gil.
@@ -160,7 +179,7 @@ cdef inline int _invoke(
     cdef int code
     if names != NULL:  # a Python callable, as _call_unusual has seen to it
         return enter_callback(handle, args, num_args, result, names)
-    if not function.releases_gil:
+    if not load_flag(&function.releases_gil):
         if GIL_IS_OPTIONAL:
             return call_guarded(safe_call, handle, args, num_args, result)
         return safe_call(handle, args, num_args, result)
@@ -221,7 +240,8 @@ cdef inline PyObject* _call_with_buffers(
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
             explain_argument(
-                function, name_of_argument(function.plan, i, num_args), i, num_args, names)
+                function, name_of_argument(<CallPlan>load_plan(function), i, num_args), i, num_args,
+                names)
             _release_after_failure(&state)
             return NULL if names != NULL or target != NULL else offer_call(
                 function, values, num_args)
@@ -261,9 +281,9 @@ cdef int check_read_only(
     state.read_only = ReadOnlyBecause.IS_WRITABLE
     if callable_of(handle) != NULL or keeps_gil(handle):
         return 0
-    if not function.is_resolved and _resolve(function) != 0:
+    if not load_flag(&function.is_resolved) and _resolve(function) != 0:
         return -1
-    return refuse_read_only(function.plan, place, num_args, because)
+    return refuse_read_only(<CallPlan>load_plan(function), place, num_args, because)
 
 
 cdef PyObject* _keep_result(
@@ -367,7 +387,7 @@ cdef PyObject* call_packed(
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry of Function."""
+    """The way of functions that nobody has found a signature for."""
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
     cdef abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
@@ -379,20 +399,32 @@ cdef PyObject* call_by_position(
     return _call_with_buffers(function, values, <int32_t>num_args, NULL, args, temporaries, NULL)
 
 
+cdef PyObject* _call_as_is_known(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry where other threads may be changing the way."""
+    cdef Vectorcall way = load_way(<Function>callable)
+    if way == <Vectorcall>call_by_position:  # the commonest: a jump that needs no address
+        return call_by_position(callable, values, nargsf, kwnames)
+    return way(callable, values, nargsf, kwnames)
+
+
 cdef PyObject* _call_method(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
     """The vectorcall entry of Method, which goes straight where only the object is passed."""
     cdef Method method = <Method>callable
+    cdef PyTypeObject* cls
     cdef abi.TVMFFIObjectHandle receiver
     cdef abi.TVMFFIAny arg
     if PyVectorcall_NARGS(nargsf) == 1 and kwnames == NULL and method.chandle != NULL:
-        if Py_TYPE(values[0]) == <PyTypeObject*><PyObject*>method.receiver_class:
+        cls = receiver_class(method)
+        if Py_TYPE(values[0]) == cls:
             receiver = (<CObject>values[0]).chandle
             if receiver != NULL:
                 pack_object(&arg, (<abi.TVMFFIObject*>receiver).type_index, receiver)
                 return _call_with_nothing_to_pack(method, values, &arg, 1)
-        elif method.receiver_class is None:
+        elif cls == <PyTypeObject*>Py_None:
             _learn_receiver_class(method, Py_TYPE(values[0]))
     return call_by_position(callable, values, nargsf, kwnames)
 
@@ -402,7 +434,9 @@ cdef void _learn_receiver_class(Method method, PyTypeObject* cls) noexcept:
     """
     cdef const Packer* packer = find_packer(_packers, cls)
     if packer != NULL and packer.pack == <PackFunction>pack_handle:
-        method.receiver_class = <object>cls
+        Py_INCREF(<object>cls)
+        if not set_receiver_class(method, cls):  # another thread was quicker
+            Py_DECREF(<object>cls)
 
 
 cdef PyObject* _call_unusual(
@@ -432,10 +466,10 @@ cdef PyObject* _call_by_name(
     Function function, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames
 ) noexcept:
     """A native function that came as a value has not been asked for its signature."""
-    if not function.is_resolved and type(function) is Function:
+    if not load_flag(&function.is_resolved) and type(function) is Function:
         if _resolve(function) != 0:
             return NULL
-        return function.vectorcall(<PyObject*>function, values, <size_t>num_args, kwnames)
+        return load_way(function)(<PyObject*>function, values, <size_t>num_args, kwnames)
     _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
     return NULL
 
@@ -508,7 +542,8 @@ cdef class Function(CObject):
     """
 
     def __cinit__(self):
-        self.vectorcall = call_by_position
+        self.vectorcall = _call_as_is_known
+        self.way = call_by_position
         self.releases_gil = _releases_gil_by_default
 
     def __call__(self, *args, **kwargs):
@@ -521,14 +556,16 @@ cdef class Function(CObject):
 
         They do, unless the function's signature says *non-blocking*.  Assigning overrides it.
         """
-        if not self.is_resolved and _resolve(self) != 0:
+        if not load_flag(&self.is_resolved) and _resolve(self) != 0:
             check(-2)
-        return self.releases_gil
+        return load_flag(&self.releases_gil)
 
     @release_gil.setter
     def release_gil(self, value: bool) -> None:
-        self.chose_gil = True
-        self.releases_gil = value
+        cdef bint releases = value
+        with cython.critical_section(_lock):
+            self.chose_gil = True
+            store_flag(&self.releases_gil, releases)
 
     def bind(self, *args, **kwargs):
         """Return a callable without parameters that passes these arguments each time.
@@ -634,7 +671,7 @@ cdef class Method(Function):
     cdef object receiver_class
 
     def __cinit__(self):
-        self.vectorcall = _call_method
+        self.vectorcall = self.way = _call_method
 
     def __get__(self, obj, owner):
         return self if obj is None else PyMethod_New(self, obj)
@@ -662,9 +699,15 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static):
 
 cdef object origin_of(Function function):
     """Where this wrapper or another one of the function was found, or None."""
+    return settled_origin(function, None)
+
+
+cdef object settled_origin(Function function, object origin):
     with cython.critical_section(function):
         if function.origin is None:
             function.origin = note_of(function)
+        if function.origin is None:
+            function.origin = origin
         return function.origin
 
 
@@ -682,6 +725,10 @@ def set_description_loader(load) -> None:
     _load_description = load
 
 
+cdef object call_lock():
+    return _lock
+
+
 cdef void set_resolve(Resolve resolve) noexcept:
     global _resolve
     _resolve = resolve
@@ -690,7 +737,8 @@ cdef void set_resolve(Resolve resolve) noexcept:
 def _install():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
-    cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
+    cdef char* entry = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.way)
+    cdef Py_ssize_t offset = <Py_ssize_t>(entry - <char*><PyObject*>probe)
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
     register_class(abi.kTVMFFIFunction, Function)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How functions come to Python: from a callable, and from the table of global functions."""
 
+cimport cython
+
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.callback cimport new_callback
-from tvm_ffi._binding.call.function cimport Function, wrap_function
+from tvm_ffi._binding.call.function cimport (
+    Function, call_lock, origin_of, settled_origin, wrap_function,
+)
 from tvm_ffi._binding.call.planned_call cimport set_origin
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport handle_of, wrap_object
@@ -85,8 +89,7 @@ def set_global_func(
     check(abi.TVMFFIFunctionSetGlobal(&view, handle_of(function), override))
     if metadata or doc:
         _describe_global(&view, function, metadata_text, doc_text)
-    if function.origin is None:
-        function.origin = own_name
+    settled_origin(function, own_name)
 
 
 cdef int _describe_global(
@@ -111,17 +114,23 @@ def plain_function(Function function not None) -> Function:
     cdef Function plain = Function.__new__(Function)
     plain.chandle = handle_of(function)
     abi.TVMFFIObjectIncRef(plain.chandle)
-    set_origin(plain, function.origin)
-    plain.releases_gil, plain.chose_gil = function.releases_gil, function.chose_gil
+    _call_likewise(plain, function)
     return plain
+
+
+cdef int _call_likewise(Function made, Function function) except -1:
+    """Let a wrapper that nobody has seen be called as another one."""
+    set_origin(made, origin_of(function))
+    with cython.critical_section(call_lock()):
+        made.releases_gil, made.chose_gil = function.releases_gil, function.chose_gil
+    return 0
 
 
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
     """Return the function as an instance of a subclass, with these attributes."""
     cdef Function made = cls.__new__(cls)
     made.__move_handle_from__(plain_function(function))
-    set_origin(made, function.origin)
-    made.releases_gil, made.chose_gil = function.releases_gil, function.chose_gil
+    _call_likewise(made, function)
     vars(made).update(attributes)
     return made
 

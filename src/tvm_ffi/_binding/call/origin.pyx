@@ -8,7 +8,7 @@ cimport cython
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.function cimport Function, wrap_function
+from tvm_ffi._binding.call.function cimport Function, call_lock, wrap_function
 from tvm_ffi._binding.call.planned_call cimport (
     count_description, num_descriptions, set_origin, unresolve,
 )
@@ -16,6 +16,7 @@ from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, begin_call, pack_object, release_temporaries,
 )
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.note cimport (
     NativeReference, drop_target, keep_note, note_of, weak_target, wrap_target
@@ -28,6 +29,7 @@ from _weakref import ref
 from tvm_ffi._binding.call.making import find_global_func
 from tvm_ffi._binding.object.note import notes
 
+cdef object _lock = call_lock()
 cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
 
 
@@ -41,11 +43,11 @@ cdef class ModuleOrigin(NativeReference):
     cdef abi.TVMFFIObject* module  # one weak count is ours
     cdef readonly str name
     cdef readonly bint query_imports
-    # The plan of its calls; None until somebody has asked, False where there is none.
-    cdef readonly object plan
+    # All of these under `call_lock()`.
+    cdef object plan    # of its calls; None until somebody has asked, False where there is none
+    cdef list plans     # without the GIL: all that there were, as calls may be reading them; few
     cdef list wrappers  # weak references to those that know the plan; None: nobody does
     cdef Py_ssize_t next_sweep  # dead ones are dropped when there are this many
-    cdef list earlier_plans  # without the GIL, other threads may be reading them; few
 
     def __dealloc__(self):
         drop_target(self.module)
@@ -67,32 +69,48 @@ cdef class ModuleOrigin(NativeReference):
 
     def add_wrapper(self, Function function not None):
         """Note who calls as the signature says, and is to learn when that is another one."""
-        with cython.critical_section(self):
+        cdef object reference = ref(function)
+        cdef list fresh = [], many = None
+        with cython.critical_section(_lock):
             if self.wrappers is None:
-                self.wrappers = []
-            self.wrappers.append(ref(function))
+                self.wrappers = fresh
+            self.wrappers.append(reference)
             if len(self.wrappers) >= self.next_sweep:
-                self.wrappers = [one for one in self.wrappers if one() is not None]
-                self.next_sweep = 2 * len(self.wrappers) + 8
+                many = self.wrappers
+        if many is not None:
+            self._sweep(many)
+
+    cdef int _sweep(self, list wrappers) except -1:
+        """Drop references to those that have died, unless another thread has changed the list."""
+        cdef list seen = wrappers.copy()
+        cdef list alive = [one for one in seen if one() is not None]
+        with cython.critical_section(_lock):
+            if self.wrappers is wrappers:
+                alive += wrappers[len(seen):]
+                self.wrappers = alive
+                self.next_sweep = 2 * len(alive) + 8
+        return 0
+
+    def known_plan(self):
+        """Return the plan, False where there is none; None when nobody has asked."""
+        with cython.critical_section(_lock):
+            return self.plan
 
     def keep_plan(self, plan, Py_ssize_t before):
-        """Remember a plan, or False, unless signatures were given since its text was asked for."""
-        with cython.critical_section(self):
-            if num_descriptions() == before:
-                self.plan = plan
+        """Remember a plan, or False, unless signatures were given since its text was asked for.
 
-    cdef int forget_plan(self) except -1:
-        """Let each wrapper ask for the signature again when it is called next."""
-        cdef list wrappers
-        with cython.critical_section(self):
-            wrappers = self.wrappers
-            self.earlier_plans = [*(self.earlier_plans or ()), self.plan]
-            self.plan = self.wrappers = None
-        for reference in wrappers or ():
-            function = reference()
-            if function is not None:
-                unresolve(<Function>function)
-        return 0
+        Returns the one that another thread has found first, or this one.
+        """
+        with cython.critical_section(_lock):
+            if num_descriptions() != before:
+                return plan
+            if self.plan is None:
+                self.plan = plan
+                if GIL_IS_OPTIONAL:
+                    if self.plans is None:
+                        self.plans = []
+                    self.plans.append(plan)
+            return self.plan
 
     def metadata(self):
         """Return the JSON text of what the library says, or None."""
@@ -153,8 +171,7 @@ cpdef set_module_origin(
     origin.module = weak_target(module)
     origin.name = name
     origin.query_imports = query_imports
-    set_origin(function, origin)
-    keep_note(origin)
+    set_origin(function, keep_note(origin).own_note())
 
 
 def forget_plans(name) -> None:
@@ -163,10 +180,24 @@ def forget_plans(name) -> None:
     Also those of modules that import the one whose functions have been described anew.  Called
     when the new description can be read.
     """
-    count_description()
-    for note in notes():
-        if isinstance(note, ModuleOrigin) and (<ModuleOrigin>note).name == name:
-            (<ModuleOrigin>note).forget_plan()
+    cdef list origins = [
+        note for note in notes()
+        if isinstance(note, ModuleOrigin) and (<ModuleOrigin>note).name == name]
+    cdef list plans = [None] * len(origins), wrappers = [None] * len(origins)
+    cdef ModuleOrigin origin
+    cdef Py_ssize_t i
+    # At one moment: who begins to read later finds nothing old, who began before keeps nothing.
+    with cython.critical_section(_lock):
+        count_description()
+        for i in range(len(origins)):
+            origin = <ModuleOrigin>origins[i]
+            plans[i], wrappers[i] = origin.plan, origin.wrappers
+            origin.plan = origin.wrappers = None
+    for those in wrappers:
+        for reference in those or ():
+            function = reference()
+            if function is not None:
+                unresolve(<Function>function)
 
 
 def description_count() -> int:

@@ -30,12 +30,12 @@ def plan_of(function: Function, origin: Origin) -> CallPlan | None:
             return None
         ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
         return _plan_of_metadata(ask(origin), origin, lambda: "the table of global functions")
-    plan = origin.plan
+    plan = origin.known_plan()
     if plan is None:
         before = description_count()
         text = metadata_of(origin)
         plan = _plan_of_metadata(text, origin.name, origin.library) or False
-        origin.keep_plan(plan, before)
+        plan = origin.keep_plan(plan, before)
     return plan or None
 
 

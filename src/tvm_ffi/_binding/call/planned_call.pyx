@@ -9,15 +9,17 @@ are given by position.
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from tvm_ffi._binding.call.call_plan cimport (
     CallPlan, bind, convert_bound, count_bound, is_as_declared,
 )
 from tvm_ffi._binding.call.callback cimport callable_of
 from tvm_ffi._binding.call.function cimport (
-    Function, Resolve, Vectorcall, call_by_position, origin_of, set_resolve,
+    Function, Resolve, Vectorcall, call_by_position, call_lock, load_plan, load_way, origin_of,
+    set_resolve, store_way, swap_plan,
 )
+from tvm_ffi._binding.interpreter cimport load_count, load_flag, store_count, store_flag
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
@@ -32,9 +34,10 @@ cdef enum:
 # Finds the plan of a native function, given it and where it was found.
 cdef object _plan_of = None
 
-# Its lock keeps wrappers from being resolved with a signature that has been replaced.
-cdef object _DESCRIPTIONS = object()
+# How many times signatures were given from outside.
 cdef Py_ssize_t _num_descriptions = 0
+# Wrappers change, and descriptions are counted, under this lock.
+cdef object _lock = call_lock()
 
 
 def set_plan_lookup(plan_of) -> None:
@@ -52,11 +55,11 @@ def declared_signature(Function function not None):
 cdef PyObject* _call_unresolved(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry until the first call, which asks for the signature."""
+    """The way until the first call, which asks for the signature."""
     cdef Function function = <Function>callable
     if _resolve(function) != 0:
         return NULL
-    return function.vectorcall(callable, values, nargsf, kwnames)
+    return load_way(function)(callable, values, nargsf, kwnames)
 
 
 cdef int _resolve(Function function) noexcept:
@@ -66,10 +69,9 @@ cdef int _resolve(Function function) noexcept:
     calls without what the signature says; a signature that is given from outside meanwhile wins.
     """
     cdef Py_ssize_t before
-    cdef CallPlan plan
     try:
         while True:
-            before = _num_descriptions
+            before = num_descriptions()
             plan = None
             if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
                 plan = _plan_of(function, origin_of(function))
@@ -83,25 +85,39 @@ cdef int _resolve(Function function) noexcept:
 cdef bint _keep(
     Function function, CallPlan plan, bint is_non_blocking, Py_ssize_t before
 ) except -1:
-    """Let the wrapper call like this unless signatures were given since; whether it does."""
-    cdef CallPlan _earlier = function.plan  # dies outside of the section
-    with cython.critical_section(_DESCRIPTIONS):
+    """Let the wrapper call like this unless signatures were given since; whether it does.
+
+    A thread that was quicker has kept an equal plan, which others may be reading.
+    """
+    cdef object _earlier = None  # dies outside of the section
+    with cython.critical_section(_lock):
         if _num_descriptions != before:
             return False
-        function.plan = plan
-        if is_non_blocking and not function.chose_gil:
-            function.releases_gil = False
-        function.vectorcall = call_by_position if plan is None else _call_with_plan
-        function.is_resolved = True
+        if not function.is_resolved:
+            if is_non_blocking and not function.chose_gil:
+                store_flag(&function.releases_gil, False)
+            _earlier = _publish(function, plan)
     return True
+
+
+cdef object _publish(Function function, CallPlan plan):
+    """Let calls take this plan, or none; returns the earlier one.  Under the lock."""
+    Py_INCREF(plan)
+    cdef PyObject* earlier = swap_plan(function, <PyObject*>plan)
+    cdef object owned = <object>earlier
+    Py_DECREF(owned)
+    store_way(
+        function, <Vectorcall>call_by_position if plan is None else <Vectorcall>_call_with_plan)
+    store_flag(&function.is_resolved, True)
+    return owned
 
 
 cdef PyObject* _call_with_plan(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The vectorcall entry of functions with a signature."""
+    """The way of functions with a signature."""
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
-    cdef CallPlan plan = (<Function>callable).plan
+    cdef CallPlan plan = <CallPlan>load_plan(<Function>callable)
     cdef PyObject* bound[MAX_STACK_ARGS]
     cdef Py_ssize_t num_bound
     if kwnames == NULL and num_args == plan.exact_count and is_as_declared(plan, values):
@@ -163,14 +179,16 @@ def arguments_in_order(Function function not None, tuple args not None, dict kwa
     TypeError
         If an argument is missing, unknown or given twice, or names are not known.
     """
-    if not function.is_resolved and _resolve(function) != 0:
+    cdef CallPlan plan
+    if not load_flag(&function.is_resolved) and _resolve(function) != 0:
         check(-2)
-    if function.plan is None:
+    plan = <CallPlan>load_plan(function)
+    if plan is None:
         if kwargs:
             name = next(iter(kwargs))
             raise TypeError(f"bind() got an unexpected keyword argument '{name}'")
         return args
-    return _bound(function.plan, args, kwargs)
+    return _bound(plan, args, kwargs)
 
 
 cdef tuple _bound(CallPlan plan, tuple args, dict kwargs):
@@ -197,29 +215,26 @@ cdef tuple _bound(CallPlan plan, tuple args, dict kwargs):
 
 cdef int set_origin(Function function, object origin) except -1:
     function.origin = origin
-    if function.vectorcall == <Vectorcall>call_by_position:
-        function.vectorcall = _call_unresolved
+    if function.way == <Vectorcall>call_by_position:
+        function.way = _call_unresolved
     return 0
 
 
 cdef Py_ssize_t num_descriptions() noexcept:
-    return _num_descriptions
+    return load_count(&_num_descriptions)
 
 
-cdef int count_description() except -1:
-    global _num_descriptions
-    with cython.critical_section(_DESCRIPTIONS):
-        _num_descriptions += 1
-    return 0
+cdef void count_description() noexcept:
+    store_count(&_num_descriptions, _num_descriptions + 1)
 
 
 cdef int unresolve(Function function) except -1:
     # The plan stays: another thread may be about to read it.
-    with cython.critical_section(_DESCRIPTIONS):
-        function.is_resolved = False
+    with cython.critical_section(_lock):
         if not function.chose_gil:
-            function.releases_gil = releases_gil_by_default()
-        function.vectorcall = _call_unresolved
+            store_flag(&function.releases_gil, releases_gil_by_default())
+        store_way(function, <Vectorcall>_call_unresolved)
+        store_flag(&function.is_resolved, False)
     return 0
 
 

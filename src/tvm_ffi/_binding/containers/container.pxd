@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
+from libc.stdint cimport int32_t, int64_t
+
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.containers.memory cimport seq_cell
 from tvm_ffi._binding.convert.table cimport CallState, begin_call, make_object
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.object.object cimport (
+    CObject, Guard, begin_guard, end_guard, object_locks,
+)
 
 
 cdef class CContainerBase(CObject):
@@ -14,6 +20,24 @@ cdef class CContainerBase(CObject):
 # earlier container.
 cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1
 cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1
+
+
+cdef inline bint needs_guard(abi.TVMFFIObjectHandle handle) noexcept:
+    """Whether another thread may be changing the container; Arrays and Maps are never changed."""
+    cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
+    return GIL_IS_OPTIONAL and index != abi.kTVMFFIArray and index != abi.kTVMFFIMap
+
+
+cdef inline int64_t size_of(abi.TVMFFIObjectHandle handle) noexcept:
+    """How many elements or pairs there are."""
+    cdef Guard guard
+    cdef int64_t size
+    if not needs_guard(handle):
+        return seq_cell(handle).size
+    begin_guard(&guard, object_locks(), handle)
+    size = seq_cell(handle).size  # at the same place in all containers
+    end_guard(&guard)
+    return size
 
 
 cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) noexcept:

@@ -314,17 +314,20 @@ cdef bint _find_device(
 ) noexcept:
     """The device of the first tensor outside the CPU in a container and those inside it."""
     cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
-    cdef Guard guard
+    cdef bint is_guarded = needs_guard(handle)
     cdef bint is_found = False
+    cdef Guard guard
     if index == abi.kTVMFFITensor:
         out[0] = abi.TVMFFITensorGetDLTensorPtr(handle).device
         return out.device_type != abi.kDLCPU
-    begin_guard(&guard, _locks, handle)
+    if is_guarded:
+        begin_guard(&guard, _locks, handle)
     if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
         is_found = _find_device_in_row(seq_cell(handle), budget, out)
     elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
         is_found = _find_device_in_table(map_cell(handle), budget, out)
-    end_guard(&guard)
+    if is_guarded:
+        end_guard(&guard)
     return is_found
 
 

@@ -9,7 +9,8 @@ from libc.stdint cimport uint64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.container cimport (
-    CContainerBase, hold_mapping, hold_sequence, make_element, release_element, take_element,
+    CContainerBase, hold_mapping, hold_sequence, make_element, needs_guard, release_element,
+    size_of, take_element,
 )
 from tvm_ffi._binding.containers.memory cimport MapCell, Pair, first_slot, map_cell, next_pair
 from tvm_ffi._binding.convert.loan cimport loan_pool
@@ -32,21 +33,12 @@ cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
-cdef inline uint64_t _size_of(abi.TVMFFIObjectHandle handle) noexcept:
-    cdef Guard guard
-    cdef uint64_t size
-    begin_guard(&guard, _locks, handle)
-    size = map_cell(handle).size
-    end_guard(&guard)
-    return size
-
-
 @cython.binding(False)
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
 
     def __bool__(self):
-        return _size_of(handle_of(self)) != 0
+        return size_of(handle_of(self)) != 0
 
     def __init_from_row__(self, list row):
         """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
@@ -54,7 +46,7 @@ cdef class MappingBase(CContainerBase):
         hold_sequence(self, make, row)
 
     def __len__(self):
-        return _size_of(handle_of(self))
+        return size_of(handle_of(self))
 
     cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
         """Take the value of the key, owned; False when there is none."""
@@ -68,6 +60,7 @@ cdef class MappingBase(CContainerBase):
         cdef Borrowing** borrowings
         cdef CallState state
         cdef Guard guard
+        cdef bint is_guarded
         cdef int code
         if packer == NULL:
             check(-2)
@@ -84,9 +77,12 @@ cdef class MappingBase(CContainerBase):
             value.type_index = abi.kTVMFFINone
             value.zero_padding = 0
             value.v_int64 = 0
-            begin_guard(&guard, _locks, handle)
+            is_guarded = needs_guard(handle)
+            if is_guarded:
+                begin_guard(&guard, _locks, handle)
             code = abi.TVMFFIFunctionCall(get.chandle, args, 2, value)
-            end_guard(&guard)
+            if is_guarded:
+                end_guard(&guard)
             check(code)
         finally:
             end_borrowing(borrowings, &borrowing)

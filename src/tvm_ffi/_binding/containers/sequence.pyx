@@ -7,10 +7,10 @@ from libc.stdint cimport int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.containers.container cimport (
-    CContainerBase, hold_sequence, make_element, take_element,
+    CContainerBase, hold_sequence, make_element, needs_guard, size_of, take_element,
 )
 from tvm_ffi._binding.containers.memory cimport SeqCell, seq_cell
-from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, advance
+from tvm_ffi._binding.interpreter cimport advance
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
 )
@@ -33,7 +33,7 @@ cdef inline bint _take_at(
     cdef SeqCell* cell = seq_cell(handle)
     cdef Guard guard
     cdef bint is_there
-    if GIL_IS_OPTIONAL and (<abi.TVMFFIObject*>handle).type_index != abi.kTVMFFIArray:
+    if needs_guard(handle):
         begin_guard(&guard, _locks, handle)
         is_there = 0 <= position < cell.size
         if is_there:
@@ -46,23 +46,14 @@ cdef inline bint _take_at(
     return True
 
 
-cdef inline int64_t _size_of(abi.TVMFFIObjectHandle handle) noexcept:
-    cdef Guard guard
-    cdef int64_t size
-    begin_guard(&guard, _locks, handle)
-    size = seq_cell(handle).size
-    end_guard(&guard)
-    return size
-
-
 cdef class SequenceBase(CContainerBase):
     """Reading of Array and List."""
 
     def __bool__(self):
-        return _size_of(handle_of(self)) != 0
+        return size_of(handle_of(self)) != 0
 
     def __len__(self):
-        return _size_of(handle_of(self))
+        return size_of(handle_of(self))
 
     def __getitem__(self, index):
         cdef abi.TVMFFIAny element
@@ -76,7 +67,7 @@ cdef class SequenceBase(CContainerBase):
         i = PyNumber_AsSsize_t(index, IndexError)
         # Not before: the index may run code, which may change this sequence or move it away.
         handle = handle_of(self)
-        size = _size_of(handle)
+        size = size_of(handle)
         if not _take_at(handle, i if i >= 0 else i + size, &element):
             raise IndexError(f"Index out of range. size: {size}, got index {index}")
         return make_element(&element, self)
@@ -131,4 +122,4 @@ cdef class _SequenceIterator:
     def __length_hint__(self):
         if self.is_at_end:
             return 0
-        return max(_size_of(handle_of(self.sequence)) - self.position, 0)
+        return max(size_of(handle_of(self.sequence)) - self.position, 0)

@@ -13,8 +13,8 @@ cdef class NativeReference:
     cdef object own_note(self)
 
 
-# Lets `note_of` find the note of a reference.
-cdef int keep_note(NativeReference reference) except -1
+# Lets `note_of` find the note of a reference, or of the one that was there first; returns that.
+cdef NativeReference keep_note(NativeReference reference)
 
 # Parts of references: a weak count of the object, owned; its end; a wrapper, or None.
 cdef abi.TVMFFIObject* weak_target(CObject obj) except NULL

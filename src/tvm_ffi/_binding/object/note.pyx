@@ -103,6 +103,8 @@ cdef object wrap_target(abi.TVMFFIObject* target):
 cpdef NativeReference set_note(CObject obj, object note):
     """Let `note_of` return the note for every wrapper of this native object.
 
+    A note that is there already stays: another thread may have been quicker.
+
     Returns
     -------
     NativeReference
@@ -115,13 +117,12 @@ cpdef NativeReference set_note(CObject obj, object note):
     return reference
 
 
-cdef int keep_note(NativeReference reference) except -1:
+cdef NativeReference keep_note(NativeReference reference):
     global _next_purge
     if len(_notes) >= _next_purge:
         _purge()
         _next_purge = 2 * len(_notes) + 64
-    _notes[<uintptr_t>reference.target] = reference
-    return 0
+    return _notes.setdefault(<uintptr_t>reference.target, reference)
 
 
 cpdef object note_of(CObject obj):

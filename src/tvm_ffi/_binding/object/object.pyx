@@ -29,7 +29,9 @@ cdef extern from *:
 cdef Py_ssize_t _num_live_objects = 0
 
 # The class of each type index; None where it is not decided yet.  Read without a lock; changed, as
-# are the two tables below, in a critical section of this list, which the GIL is where it exists.
+# are the two tables below, in a critical section, which the GIL is where it exists.  Not one of the
+# list: each change of an item would enter it again, and end it so.
+cdef object _class_lock = object()
 cdef list _class_by_index = []
 # Indices whose class is that of an ancestor.
 cdef set _inheriting = set()
@@ -484,7 +486,7 @@ def register_class(int32_t index, cls):
     makes_values = hasattr(cls, "__from_tvm_ffi_object__")
     if not issubclass(cls, CObject) and not makes_values:
         raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
-    with cython.critical_section(_class_by_index):
+    with cython.critical_section(_class_lock):
         for heir in list(_inheriting):  # the class may be nearer to some than what they have
             _set_class(heir, None)
             _value_classes.pop(heir, None)
@@ -498,7 +500,7 @@ def register_class(int32_t index, cls):
 
 def forget_class(int32_t index) -> None:
     """Let no class of its own stand for a type any more, which has no objects yet."""
-    with cython.critical_section(_class_by_index):
+    with cython.critical_section(_class_lock):
         _set_class(index, None)
         _value_classes.pop(index, None)
         _inheriting.discard(index)
@@ -561,7 +563,7 @@ cdef object _class_of(int32_t index):
         for depth in range(info.type_depth):
             load_late_class(info.type_ancestors[depth].type_index)
         load_late_class(index)
-    with cython.critical_section(_class_by_index):
+    with cython.critical_section(_class_lock):
         cls = _class_by_index[index] if index < len(_class_by_index) else None
         if cls is not None:
             return cls

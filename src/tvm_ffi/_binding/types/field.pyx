@@ -6,9 +6,8 @@ type would read foreign memory, so every access checks the type: one comparison 
 class itself.
 """
 
-cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
@@ -25,6 +24,23 @@ from tvm_ffi._binding.object.object cimport (
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
+
+cdef extern from *:
+    """
+    /* Read by all threads; of the class, the address. */
+    #define tvm_ffi_recent_class(property_) \
+      ((PyTypeObject*)__atomic_load_n(&(property_)->recent_class, __ATOMIC_RELAXED))
+    #define tvm_ffi_recent_index(property_) \
+      __atomic_load_n(&(property_)->recent_index, __ATOMIC_RELAXED)
+    #define tvm_ffi_swap_recent(property_, cls, index) \
+      (__atomic_store_n(&(property_)->recent_index, index, __ATOMIC_RELAXED), \
+       __atomic_exchange_n(&(property_)->recent_class, cls, __ATOMIC_ACQ_REL))
+    """
+    PyTypeObject* recent_class "tvm_ffi_recent_class"(FFIProperty property_) noexcept
+    int32_t recent_index "tvm_ffi_recent_index"(FFIProperty property_) noexcept
+    # Both classes are owned.
+    PyObject* swap_recent "tvm_ffi_swap_recent"(
+        FFIProperty property_, PyObject* cls, int32_t index) noexcept
 
 cdef PyObject** _locks = object_locks()
 
@@ -186,9 +202,9 @@ cdef class FFIProperty:
     def __get__(self, obj, owner):
         cdef abi.TVMFFIObject* header
         cdef FieldGetter getter
-        if Py_TYPE(<PyObject*>obj) == <PyTypeObject*><PyObject*>self.recent_class:
+        if Py_TYPE(<PyObject*>obj) == recent_class(self):
             header = <abi.TVMFFIObject*>(<CObject>obj).chandle
-            if header != NULL and header.type_index == self.recent_index:
+            if header != NULL and header.type_index == recent_index(self):
                 getter = <FieldGetter>self.fget
                 return _value_in(getter, header)
         return self if obj is None else self._get_from(obj)
@@ -200,11 +216,9 @@ cdef class FFIProperty:
             return self.fget(obj)
         getter = <FieldGetter>self.fget
         header = getter.header_of(obj)
-        self.recent_index = header.type_index
-        earlier = self.recent_class
-        with cython.critical_section(self):
-            self.recent_class = type(obj)
-        del earlier  # may run any code
+        cls = type(obj)
+        Py_INCREF(cls)
+        Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))  # may run any code
         return _value_in(getter, getter.header_of(obj))
 
     def __set__(self, obj, value):
