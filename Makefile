@@ -199,7 +199,7 @@ NOGIL_TSAN_TESTS ?= tests/python/test_thread_stress.py tests/python/test_threads
 test-nogil-tsan: $(BUILD)/nogil-tsan/.installed
 	rm -rf $(NOGIL_TSAN)/reports && mkdir $(NOGIL_TSAN)/reports
 	TVM_FFI_TESTS_SANITIZED=1 TVM_FFI_STRESS_SECONDS=$(STRESS_SECONDS) \
-		TSAN_OPTIONS=exitcode=0:log_path=$(NOGIL_TSAN)/reports/tsan \
+		TSAN_OPTIONS=exitcode=0:suppressions=$(abspath tests/python/tsan_suppressions.txt):log_path=$(NOGIL_TSAN)/reports/tsan \
 		PYTHONPATH=$(NOGIL_TSAN)/site $(PYTHON_NOGIL_TSAN) -m pytest -s -p no:cacheprovider \
 		--junit-xml $(call RESULTS,nogil-tsan) $(NOGIL_TSAN_TESTS) $(PYTEST_ARGS); \
 		status=$$?; cat $(NOGIL_TSAN)/reports/* 2>/dev/null && exit 1; exit $$status

@@ -17,6 +17,7 @@ from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
     CallState, Packer, begin_call, make_object, pack_object, packer_of, release_temporaries,
 )
+from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.object cimport (
@@ -152,7 +153,7 @@ cdef class MappingIterator:
     cdef MappingBase mapping
     cdef int part
     cdef uint64_t index      # position or slot of the next pair
-    cdef uint64_t remaining
+    cdef Py_ssize_t remaining  # read without the guard
     cdef uint64_t size       # the table as it was at the start
     cdef char* data
 
@@ -163,7 +164,8 @@ cdef class MappingIterator:
         self.mapping = mapping
         self.part = part
         begin_guard(&guard, _locks, handle)
-        self.remaining = self.size = cell.size
+        self.size = cell.size
+        self.remaining = <Py_ssize_t>cell.size
         self.data = cell.data
         self.index = first_slot(cell)
         end_guard(&guard)
@@ -172,7 +174,7 @@ cdef class MappingIterator:
         return self
 
     def __length_hint__(self):
-        return self.remaining
+        return load_count(&self.remaining)
 
     cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
         """Take what is asked for of the next pair; 0 at the end."""
@@ -198,7 +200,7 @@ cdef class MappingIterator:
             pair = next_pair(cell, &self.index)
         if pair == NULL:
             return -1
-        self.remaining -= 1
+        store_count(&self.remaining, self.remaining - 1)
         if self.part != 1:
             take_element(&pair.key, key)
         if self.part != 0:
@@ -207,7 +209,7 @@ cdef class MappingIterator:
 
     def __next__(self):
         cdef abi.TVMFFIAny key, value
-        if self.remaining == 0 or self._take_next(&key, &value) == 0:
+        if load_count(&self.remaining) == 0 or self._take_next(&key, &value) == 0:
             raise StopIteration
         if self.part == 0:
             return make_element(&key, self.mapping)

@@ -10,7 +10,7 @@ from tvm_ffi._binding.containers.container cimport (
     CContainerBase, hold_sequence, make_element, needs_guard, size_of, take_element,
 )
 from tvm_ffi._binding.containers.memory cimport SeqCell, seq_cell
-from tvm_ffi._binding.interpreter cimport advance
+from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
 )
@@ -20,6 +20,9 @@ from tvm_ffi._binding.call.making import find_global_func
 cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object value, object error) except? -1
     bint PyIndex_Check(object value)
+
+cdef extern from * nogil:
+    int64_t load_position "tvm_ffi_load"(const int64_t* place) noexcept
 
 cdef PyObject** _locks = object_locks()
 cdef CObject _make_array = find_global_func("ffi.Array")
@@ -111,15 +114,15 @@ cdef class _SequenceIterator:
     def __next__(self):
         cdef abi.TVMFFIAny element
         cdef abi.TVMFFIObjectHandle handle
-        if self.is_at_end:
+        if load_flag(&self.is_at_end):
             raise StopIteration
         handle = handle_of(self.sequence)
         if not _take_at(handle, advance(&self.position, 1) - 1, &element):
-            self.is_at_end = True
+            store_flag(&self.is_at_end, True)
             raise StopIteration
         return make_element(&element, self.sequence)
 
     def __length_hint__(self):
-        if self.is_at_end:
+        if load_flag(&self.is_at_end):
             return 0
-        return max(size_of(handle_of(self.sequence)) - self.position, 0)
+        return max(size_of(handle_of(self.sequence)) - load_position(&self.position), 0)
