@@ -16,14 +16,14 @@ namespace {
 
 template <typename Table>
 void MakeTable(PackedArgs args, Any* rv) {
-  const int count = std::max(args.size(), 0);  // callers in C may pass any number
-  TVM_FFI_ICHECK_EQ(count % 2, 0);
+  TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
   auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
-  if (extra::AreKeysCrowded(static_cast<size_t>(count / 2), key_at)) {
+  const int num_pairs = std::max(args.size() / 2, 0);  // callers in C may pass any number
+  if (extra::AreKeysCrowded(static_cast<size_t>(num_pairs), key_at)) {
     TVM_FFI_THROW(ValueError) << extra::kCrowdedMessage;
   }
   Table table;
-  for (int i = 0; i < count; i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
+  for (int i = 0; i < 2 * num_pairs; i += 2) table.Set(Any(args[i]), Any(args[i + 1]));
   *rv = std::move(table);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
@@ -28,6 +28,11 @@ cdef class Function(CObject):
     cdef dict __dict__
 
 
+cdef class Method(Function):
+    # Class whose objects are passed as their handle and nothing else; None until one was seen.
+    cdef object receiver_class
+
+
 cdef extern from *:
     """
     #define tvm_ffi_load_way(function) __atomic_load_n(&(function)->way, __ATOMIC_ACQUIRE)
@@ -38,6 +43,17 @@ cdef extern from *:
     #define tvm_ffi_swap_plan(function, value) \
       ((PyObject*)__atomic_exchange_n( \
           &(function)->plan, (__typeof__((function)->plan))(value), __ATOMIC_ACQ_REL))
+    #define tvm_ffi_receiver_class(method) \
+      ((PyTypeObject*)__atomic_load_n(&(method)->receiver_class, __ATOMIC_RELAXED))
+    #define tvm_ffi_set_receiver_class(method, cls) \
+      tvm_ffi_replace_none(&(method)->receiver_class, (PyObject*)(cls))
+    static inline int tvm_ffi_replace_none(PyObject** place, PyObject* value) {
+      PyObject* none = Py_None;
+      int is_first = __atomic_compare_exchange_n(
+          place, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+      if (is_first) Py_DECREF(Py_None);
+      return is_first;
+    }
     """
     # See the fields of these names.
     Vectorcall load_way "tvm_ffi_load_way"(Function function) noexcept
@@ -45,6 +61,9 @@ cdef extern from *:
     PyObject* load_plan "tvm_ffi_load_plan"(Function function) noexcept  # borrowed
     # Both owned.
     PyObject* swap_plan "tvm_ffi_swap_plan"(Function function, PyObject* plan) noexcept
+    PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
+    # Whether it is the first class that is put in place of None; then it is owned.
+    bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
 
 # For changes of how wrappers are called; only C code that cannot wait may run under it.
 cdef object call_lock()
@@ -75,5 +94,3 @@ cdef Function new_method(abi.TVMFFIObjectHandle function, bint is_static)
 # Calls `function`; `target` takes the object that it returns.  None, or NULL with an exception set.
 cdef PyObject* call_into(
     Function function, PyObject* const* values, Py_ssize_t num_args, CObject target) noexcept
-# Lets `target` hold what `owned` holds; `owned` is released.  None, or NULL with an exception set.
-cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept

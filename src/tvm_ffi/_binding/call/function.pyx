@@ -23,11 +23,12 @@ from tvm_ffi._binding.call.callback cimport (
 from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call,
     choose_packer, find_packer,
-    make_object, pack_object, packer_table, release_temporaries,
+    make_object, pack_object, packer_table, release_after_failure, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
 from tvm_ffi._binding.call.argument_error cimport explain_argument, name_opaque_argument
 from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
+from tvm_ffi._binding.call.constructed cimport keep_result
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
 from tvm_ffi._binding.call.own_functions cimport keeps_gil
@@ -37,9 +38,7 @@ from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
-from tvm_ffi._binding.object.object cimport (
-    CObject, handle_of, hold, keep_for_borrowers, wrap_object,
-)
+from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
@@ -66,28 +65,8 @@ cdef extern from "Python.h":
     PyObject* PyLong_FromLongLong(long long value) noexcept
     PyObject* PyFloat_FromDouble(double value) noexcept
     PyObject* PyErr_NoMemory() noexcept
-    void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
-    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
     PyTypeObject PyLong_Type, PyFloat_Type, PyUnicode_Type
     PyObject* Py_None
-
-cdef extern from *:
-    """
-    #define tvm_ffi_receiver_class(method) \
-      ((PyTypeObject*)__atomic_load_n(&(method)->receiver_class, __ATOMIC_RELAXED))
-    /* Whether it is the first class that is put in place of None. */
-    static int tvm_ffi_replace_none(PyObject** place, PyObject* value) {
-      PyObject* none = Py_None;
-      int is_first = __atomic_compare_exchange_n(
-          place, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-      if (is_first) Py_DECREF(Py_None);
-      return is_first;
-    }
-    #define tvm_ffi_set_receiver_class(method, cls) \
-      tvm_ffi_replace_none(&(method)->receiver_class, (PyObject*)(cls))
-    """
-    PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
-    bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
 
 cdef enum:
     MAX_STACK_ARGS = 8   # what the fast way has room for
@@ -242,7 +221,7 @@ cdef inline PyObject* _call_with_buffers(
             explain_argument(
                 function, name_of_argument(<CallPlan>load_plan(function), i, num_args), i, num_args,
                 names)
-            _release_after_failure(&state)
+            release_after_failure(&state, _pool)
             return NULL if names != NULL or target != NULL else offer_call(
                 function, values, num_args)
         # With the first object: numbers and short text borrow nothing.
@@ -263,12 +242,12 @@ cdef inline PyObject* _call_with_buffers(
     elif target == NULL:
         answer = _unpack_result(&result, &state)
     else:
-        answer = _keep_result(&result, &state, <CObject>target)
+        answer = keep_result(&result, &state, <CObject>target)
     if state.num_temporaries != 0:
         if answer != NULL:
             release_temporaries(&state, _pool)
         else:
-            _release_after_failure(&state)
+            release_after_failure(&state, _pool)
     return answer
 
 
@@ -286,36 +265,6 @@ cdef int check_read_only(
     return refuse_read_only(<CallPlan>load_plan(function), place, num_args, because)
 
 
-cdef PyObject* _keep_result(
-    abi.TVMFFIAny* result, CallState* state, CObject target
-) noexcept:
-    """Let `target` hold the object that came back; returns None, as __init__ does."""
-    cdef PyObject* made
-    if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
-        made = _make_result(result, state)
-        return NULL if made == NULL else move_handle(made, <PyObject*>target)
-    hold(target, result.v_obj)
-    Py_INCREF(<object>Py_None)
-    return Py_None
-
-
-cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
-    """Let `target` hold what `owned` held; `owned` is released.  Returns None, as __init__ does."""
-    cdef object made = <object>owned
-    Py_DECREF(made)
-    if not isinstance(made, CObject):
-        set_exception(TypeError(
-            f"constructor must return an object, got {type(made).__name__}"))
-        return NULL
-    keep_for_borrowers(<CObject>made)
-    keep_for_borrowers(<CObject>target)
-    # The target's old object dies with the wrapper of the new one.
-    (<CObject>made).chandle, (<CObject>target).chandle = (
-        (<CObject>target).chandle, (<CObject>made).chandle)
-    Py_INCREF(<object>Py_None)
-    return Py_None
-
-
 cdef PyObject* call_into(
     Function function, PyObject* const* values, Py_ssize_t num_args, CObject target
 ) noexcept:
@@ -326,16 +275,6 @@ cdef PyObject* call_into(
         return _call_unusual(function, values, num_args, NULL, <PyObject*>target)
     return _call_with_buffers(
         function, values, <int32_t>num_args, NULL, args, temporaries, <PyObject*>target)
-
-
-cdef void _release_after_failure(CallState* state) noexcept:
-    """Release while an exception is set: what dies may run Python code, which must not see it."""
-    cdef PyObject* cls = NULL
-    cdef PyObject* error = NULL
-    cdef PyObject* traceback = NULL
-    PyErr_Fetch(&cls, &error, &traceback)
-    release_temporaries(state, _pool)
-    PyErr_Restore(cls, error, traceback)
 
 
 cdef inline PyObject* _call_with_nothing_to_pack(
@@ -666,9 +605,6 @@ cdef class Function(CObject):
 
 cdef class Method(Function):
     """A function that binds to the object it is read from, as Python's own functions do."""
-
-    # Class whose objects are passed as their handle and nothing else; None until one was seen.
-    cdef object receiver_class
 
     def __cinit__(self):
         self.vectorcall = self.way = _call_method

@@ -159,6 +159,10 @@ cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:
             abi.TVMFFIObjectDecRef(temporary)
 
 
+# The same while an exception is set: what dies may run Python code, which must not see it.
+cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept
+
+
 # ---- native to Python
 cdef int add_maker(int32_t type_index, MakeFunction make) except -1
 cdef object make_object(abi.TVMFFIAny* owned, CallState* state)

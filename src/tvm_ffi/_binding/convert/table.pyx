@@ -12,12 +12,14 @@ from libc.stdlib cimport calloc, free
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
-from tvm_ffi._binding.convert.loan cimport loan_pool
+from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.object.object cimport wrap_object
 
 cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
+    void PyErr_Fetch(PyObject** cls, PyObject** error, PyObject** traceback) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
 
 # ---- packers by type -----------------------------------------------------------------------
 # Open addressing over the address of the type.  A type that dies leaves a tombstone, which the next
@@ -266,6 +268,15 @@ cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
         out[0] = view
     release_temporaries(&state, loan_pool())
     return code
+
+
+cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept:
+    cdef PyObject* cls = NULL
+    cdef PyObject* error = NULL
+    cdef PyObject* traceback = NULL
+    PyErr_Fetch(&cls, &error, &traceback)
+    release_temporaries(state, pool)
+    PyErr_Restore(cls, error, traceback)
 
 
 # ---- native results ------------------------------------------------------------------------

@@ -4,7 +4,8 @@
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
-from tvm_ffi._binding.call.function cimport Function, Vectorcall, call_into, move_handle
+from tvm_ffi._binding.call.constructed cimport move_handle
+from tvm_ffi._binding.call.function cimport Function, Vectorcall, call_into
 from tvm_ffi._binding.object.error cimport set_exception
 from tvm_ffi._binding.object.object cimport CObject, LinkedObject
 from tvm_ffi._binding.types.reference_link cimport link_python_values

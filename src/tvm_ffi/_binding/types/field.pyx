@@ -6,6 +6,7 @@ type would read foreign memory, so every access checks the type: one comparison 
 class itself.
 """
 
+cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport int32_t, int64_t
