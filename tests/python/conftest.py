@@ -20,7 +20,7 @@ import pytest
 import tvm_ffi
 from tvm_ffi import libinfo
 from tvm_ffi._binding.object.object import live_object_count
-from tvm_ffi.core import TypeInfo
+from tvm_ffi.core import CObject, TypeInfo
 
 from . import boundary_mode
 
@@ -134,18 +134,32 @@ def _num_remembered_by(namespace: Mapping[str, object]) -> int:
     return sum(name in namespace for name in ("__ffi_init__", "__ffi_new__")) + len(variants)
 
 
+def _num_wrappers_in_globals() -> int:
+    """Return how many the package's modules hold, most of which are loaded with their first use."""
+    return len(
+        {
+            id(value)
+            for name, module in sys.modules.copy().items()
+            if name.partition(".")[0] == "tvm_ffi"
+            for value in vars(module).copy().values()
+            if isinstance(value, CObject)
+        }
+    )
+
+
 def _count_live_objects() -> int:
     """Return how many wrappers are alive, without those that are remembered for ever.
 
-    Modules remember functions, and classes of native types their methods and constructor.
+    Modules of both kinds remember functions, and classes of native types their methods and
+    constructor.
     """
     gc.collect()
-    remembered = 0
+    remembered = _num_wrappers_in_globals()
     for x in [*_first_to_remember, *filter(_remembers, gc.get_objects())]:
         if type(x) is TypeInfo:
             remembered += len(x.methods) + _num_remembered_by(vars(x.type_cls or object))
         else:
-            remembered += len(vars(x))
+            remembered += sum(isinstance(value, CObject) for value in vars(x).values())
     return live_object_count() - remembered
 
 
