@@ -122,6 +122,15 @@ def arrays():
     return last
 
 
+def functions():
+    last = None
+    for _ in range(100_000):
+        function = tvm_ffi.convert(lambda: None)
+        function.attribute = last
+        last = function
+    return last
+
+
 def release():
     chain.clear()
 
@@ -135,7 +144,7 @@ print("released")
 """
 
 
-@pytest.mark.parametrize("kind", ["nodes", "arrays"])
+@pytest.mark.parametrize("kind", ["nodes", "arrays", "functions"])
 def test_long_chains_are_released_on_a_small_stack(run_python, kind):
     """Each of them released the next one inside its own release."""
     result = run_python(CHAINS.replace("{kind}", kind))

@@ -453,6 +453,7 @@ cdef void _refuse_keyword(PyObject* name) noexcept:
 # ---- the class -----------------------------------------------------------------------------
 
 @cython.binding(False)
+@cython.trashcan(True)  # a function may have a function as its attribute, and so on
 cdef class Function(CObject):
     """A function that any language can call.
 
