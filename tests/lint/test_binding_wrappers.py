@@ -51,7 +51,7 @@ def test_handles_are_changed_in_one_place(sources):
     elsewhere = {name: lines for name, lines in found.items() if lines and name != HOME}
     assert elsewhere == {
         # Both wrappers have been asked for, see `move_handle`.
-        "call/function.pyx": [
+        "call/constructed.pyx": [
             "(<CObject>made).chandle, (<CObject>target).chandle = (",
         ],
         "call/cycles.pyx": [

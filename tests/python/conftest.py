@@ -159,7 +159,7 @@ def _count_live_objects() -> int:
         if type(x) is TypeInfo:
             remembered += len(x.methods) + _num_remembered_by(vars(x.type_cls or object))
         else:
-            remembered += sum(isinstance(value, CObject) for value in vars(x).values())
+            remembered += len(vars(x))
     return live_object_count() - remembered
 
 

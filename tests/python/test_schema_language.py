@@ -156,7 +156,7 @@ def test_long_texts_are_read_or_refused_at_once(text):
         parse_type(text, Schema)
     except ValueError as error:
         assert len(str(error)) < 200  # noqa: PT017  (either answer will do)
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5  # seconds; quadratic would be minutes
 
 
 @pytest.mark.parametrize(
@@ -176,14 +176,14 @@ def test_hostile_names_of_templates_take_no_time(text):
     start = time.process_time()
     for _ in range(20):
         signature_of("f", {"signature": text})
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5  # seconds; quadratic would be minutes
 
 
 def test_nested_metadata_is_refused():
     text = '{"type":"ffi.Array","args":[' * 20_000
     start = time.process_time()
     assert signature_of("f", {"metadata": json.dumps({"type_schema": text})}) is None
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 5  # seconds; quadratic would be minutes
 
 
 # ---- Printing ------------------------------------------------------------------------------------
