@@ -13,8 +13,18 @@ cdef extern from * nogil:
     #define tvm_ffi_subtract(object, number) \\
         __atomic_fetch_sub(&(object)->combined_ref_count, number, __ATOMIC_RELEASE)
 
-    static inline void tvm_ffi_delete(TVMFFIObject* object, int flags) {
+    /* What the other owners wrote before they let go is seen from here on. */
+    static inline void tvm_ffi_acquire_writes(TVMFFIObject* object) {
+    #ifdef __SANITIZE_THREAD__
+      __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  /* it knows no fences */
+    #else
+      (void)object;
       __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    #endif
+    }
+
+    static inline void tvm_ffi_delete(TVMFFIObject* object, int flags) {
+      tvm_ffi_acquire_writes(object);
       if (object->deleter != NULL) object->deleter(object, flags);
     }
 
@@ -34,6 +44,7 @@ cdef extern from * nogil:
     """
     uint64_t drop_strong "tvm_ffi_drop_strong"(abi.TVMFFIObject* object) noexcept
     bint was_last "tvm_ffi_was_last"(uint64_t count) noexcept
+    void acquire_writes "tvm_ffi_acquire_writes"(abi.TVMFFIObject* object) noexcept
     void drop_weak "tvm_ffi_drop_weak"(abi.TVMFFIObject* object) noexcept
     void delete_object "tvm_ffi_delete"(abi.TVMFFIObject* object, int flags) noexcept
 

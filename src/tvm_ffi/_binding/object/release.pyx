@@ -76,6 +76,7 @@ cdef inline void _destroy(abi.TVMFFIObject* object, uint64_t count) noexcept nog
 
 
 cdef void destroy_object(abi.TVMFFIObject* object, uint64_t count) noexcept:
+    acquire_writes(object)  # the next step may look into it
     if not _releases_gil or _is_harmless(object):
         _destroy(object, count)
     else:
