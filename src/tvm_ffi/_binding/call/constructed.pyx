@@ -4,16 +4,14 @@
 from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.table cimport CallState, make_object
+from tvm_ffi._binding.convert.table cimport CallState, MakeResult, make_object
 from tvm_ffi._binding.object.error cimport set_exception
 from tvm_ffi._binding.object.object cimport CObject, hold, keep_for_borrowers
 
 cdef extern from "Python.h":
     PyObject* Py_None
 
-# Seen as a C function that returns NULL with an exception set.
-ctypedef PyObject* (*_Make)(abi.TVMFFIAny* owned, CallState* state) noexcept
-cdef _Make _make_result = <_Make>make_object
+cdef MakeResult _make_result = <MakeResult>make_object
 
 
 cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:

@@ -21,8 +21,8 @@ from tvm_ffi._binding.call.callback cimport (
     callable_object, callable_of, enter_callback, tensor_class_object,
 )
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker, begin_call,
-    choose_packer, find_packer,
+    CallState, MakeResult, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker,
+    begin_call, choose_packer, find_packer,
     make_object, pack_object, packer_table, release_after_failure, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
@@ -128,9 +128,8 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
 
 
 # Seen as a C function that returns NULL with an exception set.
-ctypedef PyObject* (*_Make)(abi.TVMFFIAny* owned, CallState* state) noexcept
 ctypedef PyObject* (*_Wrap)(abi.TVMFFIObjectHandle owned) noexcept
-cdef _Make _make_result = <_Make>make_object
+cdef MakeResult _make_result = <MakeResult>make_object
 cdef _Wrap _wrap_tensor = <_Wrap>wrap_tensor
 
 

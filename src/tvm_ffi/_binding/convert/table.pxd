@@ -11,6 +11,7 @@ from libc.stdint cimport int32_t, uint64_t, uintptr_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.loan cimport Loan, LoanPool, return_loan
 from tvm_ffi._binding.convert.precedence cimport Precedence
+from tvm_ffi._binding.interpreter cimport load_flag  # no-cython-lint: for the C code
 
 
 ctypedef struct CallState
@@ -67,13 +68,9 @@ ctypedef struct PackerTable:
     Packer* slots[1]  # num_slots of them
 
 
+# What a thread reads here, another one may be writing: tables and packers are complete before their
+# address is stored, and looked at only after it was loaded.
 cdef extern from *:
-    """
-    /* What a thread reads here, another one may be writing: tables and packers are complete before
-     * their address is stored, and looked at only after it was loaded. */
-    #define tvm_ffi_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
-    #define tvm_ffi_store(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
-    """
     PackerTable* load_table "tvm_ffi_load"(PackerTable** place) noexcept
     void store_table "tvm_ffi_store"(PackerTable** place, PackerTable* table) noexcept
     Packer* load_packer "tvm_ffi_load"(Packer** place) noexcept
@@ -166,3 +163,5 @@ cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept
 # ---- native to Python
 cdef int add_maker(int32_t type_index, MakeFunction make) except -1
 cdef object make_object(abi.TVMFFIAny* owned, CallState* state)
+# The same, seen as a C function that returns NULL with an exception set.
+ctypedef PyObject* (*MakeResult)(abi.TVMFFIAny* owned, CallState* state) noexcept

@@ -23,13 +23,14 @@ cdef extern from * nogil:
     #endif
     }
 
+    /* After tvm_ffi_acquire_writes. */
     static inline void tvm_ffi_delete(TVMFFIObject* object, int flags) {
-      tvm_ffi_acquire_writes(object);
       if (object->deleter != NULL) object->deleter(object, flags);
     }
 
     static inline void tvm_ffi_drop_weak(TVMFFIObject* object) {
       if (tvm_ffi_subtract(object, TVM_FFI_REF_COUNT_WEAK_ONE) == TVM_FFI_REF_COUNT_WEAK_ONE) {
+        tvm_ffi_acquire_writes(object);
         tvm_ffi_delete(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
       }
     }
