@@ -96,30 +96,9 @@ TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, Message
   PutName(out, signature.names[signature.num_parameters]);
 }
 
-TVM_FFI_FAILURE_ inline std::string FormatFunctionSchema(const TypeTextFunction* schemas,
-                                                         int count) {
-  MessageStream out;
-  out << "{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[" << schemas[count]()
-      << "],\"params\":[";
-  for (int i = 0; i < count; ++i) out << (i > 0 ? "," : "") << schemas[i]();
-  out << "]}}";
-  return out.str();
-}
-
-// ---- Metadata ---------------------------------------------------------------------------------
-// Text in the string of another JSON text.  Written for the compiler's time: each function of a
-// library has a table, and what reads the tables is compiled once.
-
-TVM_FFI_FAILURE_ inline void PutEscapedJSON(const char* text, MessageStream* out) {
-  for (; *text != '\0'; ++text) {
-    int c = static_cast<unsigned char>(*text);
-    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
-  }
-}
-
-TVM_FFI_FAILURE_ inline void PutMadeSchema(MessageStream* out, TypeTextFunction make) {
-  PutEscapedJSON(make().c_str(), out);
-}
+// ---- Schemas ----------------------------------------------------------------------------------
+// Written for the compiler's time: each function of a library has a table, and what reads the
+// tables is compiled once.
 
 template <typename T>
 constexpr TypeName SchemaOf() {
@@ -130,7 +109,7 @@ constexpr TypeName SchemaOf() {
   } else if constexpr (type_name_v<T> != nullptr) {
     return {type_name_v<T>, nullptr, nullptr};
   } else {
-    return {nullptr, &PutMadeSchema, &TypeSchemaImpl<T>::v};
+    return {nullptr, &PutMadeName, &TypeSchemaImpl<T>::v};
   }
 }
 
@@ -142,23 +121,32 @@ template <typename R, typename... Args>
 TVM_FFI_HIDDEN inline constexpr Signature kSignatureSchema = {
     kSchemas<R, Args...>, static_cast<int32_t>(sizeof...(Args))};
 
-TVM_FFI_FAILURE_ inline void PutSchema(const TypeName& schema, MessageStream* out) {
+TVM_FFI_FAILURE_ inline void PutSchema(MessageStream* out, const TypeName& schema) {
   if (schema.text != nullptr) {
-    out->Print("{\\\"type\\\":\\\"%s\\\"}", schema.text);
+    out->Print("{\"type\":\"%s\"}", schema.text);
   } else {
     schema.put(out, schema.make);
   }
 }
 
-TVM_FFI_FAILURE_ inline void PutFunctionSchema(const Signature& schema, MessageStream* out) {
-  out->Print("{\\\"type\\\":\\\"ffi.Function\\\",\\\"named_args\\\":{\\\"return\\\":[");
-  PutSchema(schema.names[schema.num_parameters], out);
-  out->Print("],\\\"params\\\":[");
+// {"type":"ffi.Function","named_args":{"return":[{"type":"str"}],"params":[{"type":"int"}]}}
+TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, MessageStream* out) {
+  out->Print("{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[");
+  PutSchema(out, schema.names[schema.num_parameters]);
+  out->Print("],\"params\":[");
   for (int32_t i = 0; i < schema.num_parameters; ++i) {
     if (i > 0) out->Print(",");
-    PutSchema(schema.names[i], out);
+    PutSchema(out, schema.names[i]);
   }
   out->Print("]}}");
+}
+
+// Text in the string of another JSON text.
+TVM_FFI_FAILURE_ inline void PutEscapedJSON(std::string_view text, MessageStream* out) {
+  for (char byte : text) {
+    int c = static_cast<unsigned char>(byte);
+    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
+  }
 }
 
 // Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
@@ -186,9 +174,9 @@ struct FunctionInfoOf {
     return out.str();
   }
   static std::string TypeSchema() {
-    constexpr TypeTextFunction kTexts[] = {&detail::TypeSchema<Args>::v...,
-                                           &detail::TypeSchema<R>::v};
-    return FormatFunctionSchema(kTexts, static_cast<int>(num_args));
+    MessageStream out;
+    FormatFunctionSchema(kSignatureSchema<R, Args...>, &out);
+    return out.str();
   }
   static const Signature& Schema() { return kSignatureSchema<R, Args...>; }
 };
@@ -393,9 +381,11 @@ TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
 // `signature` is nullptr when nobody wrote one.
 TVM_FFI_FAILURE_ inline void ReturnMetadataText(const Signature& schema, const char* signature,
                                                 TVMFFIAny* out) {
+  MessageStream type_schema;
+  FormatFunctionSchema(schema, &type_schema);
   MessageStream text;
   text.Print("{\"type_schema\":\"");
-  PutFunctionSchema(schema, &text);
+  PutEscapedJSON(type_schema.view(), &text);
   if (signature != nullptr) {
     text.Print("\",\"signature\":\"");
     PutEscapedJSON(signature, &text);
