@@ -186,8 +186,9 @@ def test_results_are_written_by_the_function_and_allocated_for_it():
     assert product.numpy().tolist() == [[3, 4, 5], [6, 8, 10]]
 
 
-def test_annotations_say_the_signature():
-    @kernel()
+@pytest.mark.parametrize("decorate", [kernel, kernel()], ids=["bare", "called"])
+def test_annotations_say_the_signature(decorate):
+    @decorate
     def add(
         x: Annotated[tvm_ffi.Tensor, "float32[n]"],
         y: Annotated[tvm_ffi.Tensor, "inout float32[n]"],
@@ -417,6 +418,26 @@ def calls_address(x):
     x[0] = ADDRESS(x[0])
 
 
+def takes_any_number(*x):
+    x[0][0] = 1
+
+
+def takes_keywords(x, **others):
+    x[0] = 1
+
+
+async def waits(x):
+    x[0] = 1
+
+
+def generates(x):
+    yield x[0]
+
+
+async def generates_late(x):
+    yield x[0]
+
+
 OUT = "f(x: out float64[n])"
 
 
@@ -438,6 +459,14 @@ OUT = "f(x: out float64[n])"
             "scale(x: float32[n, m])",
             r"has the parameters \(x, y, a\); its signature has \(x\)",
         ),
+        (takes_any_number, OUT, r"has the parameters \(\*x\); its signature has \(x\)"),
+        (takes_keywords, OUT, r"has the parameters \(x, \*\*others\); its signature has \(x\)"),
+        (waits, OUT, "kernel 'waits' is a coroutine; kernels run to their end"),
+        (generates, OUT, "kernel 'generates' is a generator;"),
+        (generates_late, OUT, "kernel 'generates_late' is an asynchronous generator;"),
+        (abs, OUT, "expected a function written in Python, got builtin_function_or_method"),
+        (dict, OUT, "expected a function written in Python, got type"),
+        (3, OUT, "expected a function written in Python, got int"),
         (returns, "f(y: float64[n])", r"has the parameters \(x\); its signature has \(y\)"),
         (returns, "f(x: float64[...])", r"f: 'x' is float64\[...\]; kernels of Numba need the num"),
         (returns, "f(x: Tensor[n])", "f: 'x' is Tensor.n.; kernels of Numba need one dtype"),

@@ -105,6 +105,12 @@ def test_names_in_a_library_differ(scaled, tmp_path):
     export_library(tmp_path / "k.so", [scaled, scaled.module])
 
 
+def test_no_kernels_make_no_library(tmp_path):
+    with pytest.raises(ValueError, match="a library needs one module at least, got none"):
+        export_library(tmp_path / "k.so", [])
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("other", [scale, 3, tvm_ffi.convert_func(len)])
 def test_only_kernels_are_exported(other, tmp_path):
     with pytest.raises(TypeError, match="expected what `kernel` returns, got"):

@@ -154,7 +154,7 @@ def export_library(
     Raises
     ------
     ValueError
-        If two functions have the same name.
+        If there are no modules, or two functions have the same name.
     RuntimeError
         If the linker fails.
     """

@@ -122,11 +122,13 @@ def export(
     for module in modules:
         if not isinstance(module, JitModule):
             raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
+    if not modules:
+        raise ValueError("a library needs one module at least, got none")
     names = [name for module in modules for name in module.function_names()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"two functions are named '{twice}'")
-    level = max((module._level for module in modules), default=0)
+    level = max(module._level for module in modules)
     triple = machine.triple_of("")
     text = machine.linked([module._text for module in modules], is_exported, triple)
     with tempfile.TemporaryDirectory(prefix="tvm_ffi_") as folder:

@@ -19,14 +19,14 @@ import os
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, overload
 
 from ..._binding.call.function import Function
 from ...codegen.llvm import JitModule
 from ...codegen.llvm import export_library as export_modules
 from ...signature import Signature
 from ._compile import Options
-from ._module import module_of_kernel
+from ._module import check_function, module_of_kernel
 
 __all__ = ["export_library", "kernel"]
 
@@ -39,15 +39,27 @@ _REFUSED = {
 }
 
 
+@overload
+def kernel(signature: Callable[..., Any]) -> Function: ...
+@overload
 def kernel(
     signature: Signature | str | None = None,
     *,
     boundscheck: bool = False,
     fastmath: bool = False,
     error_model: str = "python",
+) -> Callable[[Callable[..., Any]], Function]: ...
+def kernel(
+    signature: Signature | str | Callable[..., Any] | None = None,
+    *,
+    boundscheck: bool = False,
+    fastmath: bool = False,
+    error_model: str = "python",
     **unknown: Any,
-) -> Callable[[Callable[..., Any]], Function]:
+) -> Function | Callable[[Callable[..., Any]], Function]:
     """Return a decorator that compiles a Python function to one of the ABI.
+
+    ``@kernel`` alone is ``@kernel()``.
 
     Parameters
     ----------
@@ -87,15 +99,17 @@ def kernel(
     if unknown:
         raise TypeError(_no_option(next(iter(unknown))))
     options = Options(boundscheck, fastmath, error_model)
+    written = None if callable(signature) else signature
 
     def decorate(function: Callable[..., Any]) -> Function:
         plain = getattr(function, "py_func", function)  # of one that Numba compiles, too
-        module = module_of_kernel(plain, _signature_of(plain, signature), options)
+        check_function(plain)
+        module = module_of_kernel(plain, _signature_of(plain, written), options)
         made: Function = module.get_function(module.function_names()[0])
         vars(made).update(module=module, py_func=plain)
         return made
 
-    return decorate
+    return decorate(signature) if callable(signature) else decorate
 
 
 def export_library(
@@ -125,7 +139,7 @@ def export_library(
     TypeError
         If one of the kernels is something else.
     ValueError
-        If two have the same name.
+        If there are none, or two have the same name.
     """
     modules = []
     for one in kernels:

@@ -21,7 +21,7 @@ from ...signature import Parameter, Result, Signature, TensorType
 from ._compile import Compiled, Options, compile_kernel
 from ._types import array_type, number_type, shown, types
 
-__all__ = ["module_of_kernel"]
+__all__ = ["check_function", "module_of_kernel"]
 
 _OPTIMIZATION = 3
 _TYPES = {
@@ -29,6 +29,11 @@ _TYPES = {
     "float": FLOAT,
     "ptr": PTR,
     **{f"i{bits}": ir.IntType(bits) for bits in (1, 8, 16, 32, 64)},
+}
+_SUSPENDED = {
+    "a coroutine": inspect.iscoroutinefunction,
+    "a generator": inspect.isgeneratorfunction,
+    "an asynchronous generator": inspect.isasyncgenfunction,
 }
 _ROOM_OF_RESULT = 2  # numbers of 64 bits; the largest result is a complex number
 
@@ -53,11 +58,22 @@ def module_of_kernel(
 # ---- function and signature ----------------------------------------------------------------------
 
 
+def check_function(function: Any) -> None:
+    """Raise TypeError for what Numba compiles as something else than what Python would run."""
+    if not inspect.isfunction(function):
+        raise TypeError(f"expected a function written in Python, got {type(function).__name__}")
+    for kind, is_kind in _SUSPENDED.items():
+        if is_kind(function):
+            raise TypeError(
+                f"kernel '{function.__name__}' is {kind}; kernels run to their end when called"
+            )
+
+
 def _check_parameters(function: Callable[..., Any], signature: Signature) -> None:
     """Raise TypeError unless a function has the parameters of a signature."""
     wanted = [parameter.name for parameter in signature.parameters]
     tensors = [one for one in signature.results if isinstance(one.type, TensorType)]
-    written = list(inspect.signature(function).parameters)
+    written = [_with_stars(one) for one in inspect.signature(function).parameters.values()]
     names = [one.name or name for one, name in zip(tensors, written[len(wanted) :])]
     if written != wanted + names or len(names) != len(tensors):
         results = f", and {len(tensors)} for results that are tensors" if tensors else ""
@@ -65,6 +81,11 @@ def _check_parameters(function: Callable[..., Any], signature: Signature) -> Non
             f"kernel '{function.__name__}' has the parameters ({', '.join(written)}); its "
             f"signature has ({', '.join(wanted)}){results}"
         )
+
+
+def _with_stars(parameter: inspect.Parameter) -> str:
+    """Return the name of a parameter, with its stars."""
+    return str(parameter.replace(annotation=parameter.empty, default=parameter.empty))
 
 
 def _wrapper(signature: Signature) -> Wrapper:
