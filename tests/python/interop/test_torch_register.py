@@ -276,8 +276,38 @@ BAD = {
         "expected a tvm_ffi.Function, got builtin",
     ),
     "name": (lambda f: (f.doubled, "double", {}), ValueError, "is like 'ns::f', got 'double'"),
+    "keyword": (
+        lambda f: (f.doubled, "a::import", {}),
+        ValueError,
+        "has no keywords of Python, got 'a::import'",
+    ),
     "name type": (lambda f: (f.doubled, 5, {}), TypeError, "the name of an operator is a str"),
     "rule": (lambda f: (f.doubled, "a::b", {"vmap": 5}), TypeError, "`vmap` must be callable"),
+    "context": (
+        lambda f: (f.doubled, "a::b", {"setup_context": print}),
+        TypeError,
+        "`setup_context` is for `backward` and `jvp`, and there is neither",
+    ),
+    "devices": (
+        lambda f: (f.doubled, "a::b", {"devices": "cpu"}),
+        TypeError,
+        r"`devices` holds types of devices, got a str: pass \['cpu'\]",
+    ),
+    "device index": (
+        lambda f: (f.doubled, "a::b", {"devices": ["cpu", "cuda:0"]}),
+        ValueError,
+        "`devices`: torch has no type of device 'cuda:0'",
+    ),
+    "autocast device": (
+        lambda f: (f.doubled, "a::b", {"autocast": {"gpu": torch.float16}}),
+        ValueError,
+        "`autocast`: torch has no type of device 'gpu'",
+    ),
+    "autocast dtype": (
+        lambda f: (f.doubled, "a::b", {"autocast": {"cpu": "half"}}),
+        TypeError,
+        "`autocast`: expected a torch.dtype for 'cpu', got str",
+    ),
     "signature": (lambda f: (f.nameless, "a::b", {}), TypeError, "no signature: pass one"),
     "derivative": (
         lambda f: (f.scaled, "a::b", {"backward": len}),
@@ -286,7 +316,11 @@ BAD = {
     ),
     "result": (lambda f: (f.shapeless, "a::b", {}), TypeError, "does not say which shape.*fake="),
     "type": (lambda f: (f.mapped, "a::b", {}), TypeError, "no type for parameter 'options'"),
-    "device": (lambda f: (f.doubled, "a::b", {"devices": ["abacus"]}), RuntimeError, "ABACUS"),
+    "device": (
+        lambda f: (f.doubled, "a::b", {"devices": ["abacus"]}),
+        ValueError,
+        "`devices`: torch has no type of device 'abacus'",
+    ),
     "autocast": (
         lambda f: (f.doubled, "a::b", {"autocast": {"meta": torch.half}}),
         ValueError,

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import keyword
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Callable
 
@@ -76,12 +77,13 @@ def register(
     Raises
     ------
     TypeError
-        If `function` is no `Function`, or something that should be callable is not.
+        If `function` is no `Function`, or something that should be callable is not; if there is a
+        `setup_context` for nothing.
     UntraceableError
         If neither `signature` nor `fake` say what torch has to know.
     ValueError
         If `name` is no name with a namespace, or there is an operator of this name; if a derivative
-        is given for an operator that writes into its arguments.
+        is given for an operator that writes into its arguments; if torch has no such device.
 
     Notes
     -----
@@ -97,6 +99,8 @@ def register(
         )
     _check_name(name)
     _check_rules(fake=fake, backward=backward, setup_context=setup_context, jvp=jvp, vmap=vmap)
+    _check_devices("devices", devices)
+    _check_autocast(autocast or {})
     own = _signature_of(function, signature)
     shown = _returning(own) if functional else own
     _check_derivative(name, shown, backward or jvp)
@@ -131,12 +135,38 @@ def _check_name(name: Any) -> None:
         raise TypeError(f"the name of an operator is a str, got {type(name).__name__}")
     if re.fullmatch(r"[A-Za-z_]\w*::[A-Za-z_]\w*", name, re.ASCII) is None:
         raise ValueError(f"the name of an operator is like 'ns::f', got {name!r}")
+    word = next(filter(keyword.iskeyword, name.split("::")), None)
+    if word is not None:
+        raise ValueError(f"the name of an operator has no keywords of Python, got {name!r}")
 
 
 def _check_rules(**rules: Any) -> None:
     for what, rule in rules.items():
         if rule is not None and not callable(rule):
             raise TypeError(f"`{what}` must be callable, got {type(rule).__name__}")
+    if rules["setup_context"] and not (rules["backward"] or rules["jvp"]):
+        raise TypeError("`setup_context` is for `backward` and `jvp`, and there is neither")
+
+
+def _check_devices(what: str, devices: Iterable[Any]) -> None:
+    if isinstance(devices, str):
+        raise TypeError(f"`{what}` holds types of devices, got a str: pass [{devices!r}]")
+    for device in devices:
+        try:
+            is_type = torch.device(device).type == device
+        except (RuntimeError, TypeError):
+            is_type = False
+        if not is_type:
+            raise ValueError(f"`{what}`: torch has no type of device {device!r}")
+
+
+def _check_autocast(autocast: Mapping[str, Any]) -> None:
+    _check_devices("autocast", autocast)
+    for device, dtype in autocast.items():
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError(
+                f"`autocast`: expected a torch.dtype for {device!r}, got {type(dtype).__name__}"
+            )
 
 
 def _signature_of(function: Function, given: Signature | str | None) -> Signature:
