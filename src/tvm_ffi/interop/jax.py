@@ -93,6 +93,9 @@ def call_tvm_ffi(
     """
     if vjp is not None and jvp is not None:
         raise TypeError("call_tvm_ffi() takes vjp or jvp, not both")
+    for what, rule in (("vjp", vjp), ("jvp", jvp)):
+        if rule is not None and not callable(rule):
+            raise TypeError(f"`{what}` must be callable, got {type(rule).__name__}")
     name = name_of(function)
     call = Arranged(_jax, f"call_tvm_ffi({shown(function)})")
     refuse_without_threads(call.where)

@@ -361,6 +361,15 @@ def test_a_signature_is_read_from_the_annotations_of_a_python_function():
     [
         ({}, TypeError, "missing 1 required positional argument: 'x'"),
         ({"x": 5}, TypeError, "argument 'x' must be an array, got int"),
+        ({"x": None}, TypeError, "argument 'x' must be an array, got NoneType"),
+        (
+            {"x": jnp.ones(2), "factor": jnp.ones(2)},
+            TypeError,
+            r"'factor' must be a value, got an array float32\[2\]",
+        ),
+        ({"x": jnp.ones(2), "factor": "\ud800"}, ValueError, "'factor': the text has no UTF-8"),
+        ({"x": jnp.ones(2), "vjp": 5}, TypeError, "`vjp` must be callable, got int"),
+        ({"x": jnp.ones(2), "jvp": 5}, TypeError, "`jvp` must be callable, got int"),
         ({"x": jnp.ones(2), "scale": 1}, TypeError, "unexpected keyword argument 'scale'"),
         ({"x": jnp.ones(2, int)}, ValueError, "'x' must have dtype float32, got int32"),
         ({"x": jnp.ones((2, 2))}, ValueError, r"'x' must have 1 dimensions, got 2 \(shape"),

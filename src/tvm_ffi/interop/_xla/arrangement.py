@@ -148,7 +148,7 @@ def arrange_by_signature(
 def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
     is_array = call.is_array(value) or isinstance(value, np.ndarray)
     if isinstance(parameter.type, TensorType):
-        if value is None:
+        if value is None and parameter.type.is_optional:
             call.add(name, None)
         elif not is_array:
             raise TypeError(
@@ -163,8 +163,15 @@ def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
             f"{call.where}: '{name}' is a value of the program, not an array: it has to be known "
             "when the program is made (jax.jit has static_argnames for that)"
         )
+    elif call.is_array(value):
+        if value.size != 1:
+            raise TypeError(
+                f"{call.where}: argument '{name}' must be a value, got an array "
+                f"{value.dtype}{list(value.shape)}"
+            )
+        call.add(name, value.item())
     else:
-        call.add(name, value.item() if call.is_array(value) else value)
+        call.add(name, value)
 
 
 def _described(call: Arranged, value: Any) -> Described:

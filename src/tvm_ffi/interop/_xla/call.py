@@ -82,7 +82,7 @@ def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
     if isinstance(value, (float, np.floating)):
         return ATTRIBUTE, np.float64(value)
     if isinstance(value, str) and not isinstance(value, dtype):
-        return ATTRIBUTE, str(value)
+        return ATTRIBUTE, _text_of(name, value)
     if isinstance(value, np.ndarray):
         if value.ndim != 1 or value.dtype.kind not in "iuf" or value.dtype == np.float16:
             raise TypeError(
@@ -96,6 +96,14 @@ def _attribute_of(name: str, value: Any) -> tuple[int, Any]:
         raise TypeError(
             f"argument '{name}': a {type(value).__name__} cannot travel in a program: {error}"
         ) from error
+
+
+def _text_of(name: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"argument '{name}': the text has no UTF-8: {error}") from None
+    return str(value)
 
 
 def _number_of(function: str, attributes: dict[str, Any]) -> int:
