@@ -23,7 +23,7 @@ from ._launch_checks import check_plan
 from ._launch_parts import Condition, Launch
 from ._wrapper import Wrapper, callees_of, prepared
 
-__all__ = ["LaunchPlan", "described_plans", "make_launch_plan"]
+__all__ = ["LaunchPlan", "described_plans", "make_launch_plan", "three_extents"]
 
 Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
 Source = Union[DeviceImage, bytes, str, "os.PathLike[str]"]
@@ -139,16 +139,14 @@ def make_launch_plan(
         kernel or one that takes other parameters, as far as images tell.
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
-    if isinstance(signature, str):
-        signature = Signature.parse(signature)
-    refined, read = prepared(signature, arguments, "cuda")
+    refined, read = prepared(Signature.of(signature), arguments, "cuda")
     launch = Launch(
         images=tuple(map(DeviceImage.read, listed)),
         kernels=callees_of(refined, refined.name if kernel is None else kernel),
         arguments=read,
-        grid=_three("grid", grid),
-        block=_three("block", block),
-        cluster=None if cluster is None else _three("cluster", cluster),
+        grid=three_extents("grid", grid),
+        block=three_extents("block", block),
+        cluster=None if cluster is None else three_extents("cluster", cluster),
         shared_memory=_amount("shared_memory", shared_memory),
         cooperative=cooperative,
         programmatic=programmatic,
@@ -187,7 +185,8 @@ def described_plans(
     return plans
 
 
-def _three(what: str, amount: Amount) -> tuple[Extent, ...]:
+def three_extents(what: str, amount: Amount) -> tuple[Extent, ...]:
+    """Return what somebody gave as up to three expressions; the others are 1."""
     given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
     if not 1 <= len(given) <= 3:
         raise ValueError(f"{what} has from 1 to 3 extents, got {len(given)}")

@@ -193,8 +193,7 @@ def make_wrapper(
     ValueError
         If signature and function do not fit each other.
     """
-    if isinstance(signature, str):
-        signature = Signature.parse(signature)
+    signature = Signature.of(signature)
     refined, read = prepared(signature, arguments, device, has_addresses=returns == "error")
     callees = callees_of(signature, signature.name if callee is None else callee)
     for symbol in callees.values():

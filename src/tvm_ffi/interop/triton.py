@@ -19,14 +19,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Union
 
+from .._suggestion import did_you_mean
 from ..codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan, make_wrapper
+from ..codegen._launch import Amount, three_extents
 from ..codegen._wrapper import Argument, result_names
 from ..signature import Parameter, Result, ScalarType, Signature, TensorType, ValueType
 from ..signature._expression import Expression, Extent, extent_text
-from ..signature._parsing import parse_extent
 from ._tried import load
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ __all__ = ["to_module", "to_plan"]
 
 _triton = load("triton", "3.9.0", "3.9.0")
 
-Amount = Union[int, str, "list[int | str]", "tuple[int | str, ...]"]
 Config = Any  # triton.Config
 Target = Union[int, str, Any]  # or triton's GPUTarget
 
@@ -154,8 +154,11 @@ def to_plan(
 
     Raises
     ------
+    TypeError
+        If one of the parts is something else than it should be.
     ValueError
-        If the parts do not fit each other, or the kernel needs what plans do not have.
+        If the parts do not fit each other, or the kernel needs what plans do not have; if Triton
+        has no such option.
 
     Notes
     -----
@@ -165,19 +168,13 @@ def to_plan(
     these can Triton load 16 bytes at once.
     """
     function = _function_of(kernel)
-    if isinstance(signature, str):
-        signature = Signature.parse(signature)
+    signature = Signature.of(signature)
     if signature.dtype_variables:
         raise ValueError(
             f"{signature.name}: Triton compiles for one dtype at a time; make one function for each"
         )
-    if configs is not None and when:
-        raise ValueError(f"{signature.name}: each of the configs has its condition; leave out when")
-    ways = [(when, None)] if configs is None else list(configs)
-    if not ways:
-        raise ValueError(f"{signature.name}: configs must have one, got none")
     plans = []
-    for condition, config in ways:
+    for condition, config in _ways(signature.name, configs, when):
         values = {**_defaults(function), **(constexprs or {}), **_kwargs_of(config)}
         for one in _targets(target):
             request = _Request(
@@ -214,6 +211,28 @@ def _defaults(function: Any) -> dict[str, Any]:
         for parameter in function.params
         if parameter.is_constexpr and parameter.has_default
     }
+
+
+def _ways(
+    where: str, configs: Sequence[tuple[str, Config]] | None, when: str
+) -> list[tuple[str, Config | None]]:
+    """Return conditions and what holds then, in the order in which they are looked at."""
+    if configs is None:
+        return [(when, None)]
+    if when:
+        raise ValueError(f"{where}: each of the configs has its condition; leave out when")
+    ways = list(configs)
+    if not ways:
+        raise ValueError(f"{where}: configs must have one, got none")
+    for way in ways:
+        if not (isinstance(way, (list, tuple)) and len(way) == 2 and isinstance(way[0], str)):
+            raise TypeError(
+                f"{where}: configs are pairs of a condition and a triton.Config, got "
+                f"{type(way).__name__}"
+            )
+    if not all(condition.strip() for condition, _ in ways[:-1]):
+        raise ValueError(f"{where}: the one of the configs that has no condition must be the last")
+    return ways
 
 
 def _kwargs_of(config: Config | None) -> dict[str, Any]:
@@ -319,9 +338,21 @@ class _Request:
             constexprs=self._constants,
             attrs=self._attributes(),
         )
+        self._check_options(target, options)
         compiled = _triton.compile(source, target=target, options=dict(options))
         self._check_metadata(compiled.metadata)
         return compiled
+
+    def _check_options(self, target: Any, options: Mapping[str, Any]) -> None:
+        """Raise ValueError for an option that Triton would pass over."""
+        backend = _triton.compiler.make_backend(target)
+        known = [field.name for field in fields(backend.parse_options({}))]
+        for name in options:
+            if name not in known:
+                raise ValueError(
+                    f"{self._signature.name}: Triton has no option '{name}'"
+                    f"{did_you_mean(name, known)}"
+                )
 
     def _attributes(self) -> dict[tuple[int], list[list[Any]]]:
         """Return what holds of arguments in each call, by the place of the kernel's parameter."""
@@ -386,7 +417,7 @@ class _Request:
     def plan(self, compiled: Any, grid: Amount, when: str) -> LaunchPlan:
         """Return how a compiled kernel is launched."""
         metadata = compiled.metadata
-        programs = [self._extent(one) for one in _three(grid)]
+        programs = [self._with_constants(one) for one in three_extents("grid", grid)]
         num_ctas = int(getattr(metadata, "num_ctas", 1))
         blocks: list[Extent] = [_times(programs[0], num_ctas), *programs[1:]]
         hidden = [
@@ -421,9 +452,6 @@ class _Request:
             total = _times(extent, total)
         return f"workspace({extent_text(total)})"
 
-    def _extent(self, amount: int | str) -> Extent:
-        return self._with_constants(parse_extent(amount) if isinstance(amount, str) else amount)
-
     def _with_constants(self, extent: Extent) -> Extent:
         """Return an expression in which constants of the kernel are numbers."""
         if isinstance(extent, Expression):
@@ -439,11 +467,6 @@ class _Request:
         return "".join(
             str(constants[word]) if isinstance(constants.get(word), int) else word for word in words
         )
-
-
-def _three(amount: Amount) -> list[int | str]:
-    given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
-    return [*given, *[1] * (3 - len(given))]
 
 
 def _times(one: Extent, other: Extent) -> Extent:

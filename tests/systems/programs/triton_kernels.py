@@ -350,6 +350,17 @@ hip = triton.backends.compiler.GPUTarget("hip", "gfx942", 64)
 module_refused(ValueError, "launch plans are for CUDA, got a target for hip", target=hip)
 module_refused(ValueError, "a kernel is compiled for a target, got none", target=[])
 module_refused(ValueError, "configs must have one, got none", configs=[])
+config = triton.Config({"BLOCK": 8})
+pairs = "configs are pairs of a condition and a triton.Config, got Config"
+module_refused(TypeError, pairs, configs=[config], constexprs={})
+last = "the one of the configs that has no condition must be the last"
+module_refused(ValueError, last, configs=[("", config), ("n > 2", config)], constexprs={})
+option = "Triton has no option 'num_warp'; did you mean 'num_warps'?"
+module_refused(ValueError, option, options={"num_warp": 4})
+module_refused(ValueError, "grid has from 1 to 3 extents, got 0", grid=())
+module_refused(ValueError, "grid has from 1 to 3 extents, got 4", grid=(1, 1, 1, 1))
+module_refused(TypeError, "grid is an int or an expression, got function", grid=lambda meta: (1,))
+module_refused(TypeError, "a signature is a Signature or its text, got int", signature=3)
 module_refused(ValueError, "has no argument 'z'", element_types={"z": "float32"})
 module_refused(ValueError, "Triton has no dtype complex64", element_types={"x": "complex64"})
 module_refused(ValueError, "leave out when", configs=[("", triton.Config({}))], when="n > 2")
