@@ -208,7 +208,7 @@ def _call(
     for parameter in signature.parameters:
         if parameter.is_written and isinstance(parameter.type, TensorType):
             shape, dtype = next(described)
-            array = np.empty(shape, np.dtype(dtype))
+            array = _aligned(shape, np.dtype(dtype), parameter.type.alignment or 1)
             if parameter.direction == "inout":  # other tasks have the block, too
                 array[...] = given[parameter.name]
             written.append(array)
@@ -222,9 +222,29 @@ def _call(
 
 
 def _in_layout(block: Any, parameter: Parameter) -> Any:
-    """Return a block that lies as the function wants it: blocks are views of others, often."""
-    is_strided = isinstance(parameter.type, TensorType) and parameter.type.layout == "strided"
-    return block if is_strided else np.ascontiguousarray(block)
+    """Return a block that lies as the function wants it.
+
+    Blocks are views of others, often, and those that come from elsewhere lie anywhere in a message.
+    """
+    type_ = parameter.type
+    is_strided = isinstance(type_, TensorType) and type_.layout == "strided"
+    laid = block if is_strided else np.ascontiguousarray(block)
+    asked = (type_.alignment if isinstance(type_, TensorType) else None) or 1
+    if laid.flags.aligned and laid.ctypes.data % asked == 0:
+        return laid
+    copy = _aligned(block.shape, block.dtype, asked)
+    copy[...] = block
+    return copy
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any, alignment: int) -> Any:
+    """Return an array without contents whose address is a multiple of `alignment` bytes."""
+    array = np.empty(shape, dtype)
+    if array.ctypes.data % alignment == 0:
+        return array
+    memory = np.empty(array.nbytes + alignment, np.uint8)
+    start = -memory.ctypes.data % alignment
+    return memory[start : start + array.nbytes].view(dtype).reshape(shape)
 
 
 def _results(answer: Any) -> list[Any]:

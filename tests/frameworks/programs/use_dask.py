@@ -42,7 +42,16 @@ void Increment(TensorView x) {
 
 int64_t Process() { return getpid(); }
 
+double Total(TensorView x) {
+  const double* data = static_cast<const double*>(x.data_ptr());
+  double sum = 0;
+  for (int64_t i = 0; i < x.numel(); ++i) sum += data[i];
+  return sum;
+}
+
 void Fail(TensorView x, TensorView y) { TVM_FFI_THROW(ValueError) << "no such luck"; }
+
+void Wide(TensorView x, TensorView y) { Scale(x, y, 2); }
 
 void Bare(TensorView x, TensorView y) { Scale(x, y, 2); }
 """
@@ -52,6 +61,8 @@ SIGNATURES = {
     "AnyShape": "AnyShape(x: float64[...], y: out float64[...])",
     "Increment": "Increment(x: inout float64[n])",
     "Process": "Process() -> int",
+    "Total": "Total(x: float64[n]) -> float",
+    "Wide": "Wide(x: float64[n] align 256, y: out float64[n] align 256)",
     "Fail": "Fail(x: float64[n], y: out float64[n])",
     "Bare": "",
 }
@@ -116,6 +127,21 @@ def check_blocks(client: Client, path: Path) -> None:
     print("blocks")
 
 
+def check_memory_that_lies_anywhere(client: Client, path: Path) -> None:
+    """Arrays that travel come in the middle of a message."""
+    kernels = ship(client, path)
+    for size in range(6):
+        array = np.arange(size, dtype=float)
+        assert client.submit(kernels.Total, array).result() == array.sum()
+        misaligned = np.zeros(8 * size + 1, np.uint8)[1:].view(float)
+        misaligned[:] = array
+        assert kernels.Total(misaligned) == array.sum()
+        assert kernels.Wide(misaligned).tolist() == (2 * array).tolist()
+        assert kernels.Increment(misaligned).tolist() == (array + 1).tolist()
+        assert misaligned.tolist() == array.tolist()
+    print("memory that lies anywhere")
+
+
 def check_names(client: Client, path: Path) -> None:
     kernels, same = ship(client, path), ship(client, path)
     assert tokenize(kernels.Scale) == tokenize(same.Scale)
@@ -174,6 +200,7 @@ def main() -> None:
             check_functions_travel_by_path(client, path)
             check_shipped_library(client, path)
             check_blocks(client, path)
+            check_memory_that_lies_anywhere(client, path)
             check_names(client, path)
             check_bad_input(client, path)
             check_functions_without_a_signature(client, path)
