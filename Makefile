@@ -38,7 +38,7 @@ CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
 
 help:
 	@echo "make quickstart   build everything, run a C kernel from Python and from C"
-	@echo "make test         all tests and checks: test-c docs test-python lint; 15 minutes on 2 cores"
+	@echo "make test         all tests and checks: test-c test-python lint; 15 minutes on 2 cores"
 	@echo "make test-c       the C and C++ tests; needs doctest (Debian: doctest-dev)"
 	@echo "make test-python  the Python tests; PYTEST_ARGS='tests/python -k tensor' for some of them"
 	@echo "make test-sanitizers   test-asan, test-tsan: the C and C++ tests; test-python-asan: the Python tests"
@@ -99,9 +99,7 @@ quickstart: $(STAMPS)/package
 # ---- Tests ---------------------------------------------------------------------------------------
 
 # docs/design/tests.md says what runs where, and what it costs.
-# The site is built once: tests/docs looks at what `docs` has made.
-test: export TVM_FFI_SITE = $(abspath $(BUILD))/docs
-test: test-c docs test-python lint
+test: test-c test-python lint
 	@$(MAKE) --no-print-directory slowest
 
 COMMA := ,

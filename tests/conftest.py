@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Callable
 
@@ -24,6 +25,7 @@ def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
         folder, complete = root / name, root / f"{name}.complete"
         with FileLock(root / f"{name}.lock"):
             if not complete.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # what a failure has left
                 folder.mkdir()
                 fill(folder)
                 complete.touch()

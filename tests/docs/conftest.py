@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The site, built once for all tests; TVM_FFI_SITE names one that `make docs` has built."""
+"""The site, built once for all tests."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +13,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory):
+def site(build_once):
     """Return the folder of the pages."""
-    if os.environ.get("TVM_FFI_SITE"):
-        return Path(os.environ["TVM_FFI_SITE"])
     for module in ("sphinx", "myst_parser", "furo", "clang"):
         pytest.importorskip(module, reason=f"no {module}, see the group docs of pyproject.toml")
-    folder = tmp_path_factory.mktemp("site")
+    return build_once("site", _build)
+
+
+def _build(folder: Path) -> None:
+    """Do what `make docs` does."""
     command = [sys.executable, "-m", "sphinx", "-q", "-E", "-W", "--keep-going", "-b", "html"]
     built = subprocess.run(
         [*command, str(ROOT / "docs"), str(folder)],
@@ -30,4 +31,3 @@ def site(tmp_path_factory):
         check=False,
     )
     assert (built.returncode, built.stderr) == (0, "")
-    return folder
