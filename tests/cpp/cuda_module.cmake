@@ -9,8 +9,12 @@ tvm_ffi_set_warnings(fake_driver)
 target_compile_options(fake_driver PRIVATE -Wno-pedantic)
 
 tvm_ffi_add_cpp_tests(cpp_cuda_module tvm_ffi::shared
-  cuda_module_test.cc cuda_module_form_test.cc cuda_current_device_test.cc)
+  cuda_module_test.cc cuda_module_form_test.cc cuda_current_device_test.cc cuda_lock_order_test.cc)
 target_link_libraries(cpp_cuda_module PRIVATE -Wl,--no-as-needed fake_driver)
+# Made in tests/runtime.
+add_dependencies(cpp_cuda_module loading_library)
+target_compile_definitions(cpp_cuda_module PRIVATE
+  LOADING_LIBRARY="$<TARGET_FILE:loading_library>")
 
 # The toolkit's header proves that our declarations have its numbers and layouts.
 if(TVM_FFI_CUDA_HEADERS AND TVM_FFI_CUDA_VERSION GREATER_EQUAL 12000)

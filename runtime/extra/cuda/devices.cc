@@ -68,20 +68,28 @@ Kernel ImageOnDevice::FindFirst(size_t index, const std::string& symbol) {
   return known;
 }
 
-void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
-  std::atomic<uint32_t>& reserved = kernels_[index].dynamic_shared_memory;
-  if (TVM_FFI_PREDICT_TRUE(bytes <= reserved.load(std::memory_order_acquire))) return;
-  std::lock_guard<std::mutex> lock(mutex_);  // the largest wish must be the last
-  if (bytes <= reserved.load(std::memory_order_relaxed)) return;
-  Kernel kernel = kernels_[index].handle.load(std::memory_order_acquire);
+Result ImageOnDevice::RaiseSharedMemory(KernelOnDevice* kernel, uint32_t bytes) {
+  std::lock_guard<std::mutex> lock(growth_mutex_);
+  if (bytes <= kernel->dynamic_shared_memory.load(std::memory_order_relaxed)) return 0;
   Result status =
-      driver_.function_set_attribute(kernel, kMaxDynamicSharedSizeBytes, static_cast<int>(bytes));
+      driver_.function_set_attribute(kernel->handle.load(std::memory_order_acquire),
+                                     kMaxDynamicSharedSizeBytes, static_cast<int>(bytes));
+  if (status == 0) kernel->dynamic_shared_memory.store(bytes, std::memory_order_release);
+  return status;
+}
+
+void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
+  KernelOnDevice& kernel = kernels_[index];
+  if (TVM_FFI_PREDICT_TRUE(bytes <= kernel.dynamic_shared_memory.load(std::memory_order_acquire))) {
+    return;
+  }
+  // Without the lock: the backtrace waits for the loader, whose initialisers may launch kernels.
+  Result status = RaiseSharedMemory(&kernel, bytes);
   if (status != 0) {
     driver_.Throw(
         "cuFuncSetAttribute", status,
         Where(symbol) + " with " + std::to_string(bytes) + " bytes of dynamic shared memory");
   }
-  reserved.store(bytes, std::memory_order_release);
 }
 
 void ImageOnDevice::GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
@@ -120,13 +128,13 @@ ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  std::lock_guard<std::mutex> lock(mutex_);
-  known = device.load(std::memory_order_relaxed);
-  if (known == nullptr) {
-    known = new ImageOnDevice(driver, device_id, image_, num_kernels_);
-    device.store(known, std::memory_order_release);
+  // Without a lock, which an initialiser might want that runs while the driver, or an error's
+  // backtrace, waits for the loader.  Of several threads that load the image, one is heard.
+  auto loaded = std::make_unique<ImageOnDevice>(driver, device_id, image_, num_kernels_);
+  if (!device.compare_exchange_strong(known, loaded.get(), std::memory_order_acq_rel)) {
+    return *known;
   }
-  return *known;
+  return *loaded.release();
 }
 
 }  // namespace tvm::ffi::extra::cuda

@@ -51,6 +51,7 @@ class ImageOnDevice {
  private:
   void Load(const std::string& image);
   Kernel FindFirst(size_t index, const std::string& symbol);
+  Result RaiseSharedMemory(KernelOnDevice* kernel, uint32_t bytes);
   void GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
   std::string Where(const std::string& symbol) const;
 
@@ -59,7 +60,7 @@ class ImageOnDevice {
   Device device_ = 0;
   Context context_ = nullptr;
   LoadedImage loaded_ = nullptr;
-  std::mutex mutex_;  // for what is done once
+  std::mutex growth_mutex_;  // the largest wish must be the last; nothing is raised under it
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 
@@ -77,7 +78,6 @@ class ImageOnDevices {
  private:
   std::string image_;
   size_t num_kernels_;
-  std::mutex mutex_;
   std::atomic<ImageOnDevice*> devices_[kMaxDevices] = {};
 };
 
