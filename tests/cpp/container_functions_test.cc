@@ -76,6 +76,23 @@ TEST_CASE("lists refuse what is out of bounds") {
   CHECK_EQ(Show(list), "1 2 3 ");
 }
 
+// First of those that look for what is missing, which asks once in a process for what stands for
+// it. Cause: it was asked for under the guard of a static variable.
+TEST_CASE("the function that gives what is missing may come back") {
+  Function original = Global("ffi.GetInvalidObject");
+  static int calls = 0;
+  Map<Any, Any> map;
+  auto comes_back = [original, map] {
+    if (++calls == 1) Global("ffi.MapGetItemOrMissing")(map, 3);
+    return original();
+  };
+  Function::SetGlobal("ffi.GetInvalidObject", Function::FromTyped(comes_back), true);
+  Any missing = Global("ffi.MapGetItemOrMissing")(map, 3);
+  Function::SetGlobal("ffi.GetInvalidObject", original, true);
+  CHECK(missing.same_as(original()));
+  CHECK_EQ(calls, 2);
+}
+
 TEST_CASE("tables") {
   auto map = Global("ffi.Map")("a", 1, 2, "b").cast<Map<Any, Any>>();
   CHECK_EQ(Global("ffi.MapSize")(map).cast<int>(), 2);

@@ -6,6 +6,8 @@
 #include <tvm/ffi/reflection/registry.h>
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 
 #include "registration.h"
 #include "walk/crowded_keys.h"
@@ -42,9 +44,15 @@ Any GetItem(const TableObj* table, const Any& key) {
   return table->at(key);
 }
 
+// Asked for once.  Not under the guard of a static variable: the function can be replaced by one
+// that comes back here.
 const Any& MissingSentinel() {
-  static const auto* missing = new Any(Function::GetGlobalRequired("ffi.GetInvalidObject")());
-  return *missing;
+  static std::atomic<const Any*> missing{nullptr};
+  const Any* known = missing.load(std::memory_order_acquire);
+  if (known != nullptr) return *known;
+  auto made = std::make_unique<Any>(Function::GetGlobalRequired("ffi.GetInvalidObject")());
+  if (!missing.compare_exchange_strong(known, made.get(), std::memory_order_acq_rel)) return *known;
+  return *made.release();
 }
 
 template <typename TableObj>
