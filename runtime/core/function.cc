@@ -7,6 +7,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct ClosureObject : FunctionObject {
+  using NestsDeeply = void;  // what `self` refers to may be a function
   ~ClosureObject() noexcept(false) {
     if (deleter_of_self != nullptr) deleter_of_self(self);
   }

@@ -70,6 +70,24 @@ TEST_CASE("tables are released") {
   CHECK_EQ(NumReleased([](Any value) { return Any(Dict<int, Any>{{1, std::move(value)}}); }), 1u);
 }
 
+// Cause: only containers took turns.
+TEST_CASE("functions that capture functions are released") {
+  auto typed = [](Any value) {
+    return Any(Function::FromTyped([value = std::move(value)](int64_t x) { return x; }));
+  };
+  auto packed = [](Any value) {
+    return Any(Function::FromPacked([value = std::move(value)](PackedArgs, Any*) {}));
+  };
+  auto in_c = [](Any value) {
+    auto call = [](void*, const TVMFFIAny*, int32_t, TVMFFIAny*) { return 0; };
+    auto deleter = [](void* self) { delete static_cast<Any*>(self); };
+    return Any(Function::FromExternC(new Any(std::move(value)), call, deleter));
+  };
+  CHECK_EQ(NumReleased(typed), 1u);
+  CHECK_EQ(NumReleased(packed), 1u);
+  CHECK_EQ(NumReleased(in_c), 1u);
+}
+
 TEST_CASE("kinds take turns") {
   int turn = 0;
   CHECK_EQ(NumReleased([&turn](Any value) {

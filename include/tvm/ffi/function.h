@@ -189,6 +189,14 @@ template <typename F>
 inline constexpr bool overwrites_result_v<TypedCallable<F>> =
     !std::is_void_v<typename FunctionInfo<F>::RetType>;
 
+// Functions may capture functions.  Those that capture nothing to release need no turn.
+template <typename TCallable>
+struct NestsDeeply<FunctionObjImpl<TCallable>, void>
+    : std::bool_constant<!std::is_trivially_destructible_v<TCallable>> {};
+template <typename F>
+struct NestsDeeply<FunctionObjImpl<TypedCallable<F>>, void>
+    : std::bool_constant<!std::is_trivially_destructible_v<F>> {};
+
 template <typename F>
 inline constexpr bool is_packed_callable_v = std::is_invocable_v<F&, PackedArgs, Any*> ||
                                              std::is_invocable_v<F&, const AnyView*, int32_t, Any*>;
