@@ -22,7 +22,7 @@ class ThreadState {
 
  private:
   struct DeleteAtThreadExit {
-    ~DeleteAtThreadExit() { delete std::exchange(state_, nullptr); }
+    ~DeleteAtThreadExit() noexcept(false) { delete std::exchange(state_, nullptr); }
   };
 
   static T* Make() {
