@@ -39,10 +39,16 @@ void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, 
   }
 }
 
+// Threads share the error, so what one of them adds to it would be the others', too.
+void KeepBacktrace(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
+
 // Made while memory is still there; an immortal object, shared by all threads.
 const Ref<ErrorObject>& OutOfMemoryError() {
-  static const auto* error =
-      new Ref<ErrorObject>(NewError("MemoryError", "out of memory while raising an error", ""));
+  static const auto* error = [] {
+    auto made = NewError("MemoryError", "out of memory while raising an error", "");
+    made->update_backtrace = &KeepBacktrace;
+    return new Ref<ErrorObject>(std::move(made));
+  }();
   return *error;
 }
 

@@ -14,6 +14,7 @@
 #include "failing_memory.h"
 #include "raised.h"
 #include "tensor_source.h"
+#include "threads.h"
 #include "values.h"
 
 extern "C" int __real_posix_memalign(void** out, size_t alignment, size_t size);
@@ -336,6 +337,28 @@ TEST_CASE("raising always leaves an error") {
              (raised.kind == "ValueError" && raised.message == kLongText)));
     }
   }
+}
+
+// Cause: the MemoryError that is left when there is no memory for an error is one object, and what
+// a thread added to its backtrace was in the errors of others, or freed under their hands.
+TEST_CASE("MemoryError that threads share keeps its backtrace") {
+  auto raise_and_add = [](int) {
+    for (int round = 0; round < 200; ++round) {
+      stays_exhausted = true;
+      requests_until_failure = 0;
+      TVMFFIErrorSetRaisedFromCStr("ValueError", kLongText);
+      requests_until_failure = kNever;
+      TVMFFIObjectHandle error = nullptr;
+      TVMFFIErrorMoveFromRaised(&error);
+      TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
+      TVMFFIByteArray text = LongText();
+      cell->update_backtrace(error, &text, kTVMFFIBacktraceUpdateModeAppend);
+      CHECK_EQ(Text(cell->kind), "MemoryError");
+      CHECK_EQ(Text(cell->backtrace), "");
+      TVMFFIObjectDecRef(error);
+    }
+  };
+  RunTogether(4, raise_and_add);
 }
 
 // Exported, so that backtraces name it.
