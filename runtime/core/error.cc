@@ -82,12 +82,18 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
 }
 
 void DropPendingError() noexcept {
-  if (pending_error != nullptr) TakePendingError();
+  // What dies may make a call that fails, and leave its error.  If that never ends, the last one is
+  // kept alive, which is better than to hang.
+  constexpr int kMaxAttempts = 64;
+  for (int attempt = 0; pending_error != nullptr; ++attempt) {
+    Ref<ErrorObject> dropped = TakePendingError();
+    if (attempt == kMaxAttempts) dropped.release();
+  }
 }
 
 void SetPendingError(Ref<ErrorObject> error) noexcept {
   static thread_local ReleaseAtThreadExit release_at_thread_exit;
-  Ref<ErrorObject> previous = TakePendingError();
+  DropPendingError();
   pending_error = static_cast<ErrorObject*>(error.release());
 }
 

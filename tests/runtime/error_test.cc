@@ -112,6 +112,49 @@ TEST_CASE("raising again replaces the pending error") {
   TVMFFIObjectDecRef(first);
 }
 
+// Cause: the earlier error went after the new one had been stored, and what a call in its
+// destructor left, or took, was in the new one's place.
+TEST_CASE("what goes with the earlier error may make calls that fail") {
+  auto raise = [](void*) { TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor"); };
+  auto raise_and_take = [](void*) {
+    TVMFFIErrorSetRaisedFromCStr("KeyError", "of the destructor");
+    TakeRaised();
+  };
+  for (void (*deleter)(void*) : {+raise, +raise_and_take}) {
+    TVMFFIObjectHandle context = NewOpaque(nullptr, deleter);
+    TVMFFIObjectHandle earlier = NewError("ValueError", "earlier", "", nullptr, context);
+    TVMFFIObjectDecRef(context);
+    TVMFFIErrorSetRaised(earlier);
+    TVMFFIObjectDecRef(earlier);
+    TVMFFIErrorSetRaisedFromCStr("TypeError", "later");
+    CHECK_EQ(TakeRaised().message, "later");
+    CHECK(!IsErrorPending());
+  }
+}
+
+namespace {
+
+TVMFFIObjectHandle kept_error = nullptr;
+
+// Raises an error that does the same when it goes.
+void RaiseAgain(void*) {
+  TVMFFIObjectHandle context = NewOpaque(nullptr, &RaiseAgain);
+  TVMFFIObjectHandle error = NewError("KeyError", "again", "", nullptr, context);
+  TVMFFIObjectDecRef(context);
+  TVMFFIErrorSetRaised(error);
+  kept_error = error;
+  TVMFFIObjectDecRef(error);
+}
+
+}  // namespace
+
+TEST_CASE("errors that raise for ever as they go are replaced") {
+  RaiseAgain(nullptr);
+  TVMFFIErrorSetRaisedFromCStr("TypeError", "later");
+  CHECK_EQ(TakeRaised().message, "later");
+  CHECK_EQ(StrongCount(kept_error), 1u);  // the last of them
+}
+
 TEST_CASE("raising the pending error itself keeps it") {
   TVMFFIObjectHandle error = NewError("ValueError", "m", "");
   TVMFFIErrorSetRaised(error);
