@@ -16,6 +16,15 @@
 
 #include "nested_release.h"
 
+// GCC has a macro of its own, Clang a feature.
+#if defined(__SANITIZE_THREAD__)
+#define TVM_FFI_RUNTIME_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TVM_FFI_RUNTIME_THREAD_SANITIZER
+#endif
+#endif
+
 namespace tvm::ffi::runtime {
 
 inline constexpr uint64_t kStrongOne = TVM_FFI_REF_COUNT_STRONG_ONE;
@@ -29,7 +38,7 @@ inline void IncRef(TVMFFIObject* object) noexcept {
 
 // Before a deleter runs: makes visible what the other owners wrote before they let go.
 inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
-#ifdef __SANITIZE_THREAD__
+#ifdef TVM_FFI_RUNTIME_THREAD_SANITIZER
   __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  // it does not know fences
 #else
   (void)object;
