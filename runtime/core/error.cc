@@ -11,20 +11,18 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-Ref<ErrorObject> TakePendingError() noexcept;
-
 // One pending error per thread, as a plain pointer that stays usable while the thread's other
 // variables are being destroyed.  Owned.
 thread_local ErrorObject* pending_error = nullptr;
 
-// Releases what was never taken when the thread ends.
-struct ReleaseAtThreadExit {
-  ~ReleaseAtThreadExit() { TakePendingError(); }
-};
-
 Ref<ErrorObject> TakePendingError() noexcept {
   return Ref<ErrorObject>::Adopt(std::exchange(pending_error, nullptr));
 }
+
+// Releases what was never taken when the thread ends.
+struct ReleaseAtThreadExit {
+  ~ReleaseAtThreadExit() noexcept(false) { DropPendingError(); }
+};
 
 void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t mode) {
   auto* error = static_cast<ErrorObject*>(static_cast<TVMFFIObject*>(self));
@@ -69,10 +67,10 @@ ErrorObject::ErrorObject(std::string_view kind_text, std::string_view message_te
   extra_context = Ref<TVMFFIObject>::Share(context).release();
 }
 
-ErrorObject::~ErrorObject() {
+ErrorObject::~ErrorObject() noexcept(false) {
   // Read from the cell: C++ clients replace these handles in place.
-  Ref<TVMFFIObject>::Adopt(cause_chain);
-  Ref<TVMFFIObject>::Adopt(extra_context);
+  auto context = Ref<TVMFFIObject>::Adopt(extra_context);
+  auto cause = Ref<TVMFFIObject>::Adopt(cause_chain);
 }
 
 Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
@@ -81,7 +79,7 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
   return NewObject<ErrorObject>(kTVMFFIError, 0, kind, message, backtrace, cause, context);
 }
 
-void DropPendingError() noexcept {
+void DropPendingError() {
   // What dies may make a call that fails, and leave its error.  If that never ends, the last one is
   // kept alive, which is better than to hang.
   constexpr int kMaxAttempts = 64;
@@ -91,18 +89,20 @@ void DropPendingError() noexcept {
   }
 }
 
-void SetPendingError(Ref<ErrorObject> error) noexcept {
+void SetPendingError(Ref<ErrorObject> error) {
   static thread_local ReleaseAtThreadExit release_at_thread_exit;
   DropPendingError();
   pending_error = static_cast<ErrorObject*>(error.release());
 }
 
-void SetPendingError(std::string_view kind, std::string_view message) noexcept {
+void SetPendingError(std::string_view kind, std::string_view message) {
+  Ref<ErrorObject> error;
   try {
-    SetPendingError(NewError(kind, message, CurrentBacktrace()));
+    error = NewError(kind, message, CurrentBacktrace());
   } catch (...) {
-    SetPendingError(OutOfMemoryError());
+    error = OutOfMemoryError();
   }
+  SetPendingError(std::move(error));
 }
 
 void RaiseMessage(const char* kind, std::string message) {
@@ -117,7 +117,7 @@ void RaisePending(int code) {
   throw Raised(std::move(error));
 }
 
-void SetPendingFromCurrentException() noexcept {
+void SetPendingFromCurrentException() {
   try {
     throw;
   } catch (const Raised& raised) {
@@ -164,15 +164,15 @@ void TVMFFIErrorSetRaisedFromCStrParts(const char* kind, const char** message_pa
     std::fputs("TVMFFIErrorSetRaisedFromCStr: kind is NULL\n", stderr);
     std::abort();
   }
+  std::string message;
   try {
-    std::string message;
     for (int32_t i = 0; i < num_parts; ++i) {
       if (message_parts[i] != nullptr) message += message_parts[i];
     }
-    SetPendingError(std::string_view(kind), message);
   } catch (...) {
-    SetPendingFromCurrentException();
+    return SetPendingFromCurrentException();
   }
+  SetPendingError(std::string_view(kind), message);
 }
 
 int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* message,

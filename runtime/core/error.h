@@ -23,7 +23,7 @@ struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);
-  ~ErrorObject();
+  ~ErrorObject() noexcept(false);
   ErrorObject(const ErrorObject&) = delete;
   ErrorObject& operator=(const ErrorObject&) = delete;
 
@@ -37,16 +37,20 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
                           std::string_view backtrace, TVMFFIObjectHandle cause = nullptr,
                           TVMFFIObjectHandle context = nullptr);
 
-// Makes `error` the pending error of the calling thread, in place of an earlier one.
-void SetPendingError(Ref<ErrorObject> error) noexcept;
-// Like the above, with the current native stack as backtrace.  Never throws: when memory runs out
-// while the error is built, a shared preallocated MemoryError becomes pending.
-void SetPendingError(std::string_view kind, std::string_view message) noexcept;
+// Makes `error` the pending error of the calling thread, in place of an earlier one.  Throws
+// nothing, but the thread may end in a deleter of the earlier one.
+void SetPendingError(Ref<ErrorObject> error);
+// Like the above, with the current native stack as backtrace.  When memory runs out while the error
+// is built, a shared preallocated MemoryError becomes pending.
+void SetPendingError(std::string_view kind, std::string_view message);
 
 // An FFI error in flight inside the runtime.
 class Raised : public std::exception {
  public:
   explicit Raised(Ref<ErrorObject> error) : error_(std::move(error)) {}
+  Raised(const Raised&) = default;
+  Raised& operator=(const Raised&) = default;
+  ~Raised() noexcept override {}  // as its base; the boundary has a reference of its own by then
   const char* what() const noexcept override { return error_->message.data; }
   const Ref<ErrorObject>& error() const { return error_; }
 
@@ -57,7 +61,7 @@ class Raised : public std::exception {
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
 // What a callee returns when the host language (Python) already has an exception pending.
 inline constexpr int kHostExceptionPending = -2;
-void DropPendingError() noexcept;
+void DropPendingError();
 
 // Throws the error that a callee left pending on this thread after it returned `code`, not 0.
 [[noreturn]] void RaisePending(int code);
@@ -68,7 +72,7 @@ template <typename... Parts>
 }
 
 // Turns the exception being handled into the thread's pending error; call from a catch block.
-void SetPendingFromCurrentException() noexcept;
+void SetPendingFromCurrentException();
 // Prints the exception being handled and ends the process with status 255: for C functions whose
 // signature has no way to report failure.
 [[noreturn]] void ExitFromCurrentException(const char* function) noexcept;

@@ -87,7 +87,8 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  ~Ref() {
+  // A thread may end in the deleter, here and wherever objects hold references.
+  ~Ref() noexcept(false) {
     if (object_ != nullptr) DecRef(object_);
   }
 

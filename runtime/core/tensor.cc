@@ -68,7 +68,7 @@ struct ManagedTensorObject : TensorObject {
   explicit ManagedTensorObject(Managed* source) : managed(source) {
     static_cast<DLTensor&>(*this) = source->dl_tensor;
   }
-  ~ManagedTensorObject() {
+  ~ManagedTensorObject() noexcept(false) {
     if (managed->deleter != nullptr) managed->deleter(managed);
   }
 

@@ -37,7 +37,7 @@ class Value {
     std::swap(raw_, other.raw_);
     return *this;
   }
-  ~Value() {
+  ~Value() noexcept(false) {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 

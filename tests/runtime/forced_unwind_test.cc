@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "tensor_source.h"
 #include "values.h"
 
 namespace {
@@ -50,6 +51,46 @@ TVMFFIObjectHandle NewFunction(TVMFFISafeCallType call, void (*deleter)(void*)) 
   return function;
 }
 
+// A function whose end is the thread's.
+TVMFFIObjectHandle NewFatal() { return NewFunction(&ExitFromCall, &ExitFromDeleter); }
+
+int objects_gone = 0;
+
+TVMFFIObjectHandle NewGoing() {
+  return NewOpaque(nullptr, [](void*) { ++objects_gone; });
+}
+
+// Takes over cause and context.
+TVMFFIObjectHandle NewError(TVMFFIObjectHandle cause, TVMFFIObjectHandle context) {
+  TVMFFIByteArray kind = Bytes("ValueError"), empty = Bytes("");
+  TVMFFIObjectHandle error = nullptr;
+  CHECK_EQ(TVMFFIErrorCreateWithCauseAndExtraContext(&kind, &empty, &empty, cause, context, &error),
+           0);
+  if (cause != nullptr) TVMFFIObjectDecRef(cause);
+  if (context != nullptr) TVMFFIObjectDecRef(context);
+  return error;
+}
+
+void RaiseFatal() {
+  TVMFFIObjectHandle error = NewError(nullptr, NewFatal());
+  TVMFFIErrorSetRaised(error);
+  TVMFFIObjectDecRef(error);
+}
+
+TVMFFIObjectHandle NewFatalTensor() {
+  static LegacySource source({2});
+  source.managed.deleter = [](DLManagedTensor*) { ExitFromDeleter(nullptr); };
+  TVMFFIObjectHandle tensor = nullptr;
+  CHECK_EQ(source.Import(0, 0, &tensor), 0);
+  return tensor;
+}
+
+void SetGlobal(TVMFFIObjectHandle function) {
+  TVMFFIByteArray name = Bytes("test.forced_unwind");
+  TVMFFIFunctionSetGlobal(&name, function, 1);  // not in CHECK, which catches what it can
+  TVMFFIObjectDecRef(function);
+}
+
 }  // namespace
 
 TEST_CASE("thread may exit inside a boundary") {
@@ -84,6 +125,87 @@ TEST_CASE("thread may exit inside a call") {
 }
 
 TEST_CASE("thread may exit inside a deleter") {
-  auto body = [] { TVMFFIObjectDecRef(NewFunction(&ExitFromCall, &ExitFromDeleter)); };
+  auto body = [] { TVMFFIObjectDecRef(NewFatal()); };
   CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+}
+
+// Cause of what follows: destructors that release references were noexcept, as destructors are
+// unless they say otherwise.
+TEST_CASE("thread may exit inside the deleter of a tensor") {
+  auto body = [] { TVMFFIObjectDecRef(NewFatalTensor()); };
+  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+}
+
+TEST_CASE("thread may exit inside what a view holds") {
+  auto body = [] {
+    TVMFFIObjectHandle tensor = NewFatalTensor(), view = nullptr;
+    CHECK_EQ(TVMFFITensorCreateUnsafeView(tensor, TensorOf(tensor), &view), 0);
+    TVMFFIObjectDecRef(tensor);
+    TVMFFIObjectDecRef(view);
+  };
+  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+}
+
+TEST_CASE("thread may exit inside what an error holds") {
+  objects_gone = 0;
+  auto context = [] { TVMFFIObjectDecRef(NewError(NewGoing(), NewFatal())); };
+  CHECK(RunAndExpectTheEnd(context, false) == &stack_objects);
+  CHECK_EQ(objects_gone, 1);
+  auto cause = [] { TVMFFIObjectDecRef(NewError(NewFatal(), NewGoing())); };
+  CHECK(RunAndExpectTheEnd(cause, false) == &stack_objects);
+  CHECK_EQ(objects_gone, 2);
+}
+
+TEST_CASE("thread may exit inside a global function that is replaced or removed") {
+  static TVMFFIObjectHandle later = NewFunction(&ExitFromCall, nullptr);
+  auto replaces = [] {
+    SetGlobal(NewFatal());
+    SetGlobal(later);
+  };
+  CHECK(RunAndExpectTheEnd(replaces, false) == &stack_objects);
+  CHECK_EQ(StrongCount(later), 2u);
+  TVMFFIObjectDecRef(later);
+  auto removes = [] {
+    SetGlobal(NewFatal());
+    TVMFFIAny result;
+    CallGlobal("ffi.FunctionRemoveGlobal", {RawStr("test.forced_unwind")}, &result);
+  };
+  CHECK(RunAndExpectTheEnd(removes, false) == &stack_objects);
+}
+
+TEST_CASE("thread may exit inside a pending error that is replaced") {
+  auto by_text = [] {
+    RaiseFatal();
+    TVMFFIErrorSetRaisedFromCStr("ValueError", "later");
+  };
+  CHECK(RunAndExpectTheEnd(by_text, false) == &stack_objects);
+  static TVMFFIObjectHandle later = NewError(nullptr, nullptr);
+  auto by_error = [] {
+    RaiseFatal();
+    TVMFFIErrorSetRaised(later);
+  };
+  CHECK(RunAndExpectTheEnd(by_error, false) == &stack_objects);
+  CHECK_EQ(StrongCount(later), 1u);
+  TVMFFIObjectDecRef(later);
+  auto by_failure = [] {
+    RaiseFatal();
+    TVMFFIByteArray key = Bytes("test.no_such_type");
+    int32_t index = 0;
+    TVMFFITypeKeyToIndex(&key, &index);
+  };
+  CHECK(RunAndExpectTheEnd(by_failure, false) == &stack_objects);
+}
+
+// Cause: the list lay on the stack that was unwound, and what was in it was never released.
+TEST_CASE("what waits for its turn goes when the thread exits") {
+  objects_gone = 0;
+  auto body = [] {
+    // Of two that wait, the second goes first.
+    TVMFFIObjectHandle error =
+        NewError(NewError(NewGoing(), NewGoing()), NewError(NewGoing(), NewFatal()));
+    for (int i = 0; i < 100; ++i) error = NewError(NewError(NewGoing(), nullptr), error);
+    TVMFFIObjectDecRef(error);
+  };
+  CHECK(RunAndExpectTheEnd(body, false) == &stack_objects);
+  CHECK_EQ(objects_gone, 103);
 }
