@@ -449,6 +449,17 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
             raise KeyError(key)
         _ffi_api.DictErase(self, key)
 
+    def pop(self, key: _K, default: Any = _ABSENT) -> Any:
+        """Remove a key and return its value, or `default`; KeyError when there is neither."""
+        value = self.get(key, _ABSENT)
+        if value is not _ABSENT:
+            _ffi_api.DictErase(self, key)  # which does not mind if it has gone meanwhile
+        elif default is _ABSENT:
+            raise KeyError(key)
+        else:
+            value = default
+        return value
+
     def clear(self) -> None:
         """Remove all pairs."""
         _ffi_api.DictClear(self)
