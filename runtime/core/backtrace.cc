@@ -12,6 +12,8 @@
 #include <tvm/ffi/c_api.h>
 #include <unwind.h>
 
+#include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -88,8 +90,9 @@ Frame Describe(uintptr_t address) {
 int FrameLimit() {
   static const int limit = [] {
     const char* text = std::getenv("TVM_TRACEBACK_LIMIT");
-    int value = text == nullptr ? 0 : std::atoi(text);
-    return value > 0 ? value : 512;
+    // What is no number is 0, and what is too large for `long` the largest one.
+    long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // NOLINT(*-runtime-int)
+    return value > 0 ? static_cast<int>(std::min<long>(value, INT_MAX)) : 512;
   }();
   return limit;
 }

@@ -127,6 +127,13 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
     def __contains__(self, value: object) -> bool:
         return any(_is_same(value, element) for element in self)
 
+    def index(self, value: Any, start: SupportsIndex = 0, stop: SupportsIndex | None = None) -> int:
+        """Return the first position, from `start` to before `stop`; ValueError if there is none."""
+        find: Any = Sequence.index
+        first = operator.index(start)
+        position: int = find(self, value, first, None if stop is None else operator.index(stop))
+        return position
+
     def __eq__(self, other: object) -> bool:
         if other is self:
             return True
@@ -134,7 +141,8 @@ class _SequenceMethods(SequenceBase, Object):  # noqa: PLW1641  (hashes are for 
             return NotImplemented
         if len(self) != len(other):
             return False
-        return all(_is_same(a, b) for a, b in zip(self, other))
+        same = all(_is_same(a, b) for a, b in zip(self, other))
+        return same and len(self) == len(other)  # which comparisons may have changed
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -232,65 +240,43 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
         @overload
         def __getitem__(self, index: slice, /) -> list[_T]: ...
         def __getitem__(self, index: Any, /) -> Any: ...
+        @overload
+        def __setitem__(self, index: SupportsIndex, value: _T, /) -> None: ...
+        @overload
+        def __setitem__(self, index: slice, value: Iterable[_T], /) -> None: ...
+        def __setitem__(self, index: Any, value: Any, /) -> None: ...
+        def __delitem__(self, index: SupportsIndex | slice, /) -> None: ...
+        def insert(self, index: SupportsIndex, value: _T) -> None: ...  # noqa: D102
+        def extend(self, values: Iterable[_T]) -> None: ...  # noqa: D102
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        if isinstance(index, slice):
-            self._set_slice(index, value)
-        else:
-            _ffi_api.ListSetItem(self, normalize_index(len(self), index), value)
-
-    def __delitem__(self, index: Any) -> None:
-        if isinstance(index, slice):
-            elements = list(self)
-            del elements[index]
-            _ffi_api.ListReplaceSlice(self, 0, len(self), List(elements))
-        else:
-            _ffi_api.ListErase(self, normalize_index(len(self), index))
-
-    def insert(self, index: int, value: _T) -> None:
-        """Insert before a position; one that is out of range counts as the nearest end."""
-        length = len(self)
-        position = max(index + length, 0) if index < 0 else min(index, length)
-        _ffi_api.ListInsert(self, position, value)
 
     def append(self, value: _T) -> None:
         """Add an element at the end."""
         _ffi_api.ListAppend(self, value)
 
-    def extend(self, values: Iterable[_T]) -> None:
-        """Add elements at the end; the list itself may be given."""
-        end = len(self)
-        _ffi_api.ListReplaceSlice(self, end, end, List(values))
-
-    def pop(self, index: int = -1) -> _T:
+    def pop(self, index: SupportsIndex = -1) -> _T:
         """Remove and return an element; IndexError when there is none."""
+        position = operator.index(index)  # which may change the list
         if len(self) == 0:
             raise IndexError("pop from empty list")
-        if index != -1:  # the last, which other threads may take meanwhile, the runtime finds
-            index = normalize_index(len(self), index)
-        element: _T = _ffi_api.ListPop(self, index)
+        if position != -1:  # the last, which other threads may take meanwhile, the runtime finds
+            position = normalize_index(len(self), position)
+        element: _T = _ffi_api.ListPop(self, position)
         return element
+
+    def remove(self, value: _T) -> None:
+        """Remove the first element that is equal; ValueError when there is none."""
+        position = self.index(value)
+        del self[position : position + 1]  # it may be gone after the last comparison
 
     def clear(self) -> None:
         """Remove all elements."""
-        _ffi_api.ListClear(self)
+        del self[:]  # at once, whatever they do when they die
 
     def reverse(self) -> None:
         """Reverse the order in place."""
         _ffi_api.ListReverse(self)
-
-    def _set_slice(self, index: slice, values: Iterable[Any]) -> None:
-        if index.step is None or index.step == 1:
-            new = List(values)  # before the length is read, which reading the values may change
-            start, stop, _ = index.indices(len(self))
-            _ffi_api.ListReplaceSlice(self, start, max(start, stop), new)
-            return
-        new_elements = list(values)
-        elements = list(self)
-        elements[index] = new_elements  # ValueError when the lengths differ
-        _ffi_api.ListReplaceSlice(self, 0, len(self), List(elements))
 
     def __reduce__(self) -> Any:
         return type(self), (list(self),)
@@ -321,6 +307,9 @@ class _Items(ItemsView[Any, Any]):
 
     def __repr__(self) -> str:
         return f"{type(self._mapping).__name__}.items({list(self)})"  # type: ignore[attr-defined]
+
+
+_ABSENT = object()
 
 
 class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for the immutable ones)
@@ -357,9 +346,13 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
             return True
         if not isinstance(other, type(self)):
             return NotImplemented
-        return len(self) == len(other) and all(
-            key in other and _is_same(value, other[key]) for key, value in self.items()
-        )
+        if len(self) != len(other):
+            return False
+        for key, value in self.items():
+            found = other.get(key, _ABSENT)
+            if found is _ABSENT or not _is_same(value, found):
+                return False
+        return len(self) == len(other)  # which comparisons may have changed
 
     def __ne__(self, other: object) -> bool:
         equal = self.__eq__(other)
@@ -455,6 +448,17 @@ class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
         if key not in self:
             raise KeyError(key)
         _ffi_api.DictErase(self, key)
+
+    def pop(self, key: _K, default: Any = _ABSENT) -> Any:
+        """Remove a key and return its value, or `default`; KeyError when there is neither."""
+        value = self.get(key, _ABSENT)
+        if value is not _ABSENT:
+            _ffi_api.DictErase(self, key)  # which does not mind if it has gone meanwhile
+        elif default is _ABSENT:
+            raise KeyError(key)
+        else:
+            value = default
+        return value
 
     def clear(self) -> None:
         """Remove all pairs."""

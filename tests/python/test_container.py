@@ -725,3 +725,53 @@ def test_slice_is_assigned_from_values_that_shorten_the_list():
     made[3:5] = values(made)
     expected[3:5] = values(expected)
     assert made == expected
+
+
+class Key:
+    """A key that is converted by code of its own, which changes the dict."""
+
+    def __init__(self, *changes):
+        self.changes = list(changes)
+
+    def __tvm_ffi_value__(self):
+        if self.changes:
+            self.changes.pop(0)()
+        return "a"
+
+
+@pytest.mark.parametrize("num_kept", [0, 1, 2])
+def test_dict_that_a_key_clears(num_kept):
+    """`pop` with a default raised KeyError for a key that went between two of its look-ups."""
+
+    def cleared():
+        made = Dict({"a": 1, "b": 2})
+        return made, Key(*[lambda: None] * num_kept, made.clear)
+
+    made, key = cleared()
+    assert made.pop(key, "absent") == ("absent" if num_kept == 0 else 1)
+    assert dict(made) == ({"b": 2} if num_kept == 2 else {})
+    made, key = cleared()
+    assert made.setdefault(key, 7) == (7 if num_kept == 0 else 1)
+    made, key = cleared()
+    made[key] = 7
+    assert made["a"] == 7
+    for act in (Dict.pop, Dict.__getitem__, Dict.__delitem__):
+        made, _ = cleared()
+        with pytest.raises(KeyError):
+            act(made, Key(made.clear))
+
+
+def test_dicts_that_a_comparison_clears_are_not_equal():
+    class Equal:
+        def __init__(self, change):
+            self.change = change
+
+        __hash__ = None
+
+        def __eq__(self, other):
+            self.change()
+            return True
+
+    made, other = Dict({"a": None}), Dict()
+    other["a"] = Equal(other.clear)
+    assert (made == other) is False

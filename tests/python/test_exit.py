@@ -132,3 +132,130 @@ def test_forked_child_can_be_called_and_ends(run_python):
     # Python 3.12 warns of each fork beside threads.
     quiet = ["-W", "ignore::DeprecationWarning"]
     assert ends(run_python(BEGIN + textwrap.dedent(code), *quiet)) == ["in the child"]
+
+
+# The class refers to globals of its own: the collector does not see that elements of containers
+# refer to anything, so they would keep the globals of the program, and with those themselves.
+DIES = """
+import os
+own = {}
+exec('''
+class Dies:
+    def __init__(self, act=None):
+        self.act = act or (lambda: "dead")
+
+    def __del__(self, write=__import__("os").write):
+        write(1, (self.act() + chr(10)).encode())
+''', own)
+Dies = own.pop("Dies")
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "tvm_ffi.Array([Dies()])",
+        "tvm_ffi.List([1, [Dies()]])",
+        "tvm_ffi.Dict({'key': Dies()})",
+        "tvm_ffi.convert_func(lambda kept=Dies(): kept)",
+        "tvm_ffi.convert(Dies())",
+    ],
+)
+@pytest.mark.parametrize("place", ["kept", "sys.kept"])
+def test_finalizers_of_values_in_native_objects_run_at_the_end(run_python, made, place):
+    """The interpreter does not count as initialized then, so its own thread was refused as well."""
+    assert ends(run_python(BEGIN + DIES + f"{place} = {made}\n")) == ["dead"]
+
+
+def test_finalizers_run_at_the_end_where_another_thread_was_first_to_import(run_python):
+    code = """
+    import sys, threading
+    def load():
+        global tvm_ffi
+        import tvm_ffi
+    thread = threading.Thread(target=load)
+    thread.start()
+    thread.join()
+    """
+    code = textwrap.dedent(code) + DIES + "sys.kept = tvm_ffi.Array([Dies()])\n"
+    assert ends(run_python(code)) == ["dead"]
+
+
+def test_finalizers_at_the_end_may_call_and_be_called(run_python):
+    code = """
+    own = {"call": kernels.call, "Array": tvm_ffi.Array, "convert_func": tvm_ffi.convert_func}
+    exec('''
+    function = convert_func(lambda x: x + 1)
+    def act():
+        return str([call(function, 41), Array([function, object()])[0](1)])
+    ''', own)
+    kept = tvm_ffi.Array([Dies(own.pop("act"))])
+    """
+    assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == ["[42, 2]"]
+
+
+# The gate waits for a native thread inside, and lets go of the GIL meanwhile.
+STAY = """
+def stay():
+    while True:
+        time.sleep(0.001)
+
+kernels.call_later(stay, 0)
+"""
+
+
+def test_daemon_threads_that_call_and_are_called_say_nothing_at_the_end(run_python):
+    """They were refused callbacks before the interpreter stopped them, and printed a traceback."""
+    code = """
+    import threading
+    def spin():
+        while True:
+            kernels.call(lambda *_: [object()], 1)
+            tvm_ffi.Array([object(), "a text of some length"])
+
+    for _ in range(4):
+        threading.Thread(target=spin, daemon=True).start()
+    time.sleep(0.1)
+    print("bye")
+    """
+    assert ends(run_python(BEGIN + STAY + textwrap.dedent(code))) == ["bye"]
+
+
+COME_LATE = """
+class Slow:
+    call, function = kernels.call_later, tvm_ffi.convert_func(print)
+
+    def __del__(self, sleep=time.sleep):
+        self.call(self.function, 100)
+        sleep(0.4)
+
+slow = Slow()
+"""
+REFUSED = "cannot call a Python function: the interpreter has shut down"
+
+
+@pytest.mark.parametrize("how", ["_run_exitfuncs", "_clear"])
+def test_gate_stays_open_until_the_end_where_exit_handlers_are_gone_before(run_python, how):
+    """It was closed when they had run, and did not close when they were forgotten."""
+    code = f"""
+    import atexit
+    first = tvm_ffi.convert_func(len)
+    atexit.{how}()
+    kernels.call_on_thread(print, "called")
+    """
+    result = run_python(BEGIN + textwrap.dedent(code) + COME_LATE)
+    assert ends(result) == ["called", REFUSED]
+
+
+def test_exit_handlers_may_be_run_several_times(run_python):
+    code = """
+    import atexit
+    for i in range(3):
+        atexit.register(print, "handler", i)
+        atexit._run_exitfuncs()
+        kernels.call_on_thread(print, "called", i)
+    atexit.register(print, "last handler")
+    """
+    result = run_python(BEGIN + textwrap.dedent(code) + COME_LATE)
+    rounds = [line for i in range(3) for line in (f"handler {i}", f"called {i}")]
+    assert ends(result) == [*rounds, "last handler", REFUSED]

@@ -181,6 +181,41 @@ def test_import_works_without_site_packages_of_others(run_python):
     assert (result.returncode, result.stdout) == (0, "2\n"), result.stderr
 
 
+IN_OTHERS = """
+try:
+    import _interpreters as interpreters
+except ImportError:  # before Python 3.13
+    import _xxsubinterpreters as interpreters
+
+def run(text):
+    text = "try: " + text + "\\nexcept ImportError as error: print(type(error).__name__, error)\\n"
+    other = interpreters.create()
+    failure = interpreters.run_string(other, text + "import sys\\nsys.stdout.flush()")
+    interpreters.destroy(other)
+    assert failure is None, failure
+"""
+REFUSED = (
+    "ImportError tvm_ffi works in the main interpreter of a process alone and cannot be imported "
+    "in a sub-interpreter; use a thread or a process instead"
+)
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize(
+    "name", ["tvm_ffi", "tvm_ffi._binding.object.library", "tvm_ffi.container"]
+)
+def test_import_in_a_sub_interpreter_is_refused_and_spoils_nothing(run_python, name, is_first):
+    """The first one to load the compiled modules had them; all others had an error of Cython's."""
+    result = run_python(
+        ("" if is_first else "import tvm_ffi\n")
+        + IN_OTHERS
+        + f"for _ in range(2): run('import {name}')\n"
+        + "import tvm_ffi\nprint(tvm_ffi.Array([1]))\n"
+    )
+    assert (result.stdout.splitlines(), result.stderr) == ([REFUSED, REFUSED, "(1,)"], "")
+    assert result.returncode == 0
+
+
 def test_import_in_a_second_thread(run_python):
     result = run_python(
         "import threading\n"

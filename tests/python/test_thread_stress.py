@@ -123,6 +123,10 @@ def _key(draw):
     return draw.choice([f"key {draw.randrange(60)}", draw.randrange(30), 2.5, True, None])
 
 
+def _set_item(s, draw):
+    s.list[_index(draw)] = s.values(draw)
+
+
 def _set_slice(s, draw):
     where = slice(draw.randrange(60), draw.randrange(60))
     s.list[where] = [s.values(draw) for _ in range(draw.randrange(4))]
@@ -185,7 +189,7 @@ OPERATIONS = {
         **READS_OF_SEQUENCES,
         "__delitem__": lambda x, s, draw: operator.delitem(x, draw.choice([_index, _slice])(draw)),
         "__iadd__": lambda x, s, draw: _extend(s, draw),
-        "__setitem__": lambda x, s, draw: operator.setitem(x, _index(draw), s.values(draw)),
+        "__setitem__": lambda x, s, draw: draw.choice([_set_item, _set_slice])(s, draw),
         "append": lambda x, s, draw: x.append(s.values(draw)),
         "clear": lambda x, s, draw: draw.randrange(50) or x.clear(),
         "extend": lambda x, s, draw: _extend(s, draw),
@@ -193,7 +197,6 @@ OPERATIONS = {
         "pop": lambda x, s, draw: x.pop(draw.choice([-1, 0, 5])),
         "remove": lambda x, s, draw: x.remove(draw.randrange(50)),
         "reverse": lambda x, s, draw: x.reverse(),
-        "_set_slice": lambda x, s, draw: _set_slice(s, draw),
     },
     tvm_ffi.Array: {**READS_OF_SEQUENCES, "__hash__": lambda x, s, draw: hash(x)},
     tvm_ffi.Dict: {

@@ -8,17 +8,19 @@ docs/design/exit.md.
 
 1. Who enters is counted before it is looked whether the gate is closed.  Who closes it does both in
    the other order, and waits until nobody is left inside.
-2. Whoever comes later leaves Python objects alone and is refused callbacks.
+2. Native threads that come later leave Python objects alone and are refused callbacks.  Threads of
+   Python may call as before, until it stops them.
 3. A thread that stays inside for longer is stopped by Python at some time.  It waits for the end of
    the process then, as from 3.14 on, instead of being unwound.
+4. The thread that ends the interpreter enters as long as there is one: finalizers run.
 """
 
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t
 from libc.string cimport strlen
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.interpreter cimport is_finalizing  # no-cython-lint: for the C code
+from tvm_ffi._binding.interpreter cimport is_finalizing
 
 cdef extern from * nogil:
     """
@@ -36,17 +38,17 @@ cdef extern from * nogil:
     static struct {
       int64_t num_inside;
       int is_closed;
-      int has_owner;
-      pthread_t owner; /* the thread that ends the interpreter and may always enter; not counted */
+      /* The thread that ends the interpreter, or will as far as is known; not counted.  0: no such
+       * thread is known, which is no thread's own number. */
+      pthread_t owner;
     } tvm_ffi_gate;
 
     static inline int tvm_ffi_owns_gate(void) {
-      return tvm_ffi_gate.has_owner && pthread_equal(tvm_ffi_gate.owner, pthread_self());
+      return __atomic_load_n(&tvm_ffi_gate.owner, __ATOMIC_RELAXED) == pthread_self();
     }
 
     static void tvm_ffi_own_gate(void) {
-      tvm_ffi_gate.owner = pthread_self();
-      tvm_ffi_gate.has_owner = 1;
+      __atomic_store_n(&tvm_ffi_gate.owner, pthread_self(), __ATOMIC_RELAXED);
     }
 
     static void tvm_ffi_own_gate_if_main(void) {
@@ -70,18 +72,30 @@ cdef extern from * nogil:
       }
     }
 
-    static inline tvm_ffi_entry_t tvm_ffi_enter(void) {
-      tvm_ffi_entry_t entry = TVM_FFI_FREE;
-      if (!tvm_ffi_owns_gate()) {
-        entry = TVM_FFI_COUNTED;
-        __atomic_fetch_add(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
-        if (__atomic_load_n(&tvm_ffi_gate.is_closed, __ATOMIC_SEQ_CST)) {
-          tvm_ffi_leave(entry);
-          entry = PyGILState_Check() ? TVM_FFI_FREE : TVM_FFI_REFUSED;
-        }
+    /* Whether Python knows this thread, with the GIL or while native code runs without it. */
+    static inline int tvm_ffi_is_pythons(void) { return PyGILState_GetThisThreadState() != NULL; }
+
+    /* Whether the thread has the GIL; without one, whether Python waits for it. */
+    static inline int tvm_ffi_is_in_python(void) {
+      return tvm_ffi_is_pythons() && PyGILState_Check();
+    }
+
+    static inline tvm_ffi_entry_t tvm_ffi_enter(int is_call) {
+      tvm_ffi_entry_t entry = TVM_FFI_COUNTED;
+      if (tvm_ffi_owns_gate()) { /* its state is the last one that Python lets go of */
+        return Py_IsInitialized() || tvm_ffi_is_pythons() ? TVM_FFI_FREE : TVM_FFI_REFUSED;
+      }
+      __atomic_fetch_add(&tvm_ffi_gate.num_inside, 1, __ATOMIC_SEQ_CST);
+      if (__atomic_load_n(&tvm_ffi_gate.is_closed, __ATOMIC_SEQ_CST)) {
+        tvm_ffi_leave(entry);
+        /* Code in Python that called native code would see the refusal of a callback, and say so:
+         * its thread is treated as if it came back, and had to wait for the GIL.  Destructors
+         * may have locks, so they do not wait. */
+        entry = (is_call ? tvm_ffi_is_pythons() : tvm_ffi_is_in_python()) ? TVM_FFI_FREE
+                                                                          : TVM_FFI_REFUSED;
       }
       /* The interpreter may end without its exit handlers, and outlive them. */
-      if (!Py_IsInitialized() || (tvm_ffi_is_finalizing() && !PyGILState_Check())) {
+      if ((!Py_IsInitialized() || tvm_ffi_is_finalizing()) && !tvm_ffi_is_in_python()) {
         tvm_ffi_leave(entry);
         entry = TVM_FFI_REFUSED;
       }
@@ -97,7 +111,7 @@ cdef extern from * nogil:
 
     static void tvm_ffi_release(void* object) {
       PyGILState_STATE state;
-      tvm_ffi_entry_t entry = tvm_ffi_enter();
+      tvm_ffi_entry_t entry = tvm_ffi_enter(0);
       if (entry == TVM_FFI_REFUSED) return;
       pthread_cleanup_push(tvm_ffi_stay, NULL);
       state = PyGILState_Ensure();
@@ -112,7 +126,7 @@ cdef extern from * nogil:
         TVMFFIAny* result) {
       PyGILState_STATE state;
       int code;
-      tvm_ffi_entry_t entry = tvm_ffi_enter();
+      tvm_ffi_entry_t entry = tvm_ffi_enter(1);
       if (entry == TVM_FFI_REFUSED) {
         TVMFFIErrorSetRaisedFromCStr(
             "RuntimeError", "cannot call a Python function: the interpreter has shut down");
@@ -131,8 +145,9 @@ cdef extern from * nogil:
       PyGILState_STATE state;
       int code;
       tvm_ffi_entry_t entry;
-      if (tvm_ffi_gate.has_owner && !tvm_ffi_owns_gate()) return 0; /* signals are not for it */
-      entry = tvm_ffi_enter();
+      pthread_t owner = __atomic_load_n(&tvm_ffi_gate.owner, __ATOMIC_RELAXED);
+      if (owner != 0 && owner != pthread_self()) return 0; /* signals are not for it */
+      entry = tvm_ffi_enter(0);
       if (entry == TVM_FFI_REFUSED) return 0;
       pthread_cleanup_push(tvm_ffi_stay, NULL);
       state = PyGILState_Ensure();
@@ -143,10 +158,11 @@ cdef extern from * nogil:
       return code;
     }
 
-    /* Called with the GIL held. */
+    /* Called with the GIL held, by the thread that ends the interpreter. */
     static void tvm_ffi_close_gate(void) {
       PyThreadState* thread;
       int waited_us = 0;
+      tvm_ffi_own_gate();
       __atomic_store_n(&tvm_ffi_gate.is_closed, 1, __ATOMIC_SEQ_CST);
       if (__atomic_load_n(&tvm_ffi_gate.num_inside, __ATOMIC_SEQ_CST) <= 0) return;
       thread = PyEval_SaveThread();
@@ -213,21 +229,34 @@ cdef int check_signals() noexcept nogil:
     return _check_signals()
 
 
+cdef extern from "Python.h":
+    PyObject* PyEval_GetFrame() noexcept
+    int Py_AddPendingCall(int (*run)(void*) noexcept, void* argument) noexcept
+
+
 cdef class _ExitHandler:
     """Closes the gate when the last exit handler has run.
 
     Those that were registered earlier run later, and may need callbacks from other threads.  But
-    handlers are let go after all of them have run, which is when this one dies.
+    handlers are let go after all of them have run, which is when this one dies.  It dies before
+    the end where Python code has run the handlers (`atexit._run_exitfuncs`) or forgotten them
+    (`atexit._clear`), as multiprocessing does in forked workers; another one takes its place then.
     """
 
-    cdef bint was_called  # or else `atexit` has only forgotten it, as in forked workers
+    cdef bint was_called
 
     def __call__(self):
         self.was_called = True
 
     def __dealloc__(self):
-        if self.was_called:
+        global _is_watched
+        # The interpreter calls the handlers when no Python code is left that runs on this thread.
+        if self.was_called and PyEval_GetFrame() == NULL:
             _close_gate()
+        elif not is_finalizing():
+            # Not now: until it has let go of all handlers, `atexit` loses those that are added.
+            _is_watched = False
+            Py_AddPendingCall(_watch_again, NULL)  # if it fails: with the next Python object
 
 
 def _own_gate_of_child_process():
@@ -235,26 +264,36 @@ def _own_gate_of_child_process():
 
 
 cdef bint _is_watched = False
+cdef bint _is_told_of_forks = False
 
 
 def _watch():
     """See to it that the gate is closed."""
+    global _is_told_of_forks
     import atexit
     import os
 
-    os.register_at_fork(after_in_child=_own_gate_of_child_process)
+    if not _is_told_of_forks:
+        _is_told_of_forks = True
+        os.register_at_fork(after_in_child=_own_gate_of_child_process)
     atexit.register(_ExitHandler())
 
 
-cdef void own_python_object(object value) noexcept:
+cdef int _watch_again(void* ignored) noexcept:
     global _is_watched
-    Py_INCREF(value)
-    if not _is_watched:
+    if not _is_watched and not is_finalizing():
         _is_watched = True
         try:
             _watch()
         except Exception:
             pass  # the gate stays open: a thread that comes too late waits for the end
+    return 0
+
+
+cdef void own_python_object(object value) noexcept:
+    Py_INCREF(value)
+    if not _is_watched:
+        _watch_again(NULL)
 
 
 _own_gate_if_main()

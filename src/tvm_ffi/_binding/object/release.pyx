@@ -27,7 +27,7 @@ cdef bint _read_default() except -1:
         return int(text) != 0
     except ValueError:
         raise ValueError(
-            f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text!r}") from None
+            f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text[:80]!r}") from None
 
 
 cdef bint _releases_gil = _read_default()
