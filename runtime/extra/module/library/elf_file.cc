@@ -25,6 +25,26 @@ FileReader::~FileReader() {
   if (file_ >= 0) close(file_);
 }
 
+std::string_view FileReader::From(size_t offset) {
+  size_t begin = offset / Piece::kSize * Piece::kSize;
+  if (current_->size == 0 || current_->begin != begin) SwitchTo(begin);
+  if (offset - begin >= current_->size) return {};
+  return {current_->bytes + (offset - begin), current_->size - (offset - begin)};
+}
+
+bool FileReader::ReadPieces(size_t offset, void* out, size_t size) {
+  if (offset > size_ || size > size_ - offset) return false;
+  char bytes[kMaxRead];  // *out is written when all of it is there
+  for (size_t i = 0; i < size;) {
+    std::string_view piece = From(offset + i).substr(0, size - i);
+    if (piece.empty()) return false;
+    std::memcpy(bytes + i, piece.data(), piece.size());
+    i += piece.size();
+  }
+  std::memcpy(out, bytes, size);
+  return true;
+}
+
 std::string FileReader::Text(size_t offset) {
   std::string text;
   while (offset < size_ && text.size() < kMaxText) {
@@ -36,6 +56,17 @@ std::string FileReader::Text(size_t offset) {
     offset += piece.size();
   }
   return "";
+}
+
+bool FileReader::HasPiece(size_t begin) const {
+  for (size_t i = 0; i < kNumPieces; ++i) {
+    if (pieces_[i].size > 0 && pieces_[i].begin == begin) return true;
+  }
+  return false;
+}
+
+bool FileReader::ReadDirectly(size_t offset, void* out, size_t size) const {
+  return pread(file_, out, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
 }
 
 void FileReader::SwitchTo(size_t begin) {

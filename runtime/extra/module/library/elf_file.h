@@ -30,16 +30,21 @@ class FileReader {
   // False when the file ends before; *out is untouched then.
   template <typename T>
   bool Read(size_t offset, T* out) {
-    char bytes[sizeof(T)];
-    if (offset > size_ || sizeof(T) > size_ - offset) return false;
-    for (size_t i = 0; i < sizeof(T);) {
-      std::string_view piece = From(offset + i).substr(0, sizeof(T) - i);
-      if (piece.empty()) return false;
-      std::memcpy(bytes + i, piece.data(), piece.size());
-      i += piece.size();
+    static_assert(sizeof(T) <= kMaxRead);
+    size_t begin = offset - current_->begin;  // huge when the piece begins behind it
+    if (begin < current_->size && sizeof(T) <= current_->size - begin) {
+      std::memcpy(out, current_->bytes + begin, sizeof(T));
+      return true;
     }
-    std::memcpy(out, bytes, sizeof(T));
-    return true;
+    return ReadPieces(offset, out, sizeof(T));
+  }
+
+  // The same for a place beside which nothing else will be read: then nothing else is copied.
+  template <typename T>
+  bool ReadAlone(size_t offset, T* out) {
+    if (offset > size_ || sizeof(T) > size_ - offset) return false;
+    return HasPiece(offset / Piece::kSize * Piece::kSize) ? Read(offset, out)
+                                                          : ReadDirectly(offset, out, sizeof(T));
   }
 
   // The NUL-terminated text at the offset; empty when it does not end in time.
@@ -56,13 +61,12 @@ class FileReader {
 
   // The bytes from the offset to the end of its piece, until the next call; none when they cannot
   // be read.
-  std::string_view From(size_t offset) {
-    size_t begin = offset / Piece::kSize * Piece::kSize;
-    if (current_->size == 0 || current_->begin != begin) SwitchTo(begin);
-    if (offset - begin >= current_->size) return {};
-    return {current_->bytes + (offset - begin), current_->size - (offset - begin)};
-  }
+  std::string_view From(size_t offset);
+  static constexpr size_t kMaxRead = 64;
+  bool ReadPieces(size_t offset, void* out, size_t size);
   void SwitchTo(size_t begin);
+  bool HasPiece(size_t begin) const;
+  bool ReadDirectly(size_t offset, void* out, size_t size) const;
 
   static constexpr size_t kNumPieces = 8;
   int file_;

@@ -16,7 +16,7 @@ constexpr int64_t kRelrSize = 35, kRelr = 36, kRelrEntry = 37;
 // A table's contents are looked at up to here.
 constexpr size_t kMaxLookedAt = 128;
 
-std::string Hex(size_t number) {
+[[gnu::cold]] std::string Hex(size_t number) {
   std::ostringstream text;
   text << "0x" << std::hex << number;
   return text.str();
@@ -48,11 +48,12 @@ class Examination {
     bool is_written;  // by relocations
   };
 
-  bool Damaged(const std::string& what) {
+  // Rare, so that what makes the sentences stays out of the way of the checks.
+  [[gnu::cold]] bool Damaged(const std::string& what) {
     defect_ = DamagedFile(what);
     return false;
   }
-  bool Needs(const std::string& what, const std::string& expected, size_t value) {
+  [[gnu::cold]] bool Needs(const std::string& what, const std::string& expected, size_t value) {
     return Damaged(what + " must be " + expected + ", got " + Hex(value));
   }
 
@@ -119,7 +120,7 @@ class Examination {
     if (!HasSectionHeaders()) return true;
     ElfW(Shdr) last;
     size_t place = header_.e_shoff + (header_.e_shnum - 1) * sizeof(last);
-    if (file_.Read(place, &last) && last.sh_type != SHT_NULL) return true;
+    if (file_.ReadAlone(place, &last) && last.sh_type != SHT_NULL) return true;
     return Damaged("the section header at byte " + std::to_string(place) +
                    ", the last one, must not be empty; the file was probably not written to its "
                    "end");
@@ -430,13 +431,13 @@ class Examination {
   static size_t NextOf(const ElfW(Verdef) & record) { return record.vd_next; }
   bool HasPart(const ElfW(Verneed) & record, size_t address) const {
     ElfW(Vernaux) part;
-    return record.vn_file < dynamic_[DT_STRSZ] &&
+    return record.vn_cnt > 0 && record.vn_file < dynamic_[DT_STRSZ] &&
            ReadAt(address + record.vn_aux, sizeof(uint32_t), &part) &&
            part.vna_name < dynamic_[DT_STRSZ];
   }
   bool HasPart(const ElfW(Verdef) & record, size_t address) const {
     ElfW(Verdaux) part;
-    return ReadAt(address + record.vd_aux, sizeof(uint32_t), &part) &&
+    return record.vd_cnt > 0 && ReadAt(address + record.vd_aux, sizeof(uint32_t), &part) &&
            part.vda_name < dynamic_[DT_STRSZ];
   }
 
@@ -470,7 +471,7 @@ class Examination {
     for (size_t i = 0; i < std::min(count, kMaxLookedAt); ++i) {
       if (!RelocationFits(place, i, i < relative)) return false;
     }
-    return relative == 0 || RelocationFits(place, relative - 1, true);
+    return relative <= kMaxLookedAt || RelocationFits(place, relative - 1, true);
   }
 
   bool RelocationFits(size_t table, size_t index, bool is_relative) {
