@@ -19,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const std::string& name : read.unserved) {
     FUZZ_REQUIRE(IsAbiSymbol(name) && name.find('\0') == std::string::npos);
   }
-  FUZZ_REQUIRE(read.defect.empty() || read.defect.find("the file is incomplete") == 0);
+  FUZZ_REQUIRE(read.defect.empty() || read.defect.find("the file is ") == 0);
   return 0;
 }
