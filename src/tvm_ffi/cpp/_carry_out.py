@@ -64,7 +64,7 @@ def build_in_cache(plan: Plan, base: str, store: Store, is_verbose: bool = False
 
 def _build_alone(plan: Plan, base: str, store: Store) -> Path:
     with store.lock(plan.name, base):
-        found = store.find(plan.name, base)
+        found = store.find(plan.name, base, plan.product)
         return found or _build_and_publish(plan, base, store)
 
 

@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .._regular_file import open_regular
 from ._trust import private_folder
 
 if TYPE_CHECKING:
@@ -33,9 +34,12 @@ def text_digest(text: str) -> str:
 
 
 def content_of(path: str | os.PathLike[str]) -> str:
-    """Return a name for the content of a file, the same for equal contents only."""
+    """Return a name for the content of a file, the same for equal contents only.
+
+    A file that is there and cannot be read is an OSError.
+    """
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (hundreds of headers: fast)
+        with open_regular(path) as file:
             return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING

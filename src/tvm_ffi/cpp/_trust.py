@@ -22,6 +22,7 @@ __all__ = [
     "check_build_folder",
     "check_cache",
     "check_entry",
+    "check_folder",
     "private_folder",
     "users_folder",
 ]
@@ -56,6 +57,12 @@ def check_entry(path: Path) -> bool:
     if status.st_mode & _WRITABLE_BY_OTHERS:
         raise _refused(path, _may_write(status), remedy)
     return True
+
+
+def check_folder(path: Path) -> None:
+    """Refuse an entry of a checked folder as `check_entry` does, and one that is no folder."""
+    if check_entry(path) and not path.is_dir():
+        raise _no_folder(path, f"{_removing(path)}, it is made again")
 
 
 def check_build_folder(folder: Path, used: Collection[str]) -> None:
