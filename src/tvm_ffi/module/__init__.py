@@ -425,6 +425,8 @@ def find_again(load: Callable[[str], Module], place: str, imports: list[Module] 
 
     Pickles name this function, so it keeps its name.
     """
+    if not isinstance(place, str):
+        raise TypeError(f"the place of a module is a str, got {type(place).__name__}")
     if imports is None:
         known = _find_loaded(load, place)
         if known is not None and _is_as_loaded(known):
