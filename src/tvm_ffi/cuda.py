@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Union
 
 from ._library.tvm_cuda_module import read_tvm_cuda_module
+from ._regular_file import open_regular
 from .module import Module
 from .registry import get_global_func, register_global_func
 
@@ -179,8 +180,8 @@ def _read(image: object) -> bytes:
     if isinstance(image, str):
         return image.encode()
     if isinstance(image, os.PathLike):
-        with open(image, "rb") as file:  # noqa: PTH123  (pathlib loads slowly)
-            return file.read()
+        with open_regular(image) as file:
+            return file.readall()
     raise TypeError(f"image must be bytes, str or a path, got {type(image).__name__}")
 
 

@@ -7,6 +7,7 @@ compiler.  Input that a target once failed for is kept there as well, under the 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 import subprocess
@@ -58,8 +59,8 @@ MANIFEST = {
     "name": "kernel",
     "product": "kernel.so",
     "size_bytes": 16,
-    "content": "sha256:22",
-    "base": "0" * 16,
+    "content": f"sha256:{hashlib.sha256(bytes(16)).hexdigest()}",
+    "base": "0" * 64,
     "parts": {"flags": ["-O2"], "source": "sha256:00"},
     "dependencies": {
         "own": {"/a/b.h": "sha256:11"},

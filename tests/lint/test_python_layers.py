@@ -21,6 +21,7 @@ LAYERS = (
         "_html",
         "_lazy",
         "_optional_torch_c_dlpack",
+        "_regular_file",
         "_schema",
         "_suggestion",
         "_version",

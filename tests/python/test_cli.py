@@ -110,6 +110,17 @@ def test_no_difference(folder):
     assert (status, printed.splitlines()[-1]) == (0, "no difference")
 
 
+def test_names_of_files_in_errors_steer_no_terminal(folder):
+    """Errors showed them as they were: colours, titles of windows, other lines."""
+    name = "x\x1b[31mevil\ntvm-ffi: all is well"
+    (folder / name).write_bytes(b"no library")
+    shown = "tvm-ffi: error: x\\x1b[31mevil\\ntvm-ffi: all is well: byte 0: not an ELF file"
+    for arguments in ([name], ["--json", name], ["good.so", "--beside", name]):
+        status, printed, complaints = run("inspect", *arguments, folder=folder)
+        assert (status, printed) == (2, "")
+        assert complaints.startswith(shown)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from tvm_ffi import inspection, libinfo
 from tvm_ffi._library.elf import Symbol, open_image
 from tvm_ffi._library.embedded_modules import EmbeddedModule, encode
+from tvm_ffi._library.file_bytes import FileBytes
+from tvm_ffi._regular_file import open_regular
 from tvm_ffi.inspection import LibraryFileError, compare_libraries, inspect_library
 from tvm_ffi.inspection._read import _functions
 
@@ -429,6 +431,105 @@ def test_names_that_overlap_take_no_time(tmp_path):
     for i in range(2, 101):
         struct.pack_into("<I", data, 64 + i * 24, 1)
     assert "no name at 1" in inspected(tmp_path / "overlap.so", bytes(data))
+
+
+def version_needs(libraries: int, versions: int, name: int) -> bytes:
+    """Return so many libraries, all with the same versions, all of one name."""
+    rows = []
+    for i in range(libraries):
+        step = 0 if i == libraries - 1 else 16
+        rows.append(struct.pack("<HHIII", 1, versions, 0, 16 * (libraries - i), step))
+    for i in range(versions):
+        rows.append(struct.pack("<IHHII", 0, 0, 0, name, 0 if i == versions - 1 else 16))
+    return b"".join(rows)
+
+
+def needy_library(needs: bytes, names: bytes = b"") -> bytes:
+    needs_section = (".gnu.version_r", 0x6FFFFFFE, 0, needs)
+    return elf_files.library(machine=elf_files.X86_64, sections=[needs_section], texts=names)
+
+
+def test_versions_that_libraries_share_take_no_time(tmp_path):
+    """Each of them was read for each library: three thousand of both took seconds, in 100 KB."""
+    path = tmp_path / "versions.so"
+    assert "more entries than '.gnu.version_r' has" in inspected(
+        path, needy_library(version_needs(3000, 3000, 0))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "floors"),
+    [("GLIBC_2.34", {"GLIBC": "2.34"}), ("GLIBC_" + "9" * 5000, {}), ("GLIBC_2." + "1" * 10, {})],
+    ids=["usual", "5000 digits", "10 digits"],
+)
+def test_versions_with_any_number_of_digits(tmp_path, name, floors):
+    """Python refuses to read so many digits, and its words were the error."""
+    path = tmp_path / "versions.so"
+    path.write_bytes(needy_library(version_needs(1, 2, 1), name.encode() + b"\0"))
+    assert inspect_library(path).floors == floors
+
+
+def test_texts_without_an_end_take_no_time(tmp_path):
+    """A megabyte was searched for each row, and cost nothing of what a library may cost."""
+    rows = struct.pack("<Q", 0x100000) * 60_000
+    text = ("text", 1, 0x100000, b"A" * (1 << 20))
+    sections = [text, ("tvm_ffi_exports", 1, 0x800000, rows)]
+    data = elf_files.library(machine=elf_files.X86_64, sections=sections)
+    assert inspected(tmp_path / "endless.so", data) == ""
+
+
+def test_rows_in_the_hole_of_a_file_take_no_memory(tmp_path):
+    """Half a gigabyte that takes no room on the disk became as many addresses."""
+    path = tmp_path / "sparse.so"
+    data = bytearray(
+        elf_files.library(
+            machine=elf_files.X86_64, sections=[("tvm_ffi_exports", 1, 4096, bytes(8))]
+        )
+    )
+    size = 1 << 29
+    struct.pack_into("<QQ", data, len(data) - 64 + 24, 4096, size)
+    path.write_bytes(data)
+    os.truncate(path, 4096 + size)
+    began = time.process_time()
+    with pytest.raises(LibraryFileError, match="byte 4096: more than 1000000 rows of 'tvm_ffi_ex"):
+        inspect_library(path)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_has_no_end_is_no_library(tmp_path, described, kind):
+    """To open a FIFO was to wait for somebody who writes."""
+    path = tmp_path / "library.so"
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(LibraryFileError, match=f"^{path}: not a regular file"):
+        inspect_library(path)
+    with pytest.raises(LibraryFileError, match=f"^{path}: not a regular file"):
+        inspect_library(described, beside=[path])
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, described):
+    """It was mapped, and the process ended with SIGBUS."""
+    path = tmp_path / "library.so"
+    path.write_bytes(described.read_bytes())
+    with open_image(path) as image:
+        os.truncate(path, 100)
+        with pytest.raises(OSError, match="became shorter than [0-9]+ bytes while it was read"):
+            image.symbols()
+
+
+@pytest.mark.parametrize("length", [0, 1, 255, 256, 257, 300, 5000, (1 << 20) + 3])
+def test_a_search_in_pieces_finds_what_is_there(tmp_path, length):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"x" * length + b"needle" + b"x" * 7)
+    with open_regular(path) as file:
+        data = FileBytes(file)
+        assert data.find(b"needle", 0, len(data)) == length
+        assert data.find(b"needle", 0, length + 5) == -1
+        assert data.find(b"needle", length + 1, len(data)) == -1
+        assert data[length : length + 6] == b"needle"
 
 
 def test_rows_that_share_a_long_text_take_no_time(build):

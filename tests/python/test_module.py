@@ -307,6 +307,39 @@ def test_functions_keep_their_module(kernel_library, tmp_path):
     assert count(1, 2, 3) == 3
 
 
+@pytest.mark.parametrize("keep_module_alive", [True, False])
+def test_what_is_no_file_is_not_waited_for(tmp_path, keep_module_alive):
+    """The dynamic loader opened the FIFO, and waited for somebody who writes."""
+    os.mkfifo(tmp_path / "fifo.so")
+    (tmp_path / "device.so").symlink_to("/dev/zero")
+    for name in ("fifo.so", "device.so"):
+        with pytest.raises(RuntimeError, match=rf"{name} cannot be loaded: it is not a regular f"):
+            load_module(tmp_path / name, keep_module_alive=keep_module_alive)
+
+
+def test_a_side_file_that_is_no_file(kernel_library, tmp_path):
+    """A FIFO was waited for, and a device read until memory ran out."""
+    path = tmp_path / "library.so"
+    shutil.copy(kernel_library, path)
+    side_file = path.with_suffix(".signatures")
+    os.mkfifo(side_file)
+    with pytest.raises(OSError, match=r"not a regular file: '.*library\.signatures'"):
+        load_module(path, keep_module_alive=False)
+    side_file.unlink()
+    side_file.symlink_to("/dev/zero")
+    with pytest.raises(OSError, match="not a regular file"):
+        load_module(path, keep_module_alive=False)
+
+
+def test_a_side_file_that_is_too_long(kernel_library, tmp_path):
+    path = tmp_path / "library.so"
+    shutil.copy(kernel_library, path)
+    path.with_suffix(".signatures").touch()
+    os.truncate(path.with_suffix(".signatures"), 1 << 32)
+    with pytest.raises(OSError, match="expected at most [0-9]+ bytes"):
+        load_module(path, keep_module_alive=False)
+
+
 def test_type_info():
     info = tvm_ffi.Module.__tvm_ffi_type_info__
     assert (info.type_key, info.type_cls) == ("ffi.Module", tvm_ffi.Module)

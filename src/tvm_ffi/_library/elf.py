@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A shared library as its file shows it: sections, dynamic symbols, needed versions, addresses.
 
-The file may come from anywhere.  It is mapped and never run; whatever it contains, reading ends in
+The file may come from anywhere.  It is read and never run; whatever it contains, reading ends in
 an answer or in `LibraryFileError`, in time and memory that its size bounds.  Source: System V ABI,
 chapters 4 and 5, and the supplements of the machines.
 """
@@ -9,22 +9,22 @@ chapters 4 and 5, and the supplements of the machines.
 from __future__ import annotations
 
 import bisect
-import mmap
 import os
-import stat
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
+from .._regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
+from .file_bytes import FileBytes
 
 _MAX_TEXT = 1 << 20  # bytes of one documentation text
 _MAX_NAME = 1 << 16
 _MAX_SYMBOLS = 1_000_000
-_MAX_VERSION_NEEDS = 10_000
+_MAX_ADDRESSES = 1_000_000  # in a table
+_MAX_RELOCATIONS = 10_000_000
 # Linkers let texts share their ends; texts that overlap more than this many times in the mean are
 # an attempt to take time.
 _MAX_OVERLAP = 16
@@ -89,23 +89,24 @@ class Symbol:
 
 @contextmanager
 def open_image(path: str | os.PathLike[str]) -> Iterator[Image]:
-    """Map a library for the duration of a block.
+    """Open a library for the duration of a block.
 
     Raises
     ------
     OSError
-        If there is no such file, or it may not be read.
+        If there is no such file, or it may not be read; in the block, if it becomes shorter.
     LibraryFileError
         If it is no shared library.
     """
-    with Path(path).open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise LibraryFileError(f"{path}: not a regular file")
-        if size == 0:
+    try:
+        file = open_regular(path)
+    except NotRegularError as error:
+        raise LibraryFileError(f"{path}: {error.strerror}") from error
+    with file:
+        data = FileBytes(file)
+        if len(data) == 0:
             raise LibraryFileError(f"{path}: the file is empty")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            yield Image(str(path), data)
+        yield Image(str(path), data)
 
 
 class Image:
@@ -123,7 +124,7 @@ class Image:
         Those with bytes in the file, in the order of the file's table.
     """
 
-    def __init__(self, path: str, data: mmap.mmap) -> None:
+    def __init__(self, path: str, data: FileBytes | bytes) -> None:
         self.path = path
         self.data = data
         if data[:4] != MAGIC:
@@ -266,28 +267,34 @@ class Image:
             struct.Struct(self._order + "HHIII"),
             struct.Struct(self._order + "IHHII"),
         )
-        found: list[str] = []
+        found: dict[int, str] = {}
         offset = 0
-        for _ in range(_MAX_VERSION_NEEDS):
+        left = table.size // version.size  # entries share no bytes
+        while True:
             _, count, _, first, step = self._unpack(library, table, offset)
             at = offset + first
-            for _ in range(min(count, _MAX_VERSION_NEEDS)):
+            left -= 1 + count
+            if left < 0:
+                raise self.error(table.offset + offset, f"more entries than {table.name!r} has")
+            for _ in range(count):
                 _, _, _, name, next_version = self._unpack(version, table, at)
-                found.append(names.text(name))
+                if name not in found:
+                    found[name] = names.text(name)
                 if next_version == 0:
                     break
                 at += next_version
             if step == 0:
                 break
             offset += step  # always forward: the table ends
-        return found
+        return list(found.values())
 
     def _unpack(self, layout: struct.Struct, section: Section, offset: int) -> tuple[Any, ...]:
         if offset > section.size - layout.size:
             raise self.error(
                 section.offset + section.size, f"section {section.name!r} ends within an entry"
             )
-        return layout.unpack_from(self.data, section.offset + offset)
+        start = section.offset + offset
+        return layout.unpack(self.data[start : start + layout.size])
 
     # ---- Addresses ------------------------------------------------------------------------
 
@@ -316,8 +323,9 @@ class Image:
         start = self.offset_of(address)
         if start is None or self._text_budget < 0:
             return None
-        end = self.data.find(b"\0", start, start + min(self.bytes_left_at(address), _MAX_TEXT))
-        self._text_budget -= max(0, end - start)
+        last = start + min(self.bytes_left_at(address), _MAX_TEXT)
+        end = self.data.find(b"\0", start, last)
+        self._text_budget -= (last if end < 0 else end) - start
         if end < 0 or self._text_budget < 0:
             return None
         try:
@@ -329,6 +337,8 @@ class Image:
         """Return a section as a table of addresses, as the loader completes it; 0 if it is not."""
         if self.bits != 64:
             return []
+        if section.size // 8 > _MAX_ADDRESSES:
+            raise self.error(section.offset, f"more than {_MAX_ADDRESSES} rows of {section.name!r}")
         addresses = [value for (value,) in _unpack_all(self._word, self.bytes_of(section))]
         end = section.address + 8 * len(addresses)
         for place, value in self._relative_relocations():
@@ -343,12 +353,22 @@ class Image:
         """
         layout = struct.Struct(self._order + "QQq")
         for table in self.sections:
+            if table.kind == SHT_RELA and table.size // layout.size > _MAX_RELOCATIONS:
+                raise self.error(table.offset, f"more than {_MAX_RELOCATIONS} relocations")
             if table.kind == SHT_RELA:
                 for place, info, addend in _unpack_all(layout, self.bytes_of(table)):
                     if info == _RELATIVE.get(self.machine):
                         yield place, addend
 
     # ---- Searching ------------------------------------------------------------------------
+
+    def places(self, pattern: bytes, section: Section) -> Iterator[int]:
+        """Return where a pattern begins in a section, as places in the file."""
+        end = section.offset + section.size
+        at = self.data.find(pattern, section.offset, end)
+        while at >= 0:
+            yield at
+            at = self.data.find(pattern, at + len(pattern), end)
 
     def contains_text(self, text: str) -> bool:
         """Whether the read-only data have a text, from its beginning to the NUL behind it."""

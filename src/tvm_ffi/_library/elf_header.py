@@ -10,6 +10,8 @@ import os
 import struct
 from dataclasses import dataclass
 
+from .._regular_file import open_regular
+
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
 HEADER_SIZE = 64  # bytes of the longer one, on 64-bit machines
@@ -67,7 +69,7 @@ def parse_header(start: bytes) -> Header | str:
 
 def read_header(path: str | os.PathLike[str]) -> Header | None:
     """Return the header of a file; None when it is no ELF file."""
-    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
+    with open_regular(path) as file:
         start = file.read(HEADER_SIZE)
     header = parse_header(start) if start[:4] == MAGIC else None
     return header if isinstance(header, Header) else None

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
 
+from .._regular_file import open_regular
 from .elf import open_image
 from .elf_header import ET_DYN, ET_REL, read_header
 from .object_file import machine_of
@@ -174,7 +175,7 @@ def check_input(path: StrPath) -> str:
 
 
 def _is_archive(path: StrPath) -> bool:
-    with open(path, "rb") as file:  # noqa: PTH123  (a str will do)
+    with open_regular(path) as file:
         return file.read(8) in _ARCHIVES
 
 

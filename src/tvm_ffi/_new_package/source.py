@@ -13,12 +13,14 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+from .._regular_file import read_regular
 from ..signature import Signature
 
 __all__ = ["LANGUAGES", "exported_signatures"]
 
 LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}  # the words of CMake
 
+_MOST_BYTES = 1 << 24
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
     r'|R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)\)(?P=mark)"'
@@ -57,9 +59,10 @@ def exported_signatures(path: Path) -> list[Signature]:
     if path.suffix not in LANGUAGES:
         raise ValueError(f"{path}: expected a file in C or C++: {', '.join(LANGUAGES)}")
     try:
-        text, literals = _without_literals(path.read_text(encoding="utf-8"))
+        written = read_regular(path, _MOST_BYTES).decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: expected text in UTF-8: {error}") from error
+    text, literals = _without_literals(written.replace("\r\n", "\n").replace("\r", "\n"))
     found: dict[str, Signature] = {}
     for macro in _MACRO.finditer(text):
         where = _place(path, text, macro.start())

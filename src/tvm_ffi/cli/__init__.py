@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from .._version import __version__
+from ._output import print_error
 
 __all__ = ["main"]
 
@@ -63,6 +64,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # Nobody reads on; what is left in the buffer goes nowhere, without a second error.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
-        print(f"tvm-ffi: error: {error}", file=sys.stderr)
+        print_error(error)
         return 2
     return status

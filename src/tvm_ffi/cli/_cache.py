@@ -6,10 +6,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 import time
 
 from ..cpp import cache
+from ._output import print_error, print_line
 
 __all__ = ["add_arguments", "run"]
 
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         root=options.root,
     )
     for artifact in removed:
-        print(_line(artifact))
+        print_line(_line(artifact))
     total = sum(artifact.size_bytes for artifact in removed)
     verb = "would be removed" if options.dry_run else "removed"
     print(f"{len(removed)} {verb}, {_size(total)}")
@@ -71,13 +71,13 @@ def run(options: argparse.Namespace) -> int:
 def _list(options: argparse.Namespace) -> int:
     found = cache.find(options.name, root=options.root)
     if options.json:
-        shown = [{**vars(artifact), "path": str(artifact.path)} for artifact in found]
-        print(json.dumps(shown, indent=1))
+        entries = [{**vars(artifact), "path": str(artifact.path)} for artifact in found]
+        print(json.dumps(entries, indent=1))
         return 0
     for artifact in found:
-        print(_line(artifact))
+        print_line(_line(artifact))
     total = sum(artifact.size_bytes for artifact in found)
-    print(f"{len(found)} in {options.root or cache.root_folder()}, {_size(total)}")
+    print_line(f"{len(found)} in {options.root or cache.root_folder()}, {_size(total)}")
     return 0
 
 
@@ -85,10 +85,10 @@ def _explain(options: argparse.Namespace) -> int:
     try:
         reasons = cache.explain(options.name, root=options.root)
     except LookupError as error:
-        print(f"tvm-ffi: error: {error.args[0]}", file=sys.stderr)
+        print_error(error.args[0])
         return 1
     for reason in reasons:
-        print(reason)
+        print_line(reason)
     return 0
 
 

@@ -11,6 +11,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
+from ._output import shown
 
 if TYPE_CHECKING:
     from ..inspection import ModuleReport
@@ -132,7 +133,7 @@ def _module_tree(modules: tuple[ModuleReport, ...]) -> Tree:
 def _module_label(modules: tuple[ModuleReport, ...], index: int) -> Text:
     module = modules[index]
     size = "" if module.size_bytes is None else f", {_size(module.size_bytes)}"
-    return Text(_shown(f"{index}: {module.kind}{size}"))
+    return Text(shown(f"{index}: {module.kind}{size}"))
 
 
 # ---- Parts of a comparison -----------------------------------------------------------------------
@@ -172,17 +173,12 @@ def _line(console: Console, *parts: str | tuple[str, str]) -> None:
     text = Text()
     for part in parts:
         words, style = part if isinstance(part, tuple) else (part, "")
-        text.append(_shown(words), style)
+        text.append(shown(words), style)
     _print(console, text)
 
 
 def _print(console: Console, content: Text | Tree) -> None:
     console.print(content, soft_wrap=True)
-
-
-def _shown(text: str) -> str:
-    """Return the text without what would steer a terminal."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _size(size_bytes: int) -> str:

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 
 from .._new_package import create_package
+from ._output import print_line
 
 __all__ = ["add_arguments", "run"]
 
@@ -33,5 +34,5 @@ def run(options: argparse.Namespace) -> int:
     """Do it, and print the files that were written."""
     folder = options.folder or Path(options.name)
     for path in create_package(options.name, options.source, folder):
-        print(folder / path)
+        print_line(str(folder / path))
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from .._provision import provide, withdraw
+from ._output import print_line
 
 __all__ = ["add_arguments", "run"]
 
@@ -23,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Do it; 1 when there is nothing to remove."""
     if not options.remove:
-        print(f"wrote {provide(options.name, options.version)}")
+        print_line(f"wrote {provide(options.name, options.version)}")
         return 0
     removed = withdraw(options.name)
-    print(f"removed {removed}" if removed else f"{options.name} was not provided")
+    print_line(f"removed {removed}" if removed else f"{options.name} was not provided")
     return 0 if removed else 1

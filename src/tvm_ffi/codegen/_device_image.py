@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from .._regular_file import open_regular
 from ..inspection._device_code import cubin_arch
 from ..inspection._kernels import cubin_kernels, ptx_kernels, ptx_target
 
@@ -99,7 +99,8 @@ class DeviceImage:
         if isinstance(source, str):
             return DeviceImage(source.encode())
         if isinstance(source, os.PathLike):
-            return DeviceImage(Path(source).read_bytes())
+            with open_regular(source) as file:
+                return DeviceImage(file.readall())
         if isinstance(source, (bytes, bytearray, memoryview)):
             return DeviceImage(bytes(source))
         raise TypeError(f"device code is bytes, str or a path, got {type(source).__name__}")

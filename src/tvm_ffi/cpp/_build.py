@@ -25,7 +25,7 @@ def product_in_cache(plan: Plan, root: Path, is_verbose: bool = False) -> Path:
     """Return the product of a plan, built at the first time and whenever something has changed."""
     store = Store(root)
     base = key_of(plan)
-    found = store.find(plan.name, base)
+    found = store.find(plan.name, base, plan.product)
     if found is not None:
         if is_verbose:
             _tell(f"{plan.name} is in the cache: {found}")

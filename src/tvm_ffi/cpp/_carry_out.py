@@ -14,19 +14,21 @@ import shlex
 import time
 from pathlib import Path
 
-from ._command import failure, log, log_as_wished, run_command
+from ._command import ALL_OF_OTHERS, failure, log, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
-from ._files import content_of, identity_of, write_if_changed
+from ._files import content_of, identity_of, lock_of, write_if_changed
 from ._manifest import Manifest, differences
 from ._plan import Plan, our_include_paths
 from ._progress import shown_when_long
 from ._source import CPP_MAIN
 from ._store import Store
-from ._trust import deny_others_writing, users_folder
+from ._trust import check_build_folder, users_folder
 
 __all__ = ["build_in_cache", "build_in_folder"]
 
 NINJA_FILE = "build.ninja"
+_NINJAS_OWN = (".ninja_log", ".ninja_deps", ".ninja_lock")
+_LOCK_FILE = "lock"
 
 _MOST_ATTEMPTS = 5
 # Reading all that was ever built under a name would take longer with each build.
@@ -35,20 +37,23 @@ _MOST_COMPARED = 8
 
 def build_in_folder(plan: Plan, folder: Path, is_verbose: bool = False) -> Path:
     """Bring a folder up to date and return the product in it; one process at a time."""
-    from ..utils import FileLock
     from ._ninja import ninja_text, run_ninja
 
     users_folder(folder)
-    with log_as_wished(is_verbose), FileLock(folder / "lock"):
-        try:
-            for name, content in plan.files.items():
-                write_if_changed(folder / name, content)
-            write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
-            with shown_when_long(f"building {plan.name}"):
-                run_ninja(folder, _only_compiler(plan))
-        finally:
-            deny_others_writing(folder)
+    check_build_folder(folder, _names_used(plan))
+    with log_as_wished(is_verbose), lock_of(folder / _LOCK_FILE, 0o644):
+        for name, content in plan.files.items():
+            write_if_changed(folder / name, content)
+        write_if_changed(folder / NINJA_FILE, ninja_text(plan.steps, plan.product))
+        with shown_when_long(f"building {plan.name}"):
+            run_ninja(folder, _only_compiler(plan))
     return folder / plan.product
+
+
+def _names_used(plan: Plan) -> set[str]:
+    """Return the names in a build folder that are read or written: by us, ninja, compilers."""
+    of_steps = (name for step in plan.steps for name in (*step.inputs, step.output, step.depfile))
+    return {_LOCK_FILE, NINJA_FILE, *_NINJAS_OWN, *plan.files, *of_steps}
 
 
 def build_in_cache(plan: Plan, base: str, store: Store, is_verbose: bool = False) -> Path:
@@ -59,7 +64,7 @@ def build_in_cache(plan: Plan, base: str, store: Store, is_verbose: bool = False
 
 def _build_alone(plan: Plan, base: str, store: Store) -> Path:
     with store.lock(plan.name, base):
-        found = store.find(plan.name, base)
+        found = store.find(plan.name, base, plan.product)
         return found or _build_and_publish(plan, base, store)
 
 
@@ -148,7 +153,7 @@ def _run_steps(plan: Plan, folder: Path) -> None:
         return
     for step in plan.steps:
         line = shlex.join(step.command)
-        done = run_command(step.command, folder)
+        done = run_command(step.command, folder, ALL_OF_OTHERS)
         log("%s\n%s", line, done.stdout + done.stderr)
         if done.returncode != 0:
             said = done.stderr + done.stdout
@@ -163,7 +168,7 @@ def _run_by_ninja(plan: Plan, folder: Path) -> bool:
     if find_ninja() is None:
         return False
     (folder / NINJA_FILE).write_text(ninja_text(plan.steps, plan.product), encoding="utf-8")
-    run_ninja(folder)
+    run_ninja(folder, denied=ALL_OF_OTHERS)
     return True
 
 

@@ -11,18 +11,34 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["failure", "log", "log_as_wished", "run_command"]
+__all__ = [
+    "ALL_OF_OTHERS",
+    "WRITING_OF_OTHERS",
+    "failure",
+    "log",
+    "log_as_wished",
+    "run_command",
+]
+
+# What a umask denies: in the cache, and in folders that callers name.
+ALL_OF_OTHERS = 0o077
+WRITING_OF_OTHERS = 0o022
 
 _LOG = "tvm_ffi.cpp"
 
 _SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
 
 
-def run_command(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run_command(
+    command: Sequence[str], folder: Path, denied: int
+) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, or until an exception such as KeyboardInterrupt.
 
     The command gets a process group of its own, so that an interrupt at the terminal reaches this
     process alone, which then stops all that the command has started.
+
+    Its umask has the bits `denied` besides ours.  What it makes is closed from the beginning: who
+    has opened a file keeps the right to write, whatever becomes of the mode.
     """
     process = subprocess.Popen(
         command,
@@ -33,6 +49,7 @@ def run_command(command: Sequence[str], folder: Path) -> subprocess.CompletedPro
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
+        umask=_umask() | denied,
     )
     try:
         stdout, stderr = process.communicate()
@@ -40,6 +57,15 @@ def run_command(command: Sequence[str], folder: Path) -> subprocess.CompletedPro
         _stop(process)
         raise
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+def _umask() -> int:
+    """Return the umask of this process; to ask the system call is to change it, for all threads."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as lines:  # noqa: PTH123
+            return next(int(line.split()[1], 8) for line in lines if line.startswith("Umask:"))
+    except (OSError, StopIteration):
+        return 0o077
 
 
 def _stop(process: subprocess.Popen[str]) -> None:

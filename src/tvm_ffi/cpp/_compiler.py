@@ -18,12 +18,14 @@ import shlex
 import shutil
 from pathlib import Path
 
+from .._regular_file import read_regular
 from ._files import content_of, identity_of, write_atomically
 
 __all__ = ["compiler_command", "describe_compiler"]
 
 # What a shell would not take as it is.
 _SEVERAL_WORDS = re.compile(r"[^\w@%+=:,./-]", re.ASCII)
+_MOST_BYTES = 1 << 20  # of an answer
 _LAUNCHERS = {"ccache", "sccache", "distcc", "icecc", "buildcache"}
 
 
@@ -85,10 +87,10 @@ def _remembered(command: tuple[str, ...], real: list[Path], identity: str, folde
     digest = hashlib.sha256(repr((command, identity)).encode()).hexdigest()
     file = folder / f"{digest[:32]}.json"
     try:
-        kept = json.loads(file.read_text(encoding="utf-8"))
+        kept = json.loads(read_regular(file, _MOST_BYTES))
         if kept["identity"] == identity:
             return str(kept["version"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     contents = ", ".join(content_of(path)[:23] for path in real)
     version = f"{_ask(command, identity)} ({contents})"

@@ -55,7 +55,7 @@ class Dependencies(NamedTuple):
         """Return a name for all of it together with the key of a plan."""
         known = sorted(self.own.items()), sorted(self.installed.items())
         text = repr((base, known, self.shadows))
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def collect(

@@ -3,13 +3,27 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from .._regular_file import open_regular
 from ._trust import private_folder
 
-__all__ = ["content_of", "identity_of", "text_digest", "write_atomically", "write_if_changed"]
+if TYPE_CHECKING:
+    from ..utils import FileLock
+
+__all__ = [
+    "content_of",
+    "identity_of",
+    "lock_of",
+    "text_digest",
+    "write_atomically",
+    "write_if_changed",
+]
 
 _MISSING = "missing"
 
@@ -20,9 +34,12 @@ def text_digest(text: str) -> str:
 
 
 def content_of(path: str | os.PathLike[str]) -> str:
-    """Return a name for the content of a file, the same for equal contents only."""
+    """Return a name for the content of a file, the same for equal contents only.
+
+    A file that is there and cannot be read is an OSError.
+    """
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (hundreds of headers: fast)
+        with open_regular(path) as file:
             return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING
@@ -54,11 +71,32 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def write_if_changed(path: Path, content: str | bytes) -> None:
-    """Write a file unless it has this content; what is built from it stays up to date."""
+    """Write a file unless it has this content; what is built from it stays up to date.
+
+    A new one is the caller's to write, whatever the umask is.
+    """
     new = content.encode("utf-8", "surrogateescape") if isinstance(content, str) else content
     try:
         if path.read_bytes() == new:
             return
     except FileNotFoundError:
         pass
-    path.write_bytes(new)
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), "wb") as file:  # noqa: PTH123
+        file.write(new)
+
+
+def lock_of(path: Path, mode: int) -> FileLock:
+    """Return the lock, a context manager, that a file stands for; a new one gets a mode.
+
+    Raises
+    ------
+    IsADirectoryError
+        If there is a folder in its place.
+    """
+    from ..utils import FileLock
+
+    if path.is_dir():
+        remedy = f"`rm -rf {shlex.quote(str(path))}`, it is a file for a lock"
+        raise IsADirectoryError(errno.EISDIR, f"{os.strerror(errno.EISDIR)}; {remedy}", str(path))
+    path.touch(mode=mode)
+    return FileLock(path)

@@ -8,17 +8,30 @@ files of today before the product is used, and with other manifests to say why s
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
+from .._regular_file import read_regular
 from ._dependencies import Dependencies
 from ._files import content_of
 from ._plan import Part
 
-__all__ = ["FILE", "Manifest", "differences"]
+__all__ = ["FILE", "Manifest", "differences", "folder_name"]
 
 FILE = "manifest.json"
 _FORMAT = 2
+_MOST_BYTES = 1 << 26  # some 500,000 files
+_LARGEST = 1 << 62
+_MOST_BYTES_OF_NAME = 255  # as systems have it
+_FOLDER = re.compile(r"(.+)_[0-9a-f]{16}", re.DOTALL)
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+def folder_name(name: str, digest: str) -> str:
+    """Return what the folder of an artifact is called, after 16 digits of its digest."""
+    return f"{name}_{digest}"
 
 
 class Manifest(NamedTuple):
@@ -48,16 +61,26 @@ class Manifest(NamedTuple):
 
     @staticmethod
     def read(folder: Path) -> Manifest | None:
-        """Return the manifest in a folder; None if there is none that can be understood."""
+        """Return the manifest in the folder of an artifact; None if it is not understood.
+
+        One that gives another name than the folder has is not: names lead to other folders.
+        """
+        place = _FOLDER.fullmatch(folder.name)
+        if place is None:
+            return None
         try:
-            content = json.loads((folder / FILE).read_bytes())
+            content = json.loads(read_regular(folder / FILE, _MOST_BYTES))
             if content.pop("format") != _FORMAT:
                 return None
             dependencies = Dependencies(**content.pop("dependencies"))
             manifest = Manifest(**content, dependencies=dependencies)
-            return manifest if _is_understood(manifest) else None
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return manifest if _is_understood(manifest) and manifest.name == place[1] else None
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
+
+    def is_of_plan(self, base: str, product: str) -> bool:
+        """Whether the artifact was made from a plan, of which this is the key and the product."""
+        return (self.base, self.product) == (base, product)
 
     def is_whole(self, folder: Path) -> bool:
         """Whether the product is there, and is what was built."""
@@ -73,7 +96,8 @@ def _is_understood(manifest: Manifest) -> bool:
     found = manifest.dependencies
     return (
         all(map(_is_text, (manifest.name, manifest.product, manifest.content, manifest.base)))
-        and "/" not in manifest.product
+        and _is_file_name(manifest.product)
+        and _KEY.fullmatch(manifest.base) is not None
         and all(map(_is_number, (manifest.size_bytes, manifest.created, manifest.build_seconds)))
         and all(map(_are_texts, (manifest.reasons, found.folders, found.shadows)))
         and all(
@@ -89,8 +113,19 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
+def _is_file_name(text: str) -> bool:
+    return text not in ("", ".", "..", FILE) and not {"/", "\0"} & {*text} and _has_bytes(text)
+
+
+def _has_bytes(text: str) -> bool:
+    try:
+        return len(os.fsencode(text)) <= _MOST_BYTES_OF_NAME
+    except UnicodeEncodeError:
+        return False
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float))
+    return isinstance(value, (int, float)) and 0 <= value < _LARGEST  # NaN is not
 
 
 def _are_texts(value: object) -> bool:

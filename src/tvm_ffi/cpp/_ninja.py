@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ._command import failure, log, run_command
+from ._command import WRITING_OF_OTHERS, failure, log, run_command
 from ._plan import Step
 
 __all__ = ["find_ninja", "ninja_text", "run_ninja"]
@@ -56,10 +56,13 @@ def find_ninja() -> str | None:
     return shutil.which("ninja") or shutil.which("ninja", path=str(beside))
 
 
-def run_ninja(folder: Path, only_program: str | None = None) -> None:
+def run_ninja(
+    folder: Path, only_program: str | None = None, denied: int = WRITING_OF_OTHERS
+) -> None:
     """Build what the file in a folder says, with as many jobs as ``MAX_JOBS`` allows.
 
-    A failure is that of `only_program`, where the caller knows that no other one compiles.
+    A failure is that of `only_program`, where the caller knows that no other one compiles.  What
+    the commands make lacks the rights `denied`.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def run_ninja(folder: Path, only_program: str | None = None) -> None:
     command = [ninja, "-v"]
     if os.environ.get("MAX_JOBS"):
         command += ["-j", os.environ["MAX_JOBS"]]
-    done = run_command(command, folder)
+    done = run_command(command, folder, denied)
     log("%s", done.stdout.rstrip())
     if done.returncode == 0:
         return

@@ -74,7 +74,7 @@ def find_headers(
     base = key_of(wanted)
     if store.has_note(NAME, base, _UNUSABLE, _UNUSABLE_SECONDS):
         return None
-    product = store.find(NAME, base)
+    product = store.find(NAME, base, _PRODUCT)
     if product is None:
         is_second = store.has_note(NAME, base, _ASKED)
         store.note(NAME, base, _ASKED)

@@ -27,14 +27,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ._dependencies import changed_files, identity_of_all, shadows
+from ._files import lock_of
 from ._manifest import FILE as MANIFEST_FILE
-from ._manifest import Manifest
-from ._trust import check_cache, check_entry, private_folder
+from ._manifest import Manifest, folder_name
+from ._trust import check_cache, check_entry, check_folder, private_folder
 
 if TYPE_CHECKING:
     from ..utils import FileLock
 
-__all__ = ["Store", "cache_root", "checked_root"]
+__all__ = ["Store", "cache_root", "checked_root", "remove_private"]
 
 _FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
@@ -69,18 +70,20 @@ class Store:
         """Refuse a cache that others own or may write to, with PermissionError."""
         check_cache(self.root)
         for name in _FOLDERS:
-            check_entry(self.root / name)
+            check_folder(self.root / name)
 
     # ---- Finding -----------------------------------------------------------------------------
 
-    def find(self, name: str, base: str) -> Path | None:
+    def find(self, name: str, base: str, product: str) -> Path | None:
         """Return the product that a plan makes of the files of today; None if it is not here."""
         index = self._index(name, base)
         marks = _by_age(index) if check_entry(index) else []
         for digest in dict.fromkeys(mark[:16] for mark in marks):
-            folder = self.root / f"{name}_{digest}"
+            folder = self.root / folder_name(name, digest)
             manifest = _trusted_manifest(folder)
-            if manifest is None or manifest.base != base or not manifest.is_whole(folder):
+            if manifest is None or not manifest.is_of_plan(base, product):
+                continue
+            if not manifest.is_whole(folder):
                 continue
             if self._is_current(manifest, digest, index, marks):
                 _note_use(folder)
@@ -88,7 +91,16 @@ class Store:
         return None
 
     def _is_current(self, manifest: Manifest, digest: str, index: Path, marks: list[str]) -> bool:
-        """Whether all that the artifact was made from is as it was."""
+        """Whether all that the artifact was made from is as it was, as far as it can be read.
+
+        A header may have become a folder, and a damaged manifest names what no file is called.
+        """
+        try:
+            return self._is_same(manifest, digest, index, marks)
+        except (OSError, ValueError):
+            return False
+
+    def _is_same(self, manifest: Manifest, digest: str, index: Path, marks: list[str]) -> bool:
         known = manifest.dependencies
         if changed_files(known.own):
             return False
@@ -109,7 +121,7 @@ class Store:
         installed = manifest.dependencies.installed
         identity = identity_of_all(installed) if _are_settled(installed) else _UNSETTLED
         with contextlib.suppress(OSError):  # a cache that cannot be written can be read
-            private_folder(index)
+            _make_index(index)
             (index / f"{digest}-{identity}").touch(mode=0o600)
             for mark in _by_age(index)[_MOST_MARKS:]:
                 (index / mark).unlink()
@@ -118,7 +130,7 @@ class Store:
         """Note a word about a plan."""
         index = self._index(name, base)
         with contextlib.suppress(OSError):  # as above
-            private_folder(index)
+            _make_index(index)
             (index / word).touch(mode=0o600)
 
     def has_note(self, name: str, base: str, word: str, newest_s: float = math.inf) -> bool:
@@ -145,7 +157,7 @@ class Store:
         private_folder(self.staging_root)
         for left in self.staging_root.iterdir():
             if left.name.startswith(stem):
-                shutil.rmtree(left, ignore_errors=True)
+                remove_private(left)
         folder = self.staging_root / f"{stem}{os.getpid()}.{os.urandom(4).hex()}"
         private_folder(folder)
         try:
@@ -160,7 +172,7 @@ class Store:
         and built again.
         """
         digest = manifest.dependencies.digest(manifest.base)[:16]
-        target = self.root / f"{manifest.name}_{digest}"
+        target = self.root / folder_name(manifest.name, digest)
         (staging / MANIFEST_FILE).write_text(manifest.to_json(), encoding="utf-8")
         for path in staging.iterdir():
             path.chmod(0o600)  # libraries are mapped, not executed: they need no more
@@ -176,10 +188,11 @@ class Store:
             if not target.exists():
                 raise
         there = _trusted_manifest(target)
-        if there is not None and there.base == manifest.base and there.is_whole(target):
-            return  # as good as ours, and perhaps loaded
-        if there is not None and there.base == manifest.base:
-            _warn_of_damage(target / there.product)
+        if there is not None and there.is_of_plan(manifest.base, manifest.product):
+            if not there.is_whole(target):
+                _warn_of_damage(target / there.product)
+            elif there.dependencies == manifest.dependencies:
+                return  # as good as ours, and perhaps loaded
         self.remove_folder(target)
         staging.rename(target)
 
@@ -193,12 +206,12 @@ class Store:
     # ---- Removing ----------------------------------------------------------------------------
 
     def remove_folder(self, folder: Path) -> None:
-        """Remove a folder so that nobody sees half of it."""
+        """Remove a folder, or a file in its place, so that nobody sees half of it."""
         private_folder(self.staging_root)
         trash = self.staging_root / f"removed.{os.getpid()}.{os.urandom(4).hex()}"
         with contextlib.suppress(FileNotFoundError):
             folder.rename(trash)
-        shutil.rmtree(trash, ignore_errors=True)
+        remove_private(trash)
 
     def remove_marks(self, name: str, base: str, digest: str) -> None:
         """Forget that an artifact is made from a plan."""
@@ -241,18 +254,32 @@ def _warn_of_damage(product: Path) -> None:
 def _by_age(folder: Path, begin: str = "") -> list[str]:
     """Return the names in a folder that begin like this, the newest first: the most likely ones."""
     entries = []
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
-        named = (entry for entry in found if entry.name.startswith(begin))
-        entries = [(-entry.stat().st_mtime, entry.name) for entry in named]
+    absent = contextlib.suppress(FileNotFoundError, NotADirectoryError)
+    with absent, os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.startswith(begin):
+                entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
     return [name for _, name in sorted(entries)]
 
 
 def _file_lock(path: Path) -> FileLock:
-    from ..utils import FileLock
-
     private_folder(path.parent)
-    path.touch(mode=0o600)
-    return FileLock(path)
+    check_entry(path)
+    return lock_of(path, 0o600)
+
+
+def _make_index(index: Path) -> None:
+    """Make the folder for the marks of a plan; one that was damaged is made anew."""
+    if index.is_file():
+        index.unlink()
+    private_folder(index)
+
+
+def remove_private(path: Path) -> None:
+    """Remove a folder, or a file in its place, that nobody else uses; what cannot go stays."""
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
 def _note_use(folder: Path) -> None:

@@ -15,12 +15,14 @@ import os
 import shlex
 import stat
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
 __all__ = [
+    "check_build_folder",
     "check_cache",
     "check_entry",
-    "deny_others_writing",
+    "check_folder",
     "private_folder",
     "users_folder",
 ]
@@ -47,15 +49,40 @@ def check_entry(path: Path) -> bool:
     """Refuse an entry of a checked folder; return whether there is one."""
     try:
         status = os.lstat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
-    remedy = f"rm -rf {shlex.quote(str(path))}"
-    _check_owner(path, status, f"`{remedy}`, it is built again")
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-        raise _refused(path, "it is neither a file nor a folder", f"`{remedy}`, it is built again")
+    remedy = f"{_removing(path)}, it is built again"
+    _check_owner(path, status, remedy)
+    _check_kind(path, status, remedy)
     if status.st_mode & _WRITABLE_BY_OTHERS:
-        raise _refused(path, _may_write(status), f"`{remedy}`, it is built again")
+        raise _refused(path, _may_write(status), remedy)
     return True
+
+
+def check_folder(path: Path) -> None:
+    """Refuse an entry of a checked folder as `check_entry` does, and one that is no folder."""
+    if check_entry(path) and not path.is_dir():
+        raise _no_folder(path, f"{_removing(path)}, it is made again")
+
+
+def check_build_folder(folder: Path, used: Collection[str]) -> None:
+    """Refuse what others left in a folder to build in, from when it was open to them.
+
+    Entries of all names count, since compilers find headers beside the sources.  Those that are
+    `used` must be no links either, which would lead to where nobody looked.
+    """
+    for name in sorted(os.listdir(folder)):  # noqa: PTH208
+        path = folder / name
+        try:
+            status = os.lstat(path)
+        except FileNotFoundError:  # who builds here now removes files of its own
+            continue
+        remedy = f"remove what others left there: {_removing(path)}; it is built again"
+        _check_owner(path, status, remedy)
+        if name in used:
+            _check_kind(path, status, remedy)
+        if not stat.S_ISLNK(status.st_mode) and _others_may_write(path, status):
+            raise _refused(path, _may_write(status), remedy)
 
 
 def private_folder(folder: Path) -> None:
@@ -82,18 +109,8 @@ def users_folder(folder: Path) -> None:
     status = os.lstat(real)
     _check_owner(real, status, elsewhere)
     if _others_may_write(real, status):  # here the sticky bit is not enough
-        raise _refused(real, _may_write(status), f"{_closing(real)}, or {elsewhere}")
-
-
-def deny_others_writing(folder: Path) -> None:
-    """Take from others what a generous umask gave them in a folder: the right to write files."""
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            status = entry.stat(follow_symlinks=False)
-            is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-            if is_ours and status.st_mode & _WRITABLE_BY_OTHERS:
-                mode = stat.S_IMODE(status.st_mode) & ~_WRITABLE_BY_OTHERS
-                os.chmod(entry.path, mode)  # noqa: PTH101
+        remedy = f"{_closing(real)} and remove what others put there, or {elsewhere}"
+        raise _refused(real, _may_write(status), remedy)
 
 
 def _make(folder: Path, mode: int) -> None:
@@ -165,6 +182,11 @@ def _check_owner(path: Path, status: os.stat_result, remedy: str) -> None:
         raise _refused(path, owner, remedy)
 
 
+def _check_kind(path: Path, status: os.stat_result, remedy: str) -> None:
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+        raise _refused(path, "it is neither a file nor a folder", remedy)
+
+
 def _others_may_write(path: Path, status: os.stat_result) -> bool:
     """Whether anybody but the owner may write; a group of the caller alone does not count."""
     if status.st_mode & stat.S_IWOTH:
@@ -218,6 +240,10 @@ def _may_write(status: os.stat_result) -> str:
 
 def _closing(path: Path) -> str:
     return f"`chmod go-w {shlex.quote(str(path))}`"
+
+
+def _removing(path: Path) -> str:
+    return f"`rm -rf {shlex.quote(str(path))}`"
 
 
 def _refused(path: Path, reason: str, remedy: str) -> PermissionError:

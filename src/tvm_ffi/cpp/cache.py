@@ -8,19 +8,16 @@ one as `root`.
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ._manifest import FILE, Manifest
-from ._store import Store, cache_root
+from ._store import Store, cache_root, remove_private
 
 __all__ = ["Artifact", "explain", "find", "prune", "root_folder"]
 
-_FOLDER = re.compile(r"(.+)_([0-9a-f]{16})", re.DOTALL)
 _DAY_SECONDS = 86400.0
 
 
@@ -137,7 +134,7 @@ def prune(
             store.remove_marks(artifact.name, manifest.base, artifact.path.parent.name[-16:])
             store.remove_folder(artifact.path.parent)
         for folder in store.abandoned():
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_private(folder)
     return [artifact for artifact, _ in chosen]
 
 
@@ -164,7 +161,7 @@ def _root(root: str | os.PathLike[str] | None) -> Path:
 def _artifacts(root: Path) -> Iterator[tuple[Artifact, Manifest]]:
     """Return all artifacts; a folder may disappear while it is looked at."""
     for folder in root.iterdir() if root.is_dir() else ():
-        manifest = Manifest.read(folder) if _FOLDER.fullmatch(folder.name) else None
+        manifest = Manifest.read(folder)
         if manifest is None:
             continue
         try:

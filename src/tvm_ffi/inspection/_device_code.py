@@ -54,7 +54,7 @@ def _all_device_code(image: Image) -> Iterator[DeviceCodeReport]:
         elif section.name == _HIP_SECTION:
             yield from _bundles(section.name, image.bytes_of(section))
         elif section.kind == SHT_PROGBITS:
-            yield from _cubins(section, image.bytes_of(section))
+            yield from _cubins(section, image)
 
 
 def _places(data: bytes, pattern: bytes) -> Iterator[int]:
@@ -99,15 +99,17 @@ def cubin_arch(cubin: bytes) -> str | None:
     return f"sm_{flags & 0xFF}{'a' if flags & 0x800 else ''}"
 
 
-def _cubins(section: Section, data: bytes) -> Iterator[DeviceCodeReport]:
+def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
     """Cubins in ordinary data, as tvm_ffi.utils.embed_cubin and embedded modules put them there."""
-    for start in _places(data, _CUBIN_MAGIC):
-        arch = cubin_arch(data[start : start + 64])
+    end = section.offset + section.size
+    for start in image.places(_CUBIN_MAGIC, section):
+        header = image.data[start : min(start + 64, end)]
+        arch = cubin_arch(header)
         if arch is not None:
             # Headers of sections are the end of what ptxas writes.
-            (headers,) = struct.unpack_from("<Q", data, start + 40)
-            entry, count = struct.unpack_from("<HH", data, start + 58)
-            size = min(headers + entry * count, len(data) - start)
+            (headers,) = struct.unpack_from("<Q", header, 40)
+            entry, count = struct.unpack_from("<HH", header, 58)
+            size = min(headers + entry * count, end - start)
             yield DeviceCodeReport("cubin", arch, size, section.name)
 
 

@@ -30,7 +30,7 @@ _SLOTS = ("__tvm_ffi__library_ctx", SYMBOL)
 # Signatures share no bytes, or few; reading more of them than this many times the file is not worth
 # the time that somebody wants it to take.
 _MAX_SHARED = 2
-_VERSION = re.compile(r"^(\w+?)_(\d+(?:\.\d+)*)$")
+_VERSION = re.compile(r"^(\w+?)_(\d{1,9}(?:\.\d{1,9})*)$")
 
 
 def inspect_library(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -424,6 +425,8 @@ def find_again(load: Callable[[str], Module], place: str, imports: list[Module] 
 
     Pickles name this function, so it keeps its name.
     """
+    if not isinstance(place, str):
+        raise TypeError(f"the place of a module is a str, got {type(place).__name__}")
     if imports is None:
         known = _find_loaded(load, place)
         if known is not None and _is_as_loaded(known):
@@ -508,6 +511,8 @@ def _absolute(file: str) -> str:
 
 
 def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
+    if os.sep in file:
+        _check_no_fifo(file)
     # Names of files are bytes, which Python shows as text.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
@@ -522,6 +527,16 @@ def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
     return module
+
+
+def _check_no_fifo(file: str) -> None:
+    """Refuse what the loader would wait for, or read without an end: FIFOs, devices, sockets."""
+    try:
+        mode = os.stat(file).st_mode  # noqa: PTH116  (pathlib loads slowly)
+    except (OSError, ValueError):  # the loader will say why
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise RuntimeError(f"{file} cannot be loaded: it is not a regular file")
 
 
 def _read_side_file(module: Module, place: str) -> None:

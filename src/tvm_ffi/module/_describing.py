@@ -15,12 +15,15 @@ from typing import Any
 from .. import _ffi_api
 from .._binding.call.origin import forget_plans
 from .._binding.object.note import note_of
+from .._regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
 from ..signature._carriage import metadata_text, parsed_metadata, read_signature, signature_in
 from . import Module
 
 __all__ = ["describe", "describe_by_file", "signature_of"]
+
+_MOST_BYTES = 1 << 24  # of a side file
 
 
 def signature_of(module: Module, name: str, query_imports: bool) -> Signature | None:
@@ -101,13 +104,14 @@ def describe_by_file(module: Module, path: str | os.PathLike[str]) -> None:
     ValueError
         If the file lists what are no signatures, or those of another library; the message names
         the lines.
+    OSError
+        If it cannot be read, or is no text file.
     """
     file = os.fspath(path)
-    with open(file, encoding="utf-8") as stream:  # noqa: PTH123  (pathlib loads slowly)
-        try:
-            text = stream.read()
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{file}: not UTF-8: {error}") from None
+    try:
+        text = read_regular(file, _MOST_BYTES).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{file}: not UTF-8: {error}") from None
     described: dict[str, Signature] = {}
     problems = []
     for line, entry in _entries(text):

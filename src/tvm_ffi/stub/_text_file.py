@@ -18,9 +18,12 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._regular_file import read_regular
+
 __all__ = ["Line", "TextFile"]
 
 # Only these end a line for compilers and editors alike; str.splitlines knows further ones.
+_MOST_BYTES = 1 << 26
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
@@ -51,7 +54,7 @@ class TextFile:
         ValueError
             If its bytes are no text; the message names the line.
         """
-        content = path.read_bytes()
+        content = read_regular(path, _MOST_BYTES)
         encoding = _encoding_of(path, content)
         try:
             text = content.decode(encoding)

@@ -41,6 +41,23 @@ def test_explaining_what_is_not_there(capsys):
     assert "nothing named 'nothing' is in the cache" in capsys.readouterr().err
 
 
+def test_what_is_in_the_cache_steers_no_terminal(capsys, cache):
+    path = Path(cpp.build_inline("first", c_sources=TEXT))
+    evil = "first\x1b[31m"
+    manifest = json.loads(path.with_name("manifest.json").read_text())
+    manifest.update(name=evil, reasons=["\x1b]0;title\x07", "\ud800"])
+    path.with_name("manifest.json").write_text(json.dumps(manifest))
+    path.parent.rename(cache / f"{evil}_{'0' * 16}")
+    assert main(["cache", "list"]) == 0
+    assert f"first\\x1b[31m_{'0' * 16}/first.so\n1 in " in capsys.readouterr().out
+    assert main(["cache", "explain", evil]) == 0
+    assert capsys.readouterr().out == "\\x1b]0;title\\x07\n\\ud800\n"
+    assert main(["cache", "list", "--root", "/no\x1b[31m"]) == 0
+    assert capsys.readouterr().out == "0 in /no\\x1b[31m, 0 B\n"
+    assert main(["cache", "explain", "\x1b"]) == 1
+    assert "\x1b" not in capsys.readouterr().err
+
+
 def test_prune(capsys):
     path = Path(cpp.build_inline("first", c_sources=TEXT))
     assert main(["cache", "prune", "--unused-days", "0", "--dry-run"]) == 0

@@ -92,6 +92,24 @@ def test_a_folder_of_the_callers_is_not_for_everybody_to_write(tmp_path, no_umas
     assert writable(tmp_path / "one") == []
 
 
+@needs_ninja
+@pytest.mark.parametrize(("given", "in_folder"), [(0, "0022"), (0o022, "0022"), (0o027, "0027")])
+def test_what_compilers_make_is_closed_from_the_beginning(
+    tmp_path, wrapped_cc, given, in_folder, cache
+):
+    """It was closed after the build; who had opened it before could exchange the library."""
+    umasks, open_files = tmp_path / "umasks", tmp_path / "open files"
+    wrapped_cc(f"umask >> '{umasks}'; find . -type f -perm /022 >> '{open_files}'")
+    before = os.umask(given)
+    try:
+        build(build_directory=str(tmp_path / "folder"))
+        build()
+    finally:
+        assert os.umask(before) == given
+    assert umasks.read_text().split() == [in_folder, in_folder, "0077", "0077"]
+    assert "b" not in open_files.read_text()
+
+
 # ---- What is refused -----------------------------------------------------------------------------
 
 
@@ -255,7 +273,9 @@ def test_a_build_folder_that_others_may_write_to(tmp_path, mode):
     folder = tmp_path / "folder"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(PermissionError, match=r"`chmod go-w .*`, or name another build_directory"):
+    with pytest.raises(
+        PermissionError, match=r"`chmod go-w .*`.*, or name another build_directory"
+    ):
         build(build_directory=str(folder))
 
 
@@ -266,6 +286,52 @@ def test_a_build_folder_that_somebody_else_owns(tmp_path):
     os.chown(folder, STRANGER, -1)
     with pytest.raises(PermissionError, match=f"belongs to user {STRANGER}"):
         build(build_directory=str(folder))
+
+
+@needs_ninja
+@needs_root
+@pytest.mark.parametrize(
+    "name",
+    ["kernel.so", "c_0.o", "main.c", "build.ninja", ".ninja_log", ".ninja_deps", "lock", "a.h"],
+)
+def test_what_somebody_else_left_in_a_build_folder(tmp_path, name):
+    """The folder alone was looked at: what others had put there before it was closed was used."""
+    folder = tmp_path / "it's a folder"
+    path = build(build_directory=str(folder))
+    folder.joinpath(name).touch()  # ninja makes not all; `a.h`: where compilers look first
+    os.chown(folder / name, STRANGER, -1)
+    message = rf"belongs to user {STRANGER}.*remove what others left there: `rm -rf .*{name}'`"
+    with pytest.raises(PermissionError, match=message):
+        build(build_directory=str(folder))
+    folder.joinpath(name).unlink()
+    assert build(build_directory=str(folder)) == path
+
+
+@needs_ninja
+@pytest.mark.parametrize("name", ["kernel.so", "lock", "build.ninja"])
+def test_an_entry_of_a_build_folder_that_others_may_write_to(tmp_path, name):
+    path = build(build_directory=str(tmp_path / "folder"))
+    path.with_name(name).chmod(0o666)
+    with pytest.raises(PermissionError, match=r"all users may write to it \(mode 0666\).*rm -rf"):
+        build(build_directory=str(path.parent))
+
+
+@needs_ninja
+@pytest.mark.parametrize("name", ["kernel.so", "lock", "main.c"])
+def test_a_link_in_place_of_an_entry_of_a_build_folder(tmp_path, name):
+    """What others left would be written to, or read, elsewhere."""
+    path = build(build_directory=str(tmp_path / "folder")).with_name(name)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(PermissionError, match="neither a file nor a folder"):
+        build(build_directory=str(path.parent))
+
+
+@needs_ninja
+def test_a_folder_in_place_of_the_lock(tmp_path):
+    (tmp_path / "folder" / "lock").mkdir(parents=True)
+    with pytest.raises(IsADirectoryError, match="`rm -rf .*/lock`, it is a file for a lock"):
+        build(build_directory=str(tmp_path / "folder"))
 
 
 # ---- Groups and namespaces -----------------------------------------------------------------------

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines for people: whatever names of files, libraries and errors contain, a line stays a line."""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["print_error", "print_line", "shown"]
+
+
+def shown(text: str) -> str:
+    r"""Return a text without what would steer a terminal: ``\x1b`` for ESC, ``\n`` for a line."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def print_line(text: str) -> None:
+    """Print a line."""
+    print(shown(text))
+
+
+def print_error(problem: object) -> None:
+    """Print a line that says what could not be done."""
+    print(shown(f"tvm-ffi: error: {problem}"), file=sys.stderr)
