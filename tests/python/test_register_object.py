@@ -11,9 +11,12 @@ import weakref
 import pytest
 
 import tvm_ffi
+import tvm_ffi.testing
 from tvm_ffi import core, registry
-from tvm_ffi._binding.object.object import live_object_count
+from tvm_ffi._binding.object.object import live_object_count, register_class, type_key_to_index
+from tvm_ffi._types.info import registered_info
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
+from tvm_ffi.dataclasses import py_class
 
 from .types_in_text import load_types
 
@@ -515,3 +518,71 @@ def test_type_attributes(pair):
     assert core._lookup_type_attr(index, "test.python.no_such_column") is None
     with pytest.raises(RuntimeError, match="already registered"):
         core._register_type_attr(index, "test.python.attribute", 6)
+
+
+# ---- classes with a layout -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "base"),
+    [
+        ("testing.TestIntPair", tvm_ffi.Array),
+        ("testing.TestIntPair", tvm_ffi.Tensor),
+        ("ffi.Map", tvm_ffi.Array),
+        ("ffi.Tensor", tvm_ffi.Function),
+        ("ffi.Object", tvm_ffi.Map),
+    ],
+)
+def test_class_whose_methods_read_other_memory_cannot_stand_for_a_type(key, base):
+    """Objects of the type were then read as what the class is made for."""
+    pair = tvm_ffi.testing.TestIntPair(3, 4)
+    before = type(tvm_ffi.Array([pair])[0])
+    info = before.__tvm_ffi_type_info__
+    with pytest.raises(TypeError, match=f"cannot stand for `{key}`: it derives from the class"):
+        tvm_ffi.register_object(key)(type("Wrong", (base,), {}))
+    assert type(tvm_ffi.Array([pair])[0]) is before
+    assert registered_info(info.type_index) is info
+
+
+def test_class_that_another_one_has_replaced_holds_what_it_always_held():
+    """It was taken for one that stands for no type, so that its wrappers held anything."""
+    array_info, replaced = type_key_to_index("ffi.Array"), tvm_ffi.Array
+    try:
+        tvm_ffi.register_object("ffi.Array")(type("Other", (tvm_ffi.Array,), {}))
+        array = replaced([1, 2])
+        with pytest.raises(TypeError, match="stands for objects of type `ffi.Array`"):
+            array.__move_handle_from__(tvm_ffi.Map({1: 2}))
+        assert list(array) == [1, 2]
+    finally:
+        register_class(array_info, replaced)
+
+
+@py_class("test.register.Replaced")
+class Replaced(tvm_ffi.Object):
+    number: int
+
+
+HELD = tvm_ffi.Array([Replaced(5)])
+GIVEN = [None]
+
+
+@tvm_ffi.register_object("test.register.Replaced")
+class Gives(tvm_ffi.Object):
+    def __new__(cls, *_):
+        return GIVEN[0]
+
+
+def test_wrapper_of_another_class_that_new_returns_is_checked():
+    """A class whose `__new__` gives something else had that filled, whatever its layout."""
+    array = tvm_ffi.Array([1, 2, 3])
+    for other in (array, tvm_ffi.Tensor.__new__(tvm_ffi.Tensor), core.Error.__new__(core.Error)):
+        GIVEN[0] = other
+        with pytest.raises(TypeError, match="got one of type `test.register.Replaced`"):
+            HELD[0]
+    assert list(array) == [1, 2, 3]
+    GIVEN[0] = 5
+    with pytest.raises(TypeError):
+        HELD[0]
+    GIVEN[0] = tvm_ffi.Object()  # which reads nothing
+    assert HELD[0] is GIVEN[0]
+    GIVEN[0] = None

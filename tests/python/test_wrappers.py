@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import itertools
 import pickle
 import re
+import textwrap
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import core
+import tvm_ffi.testing
+from tvm_ffi import core, dataclasses
+from tvm_ffi._binding.call.call_plan import CallPlan
+from tvm_ffi._binding.call.origin import function_of_module, set_module_origin
+from tvm_ffi._binding.object import note
 from tvm_ffi.core import CObject
 from tvm_ffi.module import CustomModule
+
+NUMBERS = itertools.count()
 
 
 def empty(wrapper):
@@ -396,7 +405,12 @@ def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
     assert (filled.__chandle__(), other.__chandle__()) == (address, other_address)
 
 
-def test_wrapper_takes_objects_of_derived_types_and_any_where_it_stands_for_none():
+def test_wrapper_takes_objects_of_derived_types_and_any_where_nothing_reads_them():
+    """`CObject` and `Object` read no memory, so they hold objects of any type.
+
+    That was so of all classes that no type was registered for, `ArrayBase` and its kind among them,
+    whose methods read what they were given as an array.
+    """
     made = core.Object()
     made.__move_handle_from__(tvm_ffi.Array([1]))
     assert made.__chandle__() != 0
@@ -406,3 +420,430 @@ def test_wrapper_takes_objects_of_derived_types_and_any_where_it_stands_for_none
     array = tvm_ffi.Array([1])
     array.__move_handle_from__(anything)
     assert list(array) == [1]
+
+
+# ---- classes whose methods read memory -----------------------------------------------------------
+
+Pair = tvm_ffi.testing.TestIntPair
+READERS = [tvm_ffi.Array, tvm_ffi.List, tvm_ffi.Map, tvm_ffi.Dict, tvm_ffi.Tensor]
+READERS += [tvm_ffi.Function, core.Error, core.OpaquePyObject]
+
+
+def compiled_base(cls):
+    """Return the nearest compiled class that a class derives from."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & (1 << 9))
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
+    """The constructor of one type filled what the methods of the other one read."""
+
+    class Both(Pair, cls):
+        pass
+
+    plain = cls is tvm_ffi.Tensor  # whose wrappers are laid out as those of objects
+    both = (core.Object if plain else Both).__new__(Both)
+    with pytest.raises(
+        TypeError, match=r"Both stands for .*, got one of type `testing.TestIntPair`"
+    ):
+        Pair.__init__(both, 12345, 2)
+    assert both.__chandle__() == 0
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_class_that_claims_another_type_holds_no_object_of_it(cls):
+    class Claims(cls):
+        __tvm_ffi_type_info__ = Pair.__tvm_ffi_type_info__
+
+    claims = Claims.__new__(Claims)
+    with pytest.raises(TypeError, match=r"Claims stands for .*, got one of type"):
+        Pair.__init__(claims, 12345, 2)
+    assert claims.__chandle__() == 0
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_base_that_stands_for_no_type_holds_what_its_methods_read(cls):
+    base = compiled_base(cls)
+    wrapper = base.__new__(base)
+    with pytest.raises(TypeError, match=r"stands for objects of type .*, got one of type"):
+        wrapper.__move_handle_from__(Pair(1, 2))
+    assert wrapper.__chandle__() == 0
+
+
+def test_base_of_arrays_and_lists_takes_both():
+    base = compiled_base(tvm_ffi.Array).__mro__[1]
+    wrapper = base.__new__(base)
+    for made in (tvm_ffi.Array([1, 2]), tvm_ffi.List([3, 4, 5])):
+        count = len(made)
+        wrapper.__move_handle_from__(made)
+        assert len(wrapper) == count
+    message = "SequenceBase stands for objects of type `ffi.Array` or `ffi.List`, got one of"
+    with pytest.raises(TypeError, match=message):
+        wrapper.__move_handle_from__(tvm_ffi.Map({1: 2}))
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_wrapper_does_not_become_one_of_another_layout(cls):
+    class Plain(tvm_ffi.Object):
+        pass
+
+    class Reader(cls):
+        __slots__ = ()
+
+    plain = Plain()
+    plain.__move_handle_from__(Pair(1, 2))
+    try:
+        plain.__class__ = Reader
+    except TypeError:
+        return
+    assert cls is tvm_ffi.Tensor  # wrappers of tensors have no field of their own
+    for read in (
+        lambda: plain.shape,
+        plain.numpy,
+        lambda: np.from_dlpack(plain),
+        lambda: repr(plain),
+        lambda: pickle.dumps(plain),
+    ):
+        with pytest.raises(TypeError, match="Reader holds no tensor but an object of type"):
+            read()
+
+
+def test_wrapper_filled_by_what_another_one_kept_is_checked_after_that(kernels):
+    """Its type was looked at first, then a finalizer put something else into the other wrapper."""
+    other = CObject()
+    table = tvm_ffi.Map({1: 2})
+
+    class Refills(Target):
+        def __del__(self):
+            other.__move_handle_from__(table)
+
+    other.__move_handle_from__(tvm_ffi.Array([tvm_ffi.convert_func(Refills())]))
+
+    def act():
+        empty(other)
+        other.__move_handle_from__(tvm_ffi.Array([1]))
+
+    kernels.count(other, Doing(act))
+    array = tvm_ffi.Array([7])
+    with pytest.raises(TypeError, match=r"got one of type `ffi\.Map`"):
+        array.__move_handle_from__(other)
+    assert list(array) == [7]
+
+
+def test_constructor_that_returns_an_object_of_another_type_is_refused():
+    class Made(tvm_ffi.Array):
+        pass
+
+    made = Made([1])
+    pair = Pair(1, 2)
+    with pytest.raises(TypeError, match=r"Made stands for objects of type `ffi\.Array`"):
+        made.__init_handle_by_constructor__(lambda: pair)
+    assert (list(made), pair.a) == ([1], 1)
+
+
+# ---- what a wrapper has beside its handle --------------------------------------------------------
+
+
+def test_error_that_gets_another_object_carries_what_that_came_from():
+    """The exception stayed, and was written into a native error that has no place for it."""
+    error = core._convert_to_ffi_error(ValueError("mine"))
+    error.__move_handle_from__(core.Error("TypeError", "other", ""))
+    assert (error.kind, error.message) == ("TypeError", "other")
+    assert isinstance(error.py_error(), TypeError)
+    assert isinstance(tvm_ffi.Array([error])[0].py_error(), TypeError)
+
+
+@pytest.mark.parametrize("move", [core.Error.__move_handle_from__, CObject.__move_handle_from__])
+def test_exception_goes_along_with_its_error(move):
+    original = ValueError("mine")
+    first, second = core._convert_to_ffi_error(original), core.Error("TypeError", "other", "")
+    move(second, first)
+    assert second.py_error() is original
+    with pytest.raises(ValueError, match="Error is empty"):
+        first.py_error()
+    holder = CObject()
+    move(holder, second)
+    move(first, holder)
+    assert first.py_error() is original
+
+
+def test_error_made_anew_forgets_its_exception():
+    original = ValueError("mine")
+    error = core._convert_to_ffi_error(original)
+    error.__init__("TypeError", "other", "")
+    assert isinstance(error.py_error(), TypeError)
+    error = core._convert_to_ffi_error(original)
+    error.__setstate__({"handle": None})
+    with pytest.raises(ValueError, match="Error is empty"):
+        error.py_error()
+
+
+@dataclasses.py_class("test.wrappers.Fields")
+class Fields(tvm_ffi.Object):
+    first: Any
+    second: Any = None
+
+
+class Last:
+    """A value that does something when it is released."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def __del__(self):
+        self.act()
+
+
+@pytest.mark.parametrize("assign", [lambda x: setattr(x, "first", 7), lambda x: x.__init__(5, 6)])
+def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
+    """The object's fields were looked at where they had been."""
+    fields = Fields(1, 2)
+    seen = []
+
+    def act():
+        seen.append(fields.__chandle__() != 0)
+        empty(fields)
+
+    fields.first = Last(act)
+    assign(fields)
+    assert seen == [True]
+
+
+def test_collection_that_writes_a_field_while_it_is_looked_at():
+    """The field's value was taken, then memory asked for, which may start a collection."""
+    seen = []
+
+    def act(phase, _):
+        if phase == "start" and len(seen) + 1 == turns[0]:
+            fields.first = 17
+        seen.append(phase)
+
+    turns = [0]
+    gc.collect()
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(act)
+    try:
+        for turn in range(1, 8, 2):
+            fields = Fields(3)
+            turns[0] = turn
+            seen.clear()
+            gc.set_threshold(1, 1000, 1000)
+            fields.first = Target()
+            gc.set_threshold(*thresholds)
+            assert fields.first == 17 or callable(fields.first)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(act)
+    gc.collect()
+
+
+def test_what_the_collector_shows_of_fields_is_the_values_alone():
+    fields = Fields(Target())
+    assert not [x for x in gc.get_objects() if type(x).__name__ in ("ReferenceLink", "_HeldValues")]
+    assert any(isinstance(x, Target) for x in gc.get_referents(fields))
+
+
+def test_object_emptied_by_way_of_the_base_class_is_not_looked_at_any_more():
+    """The override alone told the link, and `CObject` went around it."""
+    fields, other = Fields(tvm_ffi.convert_func(Target())), Fields(5)
+    CObject.__move_handle_from__(fields, other)
+    gc.collect()
+    assert fields.first == 5
+    CObject.__move_handle_from__(other, Fields(6))
+    assert other.first == 6
+
+
+@pytest.mark.parametrize("holders", [(5, "x"), [], (None,)])
+def test_fields_that_a_class_names_are_checked(holders):
+    class Derived(Fields):
+        __ffi_holders__ = holders
+
+    derived = Derived.__new__(Derived)
+    derived.__move_handle_from__(Fields(1))
+    with pytest.raises(TypeError):
+        Fields.first.set(derived, len)
+
+
+def test_fields_of_another_type_are_no_holders():
+    @dataclasses.py_class("test.wrappers.Others")
+    class Others(tvm_ffi.Object):
+        number: int
+        a: Any = None
+        b: Any = None
+        c: Any = None
+
+    getters = {x.name: x.getter for x in Others.__tvm_ffi_type_info__.fields}
+
+    class Derived(Fields):
+        __ffi_holders__ = ()
+
+    derived = Derived.__new__(Derived)
+    derived.__move_handle_from__(Fields(1))
+    for name, message in (("c", "field `c` belongs to"), ("number", "holds no objects")):
+        Derived.__ffi_holders__ = (getters[name],)
+        with pytest.raises(TypeError, match=message):
+            Fields.first.set(derived, len)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: setattr(x, "first", x.act),
+        lambda x: setattr(x, "first", lambda: x),
+        lambda x: setattr(x, "first", Last(x.act)) or setattr(x, "second", x.act),
+    ],
+)
+def test_object_whose_field_leads_back_to_it_is_collected(make):
+    @dataclasses.py_class(f"test.wrappers.Acting{next(NUMBERS)}")
+    class Acting(tvm_ffi.Object):
+        first: Any
+        second: Any = None
+
+        def act(self):
+            return self
+
+    def hold():
+        acting = Acting(None)
+        make(acting)
+        return weakref.ref(acting)
+
+    seen = hold()
+    gc.collect()
+    assert seen() is None
+
+
+# ---- cycles --------------------------------------------------------------------------------------
+
+
+class TensorLike(core.DLTensorTestWrapper):
+    """A class with an exchange table, from which the classes of a test derive."""
+
+
+def tensor_class_that_keeps_a_function():
+    class Keeps(TensorLike):
+        pass
+
+    Keeps.function = tvm_ffi.convert_func(len, tensor_cls=Keeps)
+    return weakref.ref(Keeps)
+
+
+def owner_of(make):
+    def hold():
+        owner = Owner()
+        owner.kept = make(owner)
+        return weakref.ref(owner)
+
+    return hold
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(owner.act)),
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(1, "x" * 99, owner)),
+        owner_of(lambda owner: core.CAny(owner.act)),
+        owner_of(core.CAny),
+        owner_of(core._convert_to_opaque_object),
+        tensor_class_that_keeps_a_function,
+    ],
+    ids=["bound method", "bound object", "any method", "any object", "opaque", "tensor class"],
+)
+def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
+    """`self.step = function.bind(self.method)` and its kind were never collected."""
+    seen = hold()
+    gc.collect()
+    assert seen() is None
+
+
+def test_what_others_have_as_well_is_not_collected(kernels):
+    seen = owner_of(lambda owner: [core.CAny(owner.act), kernels.keep(owner.act)])()
+    gc.collect()
+    assert seen() is not None
+    kernels.forget()
+    gc.collect()
+
+
+# ---- what the package itself calls ---------------------------------------------------------------
+
+
+def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(run_python):
+    """All of them are emptied, and containers work as before."""
+    program = """
+        import gc
+        import tvm_ffi
+        from tvm_ffi.core import CObject, Function
+
+        for function in [x for x in gc.get_objects() if isinstance(x, Function)]:
+            CObject().__move_handle_from__(function)
+        table = tvm_ffi.Map({1: (2, "three")})
+        assert table[1][1] == "three" and 4 not in table
+        assert tvm_ffi.Dict({1: 2}).get(1) == 2
+        assert tvm_ffi.List([tvm_ffi.Shape((1, 2)), [None]])[0] == (1, 2)
+    """
+    result = run_python(textwrap.dedent(program))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: note.note_of(None),
+        lambda: note.set_note(None, 1),
+        lambda: set_module_origin(None, None, "", False),
+        lambda: set_module_origin(tvm_ffi.convert_func(len), None, "", False),
+        lambda: core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper).__dlpack__(),
+        lambda: tvm_ffi.convert_func(len)(
+            core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper)
+        ),
+    ],
+)
+def test_nothing_in_place_of_an_object_is_refused(ask):
+    """The memory behind None was read."""
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        ask()
+
+
+def test_value_that_comes_back_while_an_any_is_filled_is_released():
+    """What had been put in meanwhile was overwritten, and never released."""
+    seen = []
+
+    def act():
+        target = Target()
+        seen.append(weakref.ref(target))
+        value.__init__(target)
+
+    value = core.CAny(Last(act))
+    value.__init__(5)
+    assert seen
+    value.__init__(6)
+    gc.collect()
+    assert seen[0]() is None
+
+
+def test_function_of_what_is_no_module_is_refused():
+    """The object was passed on as a module, whatever it was."""
+    with pytest.raises(TypeError):
+        function_of_module(tvm_ffi.Array([1, 2]), "name", False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"defaults": ()}, "as many defaults"),
+        ({"directions": b""}, "as many defaults"),
+        ({"converters": (None, None)}, "as many defaults"),
+        ({"num_positional": 2}, "by position"),
+        ({"num_positional_only": -1}, "by position"),
+        ({"num_positional_only": 1, "num_positional": 0}, "by position"),
+        ({"names": (1,)}, "must be a str"),
+    ],
+)
+def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
+    """Calls read its parts without a look at their lengths."""
+    parts = {
+        "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
+        "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,
+    }  # fmt: skip
+    CallPlan(*parts.values())
+    with pytest.raises((TypeError, ValueError), match=message):
+        CallPlan(*{**parts, **changes}.values())

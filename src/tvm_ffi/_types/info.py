@@ -206,7 +206,8 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     Raises
     ------
     TypeError
-        If `type_cls` does not derive from `CObject`.
+        If `type_cls` does not derive from `CObject`, or derives from a class such as `Array` whose
+        methods read the memory of objects, and those of this type have another one.
     ValueError
         If a class with a smaller native layout stands for the type already.
     """
@@ -214,7 +215,12 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
         raise TypeError(f"{type_cls!r} must be a class that derives from Object")
     load_late_class(type_index)  # or its class would take the place of this one later
     previous = _info_by_index.pop(type_index, None)
-    info = _connect(type_info_of(type_index), type_cls)
+    try:
+        info = _connect(type_info_of(type_index), type_cls)
+    except BaseException:
+        if previous is not None:
+            _info_by_index[type_index] = previous
+        raise
     if previous is not None:
         info.parent_type_info = previous.parent_type_info
     if issubclass(type_cls, CObject):  # values are no objects, so they have no fields

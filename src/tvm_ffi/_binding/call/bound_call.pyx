@@ -6,12 +6,13 @@ objects, everything else holds a reference of its own.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
 from tvm_ffi._binding.call.argument_error cimport explain_argument
+from tvm_ffi._binding.call.cycles cimport visit_as_only_owner
 from tvm_ffi._binding.call.function cimport (
     Function, call_packed, check_read_only, load_plan,
 )
@@ -92,11 +93,16 @@ cdef class BoundCall:
         self.state.temporaries, self.state.num_temporaries = NULL, 0
         return code
 
+    cdef void _release_args(self) noexcept:
+        cdef abi.TVMFFIAny* last
+        while self.num_args > 0:
+            self.num_args -= 1
+            last = &self.args[self.num_args]
+            if last.type_index >= abi.kTVMFFIStaticObjectBegin:
+                release_object(last.v_obj)
+
     def __dealloc__(self):
-        cdef int32_t i
-        for i in range(self.num_args):
-            if self.args[i].type_index >= abi.kTVMFFIStaticObjectBegin:
-                release_object(self.args[i].v_obj)
+        self._release_args()
         PyMem_Free(self.args)
 
     def __call__(self, *args, **kwargs):
@@ -152,4 +158,32 @@ def _install():
         <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
 
 
+# ---- what the garbage collector sees, see call/cycles --------------------------------------------
+
+ctypedef int (*_Clear)(PyObject* self) noexcept
+cdef traverseproc _traverse_fields = NULL
+cdef _Clear _clear_fields = NULL
+
+
+cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef int stop = _traverse_fields(self, visit, arg)
+    cdef int32_t i
+    for i in range((<BoundCall>self).num_args):
+        if stop != 0:
+            break
+        if (<BoundCall>self).args[i].type_index >= abi.kTVMFFIStaticObjectBegin:
+            stop = visit_as_only_owner((<BoundCall>self).args[i].v_obj, visit, arg)
+    return stop
+
+
+cdef int _clear(PyObject* self) noexcept:
+    cdef int code = _clear_fields(self)  # first: without its function it is not called any more
+    (<BoundCall>self)._release_args()
+    return code
+
+
+_traverse_fields = (<PyTypeObject*>BoundCall).tp_traverse
+_clear_fields = <_Clear>(<PyTypeObject*>BoundCall).tp_clear
+(<PyTypeObject*>BoundCall).tp_traverse = <traverseproc>_traverse
+(<PyTypeObject*>BoundCall).tp_clear = <inquiry>_clear
 _install()

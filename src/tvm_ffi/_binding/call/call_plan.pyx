@@ -68,6 +68,16 @@ cdef class CallPlan:
         self, signature, tuple names not None, tuple defaults not None, tuple converters not None,
         bytes directions not None, int num_positional_only, int num_positional, bint is_variadic,
     ):
+        # Calls trust what is checked here.
+        if not len(names) == len(defaults) == len(converters) == len(directions):
+            raise ValueError("a plan has as many defaults, converters and directions as names")
+        if not 0 <= num_positional_only <= num_positional <= len(names):
+            raise ValueError(
+                f"{num_positional_only} and {num_positional} of {len(names)} parameters cannot be "
+                "given by position only, and by position")
+        for name in names:
+            if type(name) is not str:
+                raise TypeError(f"the name of a parameter must be a str, got {name!r}")
         self.signature = signature
         self.names, self.defaults, self.converters = names, defaults, converters
         self.directions = directions

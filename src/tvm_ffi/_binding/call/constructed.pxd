@@ -9,5 +9,5 @@ from tvm_ffi._binding.object.object cimport CObject
 
 # Lets `target` hold the object that a native function returned.
 cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept
-# Lets `target` hold what `owned` holds; `owned` is released.
+# Lets `target` hold what `owned` holds, which is empty then and released.
 cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept

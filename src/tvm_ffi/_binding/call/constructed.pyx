@@ -6,12 +6,17 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.table cimport CallState, MakeResult, make_object
 from tvm_ffi._binding.object.error cimport set_exception
-from tvm_ffi._binding.object.object cimport CObject, hold, keep_for_borrowers
+from tvm_ffi._binding.object.object cimport CObject, hold, move_reference
 
 cdef extern from "Python.h":
     PyObject* Py_None
 
 cdef MakeResult _make_result = <MakeResult>make_object
+# Seen as C functions that return -1 with an exception set: these need no `try`.
+cdef int (*_hold)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
+cdef int (*_move_reference)(CObject wrapper, CObject source) noexcept
+_hold = <int (*)(CObject, abi.TVMFFIObjectHandle) noexcept>hold
+_move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 
 
 cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
@@ -19,7 +24,8 @@ cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject targ
     if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
         made = _make_result(result, state)
         return NULL if made == NULL else move_handle(made, <PyObject*>target)
-    hold(target, result.v_obj)
+    if _hold(target, result.v_obj) != 0:
+        return NULL
     Py_INCREF(<object>Py_None)
     return Py_None
 
@@ -31,10 +37,7 @@ cdef PyObject* move_handle(PyObject* owned, PyObject* target) noexcept:
         set_exception(TypeError(
             f"constructor must return an object, got {type(made).__name__}"))
         return NULL
-    keep_for_borrowers(<CObject>made)
-    keep_for_borrowers(<CObject>target)
-    # The target's old object dies with the wrapper of the new one.
-    (<CObject>made).chandle, (<CObject>target).chandle = (
-        (<CObject>target).chandle, (<CObject>made).chandle)
+    if made is not <object>target and _move_reference(<CObject>target, <CObject>made) != 0:
+        return NULL
     Py_INCREF(<object>Py_None)
     return Py_None

@@ -1,46 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the garbage collector sees of a function: the Python callable that lives by it alone.
+"""What the garbage collector sees of Python values that a native object owns.
 
-The native object of a Python callable owns it, which the collector does not see.  A function that
-is the object's only owner reports that reference as its own, so that `obj.f = convert_func(obj.g)`
-is no leak.
+The native object of a Python callable owns it, which the collector does not see; so does the object
+around any other Python value.  Who is the only owner of such an object reports that reference as
+its own, so that `obj.f = convert_func(obj.g)` is no leak.
+
+Values inside of containers are not seen: they may be anywhere, and other threads may be changing
+the container.
 """
 
 from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.callback cimport callable_of
+from tvm_ffi._binding.call.callback cimport callable_of, tensor_class_of
 from tvm_ffi._binding.call.function cimport Function
-from tvm_ffi._binding.object.object cimport has_one_owner
+from tvm_ffi._binding.object.object cimport (
+    CObject, OpaquePyObject, empty_garbage, has_one_owner,
+)
+from tvm_ffi._binding.values.any cimport CAny, empty_any
 
-cdef traverseproc _traverse_fields = NULL
 ctypedef int (*_Clear)(PyObject* self) noexcept
-cdef _Clear _clear_fields = NULL
+cdef traverseproc _traverse_function = NULL
+cdef traverseproc _traverse_opaque = NULL
+cdef traverseproc _traverse_any = NULL
+cdef _Clear _clear_function = NULL
+cdef _Clear _clear_opaque = NULL
+cdef _Clear _clear_any = NULL
 
 
-cdef PyObject* _own_callable(PyObject* function) noexcept:
-    """The callable that lives by this function alone; NULL: there is none."""
-    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>(<Function>function).chandle
+cdef inline bint _is_opaque(abi.TVMFFIObjectHandle handle) noexcept:
+    return handle != NULL and (
+        (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIOpaquePyObject)
+
+
+cdef bint owns_python_values(abi.TVMFFIObjectHandle handle) noexcept:
+    return callable_of(handle) != NULL or _is_opaque(handle)
+
+
+cdef inline int _visit(PyObject* value, visitproc visit, void* arg) noexcept:
+    return 0 if value == NULL else visit(value, arg)
+
+
+cdef int visit_values_of(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept:
     cdef PyObject* callable = callable_of(handle)
-    return callable if callable != NULL and has_one_owner(handle) else NULL
+    cdef int stop
+    if callable != NULL:
+        stop = visit(callable, arg)
+        return stop if stop != 0 else _visit(tensor_class_of(handle), visit, arg)
+    if _is_opaque(handle):
+        return _visit(<PyObject*>abi.TVMFFIOpaqueObjectGetCellPtr(handle).handle, visit, arg)
+    return 0
 
 
-cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    cdef PyObject* callable = _own_callable(self)
-    cdef int stop = _traverse_fields(self, visit, arg)
-    return stop if stop != 0 or callable == NULL else visit(callable, arg)
+cdef inline bint _is_only_owner(abi.TVMFFIObjectHandle handle) noexcept:
+    return owns_python_values(handle) and has_one_owner(<abi.TVMFFIObject*>handle)
 
 
-cdef int _clear(PyObject* self) noexcept:
+cdef int visit_as_only_owner(abi.TVMFFIObjectHandle handle, visitproc visit, void* arg) noexcept:
+    return visit_values_of(handle, visit, arg) if _is_only_owner(handle) else 0
+
+
+cdef int _traverse_rest_of_function(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
+    return stop if stop != 0 else _traverse_function(self, visit, arg)
+
+
+cdef int _traverse_rest_of_opaque(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef int stop = visit_as_only_owner((<CObject>self).chandle, visit, arg)
+    return stop if stop != 0 else _traverse_opaque(self, visit, arg)
+
+
+cdef int _traverse_rest_of_any(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef int stop = 0
+    if (<CAny>self).value.type_index >= abi.kTVMFFIStaticObjectBegin:
+        stop = visit_as_only_owner((<CAny>self).value.v_obj, visit, arg)
+    return stop if stop != 0 else _traverse_any(self, visit, arg)
+
+
+cdef int _clear_all_of_function(PyObject* self) noexcept:
     """Let go of the callable, whose cycle nobody refers to."""
-    cdef abi.TVMFFIObjectHandle handle
-    if _own_callable(self) != NULL:
-        handle, (<Function>self).chandle = (<Function>self).chandle, NULL
-        abi.TVMFFIObjectDecRef(handle)
-    return _clear_fields(self)
+    if _is_only_owner((<CObject>self).chandle):
+        empty_garbage(<CObject>self)
+    return _clear_function(self)
 
 
-_traverse_fields = (<PyTypeObject*>Function).tp_traverse
-_clear_fields = <_Clear>(<PyTypeObject*>Function).tp_clear
-(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse
-(<PyTypeObject*>Function).tp_clear = <inquiry>_clear
+cdef int _clear_all_of_opaque(PyObject* self) noexcept:
+    if _is_only_owner((<CObject>self).chandle):
+        empty_garbage(<CObject>self)
+    return _clear_opaque(self)
+
+
+cdef int _clear_all_of_any(PyObject* self) noexcept:
+    empty_any(<CAny>self)
+    return _clear_any(self)
+
+
+_traverse_function = (<PyTypeObject*>Function).tp_traverse
+_clear_function = <_Clear>(<PyTypeObject*>Function).tp_clear
+(<PyTypeObject*>Function).tp_traverse = <traverseproc>_traverse_rest_of_function
+(<PyTypeObject*>Function).tp_clear = <inquiry>_clear_all_of_function
+_traverse_opaque = (<PyTypeObject*>OpaquePyObject).tp_traverse
+_clear_opaque = <_Clear>(<PyTypeObject*>OpaquePyObject).tp_clear
+(<PyTypeObject*>OpaquePyObject).tp_traverse = <traverseproc>_traverse_rest_of_opaque
+(<PyTypeObject*>OpaquePyObject).tp_clear = <inquiry>_clear_all_of_opaque
+_traverse_any = (<PyTypeObject*>CAny).tp_traverse
+_clear_any = <_Clear>(<PyTypeObject*>CAny).tp_clear
+(<PyTypeObject*>CAny).tp_traverse = <traverseproc>_traverse_rest_of_any
+(<PyTypeObject*>CAny).tp_clear = <inquiry>_clear_all_of_any

@@ -38,6 +38,7 @@ from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
 from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
+from tvm_ffi._binding.object.compiled_class cimport read_objects_of
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
@@ -677,6 +678,7 @@ def _install():
     cdef Py_ssize_t offset = <Py_ssize_t>(entry - <char*><PyObject*>probe)
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
+    read_objects_of(Function, abi.kTVMFFIFunction, abi.kTVMFFIFunction)
     register_class(abi.kTVMFFIFunction, Function)
     add_maker(abi.kTVMFFIFunction, _make_function)
 

@@ -10,7 +10,7 @@ from tvm_ffi._binding.call.function cimport (
 )
 from tvm_ffi._binding.call.planned_call cimport set_origin
 from tvm_ffi._binding.object.error cimport check
-from tvm_ffi._binding.object.object cimport handle_of, wrap_object
+from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding.tensor.dlpack cimport exchange_api_of
 from tvm_ffi._binding.values.text cimport plain_str
 
@@ -64,6 +64,17 @@ def find_global_func(name):
     else:
         set_origin(function, own_name)
     return function
+
+
+def unseen_function(str name not None) -> CObject:
+    """Return a global function of the runtime for code that calls its handle.
+
+    Not as a `Function`: the garbage collector shows those to everybody, who could empty it.
+    """
+    cdef CObject unseen = CObject.__new__(CObject)
+    unseen.chandle = handle_of(find_global_func(name))
+    abi.TVMFFIObjectIncRef(unseen.chandle)
+    return unseen
 
 
 def named_function(str name not None) -> Function:

@@ -26,11 +26,11 @@ from tvm_ffi._binding.values.text cimport pack_str, plain_str
 
 from _weakref import ref
 
-from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.call.making import find_global_func, unseen_function
 from tvm_ffi._binding.object.note import notes
 
 cdef object _lock = call_lock()
-cdef CObject _find_in_module = find_global_func("ffi.ModuleGetFunction")
+cdef CObject _find_in_module = unseen_function("ffi.ModuleGetFunction")
 
 
 @cython.binding(False)
@@ -140,7 +140,8 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef int code
     cdef str text = plain_str(name, "name of a function")
     begin_call(&state, temporaries)
-    pack_object(&args[0], abi.kTVMFFIModule, handle_of(module))
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(module)
+    pack_object(&args[0], handle.type_index, handle)  # what is no module the runtime refuses
     if pack_str(<PyObject*>text, &args[1], &state, NULL) != 0:
         check(-2)
     args[2].type_index, args[2].zero_padding = abi.kTVMFFIBool, 0

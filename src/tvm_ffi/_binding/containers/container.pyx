@@ -26,7 +26,7 @@ from tvm_ffi._binding.object.object cimport (
 from tvm_ffi._binding.object.release cimport add_harmless_type
 from tvm_ffi._binding.tensor.dlpack cimport choose_stream
 
-from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.call.making import unseen_function
 
 cdef extern from *:
     """
@@ -81,9 +81,9 @@ cdef extern from "Python.h":
         PyObject* items, Py_ssize_t* position, PyObject** key, PyObject** value) noexcept
 
 cdef PyObject** _locks = object_locks()
-cdef CObject _make_array = find_global_func("ffi.Array")
-cdef CObject _make_map = find_global_func("ffi.Map")
-cdef CObject _stack_is_low = find_global_func("pytvmffi.StackIsLow")
+cdef CObject _make_array = unseen_function("ffi.Array")
+cdef CObject _make_map = unseen_function("ffi.Map")
+cdef CObject _stack_is_low = unseen_function("pytvmffi.StackIsLow")
 
 cdef enum:
     MAX_STACK_ITEMS = 16  # containers of more are built on the heap
@@ -251,10 +251,10 @@ cdef list _row_of(object mapping):
     return row
 
 
-cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) noexcept:
+cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) except -1:
     """Let the wrapper hold a new container, in place of an earlier one."""
-    self.exchange_api = state.exchange_api
     hold(self, made)
+    self.exchange_api = state.exchange_api
     return 0
 
 

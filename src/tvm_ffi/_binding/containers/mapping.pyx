@@ -20,23 +20,26 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
+from tvm_ffi._binding.object.compiled_class cimport read_objects_of
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
 )
 
-from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.call.making import find_global_func, unseen_function
 
 cdef PyObject** _locks = object_locks()
-cdef CObject _make_map = find_global_func("ffi.Map")
-cdef CObject _make_dict = find_global_func("ffi.Dict")
-cdef CObject _map_get = find_global_func("ffi.MapGetItemOrMissing")
-cdef CObject _dict_get = find_global_func("ffi.DictGetItemOrMissing")
+cdef CObject _make_map = unseen_function("ffi.Map")
+cdef CObject _make_dict = unseen_function("ffi.Dict")
+cdef CObject _map_get = unseen_function("ffi.MapGetItemOrMissing")
+cdef CObject _dict_get = unseen_function("ffi.DictGetItemOrMissing")
 cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
 
 
 @cython.binding(False)
 cdef class MappingBase(CContainerBase):
     """Reading of Map and Dict."""
+
+    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -221,3 +224,8 @@ cdef class MappingIterator:
             release_element(&value)
             raise
         return first, make_element(&value, self.mapping)
+
+
+read_objects_of(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
+read_objects_of(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
+read_objects_of(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)

@@ -22,12 +22,13 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
+from tvm_ffi._binding.object.compiled_class cimport read_objects_of
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, begin_guard, end_guard, handle_of, object_locks,
 )
 
-from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.call.making import unseen_function
 
 cdef extern from "Python.h":
     Py_ssize_t PyNumber_AsSsize_t(object value, PyObject* error) except? -1
@@ -47,13 +48,13 @@ cdef extern from * nogil:
     int64_t load_position "tvm_ffi_load"(const int64_t* place) noexcept
 
 cdef PyObject** _locks = object_locks()
-cdef CObject _make_array = find_global_func("ffi.Array")
-cdef CObject _make_list = find_global_func("ffi.List")
-cdef CObject _set_item = find_global_func("ffi.ListSetItem")
-cdef CObject _insert = find_global_func("ffi.ListInsert")
-cdef CObject _erase_one = find_global_func("ffi.ListErase")
-cdef CObject _erase_range = find_global_func("ffi.ListEraseRange")
-cdef CObject _replace_slice = find_global_func("ffi.ListReplaceSlice")
+cdef CObject _make_array = unseen_function("ffi.Array")
+cdef CObject _make_list = unseen_function("ffi.List")
+cdef CObject _set_item = unseen_function("ffi.ListSetItem")
+cdef CObject _insert = unseen_function("ffi.ListInsert")
+cdef CObject _erase_one = unseen_function("ffi.ListErase")
+cdef CObject _erase_range = unseen_function("ffi.ListEraseRange")
+cdef CObject _replace_slice = unseen_function("ffi.ListReplaceSlice")
 
 
 cdef inline bint _take_at(
@@ -78,6 +79,8 @@ cdef inline bint _take_at(
 
 cdef class SequenceBase(CContainerBase):
     """Reading of Array and List."""
+
+    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
 
     def __bool__(self):
         return size_of(handle_of(self)) != 0
@@ -405,3 +408,8 @@ cdef class _SequenceIterator:
         if load_flag(&self.is_at_end):
             return 0
         return max(size_of(handle_of(self.sequence)) - load_position(&self.position), 0)
+
+
+read_objects_of(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
+read_objects_of(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
+read_objects_of(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)

@@ -19,10 +19,10 @@ from tvm_ffi._binding.convert.table cimport (
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.object cimport CObject, handle_of
 
-from tvm_ffi._binding.call.making import find_global_func
+from tvm_ffi._binding.call.making import unseen_function
 from tvm_ffi._binding.values.native_value import PyNativeObject
 
-cdef CObject _make_native_shape = find_global_func("ffi.Shape")
+cdef CObject _make_native_shape = unseen_function("ffi.Shape")
 
 
 class Shape(tuple, PyNativeObject):

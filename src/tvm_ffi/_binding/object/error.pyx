@@ -15,9 +15,9 @@ from libc.string cimport memcmp, memcpy
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
+from tvm_ffi._binding.object.compiled_class cimport keep_belongings_of, read_objects_of
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks,
-    wrap_object,
+    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks, wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
 
@@ -387,31 +387,56 @@ cdef str _in_python_words(str message):
         return message
 
 
-cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
-    cdef _ErrorObject* native = <_ErrorObject*>owned
-    cdef Error error
+cdef inline bint _is_ours(abi.TVMFFIObjectHandle handle) noexcept:
+    return handle != NULL and (<abi.TVMFFIObject*>handle).deleter == _delete_error
+
+
+cdef void _take_exception(PyObject* wrapper) noexcept:
+    """Let a wrapper carry the exception of the native error that it has just got."""
+    cdef Error error = <Error>wrapper
     cdef PyObject* exception = NULL
+    if _is_ours(error.chandle):
+        # Atomic: two threads may have been given the same native error.
+        exception = exchange_pointer(&(<_ErrorObject*>error.chandle).exception, NULL)
+    if exception != NULL:
+        error.carried = <object>exception
+        Py_XDECREF(exception)
+
+
+cdef PyObject* _give_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
+    """Let a native error carry the exception.  Returns, owned, what is to be let go of, or NULL."""
+    Py_INCREF(exception)
+    if not _is_ours(handle):  # others have no place for it
+        return <PyObject*>exception
+    return exchange_pointer(&(<_ErrorObject*>handle).exception, <PyObject*>exception)
+
+
+cdef PyObject* _return_exception(PyObject* wrapper) noexcept:
+    """Give the exception back to the native error that the wrapper is about to lose."""
+    cdef Error error = <Error>wrapper
+    cdef object carried = error.carried
+    if carried is None:
+        return NULL
+    error.carried = None
+    return _give_exception(error.chandle, carried)
+
+
+cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
+    cdef Error error
     try:
         error = Error.__new__(Error)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
     error.chandle = owned
-    if native.header.deleter == _delete_error:
-        # Atomic: two threads may have been given the same native error.
-        exception = exchange_pointer(&native.exception, NULL)
-    if exception != NULL:
-        error.carried = <object>exception
-        Py_XDECREF(exception)
+    _take_exception(<PyObject*>error)
     return error
 
 
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
-    cdef _ErrorObject* native = <_ErrorObject*>handle_of(error)
     cdef object carried = error.carried
-    if carried is not None:  # only our own native errors have ever carried one
-        Py_INCREF(carried)
-        Py_XDECREF(exchange_pointer(&native.exception, <PyObject*>carried))
+    if carried is not None:
+        Py_XDECREF(_give_exception(handle_of(error), carried))
     return handle_of(error)  # what has died may have run any code
 
 
@@ -436,7 +461,7 @@ cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
 cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     """Set the Python exception for an owned native error."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
-    cdef bint is_original = native.header.deleter == _delete_error and native.exception != NULL
+    cdef bint is_original = _is_ours(handle) and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     cdef object exception = error.carried
     cdef bytes backtrace = _native_backtrace(handle, is_original)
@@ -536,7 +561,6 @@ cdef class Error(CObject):
             &kind_view, &message_view, &backtrace_view, NULL, NULL, &handle
         ) != 0:
             raise MemoryError()
-        self.carried = None
         hold(self, handle)
 
     @property
@@ -631,5 +655,7 @@ cdef bint _is_text_alone(abi.TVMFFIObject* error) noexcept:
     return cell.cause_chain == NULL and cell.extra_context == NULL
 
 
+read_objects_of(Error, abi.kTVMFFIError, abi.kTVMFFIError)
+keep_belongings_of(Error, _return_exception, _take_exception)
 register_class(abi.kTVMFFIError, Error)
 add_harmless_type(abi.kTVMFFIError, _is_text_alone)

@@ -127,7 +127,10 @@ cdef NativeReference keep_note(NativeReference reference):
 
 cpdef object note_of(CObject obj):
     """Return the note about the native object, or None."""
-    cdef NativeReference reference = _notes.get(<uintptr_t>obj.chandle)
+    cdef NativeReference reference
+    if obj is None:
+        raise TypeError("expected an object, got None")
+    reference = _notes.get(<uintptr_t>obj.chandle)
     return None if reference is None else reference.own_note()
 
 

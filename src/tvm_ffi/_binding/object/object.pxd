@@ -66,14 +66,9 @@ cdef class CObject:
     cdef object __weakref__
 
 
-# What is told that its owner dies or holds another object; others may keep it for longer.
-cdef class OwnerLink:
-    cdef abi.TVMFFIObjectHandle* owner  # where the owner has its handle, or NULL
-
-
-# Seen by the garbage collector, as its fields may hold Python values; see types/reference_link.
+# Seen by the garbage collector, as its fields may hold Python values.
 cdef class LinkedObject(CObject):
-    cdef object link  # NULL until there are such values
+    cdef object link  # `_HeldValues` of types/reference_link; NULL until there are such values
 
 
 # One reference to a native object.  Other than a wrapper, it cannot be emptied.
@@ -86,7 +81,7 @@ cdef class ObjectRValueRef:
 
 
 cdef class OpaquePyObject(CObject):
-    pass
+    cdef object seen  # None; the collector asks objects of classes with such a field alone
 
 
 # What guards are taken from; the same for all modules and for the life of the process.
@@ -104,7 +99,13 @@ cdef inline void share_handle(HandleOwner owner, abi.TVMFFIObjectHandle borrowed
     owner.handle = borrowed
 # To be called before a wrapper gives up its handle: what calls have borrowed stays alive.
 cdef void keep_for_borrowers(CObject wrapper) noexcept
-# Lets the wrapper hold an owned handle in place of what it held; any code may run at the end.
-cdef void hold(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
+# Lets the wrapper hold an owned handle, or NULL, in place of what it held; any code may run at the
+# end.  TypeError, and the handle is released, for an object that methods of the wrapper's class
+# would take for one of another type.
+cdef int hold(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1
+# The same with what another wrapper holds, which is empty afterwards; on failure it is unchanged.
+cdef int move_reference(CObject wrapper, CObject source) except -1
+# Empties a wrapper that the collector has found to be garbage.
+cdef void empty_garbage(CObject wrapper) noexcept
 # An owned opaque object around a Python object.
 cdef int new_opaque(object value, abi.TVMFFIObjectHandle* out) except -1

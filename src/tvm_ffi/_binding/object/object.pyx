@@ -6,24 +6,32 @@ from abc import ABCMeta
 
 cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_XDECREF, PyObject
 from cpython.type cimport PyType_IsSubtype
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.interpreter cimport add_to_count
 from tvm_ffi._binding.object.borrowing cimport is_borrowed_from
+from tvm_ffi._binding.object.compiled_class cimport (
+    Compiled, compiled_base, is_derived, keep_belongings_of, misfit_of, read_objects_of,
+)
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.release cimport release_object
 
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object row) noexcept
+    PyTypeObject* Py_TYPE(PyObject* value) noexcept
 
 cdef extern from *:
     """
-    #define tvm_ffi_drop_link(owner) Py_CLEAR((owner)->link)
+    #define tvm_ffi_link(owner) (owner)->link
+    #define tvm_ffi_forget_link(owner) (owner)->link = NULL
+    #define tvm_ffi_mro(cls) (cls)->tp_mro
     """
-    void drop_link "tvm_ffi_drop_link"(LinkedObject owner)
+    PyObject* link_of "tvm_ffi_link"(LinkedObject owner) noexcept
+    void forget_link "tvm_ffi_forget_link"(LinkedObject owner) noexcept
+    PyObject* mro_of "tvm_ffi_mro"(PyTypeObject* cls) noexcept
 
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
@@ -92,13 +100,9 @@ cdef class CObject:
         TypeError
             If the class of this wrapper stands for a native type that the object is none of.
         """
-        cdef abi.TVMFFIObjectHandle taken
         _check_stands_for(self, other)
-        if other is self:
-            return
-        keep_for_borrowers(other)
-        taken, other.chandle = other.chandle, NULL
-        hold(self, taken)
+        if other is not self:
+            move_reference(self, other)
 
     def __init_handle_by_constructor__(self, fconstructor, *args):
         """Make this wrapper hold the object that ``fconstructor(*args)`` returns."""
@@ -178,12 +182,17 @@ cdef int _check_stands_for(CObject wrapper, CObject other) except -1:
     if cls is not None and PyType_IsSubtype(type(wrapper), <type>cls):
         return 0
     cdef int32_t expected = _index_that_stands_for(type(wrapper))
-    if expected < 0 or _is_derived(index, expected):
-        return 0
-    raise TypeError(
-        f"{type(wrapper).__name__} stands for objects of type `{type_key_of(expected)}`, "
-        f"got one of type `{type_key_of(index)}`"
-    )
+    if expected >= 0 and not is_derived(index, expected):
+        raise _misfit_error(type(wrapper), expected, expected, index)
+    return 0
+
+
+cdef object _misfit_error(object cls, int32_t expected, int32_t other, int32_t index):
+    cdef str keys = f"`{type_key_of(expected)}`"
+    if other != expected:
+        keys += f" or `{type_key_of(other)}`"
+    return TypeError(
+        f"{cls.__name__} stands for objects of type {keys}, got one of type `{type_key_of(index)}`")
 
 
 cdef int32_t _index_that_stands_for(cls) except -2:
@@ -193,48 +202,23 @@ cdef int32_t _index_that_stands_for(cls) except -2:
     is asked for, and lets them stand for their types again.
     """
     cdef int32_t index
-    for base in cls.__mro__:
+    for base in <tuple><object>mro_of(<PyTypeObject*>cls):
         for index in range(<int32_t>len(_class_by_index)):  # an heir comes behind its ancestor
             if _class_by_index[index] is base:
                 return index
     return -1
 
 
-cdef bint _is_derived(int32_t index, int32_t ancestor) noexcept:
-    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
-    cdef int32_t depth
-    if index == ancestor:
-        return True
-    for depth in range(info.type_depth):
-        if info.type_ancestors[depth].type_index == ancestor:
-            return True
-    return False
-
-
-cdef class OwnerLink:
-    """What belongs to one object, as long as that lives."""
-
-
-# The collector would drop the link without telling it.
-@cython.no_gc_clear
+@cython.no_gc_clear  # see types/reference_link
 @cython.binding(False)
 cdef class LinkedObject(CObject):
     """Base of classes with fields that may hold Python values; added by their metaclass."""
 
-    def __dealloc__(self):
-        _leave_link(self)
 
-    def __move_handle_from__(self, CObject other not None):
-        """Take the reference of `other`, which is empty afterwards."""
-        _check_stands_for(self, other)
-        _leave_link(self)  # it looks at the fields of the previous object
-        drop_link(self)
-        CObject.__move_handle_from__(self, other)
-
-
-cdef void _leave_link(LinkedObject owner) noexcept:
-    if <PyObject*>owner.link != NULL and isinstance(owner.link, OwnerLink):
-        (<OwnerLink>owner.link).owner = NULL
+cdef PyObject* _take_link(PyObject* wrapper) noexcept:
+    cdef PyObject* link = link_of(<LinkedObject>wrapper)
+    forget_link(<LinkedObject>wrapper)
+    return link
 
 
 # Made like any other, so that `Object.__new__(cls)` stays a way to make one: the link is NULL then.
@@ -388,13 +372,88 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         pass
 
 
-cdef void hold(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept:
+cdef int _refuse(PyTypeObject* cls, const Compiled* misfit, int32_t index) except -1:
+    raise _misfit_error(<object>cls, misfit.index, misfit.other_index, index)
+
+
+cdef inline bint _is_made_for(PyTypeObject* cls, int32_t index) noexcept:
+    """Whether a class, whose wrappers have a handle alone, has been registered for just this type.
+
+    The commonest case, in which the rest has been asked already.
+    """
+    return (
+        cls.tp_basicsize == (<PyTypeObject*>CObject).tp_basicsize
+        and index < len(_class_by_index)
+        and _class_by_index[index] is <object>cls)
+
+
+cdef int hold(CObject wrapper, abi.TVMFFIObjectHandle owned) except -1:
+    cdef PyTypeObject* cls
+    cdef const Compiled* base
+    cdef const Compiled* misfit
     cdef abi.TVMFFIObjectHandle previous
-    keep_for_borrowers(wrapper)
-    previous = wrapper.chandle
-    wrapper.chandle = owned
+    cdef PyObject* belongings = NULL
+    cdef int32_t index
+    keep_for_borrowers(wrapper)  # which may run any code
+    cls = Py_TYPE(<PyObject*>wrapper)
+    if owned != NULL and _is_made_for(cls, (<abi.TVMFFIObject*>owned).type_index):
+        previous, wrapper.chandle = wrapper.chandle, owned
+        if previous != NULL:
+            release_object(previous)
+        return 0
+    base = compiled_base(cls)
+    if owned != NULL:
+        index = (<abi.TVMFFIObject*>owned).type_index
+        misfit = misfit_of(cls, base, index)
+        if misfit != NULL:
+            try:
+                return _refuse(cls, misfit, index)
+            finally:
+                release_object(owned)
+    if base != NULL and base.take != NULL:
+        belongings = base.take(<PyObject*>wrapper)
+    previous, wrapper.chandle = wrapper.chandle, owned
+    if base != NULL and base.add != NULL and owned != NULL:
+        base.add(<PyObject*>wrapper)
     if previous != NULL:
         release_object(previous)
+    Py_XDECREF(belongings)
+    return 0
+
+
+cdef inline PyObject* _take_belongings(CObject wrapper) noexcept:
+    cdef const Compiled* base = compiled_base(Py_TYPE(<PyObject*>wrapper))
+    return NULL if base == NULL or base.take == NULL else base.take(<PyObject*>wrapper)
+
+
+cdef int move_reference(CObject wrapper, CObject source) except -1:
+    cdef PyTypeObject* cls
+    cdef abi.TVMFFIObjectHandle taken
+    cdef const Compiled* misfit
+    cdef PyObject* belongings
+    cdef int32_t index
+    keep_for_borrowers(source)  # which may fill it with something else
+    if source.chandle != NULL:
+        cls = Py_TYPE(<PyObject*>wrapper)
+        index = (<abi.TVMFFIObject*>source.chandle).type_index
+        misfit = misfit_of(cls, compiled_base(cls), index)
+        if misfit != NULL:
+            return _refuse(cls, misfit, index)
+    belongings = _take_belongings(source)
+    taken, source.chandle = source.chandle, NULL
+    try:
+        return hold(wrapper, taken)
+    finally:
+        Py_XDECREF(belongings)
+
+
+cdef void empty_garbage(CObject wrapper) noexcept:
+    cdef abi.TVMFFIObjectHandle handle
+    cdef PyObject* belongings = _take_belongings(wrapper)
+    handle, wrapper.chandle = wrapper.chandle, NULL
+    if handle != NULL:
+        release_object(handle)
+    Py_XDECREF(belongings)
 
 
 def empty_object(cls) -> CObject:
@@ -403,6 +462,8 @@ def empty_object(cls) -> CObject:
 
 
 cdef abi.TVMFFIObjectHandle handle_of(CObject obj) except NULL:
+    if obj is None:  # which is let through where a class is asked for
+        raise TypeError("expected an object, got None")
     if obj.chandle == NULL:
         raise ValueError(f"{type(obj).__name__} is empty: it was never set, or has been moved away")
     return obj.chandle
@@ -484,8 +545,15 @@ def register_class(int32_t index, cls):
     """Let `cls` stand for the native type with this index, in place of an earlier class."""
     # Not declared as a type: Cython would refuse classes of other metaclasses, such as ABCMeta.
     makes_values = hasattr(cls, "__from_tvm_ffi_object__")
-    if not issubclass(cls, CObject) and not makes_values:
-        raise TypeError(f"{cls.__name__} must derive from CObject to stand for a native type")
+    if not isinstance(cls, type) or not (issubclass(cls, CObject) or makes_values):
+        raise TypeError(f"{cls!r} must derive from CObject to stand for a native type")
+    cdef const Compiled* misfit = misfit_of(
+        <PyTypeObject*>cls, compiled_base(<PyTypeObject*>cls), index)
+    if misfit != NULL:
+        raise TypeError(
+            f"{cls.__name__} cannot stand for `{type_key_of(index)}`: it derives from the class "
+            f"that stands for `{type_key_of(misfit.index)}`, whose objects lie in memory in "
+            "another way")
     with cython.critical_section(_class_lock):
         for heir in list(_inheriting):  # the class may be nearer to some than what they have
             _set_class(heir, None)
@@ -606,12 +674,15 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise
-    if obj.chandle != NULL:  # a class may have its own __new__, which gives what it likes
+    # A class may have its own __new__, which gives what it likes.
+    if obj.chandle != NULL or Py_TYPE(<PyObject*>obj) != <PyTypeObject*>cls:
         hold(obj, owned)
     else:
         obj.chandle = owned
     return obj
 
 
+keep_belongings_of(LinkedObject, _take_link, NULL)
+read_objects_of(OpaquePyObject, abi.kTVMFFIOpaquePyObject, abi.kTVMFFIOpaquePyObject)
 register_class(abi.kTVMFFIObject, Object)
 register_class(abi.kTVMFFIOpaquePyObject, OpaquePyObject)

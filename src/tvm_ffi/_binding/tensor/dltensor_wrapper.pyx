@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.object.object cimport handle_of
-from tvm_ffi._binding.tensor.tensor cimport Tensor, wrap_tensor
+from tvm_ffi._binding.tensor.tensor cimport Tensor, exported_handle, wrap_tensor
 
 cdef abi.DLPackExchangeAPI _table
 
@@ -49,9 +49,10 @@ cdef class DLTensorTestWrapper:
 
 
 cdef int _export(void* wrapper, abi.DLManagedTensorVersioned** out) noexcept:
+    cdef Tensor tensor = (<DLTensorTestWrapper>wrapper).tensor
     try:
-        check(abi.TVMFFITensorToDLPackVersioned(
-            handle_of((<DLTensorTestWrapper>wrapper).tensor), out))
+        handle_of(tensor)  # there may be none
+        check(abi.TVMFFITensorToDLPackVersioned(exported_handle(tensor), out))
     except BaseException as error:
         set_exception(error)
         return -1

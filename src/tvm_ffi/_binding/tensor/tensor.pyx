@@ -18,9 +18,10 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport dtype_of
+from tvm_ffi._binding.object.compiled_class cimport read_objects_of
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, HandleOwner, begin_guard, end_guard, has_one_owner, hold, object_locks,
-    share_handle,
+    share_handle, type_key_of,
 )
 from tvm_ffi._binding.tensor.scoped_tensor cimport new_scoped_tensor
 from tvm_ffi._binding.tensor.export cimport (
@@ -362,11 +363,28 @@ cdef bint _has_description(Tensor tensor):
 
 cdef abi.DLTensor* _description(Tensor tensor) except NULL:
     if tensor.chandle != NULL:
+        if (<abi.TVMFFIObject*>tensor.chandle).type_index != abi.kTVMFFITensor:
+            _check_is_tensor(tensor)
         return abi.TVMFFITensorGetDLTensorPtr(tensor.chandle)
     if not _has_description(tensor):
         raise ValueError(
             "Tensor is empty: it was never set, or was lent to a callback that has returned")
     return (<LentTensor>tensor).dltensor
+
+
+cdef int _check_is_tensor(Tensor tensor) except -1:
+    """Refuse an object of a type that is none of tensors.
+
+    Wrappers of this class look themselves, since others are laid out like them: an assignment to
+    its `__class__` makes a wrapper of anything one of these.
+    """
+    cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(
+        (<abi.TVMFFIObject*>tensor.chandle).type_index)
+    if info.type_depth < 2 or info.type_ancestors[1].type_index != abi.kTVMFFITensor:
+        raise TypeError(
+            f"{type(tensor).__name__} holds no tensor but an object of type "
+            f"`{type_key_of(info.type_index)}`")
+    return 0
 
 
 cdef Tensor _own(Tensor tensor):
@@ -596,4 +614,5 @@ cdef object _make_view(abi.TVMFFIAny* owned, CallState* state):
 
 add_rule(Precedence.OWN_TENSOR, _tensor_rule)
 add_maker(abi.kTVMFFIDLTensorPtr, _make_view)
+read_objects_of(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
 register_class(abi.kTVMFFITensor, Tensor)

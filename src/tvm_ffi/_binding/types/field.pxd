@@ -14,7 +14,8 @@ cdef class _Field:
     cdef int32_t static_type_index
 
     cdef abi.TVMFFIObject* header_of(self, object obj) except NULL
-    cdef int _check_descendant(self, int32_t index) except -1
+    # TypeError for objects of a type that has no such field.
+    cdef int _check_owner(self, int32_t index) except -1
 
 
 cdef class FieldGetter(_Field):

@@ -57,11 +57,14 @@ cdef class _Field:
                 f"got {type(obj).__name__}")
         header = <abi.TVMFFIObject*>handle_of(<CObject>obj)
         if header.type_index != self.owner_index:
-            self._check_descendant(header.type_index)
+            self._check_owner(header.type_index)
         return header
 
-    cdef int _check_descendant(self, int32_t index) except -1:
-        cdef const abi.TVMFFITypeInfo* info = abi.TVMFFIGetTypeInfo(index)
+    cdef int _check_owner(self, int32_t index) except -1:
+        cdef const abi.TVMFFITypeInfo* info
+        if index == self.owner_index:
+            return 0
+        info = abi.TVMFFIGetTypeInfo(index)
         if info.type_depth > self.owner_depth and (
             info.type_ancestors[self.owner_depth].type_index == self.owner_index
         ):

@@ -7,169 +7,168 @@ Python value that refers to the object again:
     Python object --> native object --> native function --> callable --> Python object
 
 The collector does not see the second and the third arrow, so the circle would stay for ever.  The
-Python object therefore has a link, which refers to the same values itself, and reports each of them
-once more, for the native reference, while that is no one else's: nothing but the link and the field
-holds the native function, and the Python object is the only owner of the object with the field.
+Python object therefore has a link, which has a reference to the native function itself, and the
+Python object reports what that holds while it is no one else's: nothing but the link and the field
+has the function, and the Python object is the only owner of the object with the field.
 
 Native code may write the field meanwhile, on threads that know no GIL.  So the link looks at the
 field's pointer alone and follows only its own references, which stay valid.
+
+The link goes with the handle (`keep_belongings_of`), so that it never looks at the fields of an
+object that its wrapper does not hold.
 """
 
-from cpython.object cimport PyTypeObject, traverseproc, visitproc
-from cpython.ref cimport PyObject
-from libc.stdlib cimport free, realloc
+from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.callback cimport callable_of
-from tvm_ffi._binding.object.object cimport CObject, LinkedObject, OwnerLink
+from tvm_ffi._binding.call.cycles cimport owns_python_values, visit_values_of
+from tvm_ffi._binding.object.object cimport (
+    Guard, LinkedObject, begin_guard, empty_garbage, end_guard, has_one_owner, object_locks,
+)
 from tvm_ffi._binding.types.field cimport FieldGetter
 
-cdef extern from * nogil:
+cdef extern from *:
     """
     #include <tvm/ffi/c_api.h>
 
     typedef struct {
       TVMFFIObject** place; /* the pointer in the field */
       TVMFFIObject* holder; /* owned: the function, or the opaque object, that it held */
-      PyObject* value;      /* what that holds; borrowed from it */
     } TVMFFIHeldValue;
 
-    typedef struct {
-      TVMFFIHeldValue* values;
-      Py_ssize_t num_values;
-    } TVMFFIHeldValues;
-
     /* The link of a new object is NULL, which Cython does not expect. */
-    #define tvm_ffi_set_link(owner, made)                  \\
-      do {                                                 \\
-        PyObject* tvm_ffi_previous = (owner)->link;        \\
-        Py_INCREF((PyObject*)(made));                      \\
-        (owner)->link = (PyObject*)(made);                 \\
-        Py_XDECREF(tvm_ffi_previous);                      \\
-      } while (0)
+    #define tvm_ffi_link_of(owner) (owner)->link
+    #define tvm_ffi_replace_link(owner, made) \\
+      __atomic_exchange_n(&(owner)->link, made, __ATOMIC_ACQ_REL)
 
     static int tvm_ffi_has_owners(TVMFFIObject* object, uint64_t number) {
       uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);
       return (count & TVM_FFI_REF_COUNT_STRONG_MASK) == number * TVM_FFI_REF_COUNT_STRONG_ONE;
     }
 
-    static int tvm_ffi_visit_held(
-        const TVMFFIHeldValues* held, TVMFFIObject* owner, visitproc visit, void* arg) {
-      int is_only_owner = owner != NULL && tvm_ffi_has_owners(owner, 1);
-      for (Py_ssize_t i = 0; i < held->num_values; ++i) {
-        TVMFFIHeldValue* value = &held->values[i];
-        int is_ours = tvm_ffi_has_owners(value->holder, 1); /* the field has got something else */
-        if (!is_ours && is_only_owner) {
-          TVMFFIObject* present = __atomic_load_n(value->place, __ATOMIC_ACQUIRE);
-          is_ours = present == value->holder && tvm_ffi_has_owners(value->holder, 2);
-        }
-        if (is_ours) Py_VISIT(value->value);
-      }
-      return 0;
+    static int tvm_ffi_is_held_alone(const TVMFFIHeldValue* held, int is_only_owner) {
+      TVMFFIObject* present;
+      if (tvm_ffi_has_owners(held->holder, 1)) return 1; /* the field has got something else */
+      if (!is_only_owner) return 0;
+      present = __atomic_load_n(held->place, __ATOMIC_ACQUIRE);
+      return present == held->holder && tvm_ffi_has_owners(held->holder, 2);
     }
     """
     ctypedef struct HeldValue "TVMFFIHeldValue":
         abi.TVMFFIObject** place
         abi.TVMFFIObject* holder
-        PyObject* value
-    ctypedef struct HeldValues "TVMFFIHeldValues":
-        HeldValue* values
-        Py_ssize_t num_values
-    void set_link "tvm_ffi_set_link"(LinkedObject owner, object made)
-    int visit_held "tvm_ffi_visit_held"(
-        const HeldValues* held, abi.TVMFFIObject* owner, visitproc visit, void* arg) noexcept
+    PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
+    # Both owned.
+    PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* made) noexcept
+    # Whether nobody else has the holder, where the object with the field has one owner or more.
+    bint is_held_alone "tvm_ffi_is_held_alone"(
+        const HeldValue* held, bint is_only_owner) noexcept
 
 cdef traverseproc _traverse_fields = NULL
 
 
-cdef class ReferenceLink(OwnerLink):
-    """Belongs to one Python object, and knows the Python values in the fields of the native one.
+# Made and filled below alone; nothing else can be done with it.
+cdef class _HeldValues:
+    """The Python values in fields of a native object, as long as one wrapper holds that."""
 
-    Parameters
-    ----------
-    owner : CObject
-        The object, the only one that keeps the link.
-    """
-
-    cdef HeldValues held
-    cdef list values  # the link's own references to what `held` has
-
-    def __init__(self, CObject owner not None):
-        self.values = []
-        self.owner = &owner.chandle  # which the owner takes back
+    cdef abi.TVMFFIObjectHandle owner  # the object; the address says only which one it is
+    cdef HeldValue* values
+    cdef Py_ssize_t num_values
 
     def __dealloc__(self):
-        self._forget()
-        free(self.held.values)
-
-    cdef int _forget(self) noexcept:
-        cdef Py_ssize_t count = self.held.num_values
         cdef Py_ssize_t i
-        self.held.num_values = 0
-        for i in range(count):
-            abi.TVMFFIObjectDecRef(self.held.values[i].holder)
-        return 0
-
-    cdef int _add(self, abi.TVMFFIObject** place, PyObject* value) except -1:
-        cdef HeldValue* grown = <HeldValue*>realloc(
-            self.held.values, (self.held.num_values + 1) * sizeof(HeldValue))
-        if grown == NULL:
-            raise MemoryError()
-        self.held.values = grown
-        self.values.append(<object>value)
-        abi.TVMFFIObjectIncRef(place[0])
-        grown[self.held.num_values].place = place
-        grown[self.held.num_values].holder = place[0]
-        grown[self.held.num_values].value = value
-        self.held.num_values += 1
-        return 0
+        for i in range(self.num_values):
+            abi.TVMFFIObjectDecRef(self.values[i].holder)
+        free(self.values)
 
 
-cdef PyObject* _python_value_of(abi.TVMFFIObject* holder) noexcept:
-    """What a native object holds for Python; NULL when it is no such object."""
-    if holder == NULL:
-        return NULL
-    if holder.type_index == abi.kTVMFFIOpaquePyObject:
-        return <PyObject*>abi.TVMFFIOpaqueObjectGetCellPtr(holder).handle
-    return callable_of(holder) if holder.type_index == abi.kTVMFFIFunction else NULL
-
-
-cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, char* header) noexcept:
+cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
     """Where a field has its reference; NULL when its value is none."""
-    cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>(header + getter.offset)
+    cdef char* address = <char*>header + getter.offset
+    cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
     if getter.size == sizeof(void*):
-        return <abi.TVMFFIObject**>(header + getter.offset)
+        return <abi.TVMFFIObject**>address
     return &value.v_obj if value.type_index >= abi.kTVMFFIStaticObjectBegin else NULL
 
 
-cdef inline bint _has_link(LinkedObject owner) noexcept:
-    # NULL in a new object, None in one that the collector has cleared.
-    return <PyObject*>owner.link != NULL and owner.link is not None
+cdef int _check_getter(getter) except -1:
+    """Refuse what is no field that may have a reference."""
+    cdef FieldGetter field
+    if not isinstance(getter, FieldGetter):
+        raise TypeError(f"__ffi_holders__ must have getters of fields, got {getter!r}")
+    field = <FieldGetter>getter
+    if field.size == sizeof(void*) and (
+        not 0 <= field.static_type_index < abi.kTVMFFIStaticObjectBegin
+    ):
+        return 0
+    if field.size == sizeof(abi.TVMFFIAny) and field.static_type_index < 0:
+        return 0
+    raise TypeError(f"field `{field.name}` holds no objects")
 
 
 cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
-    cdef ReferenceLink link
-    cdef list previous
-    cdef char* header = <char*>owner.chandle
-    cdef abi.TVMFFIObject** place
-    cdef PyObject* value
-    if _has_link(owner):
-        link = owner.link
-        previous = link.values
-        link._forget()
-        link.values = []
-        previous.clear()  # last: what dies may come back here
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>owner.chandle
+    cdef _HeldValues made
+    cdef PyObject* previous = NULL
+    cdef bint is_needed = False
+    cdef Guard guard
+    for getter in getters:
+        _check_getter(getter)
+        if header != NULL:
+            (<FieldGetter>getter)._check_owner(header.type_index)
+    if header != NULL:
+        begin_guard(&guard, object_locks(), header)
+        is_needed = _holds_values(header, getters)
+        if not is_needed and link_of(owner) != NULL:
+            previous = replace_link(owner, NULL)
+        end_guard(&guard)
+    if not is_needed:
+        Py_XDECREF(previous)
+        return 0
+    made = _HeldValues.__new__(_HeldValues)
+    made.values = <HeldValue*>calloc(len(getters) + 1, sizeof(HeldValue))
+    if made.values == NULL:
+        raise MemoryError()
+    # Again, since no code of others runs from here until the end.
+    header = <abi.TVMFFIObject*>owner.chandle
     if header == NULL:
         return 0
     for getter in getters:
-        place = _reference_in(<FieldGetter>getter, header)
-        value = _python_value_of(place[0]) if place != NULL else NULL
-        if value == NULL:
-            continue
-        if not _has_link(owner):
-            set_link(owner, ReferenceLink(owner))
-        (<ReferenceLink>owner.link)._add(place, value)
+        (<FieldGetter>getter)._check_owner(header.type_index)
+    begin_guard(&guard, object_locks(), header)
+    _look_at_fields(header, getters, made)
+    Py_INCREF(made)
+    previous = replace_link(owner, <PyObject*>made)
+    end_guard(&guard)
+    Py_XDECREF(previous)
     return 0
+
+
+cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
+    """Whether a field of the object owns a Python value; seldom one does."""
+    cdef abi.TVMFFIObject** place
+    for getter in getters:
+        place = _reference_in(<FieldGetter>getter, header)
+        if place != NULL and owns_python_values(place[0]):
+            return True
+    return False
+
+
+cdef void _look_at_fields(
+    abi.TVMFFIObject* header, tuple getters, _HeldValues made
+) noexcept:
+    cdef abi.TVMFFIObject** place
+    cdef HeldValue* held
+    made.owner = header
+    for getter in getters:
+        place = _reference_in(<FieldGetter>getter, header)
+        if place != NULL and owns_python_values(place[0]):
+            held = &made.values[made.num_values]
+            abi.TVMFFIObjectIncRef(place[0])
+            held.place, held.holder = place, place[0]
+            made.num_values += 1
 
 
 def relink(owner) -> None:
@@ -178,8 +177,7 @@ def relink(owner) -> None:
     Parameters
     ----------
     owner : CObject
-        The object; its class names the fields.  What is in them is the caller's: no one else
-        writes them now.
+        The object; its class names the fields.
     """
     getters = getattr(type(owner), "__ffi_holders__", None)
     if getters is not None and isinstance(owner, LinkedObject):
@@ -187,13 +185,37 @@ def relink(owner) -> None:
 
 
 cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
-    cdef int stop = _traverse_fields(self, visit, arg)
     # Casts only: a variable would count as a reference while the collector counts.
-    if stop != 0 or (<ReferenceLink>self).owner == NULL:
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
+    cdef PyObject* link = link_of(<LinkedObject>self)
+    cdef int stop = _traverse_fields(self, visit, arg)
+    cdef bint is_only_owner
+    cdef HeldValue* held
+    cdef Py_ssize_t i
+    if stop != 0 or link == NULL:
         return stop
-    return visit_held(
-        &(<ReferenceLink>self).held, <abi.TVMFFIObject*>(<ReferenceLink>self).owner[0], visit, arg)
+    is_only_owner = (
+        header != NULL and header == (<_HeldValues>link).owner and has_one_owner(header))
+    for i in range((<_HeldValues>link).num_values):
+        held = &(<_HeldValues>link).values[i]
+        if is_held_alone(held, is_only_owner):
+            stop = visit_values_of(held.holder, visit, arg)
+            if stop != 0:
+                return stop
+    return 0
 
 
-_traverse_fields = (<PyTypeObject*>ReferenceLink).tp_traverse
-(<PyTypeObject*>ReferenceLink).tp_traverse = <traverseproc>_traverse
+cdef int _clear(PyObject* self) noexcept:
+    """Let go of an object with values whose cycle nobody refers to."""
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
+    if link_of(<LinkedObject>self) != NULL:
+        if header != NULL and has_one_owner(header):
+            empty_garbage(<LinkedObject>self)
+        else:
+            Py_XDECREF(replace_link(<LinkedObject>self, NULL))
+    return 0
+
+
+_traverse_fields = (<PyTypeObject*>LinkedObject).tp_traverse
+(<PyTypeObject*>LinkedObject).tp_traverse = <traverseproc>_traverse
+(<PyTypeObject*>LinkedObject).tp_clear = <inquiry>_clear

@@ -18,20 +18,18 @@ cdef class CAny:
         Converted as the argument of a call is.
     """
 
-    cdef abi.TVMFFIAny value
-
     def __cinit__(self):
         _set_none(&self.value)
 
     def __init__(self, value=None):
-        cdef abi.TVMFFIAny packed
+        cdef abi.TVMFFIAny packed, previous
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
         if packed.type_index == abi.kTVMFFIDLTensorPtr:
             raise BufferError(
                 "cannot keep a tensor that is lent for this call; copy the data instead")
-        _release(&self.value)
-        self.value = packed
+        previous, self.value = self.value, packed
+        _release(&previous)  # last: what dies may come back here
 
     def __dealloc__(self):
         _release(&self.value)
@@ -72,3 +70,7 @@ def to_py_class_value(CAny value not None):
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)
     return make_object(&owned, NULL)
+
+
+cdef void empty_any(CAny value) noexcept:
+    _release(&value.value)
