@@ -17,7 +17,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_object,
 )
 from tvm_ffi._binding.values.device cimport device_of
-from tvm_ffi._binding.values.dtype cimport dtype_of
+from tvm_ffi._binding.values.dtype cimport DataType, data_type_of, dtype_of
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, HandleOwner, begin_guard, end_guard, has_one_owner, hold, object_locks,
     share_handle,
@@ -186,7 +186,7 @@ cdef class Tensor(CObject):
         import numpy
 
         _description(own)
-        dtype = _array_dtype(own.dtype)
+        dtype = _array_dtype(data_type_of(_description(own).dtype))
         if own.numel() == 0:
             return numpy.empty(own.shape, dtype)
         array = numpy.asarray(_array_interface(own))
@@ -301,7 +301,7 @@ cdef class _ArrayInterface(HandleOwner):
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
     cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
-    dtype = tensor.dtype
+    cdef DataType dtype = data_type_of(_description(tensor).dtype)  # not what others may change
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
     kind = _ARRAY_KINDS.get(dtype.type_code, "V")
