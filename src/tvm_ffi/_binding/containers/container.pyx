@@ -43,6 +43,18 @@ cdef extern from *:
       Py_LeaveRecursiveCall();
     }
 
+    /* Of an int; nearly always one comparison. */
+    static inline int tvm_ffi_is_within_64_bits(PyObject* number) {
+      int overflow = 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+      if (PyUnstable_Long_IsCompact((PyLongObject*)number)) return 1;
+    #else
+      if (Py_SIZE(number) >= -2 && Py_SIZE(number) <= 2) return 1; /* digits of 30 bits at most */
+    #endif
+      PyLong_AsLongLongAndOverflow(number, &overflow);
+      return overflow == 0;
+    }
+
     /* Whether the function of the runtime, of no arguments, says so. */
     static int tvm_ffi_says(TVMFFIObjectHandle question) {
       TVMFFIAny answer = {0};
@@ -62,6 +74,7 @@ cdef extern from *:
       return -1;
     }
     """
+    bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
     bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
     # -1 with an exception set
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
@@ -201,13 +214,16 @@ cdef int _build_sequence(
 
 
 cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
-    """Whether converting the items runs no Python code, whose effects would have to be feared."""
+    """Whether converting the items runs no Python code, whose effects would have to be feared.
+
+    Nor makes a Python object: that may start a collection, whose callbacks run code.
+    """
     cdef PyTypeObject* cls
     cdef Py_ssize_t i
     for i in range(count):
         cls = Py_TYPE(items[i])
         if not (
-            cls == &PyLong_Type or cls == &PyUnicode_Type or cls == &PyFloat_Type
+            (cls == &PyLong_Type and is_within_64_bits(items[i])) or cls == &PyUnicode_Type or cls == &PyFloat_Type
             or cls == &PyBool_Type or items[i] == Py_None
         ):
             return False
