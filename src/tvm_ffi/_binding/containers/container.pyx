@@ -13,9 +13,9 @@ from tvm_ffi._binding.containers.memory cimport (
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, begin_conversion, pack_object,
-    pack_temporary,
-    packer_of, release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, add_maker, add_rule,
+    begin_conversion, begin_conversion_of, pack_object, pack_temporary, packer_of,
+    release_temporaries,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
@@ -115,14 +115,15 @@ cdef int _build(
 ) except -1:
     """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
     cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
-    cdef abi.TVMFFIObject* few_temporaries[2 * MAX_STACK_ITEMS]
+    cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
     cdef abi.TVMFFIAny* args = few_args
     cdef abi.TVMFFIObject** temporaries = few_temporaries
     cdef int code = -2
     if count <= MAX_STACK_ITEMS:
         return check(_build_in(make, items, count, args, temporaries, outer, result))
     args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
-    temporaries = <abi.TVMFFIObject**>malloc(2 * count * sizeof(void*))
+    temporaries = <abi.TVMFFIObject**>malloc(
+        TEMPORARIES_PER_ARGUMENT * count * sizeof(void*))
     if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
         code = _build_in(make, items, count, args, temporaries, outer, result)
     else:
@@ -141,7 +142,7 @@ cdef int _build_in(
     cdef Borrowing** borrowings
     cdef CallState state
     cdef int code
-    begin_conversion(&state, temporaries)
+    begin_conversion_of(&state, temporaries, count)
     if outer != NULL:
         _share_stream(&state, outer)
     borrowings = begin_borrowing(&borrowing, items, count)

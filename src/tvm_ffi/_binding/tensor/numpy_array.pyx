@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, add_rule, pack_temporary,
+    CallState, Packer, Remark, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, extents_of, loan_pool, return_loan, take_loan,
@@ -222,7 +222,7 @@ cdef int _pack_array(
         return_loan(_pool, loan)
         return -1
     if loan.is_read_only:
-        state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+        state.remark = Remark.ARRAY_IS_READ_ONLY
     return pack_temporary(state, out, abi.kTVMFFITensor, loan)
 
 

@@ -14,7 +14,7 @@ from tvm_ffi._binding.tensor.tensor_content cimport (
 )
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_object,
+    CallState, PackFunction, Packer, Remark, add_maker, add_rule, pack_object, refuse_to_keep,
 )
 from tvm_ffi._binding.values.device cimport device_of
 from tvm_ffi._binding.values.dtype cimport DataType, data_type_of, dtype_of
@@ -574,8 +574,11 @@ cdef int _pack_tensor(
     cdef abi.DLTensor* description = _description(tensor)
     if tensor.chandle != NULL:
         if forbids_writing(read_only_marks(), tensor.chandle):
-            state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+            state.remark = Remark.ARRAY_IS_READ_ONLY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
+    if state.is_for_keeping:
+        return refuse_to_keep()
+    state.remark = Remark.IS_LENT
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
     out.v_ptr = description

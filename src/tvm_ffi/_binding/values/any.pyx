@@ -27,9 +27,6 @@ cdef class CAny:
         cdef abi.TVMFFIAny packed
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
-        if packed.type_index == abi.kTVMFFIDLTensorPtr:
-            raise BufferError(
-                "cannot keep a tensor that is lent for this call; copy the data instead")
         _release(&self.value)
         self.value = packed
 
