@@ -395,7 +395,7 @@ KEEPERS = {
     "extend": lambda t: tvm_ffi.List([1]).extend([t]),
     "set key": lambda t: tvm_ffi.Dict({}).__setitem__(1, t),
     "by name": lambda t: tvm_ffi.get_global_func("ffi.Array")(1, t),
-    "constructor": lambda t: _Holder(t),
+    "constructor": _Holder,
     "field": _store,
     "attribute": lambda t: core._register_type_attr(
         type_index_of(_Holder()), "test_lent_attribute", t

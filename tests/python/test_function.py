@@ -286,9 +286,7 @@ def test_callbacks_work_with_the_gil_kept(kernels):
         call(lambda: {}["x"])
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("0", "False"), ("1", "True"), ("", "True")]
-)
+@pytest.mark.parametrize(("value", "expected"), [("0", "False"), ("1", "True"), ("", "True")])
 def test_default_comes_from_the_environment(run_python, value, expected):
     result = run_python(
         "import tvm_ffi; print(tvm_ffi.convert_func(len).release_gil)",

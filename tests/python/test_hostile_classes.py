@@ -303,7 +303,7 @@ def test_array_that_lies_about_its_strides_is_refused(kernels):
         kernels.extents(array)
 
 
-# ---- lists that are changed by what converting them starts ----------------------------------------
+# ---- lists that are changed by what converting them starts ---------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["list", "dict"])
