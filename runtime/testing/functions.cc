@@ -26,7 +26,9 @@ void Echo(PackedArgs args, Any* result) {
 
 void Apply(PackedArgs args, Any* result) {
   if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
-  args[0].cast<Function>().CallPacked(args.Slice(1), result);
+  auto function = args[0].cast<Function>();  // None is one that is empty
+  if (function == nullptr) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got None";
+  function.CallPacked(args.Slice(1), result);
 }
 
 void Nop(PackedArgs, Any*) {}

@@ -11,6 +11,7 @@ import sys
 import textwrap
 import threading
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ import pytest
 import tvm_ffi
 from tvm_ffi import core, libinfo
 from tvm_ffi._binding.object.object import live_object_count
+from tvm_ffi._binding.types.facts import type_index_of
+from tvm_ffi.dataclasses import py_class
 
 
 class Owner:
@@ -359,6 +362,79 @@ def test_lent_tensor_is_empty_after_a_callback_that_raised(kernels):
 def test_lent_tensor_cannot_be_returned(kernels):
     with pytest.raises(ValueError, match="lent"):
         kernels.call_with_lent(lambda tensor: tensor, vector(1, 2, 3))
+
+
+class _StandsFor(core.ObjectConvertible):
+    def __init__(self, value):
+        self.value = value
+
+    def asobject(self):
+        return self.value
+
+
+@py_class("test.callbacks.Holder")
+class _Holder(core.Object):
+    value: Any = None
+
+
+def _store(tensor):
+    holder = _Holder()
+    holder.value = tensor
+
+
+# Where a value is put that outlives the call.
+KEEPERS = {
+    "array": lambda t: tvm_ffi.Array([t]),
+    "list": lambda t: tvm_ffi.List([1, [t]]),
+    "map": lambda t: tvm_ffi.Map({1: t}),
+    "dict": lambda t: tvm_ffi.Dict({"a": t}),
+    "key": lambda t: tvm_ffi.Dict({t: 1}),
+    "append": lambda t: tvm_ffi.List([]).append(t),
+    "insert": lambda t: tvm_ffi.List([1]).insert(0, t),
+    "set item": lambda t: tvm_ffi.List([1]).__setitem__(0, t),
+    "extend": lambda t: tvm_ffi.List([1]).extend([t]),
+    "set key": lambda t: tvm_ffi.Dict({}).__setitem__(1, t),
+    "by name": lambda t: tvm_ffi.get_global_func("ffi.Array")(1, t),
+    "constructor": _Holder,
+    "field": _store,
+    "attribute": lambda t: core._register_type_attr(
+        type_index_of(_Holder()), "test_lent_attribute", t
+    ),
+    "stand-in": lambda t: tvm_ffi.List([]).append(_StandsFor(t)),
+    "stand-in in array": lambda t: tvm_ffi.Array([_StandsFor(t)]),
+    "readonly": lambda t: tvm_ffi.List([]).append(tvm_ffi.readonly(t)),
+    "readonly in array": lambda t: tvm_ffi.Array([tvm_ffi.readonly(t)]),
+    "any": core.CAny,
+    "argument of a list": lambda t: tvm_ffi.convert_func(len)([t]),
+}
+
+
+@pytest.mark.parametrize("name", KEEPERS)
+def test_lent_tensor_cannot_be_kept(kernels, name):
+    """Its description was copied as a pointer, which others followed when the call was over."""
+    refused = []
+
+    def callback(tensor):
+        with pytest.raises(BufferError, match="cannot keep a tensor that is lent for this call"):
+            KEEPERS[name](tensor)
+        refused.append(True)
+
+    kernels.call_with_lent(callback, np.zeros(3))
+    assert refused == [True]
+    KEEPERS[name](tvm_ffi.from_dlpack(np.zeros(3)))
+
+
+def test_lent_tensor_may_be_compared_with_what_is_kept(kernels):
+    answers = []
+
+    def look(tensor):
+        answers.append(tensor in tvm_ffi.List([1]))
+        answers.append(tvm_ffi.Dict({1: 2}).get(tensor))
+        answers.append(kernels.count(tvm_ffi.readonly(tensor), tensor))
+        answers.append(kernels.data_address(tvm_ffi.readonly(tensor)).value == tensor.data_ptr())
+
+    kernels.call_with_lent(look, np.zeros(3))
+    assert answers == [False, None, 2, True]
 
 
 def test_owner_of_a_lent_tensor_stays_usable(kernels):

@@ -113,6 +113,13 @@ def test_devices_cannot_be_changed():
         Device("cpu").index = 1
 
 
+def test_devices_do_not_change_when_they_are_initialized_again(echo):
+    for device in (tvm_ffi.device("cuda:1"), echo(tvm_ffi.device("cuda:1"))):
+        with pytest.raises(TypeError, match="a Device does not change; make another one"):
+            device.__init__("cpu")
+        assert str(device) == "cuda:1"
+
+
 def test_devices_pickle_and_copy():
     device = Device("rocm:4")
     for again in (pickle.loads(pickle.dumps(device)), copy.copy(device), copy.deepcopy(device)):

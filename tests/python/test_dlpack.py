@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import gc
 import inspect
 import itertools
+import weakref
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ import pytest
 import tvm_ffi
 
 from .forged import READ_ONLY, Source, capsule, capsule_name, read_versioned
+from .threads_together import run_together
 
 BOTH_KINDS = pytest.mark.parametrize("version", [None, (1, 0), (1, 3), (1, 99)], ids=str)
 
@@ -178,6 +181,42 @@ def test_exporter_that_hands_out_one_capsule_twice(echo):
     with pytest.raises((TypeError, ValueError), match=r"#0 when calling `echo`.*consumed before"):
         echo(source)
     assert source.deleted == 1
+
+
+def test_object_that_is_no_tensor_is_released():
+    """It was converted, found to be none, and forgotten."""
+
+    class Exports(tvm_ffi.Array):
+        def __dlpack__(self, **keywords):
+            return None
+
+    class Target:
+        def __call__(self):
+            return None
+
+    target = Target()
+    seen = weakref.ref(target)
+    array = Exports([tvm_ffi.convert_func(target)])
+    with pytest.raises(TypeError, match="take a tensor, got Exports, which is passed as another"):
+        tvm_ffi.from_dlpack(array)
+    del array, target
+    gc.collect()
+    assert seen() is None
+
+
+def test_capsule_is_consumed_by_one_of_many_threads():
+    """Without the GIL, two saw that nobody had."""
+    for _ in range(50):
+        shared = np.arange(64.0).__dlpack__()
+        answers = run_together(functools.partial(_consume, shared), 4)
+        assert sorted(answers) == [False, False, False, True]
+
+
+def _consume(shared, _):
+    try:
+        return tvm_ffi.from_dlpack(shared).numpy().tolist() == list(range(64))
+    except ValueError:
+        return False
 
 
 def test_capsule_of_another_kind_is_refused():

@@ -193,6 +193,28 @@ def test_data_type_compares_and_hashes_by_value():
     assert pickle.loads(pickle.dumps(core.DataType("i8x4"))) == core.DataType("int8x4")
 
 
+def test_data_types_do_not_change():
+    """One that all float32 tensors of the process show became another."""
+    shown = tvm_ffi.from_dlpack(np.zeros(4, np.float32)).dtype
+    for value in (shown._tvm_ffi_dtype, core.DataType("int8"), copy.copy(core.DataType("int8"))):
+        before = str(value)
+        with pytest.raises(TypeError, match="a DataType does not change; make another one"):
+            value.__init__("float64")
+        assert str(value) == before
+    assert tvm_ffi.from_dlpack(np.zeros(4, np.float32)).dtype == "float32"
+
+
+def test_memory_is_counted_by_the_type_of_the_tensor():
+    tensor = tvm_ffi.from_dlpack(np.arange(4, dtype=np.float32))
+    own = tensor.dtype._tvm_ffi_dtype
+    tensor.dtype._tvm_ffi_dtype = core.DataType("float64")
+    try:
+        assert tensor.numpy().tolist() == [0, 1, 2, 3]
+        assert tensor.tolist() == [0, 1, 2, 3]
+    finally:
+        tensor.dtype._tvm_ffi_dtype = own
+
+
 def test_data_type_is_passed_as_a_dtype(echo):
     assert echo(core.DataType("i8")) == "int8"
 

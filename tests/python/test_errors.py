@@ -323,6 +323,34 @@ def test_context_of_an_exception_raised_while_handling_is_kept(kernels):
     assert isinstance(caught.value.__context__, ValueError)
 
 
+class _Marked:
+    """Fails with an error that has more than its text, while another one is handled."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __tvm_ffi_int__(self):
+        try:
+            raise KeyError("first")
+        except KeyError:
+            error = self.make("inner")
+            error.code = 7
+            raise error  # noqa: B904 - the implicit context is the point
+
+
+@pytest.mark.parametrize("make", [ValueError, PlainError])
+def test_error_about_an_argument_keeps_what_belongs_to_it(kernels, make):
+    """It was made anew with a longer text, and with nothing else."""
+    with pytest.raises(make) as caught:
+        kernels.count(_Marked(make))
+    assert caught.value.code == 7
+    assert isinstance(caught.value.__context__, KeyError)
+    assert not caught.value.__suppress_context__
+    shown = "".join(traceback.format_exception(make, caught.value, caught.value.__traceback__))
+    assert shown.count("inner") == 1
+    assert "KeyError: 'first'" in shown
+
+
 def test_native_error_passed_through_python_keeps_its_link(kernels):
     def through():
         kernels["raise"]("IndexError", "from below")

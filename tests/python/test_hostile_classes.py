@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi import core
 from tvm_ffi._binding.object.error import error_from_exception
 from tvm_ffi._binding.types.constructor import Constructor
 
@@ -197,6 +198,143 @@ def test_class_that_dies_during_the_conversion_of_its_value(kernels):
         array = tvm_ffi.Array(values)
         assert list(array) == list(range(20))
         assert kernels.last(*[make(number) for number in range(20)]) == 19
+
+
+class Inner:
+    """Stands for an array, by way of many promises to read it."""
+
+    __dlpack_c_exchange_api__ = None
+
+    def __init__(self, depth, last):
+        self.depth = depth
+        self.last = last
+
+    def __tvm_ffi_value__(self):
+        if self.depth == 0:
+            return self.last
+        return tvm_ffi.readonly(Inner(self.depth - 1, self.last))
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 10, 30])
+def test_promises_to_read_what_stands_for_another_value(kernels, depth):
+    """Each kept two objects for the call, where an argument had room for two."""
+    array = np.arange(3)
+    tensor = tvm_ffi.from_dlpack(array)
+    for last in (array, tensor):
+        assert kernels.weighted_sum(tvm_ffi.readonly(Inner(depth, last))) == 8
+        assert tvm_ffi.Array([tvm_ffi.readonly(Inner(depth, last))] * 20)[19].tolist() == [0, 1, 2]
+        arguments = [tvm_ffi.readonly(Inner(depth, last))] * 40
+        assert kernels.last(*arguments).tolist() == [0, 1, 2]
+    assert kernels.echo(tvm_ffi.readonly(Inner(depth, array))).readonly
+    with pytest.raises(TypeError, match="readonly takes what is passed as a tensor, not str"):
+        kernels.echo(tvm_ffi.readonly(Inner(depth, "text")))
+
+
+def test_promises_to_read_that_never_end_are_refused(kernels):
+    with pytest.raises(RecursionError, match="leads to no plain value within 64 steps"):
+        kernels.echo(tvm_ffi.readonly(Inner(40, np.arange(3))))
+
+
+@pytest.mark.parametrize("base", [core.String, core.Bytes])
+def test_class_of_a_value_that_holds_an_object_may_die_while_it_is_asked(kernels, base):
+    """What took values without an object was read from a packer that served another class."""
+    kept = []
+
+    class Other(base):
+        pass
+
+    def make():
+        def held(self):
+            self.__class__ = Other
+            classes.clear()
+            gc.collect()
+
+            class Exporter:  # takes over the packer, with a context of its own
+                def __dlpack__(self, **keywords):
+                    return np.zeros(2).__dlpack__(**keywords)
+
+            kept.append(Exporter)
+            kernels.count(Exporter())
+
+        return type("Dying", (base,), {"_tvm_ffi_cached_object": property(held)})
+
+    classes = [make()]
+    content = "a text that is not short" if base is core.String else b"bytes that are not few"
+    plain = str if base is core.String else bytes
+    value = plain.__new__(classes[0], content)
+    assert kernels.echo(value) == content
+    assert kept
+
+
+# ---- arrays that lie about themselves ------------------------------------------------------------
+
+
+class _FakeDtype:
+    name = "bfloat16"
+    type = type("bfloat16", (), {"__module__": "ml_dtypes"})
+
+
+class LyingArray(np.ndarray):
+    """Has another dtype, and other strides, than NumPy's C code knows."""
+
+    dtype = property(lambda self: _FakeDtype())
+    strides = property(lambda self: (8,))
+    shape = property(lambda self: (1,))
+    size = property(lambda self: 0)
+    itemsize = property(lambda self: 1)
+    ndim = property(lambda self: 0)
+
+
+def test_array_that_lies_about_its_dtype_is_refused(kernels):
+    """The elements were counted by the attribute, and were twice as many bytes as there are."""
+    array = np.zeros(8, "S1").view(LyingArray)
+    with pytest.raises(TypeError, match=r"NumPy dtype \|S1 has no DLPack form \(shape=\(8,\)\)"):
+        kernels.extents(array)
+    void = np.zeros(3, np.dtype((type("bfloat", (np.void,), {"__module__": "ml_dtypes"}), 4)))
+    with pytest.raises(TypeError, match="has no DLPack form"):
+        kernels.extents(void)
+
+
+def test_array_that_lies_about_its_strides_is_refused(kernels):
+    """A stride below zero that ends between items was rounded to one that leaves the array."""
+    packed = np.zeros(4, np.dtype([("a", "i1"), ("b", "i4")]))
+    array = packed["b"][::-1].view(LyingArray)
+    with pytest.raises(ValueError, match=r"strides\[0\] is -5 bytes, .* item size 4"):
+        kernels.extents(array)
+
+
+# ---- lists that are changed by what converting them starts ---------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["list", "dict"])
+def test_collection_may_change_what_is_converted(kind):
+    """Ints beyond 64 bits make Python objects, and so did the list's own memory get lost."""
+    is_on = False
+
+    def clear(phase, info):
+        if is_on:
+            values.clear()
+
+    gc.callbacks.append(clear)
+    thresholds = gc.get_threshold()
+    try:
+        for number in range(1, 12):
+            if kind == "list":
+                values = [2**70 + i for i in range(40)] + [f"text number {i}" * 3 for i in range(9)]
+                make, size = tvm_ffi.Array, 49
+            else:
+                values = {2**70 + i: 2**80 + i for i in range(8)}
+                make, size = tvm_ffi.Map, 8
+            gc.set_threshold(number, 1, 1)
+            is_on = True
+            made = make(values)
+            is_on = False
+            gc.set_threshold(*thresholds)
+            assert len(made) in (0, size)
+    finally:
+        is_on = False
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(clear)
 
 
 # ---- arrays that are changed in place ------------------------------------------------------------

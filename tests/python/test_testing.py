@@ -77,6 +77,8 @@ def test_packed_functions_check_their_arguments():
         testing.apply()
     with pytest.raises(TypeError, match="Cannot convert from type `int` to `Function`"):
         testing.apply(3)
+    with pytest.raises(TypeError, match="testing.apply takes a function, got None"):
+        testing.apply(None)
 
 
 def test_add_one():

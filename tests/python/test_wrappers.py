@@ -159,6 +159,78 @@ def test_value_behind_a_stand_in_stays_alive_when_it_is_emptied(kernels):
     assert alive == [True]
 
 
+class ReturnsReadOnly(core.ObjectConvertible):
+    """Stands for the promise to read a tensor."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def asobject(self):
+        return tvm_ffi.readonly(self.tensor)
+
+
+@pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
+@pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
+def test_tensor_to_be_read_stays_alive_when_it_is_emptied(kernels, wrap, build):
+    """What is passed in place of the argument was borrowed from a wrapper that no list names."""
+    tensor, owner = watched_tensor()
+    alive = []
+
+    def act():
+        empty(tensor)
+        alive.append(owner() is not None)
+
+    argument = wrap(tensor)
+    if build == "call":
+        kernels.weighted_sum(argument, Doing(act))
+    elif build == "array":
+        assert tvm_ffi.Array([argument, Doing(act)])[0].numpy().tolist() == [0, 1, 2, 3, 4, 5]
+    elif build == "map":
+        made = tvm_ffi.Map({1: argument, 2: Doing(act)})
+        assert made[1].numpy().tolist() == [0, 1, 2, 3, 4, 5]
+    else:
+        kernels.call_alone(act, [argument])
+    assert alive == [True]
+
+
+def test_what_reading_promises_hold_is_released(kernels):
+    tensor, owner = watched_tensor()
+    for argument in (tvm_ffi.readonly(tensor), ReturnsReadOnly(tensor)):
+        kernels.weighted_sum(argument)
+        del argument
+    empty(tensor)
+    assert owner() is None
+
+
+def test_argument_that_is_moved_first_stays_alive_for_the_second(kernels):
+    """The list of what the call borrows began with the second, after the first was made ready."""
+    array, target = watched_array()
+    assert kernels.take_then_count_owners(array._move(), array) == 1
+    assert array.__chandle__() == 0
+    assert target() is not None  # put aside for the call
+    array.__init__([1])
+    empty(array)
+    assert target() is None
+
+
+def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
+    array, _ = watched_array()
+
+    class Moves(core.ObjectConvertible):
+        def asobject(self):
+            return array._move()
+
+    assert kernels.take_then_count_owners(Moves(), array) == 1
+
+
+@pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
+def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
+    """The reference to be moved is no other user of the object."""
+    array, target = watched_array()
+    kernels.take(array._move(), *others)
+    assert target() is None
+
+
 def watched_array():
     """Return an array, which is nowhere else, and a weak reference to what it contains."""
     function, target = watched_function()

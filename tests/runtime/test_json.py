@@ -129,6 +129,23 @@ def test_indented_text_is_the_same_value(ffi, value, indent):
     assert same(json.loads(result), value)
 
 
+@pytest.mark.parametrize("indent", [1000, -1, -(2**31) - 1, -(2**63)])
+def test_indent_at_the_end_of_its_range(ffi, indent):
+    argument = ffi.library.any_value(INT, 0, indent & 0xFFFFFFFFFFFFFFFF)
+    result = ffi.apply("[1]", ("ffi.json.Parse",), ("ffi.json.Stringify", argument))
+    assert result == "[\n" + " " * max(indent, 0) + "1\n]"
+
+
+@pytest.mark.parametrize("indent", [1001, 2**31 - 1, 2**31, 2**32 + 1, 2**63 - 1])
+def test_indent_that_is_too_large_is_a_value_error(ffi, indent):
+    """It was cut to 32 bits, and what was left of it asked for any amount of memory."""
+    argument = ffi.library.any_value(INT, 0, indent)
+    message = f"indent must (be at most 1000 blanks|fit 32 bits), got {indent}"
+    with pytest.raises(Exception, match=message) as caught:
+        ffi.apply("[1]", ("ffi.json.Parse",), ("ffi.json.Stringify", argument))
+    assert "ValueError" in str(caught.value)
+
+
 def overflows(value: Any) -> bool:
     """Whether Python has read a number that is too large for a float as infinity."""
     if isinstance(value, list):

@@ -4,12 +4,25 @@
 #include <tvm/ffi/extra/serialization.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
 #include "registration.h"
 
 namespace tvm::ffi {
 namespace {
 
 Any ParseText(const String& text) { return json::Parse(text); }
+
+// Callers pass 64 bits.  All numbers below 0 are one: lines without blanks.
+String ToText(const Any& value, const Optional<int64_t>& indent) {
+  if (!indent.has_value()) return json::Stringify(value);
+  if (*indent > std::numeric_limits<int>::max()) {
+    TVM_FFI_THROW(ValueError) << "indent must fit 32 bits, got " << *indent;
+  }
+  return json::Stringify(value, static_cast<int>(std::max<int64_t>(*indent, -1)));
+}
 
 String ToJSONGraphString(const Any& value, const Any& metadata) {
   return json::Stringify(ToJSONGraph(value, metadata));
@@ -22,7 +35,7 @@ Any FromJSONGraphString(const String& text) { return FromJSONGraph(json::Parse(t
 void extra::RegisterJsonFunctions() {
   reflection::GlobalDef()
       .def("ffi.json.Parse", &ParseText)
-      .def("ffi.json.Stringify", &json::Stringify)
+      .def("ffi.json.Stringify", &ToText)
       .def("ffi.ToJSONGraph", &ToJSONGraph)
       .def("ffi.ToJSONGraphString", &ToJSONGraphString)
       .def("ffi.FromJSONGraph", &FromJSONGraph)

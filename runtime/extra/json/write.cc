@@ -15,11 +15,19 @@
 namespace tvm::ffi::extra {
 namespace {
 
+// Blanks per level; more are a mistake, and a few levels of them fill the memory.
+constexpr int kMaxIndent = 1000;
+
 class Writer {
  public:
   explicit Writer(const Optional<int>& indent)
       : is_indented_(indent.has_value() && *indent != 0),
-        blanks_per_level_(is_indented_ && *indent > 0 ? static_cast<size_t>(*indent) : 0) {}
+        blanks_per_level_(is_indented_ && *indent > 0 ? static_cast<size_t>(*indent) : 0) {
+    if (indent.value_or(0) > kMaxIndent) {
+      TVM_FFI_THROW(ValueError) << "indent must be at most " << kMaxIndent << " blanks, got "
+                                << *indent;
+    }
+  }
 
   // `value` and all it holds stay unchanged meanwhile, but for Lists where threads run at once.
   String Write(const Any& value) {

@@ -147,6 +147,14 @@ KERNEL(take) {
   return TVMFFIAnyViewToOwnedAny(&args[0], result);
 }
 
+/* Drops the first argument, which was passed by move, then counts the references to the second. */
+KERNEL(take_then_count_owners) {
+  TVMFFIAny owned;
+  if (TVMFFIAnyViewToOwnedAny(&args[0], &owned) != 0) return -1;
+  Release(&owned);
+  return ReturnInt(result, (int64_t)(args[1].v_obj->combined_ref_count & 0xFFFFFFFF));
+}
+
 /* Lends a DLTensor that exists during the call only; its memory is scribbled over after it. */
 KERNEL(call_with_lent) {
   DLTensor* tensor = TensorArgument(&args[1]);

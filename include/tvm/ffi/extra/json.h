@@ -33,8 +33,9 @@ using Array = ffi::Array<Any>;
 TVM_FFI_EXTRA_CXX_API Value Parse(const String& json_str, String* error_msg = nullptr);
 
 // Text of `value`: on one line without blanks, or, if indent is set and not 0, one line per
-// element with so many more blanks per level.  A List prints like an Array.
-// Fails: ValueError for keys that are no strings, values of other types, a List in itself.
+// element with so many more blanks per level, 1000 at most.  A List prints like an Array.
+// Fails: ValueError for keys that are no strings, values of other types, a List in itself, and for
+// a larger indent.
 TVM_FFI_EXTRA_CXX_API String Stringify(const Value& value,
                                        const Optional<int>& indent = std::nullopt);
 

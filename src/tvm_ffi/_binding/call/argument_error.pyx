@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which argument of a call an exception is about."""
 
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding.object.error cimport (
-    add_note, check, set_exception, traceback_of, without_binding_frames,
+    add_note, check, traceback_of, without_binding_frames,
 )
 from tvm_ffi._binding.object.object cimport CObject
 
 cdef extern from "Python.h":
     int PyException_SetTraceback(object error, object traceback) except -1
+    PyObject* PyException_GetContext(PyObject* error) noexcept
+    void PyException_SetContext(PyObject* error, PyObject* stolen) noexcept
+    void PyErr_Restore(PyObject* cls, PyObject* error, PyObject* traceback) noexcept
     Py_ssize_t PyTuple_GET_SIZE(PyObject* value) noexcept
     PyObject* PyTuple_GET_ITEM(PyObject* value, Py_ssize_t i) noexcept
 
@@ -32,8 +35,20 @@ cdef int explain_argument(
             explained = error
         # Not by assignment: frozen dataclasses refuse it.
         PyException_SetTraceback(explained, traceback)
-        set_exception(explained)
+        _restore(explained)
     return -1
+
+
+cdef void _restore(object error) noexcept:
+    """Set an exception with the context that it has, whatever is being handled here."""
+    cdef object cls = type(error)
+    cdef object traceback = traceback_of(error)
+    Py_INCREF(cls)
+    Py_INCREF(error)
+    if traceback is not None:
+        Py_INCREF(traceback)
+    PyErr_Restore(
+        <PyObject*>cls, <PyObject*>error, NULL if traceback is None else <PyObject*>traceback)
 
 
 cdef str _display_name(CObject function):
@@ -65,7 +80,7 @@ cdef int name_parameter(object signature, object name) noexcept:
             explained = error_about(error, where, f"While converting {where}")
         except BaseException:
             pass
-        set_exception(explained)
+        _restore(explained)
     return -1
 
 
@@ -81,14 +96,14 @@ def error_about(error, str where not None, str note not None):
 
 
 cdef object _error_about(object error, str where, str note):
-    BaseException.__setattr__(error, "__suppress_context__", True)
     for cls in _PLAIN_ERRORS:
         if type(error) is cls:
             explained = cls(f"{where}: {error}")
             explained.__cause__ = error.__cause__
-            explained.__suppress_context__ = True
-            if hasattr(error, "__notes__"):
-                explained.__notes__ = error.__notes__
+            explained.__suppress_context__ = error.__suppress_context__
+            PyException_SetContext(
+                <PyObject*>explained, PyException_GetContext(<PyObject*>error))
+            vars(explained).update(vars(error))  # notes among them
             return explained
     add_note(error, note)
     return error
@@ -101,7 +116,6 @@ cdef extern from "Python.h":
     void PyErr_Fetch(PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
     void PyErr_NormalizeException(
         PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
-    void PyErr_Restore(PyObject* cls, PyObject* exception, PyObject* traceback) noexcept
     PyObject* PyExc_TypeError
 
 

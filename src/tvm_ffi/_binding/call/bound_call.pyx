@@ -14,11 +14,11 @@ from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
 from tvm_ffi._binding.call.argument_error cimport explain_argument
 from tvm_ffi._binding.call.cycles cimport visit_as_only_owner
 from tvm_ffi._binding.call.function cimport (
-    Function, call_packed, check_read_only, load_plan,
+    Function, call_packed, check_remark, load_plan,
 )
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, begin_call, own_packed, packer_of, release_temporaries,
+    CallState, Packer, Remark, begin_call, own_packed, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.object.object cimport handle_of
@@ -78,9 +78,10 @@ cdef class BoundCall:
         if self.state.stream_device_type == 0:
             self.stream_place = place
         code = packer.pack(value, &view, &self.state, packer)
-        if code == 0 and self.state.read_only != ReadOnlyBecause.IS_WRITABLE:
-            code = check_read_only(
-                self.function, self.function.chandle, place, <int32_t>len(self.values), &self.state)
+        if code == 0 and self.state.remark != Remark.NOTHING:
+            code = check_remark(
+                self.function, self.function.chandle, place, <int32_t>len(self.values), &self.state,
+                False)
         if code == 0 and view.type_index == abi.kTVMFFIDLTensorPtr:
             set_exception(BufferError(
                 "cannot keep a tensor that is lent for this call; copy the data instead"))

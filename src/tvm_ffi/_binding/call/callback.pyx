@@ -17,7 +17,7 @@ from libc.stdlib cimport free, malloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned,
+    CallState, PackFunction, Packer, add_rule, begin_call, make_object, pack_owned_or_lent,
     pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport add_note, check, raise_to_native
@@ -169,7 +169,7 @@ cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
         result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
         if overflow == 0:
             return 0
-    return pack_owned(answer, result)
+    return pack_owned_or_lent(answer, result)
 
 
 cdef int _run_callback(

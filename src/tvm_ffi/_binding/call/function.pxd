@@ -73,10 +73,10 @@ cdef void set_resolve(Resolve resolve) noexcept
 # The vectorcall entry of functions without a signature.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
-# -1 with an exception set if the function must not get the memory of an argument.
-cdef int check_read_only(
+# After a remark on an argument: -1 with an exception set if the function must not get it.
+cdef int check_remark(
     Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
-    CallState* state) noexcept
+    CallState* state, bint is_constructor) noexcept
 # The call of a function with packed arguments, in the environment that `state` has; its result, or
 # NULL with an exception set.  Releases none of the arguments.
 cdef PyObject* call_packed(

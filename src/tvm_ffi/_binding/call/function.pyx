@@ -21,9 +21,9 @@ from tvm_ffi._binding.call.callback cimport (
     callable_object, callable_of, enter_callback, tensor_class_object,
 )
 from tvm_ffi._binding.convert.table cimport (
-    CallState, MakeResult, PackFunction, Packer, PackerTable, ReadOnlyBecause, add_maker,
-    begin_call, choose_packer, find_packer,
-    make_object, pack_object, packer_table, release_after_failure, release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, CallState, MakeResult, PackFunction, Packer, PackerTable, Remark,
+    add_maker, begin_call, begin_call_of, choose_packer, find_packer, make_object,
+    pack_object, packer_table, refuse_to_keep, release_after_failure, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, raise_from_native, set_exception
 from tvm_ffi._binding.call.argument_error cimport explain_argument, name_opaque_argument
@@ -31,7 +31,7 @@ from tvm_ffi._binding.call.call_plan cimport CallPlan, name_of_argument
 from tvm_ffi._binding.call.constructed cimport keep_result
 from tvm_ffi._binding.call.extern_function cimport call_extern_c, call_mlir_packed, function_at
 from tvm_ffi._binding.call.guarded_call cimport call_guarded
-from tvm_ffi._binding.call.own_functions cimport keeps_gil
+from tvm_ffi._binding.call.own_functions cimport keeps_arguments, keeps_gil
 from tvm_ffi._binding.call.read_only_argument cimport refuse_read_only
 from tvm_ffi._binding.call.refused_call cimport offer_call
 from tvm_ffi._binding.convert.loan cimport LoanPool, loan_pool
@@ -39,7 +39,7 @@ from tvm_ffi._binding.object.note cimport note_of
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
 from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.compiled_class cimport read_objects_of
-from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
+from tvm_ffi._binding.object.object cimport CObject, handle_of, keep_for_borrowers, wrap_object
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.values.handle cimport pack_handle
 from tvm_ffi._binding.values.scalar cimport pack_int
@@ -108,7 +108,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
         return packer.pack(value, out, state, packer)
     if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
         if forbids_writing(_read_only_marks, (<Tensor>value).chandle):
-            state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+            state.remark = Remark.ARRAY_IS_READ_ONLY
         return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:
         out.type_index = abi.kTVMFFIFloat
@@ -208,14 +208,20 @@ cdef inline PyObject* _call_with_buffers(
     cdef PyObject* answer = NULL
     cdef int32_t i
     cdef int code
-    begin_call(&state, temporaries)
+    begin_call_of(&state, temporaries, num_args)
     for i in range(num_args):
         if Py_TYPE(values[i]) == &PyLong_Type and _pack_int(values[i], &args[i]):
             continue
-        if _pack_argument(values[i], &args[i], &state) != 0 or (
-            state.read_only != ReadOnlyBecause.IS_WRITABLE and target == NULL
-            and check_read_only(function, handle, i, num_args, &state) != 0
-        ):
+        code = _pack_argument(values[i], &args[i], &state)
+        if state.remark != Remark.NOTHING and code == 0:
+            if state.remark != Remark.IS_MOVED:
+                code = check_remark(function, handle, i, num_args, &state, target != NULL)
+            else:
+                state.remark = Remark.NOTHING
+                if borrowings == NULL:  # the arguments that follow may be of the same wrapper
+                    borrowings = begin_borrowing(&borrowing, values, num_args)
+                    keep_for_borrowers(<CObject>state.moved)
+        if code != 0:
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
             explain_argument(
@@ -251,18 +257,23 @@ cdef inline PyObject* _call_with_buffers(
     return answer
 
 
-cdef int check_read_only(
+cdef int check_remark(
     Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
-    CallState* state,
+    CallState* state, bint is_constructor,
 ) noexcept:
-    """-1 with an exception set if the function must not get the memory of an argument."""
-    cdef ReadOnlyBecause because = state.read_only
-    state.read_only = ReadOnlyBecause.IS_WRITABLE
+    """-1 with an exception set if the function must not get what was said to be special."""
+    cdef Remark remark = state.remark
+    cdef bint is_lent = remark == Remark.IS_LENT or remark == Remark.IS_LENT_FOR_READING
+    state.remark = Remark.NOTHING
+    if is_lent and (is_constructor or keeps_arguments(handle)):
+        return refuse_to_keep()
+    if is_constructor or remark == Remark.IS_LENT or remark == Remark.IS_MOVED:
+        return 0
     if callable_of(handle) != NULL or keeps_gil(handle):
         return 0
     if not load_flag(&function.is_resolved) and _resolve(function) != 0:
         return -1
-    return refuse_read_only(<CallPlan>load_plan(function), place, num_args, because)
+    return refuse_read_only(<CallPlan>load_plan(function), place, num_args, remark)
 
 
 cdef PyObject* call_into(
@@ -270,7 +281,7 @@ cdef PyObject* call_into(
 ) noexcept:
     """Call `function`; `target` takes the object that it returns.  Returns None."""
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
-    cdef abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
     if function.chandle == NULL or num_args > MAX_STACK_ARGS:
         return _call_unusual(function, values, num_args, NULL, <PyObject*>target)
     return _call_with_buffers(
@@ -328,7 +339,7 @@ cdef PyObject* call_by_position(
 ) noexcept:
     """The way of functions that nobody has found a signature for."""
     cdef abi.TVMFFIAny args[MAX_STACK_ARGS]
-    cdef abi.TVMFFIObject* temporaries[2 * MAX_STACK_ARGS]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ARGS]
     cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
     cdef Function function = <Function>callable
     if function.chandle == NULL or kwnames != NULL or num_args > MAX_STACK_ARGS:
@@ -418,7 +429,7 @@ cdef PyObject* _call_with_many(
     PyObject* target,
 ) noexcept:
     cdef abi.TVMFFIAny args[MAX_MANY_ARGS]
-    cdef abi.TVMFFIObject* temporaries[2 * MAX_MANY_ARGS]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT * MAX_MANY_ARGS]
     return _call_with_buffers(
         function, values, <int32_t>num_args, names, args, temporaries, target)
 
@@ -431,7 +442,8 @@ cdef PyObject* _call_on_heap(
     cdef abi.TVMFFIObject** temporaries
     cdef PyObject* answer = NULL
     args = <abi.TVMFFIAny*>PyMem_Malloc(<size_t>num_args * sizeof(abi.TVMFFIAny) + 1)
-    temporaries = <abi.TVMFFIObject**>PyMem_Malloc(2 * <size_t>num_args * sizeof(void*) + 1)
+    temporaries = <abi.TVMFFIObject**>PyMem_Malloc(
+        TEMPORARIES_PER_ARGUMENT * <size_t>num_args * sizeof(void*) + 1)
     if args != NULL and temporaries != NULL:
         answer = _call_with_buffers(
             function, values, <int32_t>num_args, names, args, temporaries, target)

@@ -17,32 +17,44 @@ cdef enum:
     MAX_FUNCTIONS = 512  # there are about 150
 
 cdef abi.TVMFFIObjectHandle _slots[NUM_SLOTS]
+cdef bint _keep_arguments[NUM_SLOTS]
 
 # Functions of the runtime, among them those that read containers, which other threads may change
 # as soon as they have the GIL.
 _KEEPING_FUNCTIONS = ("ffi.", "pytvmffi.ReprPrintAbbreviated")
 # Functions of the runtime that run the code of libraries, or wait for a loader or a driver.
 _WAITING_FUNCTIONS = ("ffi.Module", "ffi.SystemLib")
+# Functions of the runtime that put what they are given into an object.
+_STORING_FUNCTIONS = (
+    "ffi.Array", "ffi.List", "ffi.ListSetItem", "ffi.ListAppend", "ffi.ListInsert",
+    "ffi.Map", "ffi.Dict", "ffi.DictSetItem", "ffi.MakeObjectFromPackedArgs", "ffi.VisitInterrupt",
+    "ffi.StructuralMutatorVarRemapSet",
+)
 
 
 cdef inline size_t _home_slot(abi.TVMFFIObjectHandle function) noexcept:
     return (<uint64_t><uintptr_t>function * 0x9E3779B97F4A7C15ULL) >> (64 - LOG2_SLOTS)
 
 
-cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept:
+cdef inline size_t _slot_of(abi.TVMFFIObjectHandle function) noexcept:
+    """The slot of the function; an empty one if it is none of the runtime's."""
     cdef size_t i = _home_slot(function)
-    while _slots[i] != NULL:
-        if _slots[i] == function:
-            return True
+    while _slots[i] != NULL and _slots[i] != function:
         i = (i + 1) & (NUM_SLOTS - 1)
-    return False
+    return i
 
 
-cdef int _add(abi.TVMFFIObjectHandle owned) except -1:
-    cdef size_t i = _home_slot(owned)
-    while _slots[i] != NULL:
-        i = (i + 1) & (NUM_SLOTS - 1)
-    _slots[i] = owned
+cdef bint keeps_gil(abi.TVMFFIObjectHandle function) noexcept:
+    return _slots[_slot_of(function)] != NULL
+
+
+cdef bint keeps_arguments(abi.TVMFFIObjectHandle function) noexcept:
+    return _keep_arguments[_slot_of(function)]
+
+
+cdef int _add(abi.TVMFFIObjectHandle owned, bint keeps) except -1:
+    cdef size_t i = _slot_of(owned)
+    _slots[i], _keep_arguments[i] = owned, keeps
     return 0
 
 
@@ -83,7 +95,7 @@ def _fill():
     for position.v_int64 in range(min(count, MAX_FUNCTIONS)):
         name = _take_text(_ask(name_at, &position, 1))
         if name.startswith(_KEEPING_FUNCTIONS) and not name.startswith(_WAITING_FUNCTIONS):
-            _add(_find(name))
+            _add(_find(name), name in _STORING_FUNCTIONS)
     abi.TVMFFIObjectDecRef(name_at)
     abi.TVMFFIObjectDecRef(list_names)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from tvm_ffi._binding.call.call_plan cimport CallPlan
-from tvm_ffi._binding.convert.table cimport ReadOnlyBecause
+from tvm_ffi._binding.convert.table cimport Remark
 
 # -1 with a BufferError set unless an argument may get memory that must not be written.
 cdef int refuse_read_only(
-    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because) noexcept
+    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, Remark because) noexcept

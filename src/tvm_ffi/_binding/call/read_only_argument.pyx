@@ -11,7 +11,7 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.call_plan cimport CallPlan, direction_of_argument
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, begin_call, packer_of, release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, CallState, Packer, Remark, begin_call, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check, set_exception
 
@@ -27,7 +27,7 @@ _REMEDIES = {
 
 
 cdef int refuse_read_only(
-    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, ReadOnlyBecause because
+    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, Remark because
 ) noexcept:
     try:
         return _refuse(direction_of_argument(plan, place, num_args), because)
@@ -36,9 +36,9 @@ cdef int refuse_read_only(
         return -1
 
 
-cdef int _refuse(str direction, ReadOnlyBecause because) except -1:
-    if direction == "in" or (
-        direction == "unknown" and because != ReadOnlyBecause.ARRAY_IS_READ_ONLY
+cdef int _refuse(str direction, Remark because) except -1:
+    if direction == "in" or because == Remark.IS_LENT or because == Remark.IS_MOVED or (
+        direction == "unknown" and because != Remark.ARRAY_IS_READ_ONLY
     ):
         return 0
     written = "" if direction == "unknown" else ", and the function writes into it"
@@ -56,7 +56,7 @@ def check_memory(value, str direction not None) -> None:
         What the function's signature says of the parameter.
     """
     cdef const Packer* packer = packer_of(<PyObject*>value)
-    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT]
     cdef abi.TVMFFIAny view
     cdef CallState state
     cdef int code
@@ -66,5 +66,5 @@ def check_memory(value, str direction not None) -> None:
     code = packer.pack(<PyObject*>value, &view, &state, packer)
     release_temporaries(&state, loan_pool())
     check(code)
-    if state.read_only != ReadOnlyBecause.IS_WRITABLE:
-        _refuse(direction, state.read_only)
+    if state.remark != Remark.NOTHING:
+        _refuse(direction, state.remark)

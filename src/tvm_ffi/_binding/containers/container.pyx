@@ -13,9 +13,9 @@ from tvm_ffi._binding.containers.memory cimport (
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, begin_conversion, pack_object,
-    pack_temporary,
-    packer_of, release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, add_maker, add_rule,
+    begin_conversion, begin_conversion_of, pack_object, pack_temporary, packer_of,
+    release_temporaries,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object.error cimport check
@@ -43,6 +43,18 @@ cdef extern from *:
       Py_LeaveRecursiveCall();
     }
 
+    /* Of an int; nearly always one comparison. */
+    static inline int tvm_ffi_is_within_64_bits(PyObject* number) {
+      int overflow = 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+      if (PyUnstable_Long_IsCompact((PyLongObject*)number)) return 1;
+    #else
+      if (Py_SIZE(number) >= -2 && Py_SIZE(number) <= 2) return 1; /* digits of 30 bits at most */
+    #endif
+      PyLong_AsLongLongAndOverflow(number, &overflow);
+      return overflow == 0;
+    }
+
     /* Whether the function of the runtime, of no arguments, says so. */
     static int tvm_ffi_says(TVMFFIObjectHandle question) {
       TVMFFIAny answer = {0};
@@ -62,6 +74,7 @@ cdef extern from *:
       return -1;
     }
     """
+    bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
     bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
     # -1 with an exception set
     int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
@@ -102,14 +115,15 @@ cdef int _build(
 ) except -1:
     """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
     cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
-    cdef abi.TVMFFIObject* few_temporaries[2 * MAX_STACK_ITEMS]
+    cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
     cdef abi.TVMFFIAny* args = few_args
     cdef abi.TVMFFIObject** temporaries = few_temporaries
     cdef int code = -2
     if count <= MAX_STACK_ITEMS:
         return check(_build_in(make, items, count, args, temporaries, outer, result))
     args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
-    temporaries = <abi.TVMFFIObject**>malloc(2 * count * sizeof(void*))
+    temporaries = <abi.TVMFFIObject**>malloc(
+        TEMPORARIES_PER_ARGUMENT * count * sizeof(void*))
     if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
         code = _build_in(make, items, count, args, temporaries, outer, result)
     else:
@@ -128,7 +142,7 @@ cdef int _build_in(
     cdef Borrowing** borrowings
     cdef CallState state
     cdef int code
-    begin_conversion(&state, temporaries)
+    begin_conversion_of(&state, temporaries, count)
     if outer != NULL:
         _share_stream(&state, outer)
     borrowings = begin_borrowing(&borrowing, items, count)
@@ -201,13 +215,16 @@ cdef int _build_sequence(
 
 
 cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
-    """Whether converting the items runs no Python code, whose effects would have to be feared."""
+    """Whether converting the items runs no Python code, whose effects would have to be feared.
+
+    Nor makes a Python object: that may start a collection, whose callbacks run code.
+    """
     cdef PyTypeObject* cls
     cdef Py_ssize_t i
     for i in range(count):
         cls = Py_TYPE(items[i])
         if not (
-            cls == &PyLong_Type or cls == &PyUnicode_Type or cls == &PyFloat_Type
+            (cls == &PyLong_Type and is_within_64_bits(items[i])) or cls == &PyUnicode_Type or cls == &PyFloat_Type
             or cls == &PyBool_Type or items[i] == Py_None
         ):
             return False

@@ -21,28 +21,45 @@ cdef enum:
     NOTHING_RUNS = -1  # in place of a device: values are converted for no call, so nothing decides
 
 
-# Why the memory of an argument must not be written.
-cdef enum ReadOnlyBecause:
-    IS_WRITABLE
+# What a call has to see to, other than passing the value.
+cdef enum Remark:
+    NOTHING
+    # The memory must not be written.
     ARRAY_IS_READ_ONLY   # its owner has said so: only what is known to read it may get it
     CLASS_IS_IMMUTABLE   # all arrays of the class are: there is no other way to pass them
     CALLER_SAYS_SO       # `readonly`: the caller knows that the function reads it only
+    # The memory is lent to a callback, and must not be kept.
+    IS_LENT
+    IS_LENT_FOR_READING  # and `readonly` as well
+    # The callee may take the object of `moved` away.
+    IS_MOVED
+
+cdef enum:
+    TEMPORARIES_PER_ARGUMENT = 2
 
 
 # What one call collects while its arguments are packed.
 ctypedef struct CallState:
-    abi.TVMFFIObject** temporaries  # released when the call is over; room for 2 per argument
-    int32_t num_temporaries
+    abi.TVMFFIObject** temporaries  # released when the call is over
+    Py_ssize_t num_temporaries
+    Py_ssize_t max_temporaries
     int32_t stream_device_type       # device that decides the stream; 0: none yet; see NOTHING_RUNS
     int32_t stream_device_id
     void* stream
     const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
     const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
-    ReadOnlyBecause read_only        # of the last argument that is; who looks at it clears it
+    Remark remark                    # on the last argument with one; who looks at it clears it
+    bint is_for_keeping              # the values outlive the call: none may be lent for it
+    PyObject* moved                  # the wrapper, borrowed; where `remark` says so
 
 
 # Writes the borrowed form of `value` to `out`, all 16 bytes.  Returns 0, or -1 with a Python
 # exception set (declared noexcept, so that the caller decides what to do about it).
+#
+# What `out` borrows belongs to `value`, which the caller keeps alive, or to `state`: an object of
+# any other Python value is passed as a temporary, with a reference of its own (`pack_inner`).
+# Python code may take the class from the value, and the packer then serves another class: what a
+# function needs of `packer` it copies before it runs any.
 ctypedef int (*PackFunction)(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept
 
@@ -87,9 +104,17 @@ cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
 cdef int add_rule(Precedence precedence, PackRule rule) except -1
 # The packer of a value's type, chosen now if it has not been; NULL with an exception set.
 cdef const Packer* packer_of(PyObject* value) noexcept
-# Packs an owned any; 0, or -1 with an exception set.  Nothing in it is borrowed but the description
-# of a tensor that is lent for a call (kTVMFFIDLTensorPtr), which the caller has to refuse.
+# Packs an owned any, in which nothing is borrowed; 0, or -1 with an exception set.
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
+# The same, but that of a tensor which is lent for a call it gives the description
+# (kTVMFFIDLTensorPtr), which the caller has to see to.
+cdef int pack_owned_or_lent(PyObject* value, abi.TVMFFIAny* out) noexcept
+# Refuses to keep a tensor that is lent for a call: -1 with a BufferError set.
+cdef int refuse_to_keep() noexcept
+# Packs what is passed in place of another value, which does not keep it alive for the call.
+cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexcept
+# -1 with an exception set; releases the object that there is no room for.
+cdef int refuse_temporary(abi.TVMFFIObjectHandle owned) noexcept
 # Makes what a packer has written owned.  The same answers.
 cdef int own_packed(abi.TVMFFIAny* view) noexcept
 
@@ -124,30 +149,53 @@ cdef inline int pack_object(
 cdef inline int pack_temporary(
     CallState* state, abi.TVMFFIAny* out, int32_t type_index, abi.TVMFFIObjectHandle owned
 ) noexcept:
-    """Pass an object that was made for this call; it is released when the call is over."""
+    """Pass an object that was made for this call; it is released when the call is over.
+
+    -1 with an exception set when there is no room for it.
+    """
+    if state.num_temporaries >= state.max_temporaries:
+        return refuse_temporary(owned)
     state.temporaries[state.num_temporaries] = <abi.TVMFFIObject*>owned
     state.num_temporaries += 1
     return pack_object(out, type_index, owned)
 
 
-cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
+cdef inline void begin_call_of(
+    CallState* state, abi.TVMFFIObject** temporaries, Py_ssize_t num_args
+) noexcept:
+    """`temporaries` has room for `TEMPORARIES_PER_ARGUMENT` of each."""
     state.temporaries = temporaries
     state.num_temporaries = 0
+    state.max_temporaries = TEMPORARIES_PER_ARGUMENT * num_args
     state.stream_device_type = 0
     state.exchange_api = NULL
     state.recent_packer = NULL
-    state.read_only = ReadOnlyBecause.IS_WRITABLE
+    state.remark = Remark.NOTHING
+    state.is_for_keeping = False
+
+
+cdef inline void begin_call(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
+    """The same for one argument."""
+    begin_call_of(state, temporaries, 1)
+
+
+cdef inline void begin_conversion_of(
+    CallState* state, abi.TVMFFIObject** temporaries, Py_ssize_t num_values
+) noexcept:
+    """The same for values that are kept: they are made ready for the thread's current stream."""
+    begin_call_of(state, temporaries, num_values)
+    state.stream_device_type = NOTHING_RUNS
+    state.is_for_keeping = True
 
 
 cdef inline void begin_conversion(CallState* state, abi.TVMFFIObject** temporaries) noexcept:
-    """The same for values that are kept: they are made ready for the thread's current stream."""
-    begin_call(state, temporaries)
-    state.stream_device_type = NOTHING_RUNS
+    """The same for one value."""
+    begin_conversion_of(state, temporaries, 1)
 
 
 cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:
     cdef abi.TVMFFIObject* temporary
-    cdef int32_t i
+    cdef Py_ssize_t i
     for i in range(state.num_temporaries):
         temporary = state.temporaries[i]
         if temporary.deleter == pool.deleter:

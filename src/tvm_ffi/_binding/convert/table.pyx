@@ -254,20 +254,57 @@ cdef int own_packed(abi.TVMFFIAny* view) noexcept:
 
 
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
+    return _pack_for_keeping(value, out, True)
+
+
+cdef int pack_owned_or_lent(PyObject* value, abi.TVMFFIAny* out) noexcept:
+    return _pack_for_keeping(value, out, False)
+
+
+cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_lent) noexcept:
     cdef const Packer* packer = packer_of(value)
-    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT]
     cdef abi.TVMFFIAny view
     cdef CallState state
     cdef int code
     if packer == NULL:
         return -1
     begin_conversion(&state, temporaries)
+    state.is_for_keeping = refuses_lent
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
         code = own_packed(&view)
         out[0] = view
     release_temporaries(&state, loan_pool())
     return code
+
+
+cdef int refuse_to_keep() noexcept:
+    set_exception(BufferError(
+        "cannot keep a tensor that is lent for this call; copy the data instead"))
+    return -1
+
+
+cdef int refuse_temporary(abi.TVMFFIObjectHandle owned) noexcept:
+    abi.TVMFFIObjectDecRef(owned)
+    set_exception(SystemError(
+        f"one argument wants more than {TEMPORARIES_PER_ARGUMENT} objects made for the call; "
+        "please report this"))
+    return -1
+
+
+cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexcept:
+    cdef const Packer* packer = packer_of(inner)
+    cdef Py_ssize_t num_temporaries = state.num_temporaries
+    if packer == NULL or packer.pack(inner, out, state, packer) != 0:
+        return -1
+    if (
+        out.type_index < abi.kTVMFFIStaticObjectBegin or state.num_temporaries != num_temporaries
+    ):
+        return 0
+    # Borrowed from a wrapper that is not among the arguments, and that somebody may empty.
+    abi.TVMFFIObjectIncRef(out.v_obj)
+    return pack_temporary(state, out, out.type_index, out.v_obj)
 
 
 cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept:

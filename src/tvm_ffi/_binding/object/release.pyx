@@ -23,11 +23,9 @@ cdef bint _is_plain_type[NUM_MARKED_TYPES]
 
 cdef bint _read_default() except -1:
     cdef str text = os.environ.get("TVM_FFI_RELEASE_GIL_BY_DEFAULT") or "1"
-    try:
-        return int(text) != 0
-    except ValueError:
-        raise ValueError(
-            f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text[:80]!r}") from None
+    if text not in ("0", "1"):
+        raise ValueError(f"TVM_FFI_RELEASE_GIL_BY_DEFAULT must be 0 or 1, got {text[:80]!r}")
+    return text == "1"
 
 
 cdef bint _releases_gil = _read_default()

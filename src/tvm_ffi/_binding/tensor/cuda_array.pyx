@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_rule, pack_temporary,
+    CallState, PackFunction, Packer, Remark, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
@@ -96,11 +96,12 @@ cdef int _pack(
     cdef object described = read_interface(array.__cuda_array_interface__)
     cdef int32_t device_id = device_of(described.address)
     cdef abi.TVMFFIObjectHandle tensor = _share(array, described, device_id)
-    pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
+        return -1
     if described.stream is not None:
         _order(state, described.stream, device_id)
     if described.is_read_only:
-        state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+        state.remark = Remark.ARRAY_IS_READ_ONLY
     return 0
 
 

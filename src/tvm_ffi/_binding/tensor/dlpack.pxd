@@ -16,7 +16,6 @@ cdef int choose_stream(
 cdef object capsule_of(object array)
 # The same of an array on a GPU, whose values shall be ready on a stream.
 cdef object capsule_on(object array, object stream)
-cdef bint says_read_only(object capsule) except -1
 # TypeError for a class of tensors without data.
 cdef int refuse_fake_tensor(type cls) except -1
 # An owned tensor.  A capsule is consumed once; on failure it stays as it was.

@@ -5,6 +5,7 @@ The exchange table is a struct of C functions that a tensor class names in its a
 `__dlpack_c_exchange_api__` (torch and others): no Python call is needed to read a tensor.
 """
 
+cimport cython
 from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyTypeObject
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
@@ -17,10 +18,11 @@ from libc.stdlib cimport calloc
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, add_maker, add_rule, pack_owned,
-    pack_temporary,
+    CallState, Packer, Remark, add_maker, add_rule, pack_owned_or_lent,
+    pack_temporary, refuse_to_keep,
 )
 from tvm_ffi._binding.object.error cimport check
+from tvm_ffi._binding.object.release cimport release_object
 from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, as_loan, extents_of, loan_pool, return_loan, take_loan,
 )
@@ -314,9 +316,10 @@ cdef int _adopt_versioned(
         if managed.deleter != NULL:
             managed.deleter(managed)
         check(-1)
-    pack_temporary(state, out, abi.kTVMFFITensor, tensor)
+    if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
+        return -1
     if is_read_only:
-        state.read_only = ReadOnlyBecause.CLASS_IS_IMMUTABLE
+        state.remark = Remark.CLASS_IS_IMMUTABLE
     if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
@@ -357,9 +360,16 @@ cdef abi.TVMFFIObjectHandle consume_capsule(
     object capsule, int require_alignment, bint require_contiguous
 ) except NULL:
     """An owned tensor.  A capsule is consumed once; on failure it stays as it was."""
-    cdef abi.TVMFFIObjectHandle tensor = NULL
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"__dlpack__ must return a PyCapsule, got {type(capsule).__name__}")
+    with cython.critical_section(capsule):  # another thread may be about to consume it
+        return _consume(capsule, require_alignment, require_contiguous)
+
+
+cdef abi.TVMFFIObjectHandle _consume(
+    object capsule, int require_alignment, bint require_contiguous
+) except NULL:
+    cdef abi.TVMFFIObjectHandle tensor = NULL
     if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
         check(abi.TVMFFITensorFromDLPackVersioned(
             <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned"),
@@ -382,14 +392,6 @@ cdef int _refuse_capsule(object capsule) except -1:
         raise ValueError(f"DLPack capsule was consumed before: it has {text}")
     raise TypeError(
         f"expected a capsule named 'dltensor' or 'dltensor_versioned', got one with {text}")
-
-
-cdef bint says_read_only(object capsule) except -1:
-    cdef abi.DLManagedTensorVersioned* managed
-    if not PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        return False
-    managed = <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(capsule, b"dltensor_versioned")
-    return managed.flags & abi.DLPACK_FLAG_BITMASK_READ_ONLY != 0
 
 
 # The class that was last seen to export arrays, unless it may die: its address is all we keep.
@@ -449,15 +451,30 @@ def from_dlpack(
     if stream is not None:
         ext_tensor = _exported_on(ext_tensor, stream)
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
-    if pack_owned(<PyObject*>ext_tensor, &packed) != 0:
+    if pack_owned_or_lent(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
-    if packed.type_index != abi.kTVMFFITensor:  # a lent one: its lender counts who looks at it
-        packed.v_obj = <abi.TVMFFIObject*>exported_handle(<Tensor?>ext_tensor)
-        abi.TVMFFIObjectIncRef(packed.v_obj)
+    if packed.type_index != abi.kTVMFFITensor:
+        _own_other(ext_tensor, &packed)
     cdef Tensor tensor = wrap_tensor(packed.v_obj)
     if require_alignment > 0 or require_contiguous:
         _check_requirements(tensor, require_alignment, require_contiguous)
     return tensor
+
+
+cdef int _own_other(object array, abi.TVMFFIAny* packed) except -1:
+    """The tensor of a lent one, whose lender counts who looks at it; a TypeError for others."""
+    if packed.type_index == abi.kTVMFFIDLTensorPtr:
+        if not isinstance(array, Tensor):
+            refuse_to_keep()
+            return -1
+        packed.v_obj = <abi.TVMFFIObject*>exported_handle(<Tensor>array)
+        abi.TVMFFIObjectIncRef(packed.v_obj)
+        return 0
+    if packed.type_index >= abi.kTVMFFIStaticObjectBegin:
+        release_object(packed.v_obj)
+    raise TypeError(
+        f"Expect from_dlpack to take a tensor, got {type(array).__name__}, which is passed as "
+        "another value")
 
 
 cdef object _exported_on(object array, object stream):

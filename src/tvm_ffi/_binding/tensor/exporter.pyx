@@ -16,11 +16,12 @@ from libc.string cimport memcpy
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_rule, pack_temporary,
+    CallState, PackFunction, Packer, Remark, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.tensor.dlpack cimport (
-    LEGACY_DEFAULT_STREAM, capsule_of, capsule_on, consume_capsule, says_read_only,
+    LEGACY_DEFAULT_STREAM, capsule_of, capsule_on, consume_capsule,
 )
+from tvm_ffi._binding.tensor.export cimport forbids_writing, read_only_marks
 from tvm_ffi._binding.values.pointer cimport address_of_stream
 
 # What is known of a class that exports through `__dlpack__`.
@@ -125,9 +126,10 @@ cdef object _stream_for(CallState* state, abi.DLDevice device):
 cdef int _take(
     object capsule, abi.TVMFFIAny* out, CallState* state, bint is_immutable
 ) except -1:
-    if is_immutable or says_read_only(capsule):
-        state.read_only = ReadOnlyBecause.CLASS_IS_IMMUTABLE
-    return pack_temporary(state, out, abi.kTVMFFITensor, consume_capsule(capsule, 0, False))
+    cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
+    if is_immutable or forbids_writing(read_only_marks(), tensor):
+        state.remark = Remark.CLASS_IS_IMMUTABLE
+    return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
 
 
 cdef int _pack(

@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, add_rule, pack_temporary,
+    CallState, Packer, Remark, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.convert.loan cimport (
     Loan, LoanPool, extents_of, loan_pool, return_loan, take_loan,
@@ -37,6 +37,7 @@ cdef extern from "numpy/arrayobject.h":
     npy_intp* PyArray_DIMS(PyArrayObject* array) noexcept
     npy_intp* PyArray_STRIDES(PyArrayObject* array) noexcept
     int PyArray_FLAGS(PyArrayObject* array) noexcept
+    npy_intp PyArray_ITEMSIZE(PyArrayObject* array) noexcept
     PyArray_Descr* PyArray_DESCR(PyArrayObject* array) noexcept
     bint PyArray_Check(object value) noexcept
     bint PyArray_ISNBO(char byteorder) noexcept
@@ -109,16 +110,28 @@ cdef void _fill_dtypes() noexcept:
     _set_dtype(NPY_CDOUBLE, abi.kDLComplex, 2 * sizeof(double))
 
 
+cdef object _dtype_of(PyObject* array):
+    return <object><PyObject*>PyArray_DESCR(<PyArrayObject*>array)
+
+
+cdef tuple _shape_of(PyObject* value):
+    cdef PyArrayObject* array = <PyArrayObject*>value
+    return tuple([PyArray_DIMS(array)[dim] for dim in range(PyArray_NDIM(array))])
+
+
 cdef int _find_extension_type(PyObject* array, _KnownType* out) except -1:
-    """The type of an array from an extension package, or a TypeError."""
-    cdef object dtype = (<object>array).dtype
+    """The type of an array from an extension package, or a TypeError.
+
+    The dtype is what NumPy's C code works with: the attribute may be what a subclass says.
+    """
+    cdef object dtype = _dtype_of(array)
     cdef object known = _extension_dtypes.get(dtype)
     if known is None and dtype.type.__module__ == "ml_dtypes":
         known = _ML_DTYPES.get(dtype.name)
         if known is not None:
             _extension_dtypes[dtype] = known
-    if known is None:
-        raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={(<object>array).shape})")
+    if known is None or 8 * PyArray_ITEMSIZE(<PyArrayObject*>array) != known[1]:
+        raise TypeError(f"NumPy dtype {dtype} has no DLPack form (shape={_shape_of(array)})")
     out.dtype.code, out.dtype.bits = known
     out.dtype.lanes = 1
     out.log2_itemsize = out.dtype.bits // 16  # 8 or 16 bits
@@ -127,17 +140,22 @@ cdef int _find_extension_type(PyObject* array, _KnownType* out) except -1:
 
 cdef int _raise_byte_order(PyObject* array) except -1:
     raise TypeError(
-        f"NumPy array must be in native byte order, got dtype {(<object>array).dtype!r}")
+        f"NumPy array must be in native byte order, got dtype {_dtype_of(array)!r}")
 
 
 cdef int _check_odd_strides(PyObject* value) except -1:
     """A stride that ends between items is fine where no second item follows."""
-    cdef object array = <object>value
-    for dim in range(array.ndim):
-        if array.strides[dim] % array.itemsize != 0 and array.shape[dim] > 1 and array.size > 0:
+    cdef PyArrayObject* array = <PyArrayObject*>value
+    cdef npy_intp itemsize = PyArray_ITEMSIZE(array), stride
+    cdef tuple shape = _shape_of(value)
+    if 0 in shape:
+        return 0
+    for dim in range(len(shape)):
+        stride = PyArray_STRIDES(array)[dim]
+        if stride % itemsize != 0 and shape[dim] > 1:
             raise ValueError(
-                f"strides[{dim}] is {array.strides[dim]} bytes, which is no multiple of the item "
-                f"size {array.itemsize}; copy the array first")
+                f"strides[{dim}] is {stride} bytes, which is no multiple of the item "
+                f"size {itemsize}; copy the array first")
     return 0
 
 
@@ -204,7 +222,7 @@ cdef int _pack_array(
         return_loan(_pool, loan)
         return -1
     if loan.is_read_only:
-        state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+        state.remark = Remark.ARRAY_IS_READ_ONLY
     return pack_temporary(state, out, abi.kTVMFFITensor, loan)
 
 

@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays whose caller knows that a function only reads them."""
 
-from cpython.ref cimport PyObject
-from libc.stdint cimport int32_t
-
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.loan cimport Loan, as_loan, loan_pool
+from tvm_ffi._binding.convert.loan cimport Loan, as_loan, is_back, loan_pool
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, ReadOnlyBecause, add_exact_packer, packer_of,
+    CallState, PackFunction, Remark, add_exact_packer,
 )
-from tvm_ffi._binding.object.error cimport set_exception
+from tvm_ffi._binding.values.stand_in cimport StandIn, pack_stand_in
 
 
 cdef class ReadOnlyArgument:
@@ -60,25 +57,25 @@ def readonly(array):
     return argument
 
 
-cdef int _pack(
-    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
-) noexcept:
-    cdef PyObject* array = <PyObject*>(<ReadOnlyArgument>value).array
-    cdef const Packer* inner = packer_of(array)
-    cdef int32_t num_temporaries = state.num_temporaries
+cdef object _array_of(object argument):
+    return (<ReadOnlyArgument>argument).array
+
+
+cdef int _mark(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
     cdef Loan* loan
-    if inner == NULL or inner.pack(array, out, state, inner) != 0:
-        return -1
-    if out.type_index != abi.kTVMFFITensor and out.type_index != abi.kTVMFFIDLTensorPtr:
-        set_exception(TypeError(
-            f"readonly takes what is passed as a tensor, not {type(<object>array).__name__}"))
-        return -1
-    if out.type_index == abi.kTVMFFITensor and state.num_temporaries != num_temporaries:
-        loan = as_loan(loan_pool(), out.v_obj)
-        if loan != NULL:  # who gets what was made for this call is told
-            loan.is_read_only = True
-    state.read_only = ReadOnlyBecause.CALLER_SAYS_SO
+    if packed.type_index == abi.kTVMFFIDLTensorPtr:
+        state.remark = Remark.IS_LENT_FOR_READING
+        return 0
+    if packed.type_index != abi.kTVMFFITensor:
+        raise TypeError(
+            f"readonly takes what is passed as a tensor, not {type(array).__name__}")
+    loan = as_loan(loan_pool(), packed.v_obj)
+    # Who gets what was made for this call is told; others have a loan that somebody has kept.
+    if loan != NULL and is_back(&loan.header):
+        loan.is_read_only = True
+    state.remark = Remark.CALLER_SAYS_SO
     return 0
 
 
-add_exact_packer(ReadOnlyArgument, _pack, NULL)
+cdef StandIn _stand_in = StandIn(inner_of=_array_of, method=NULL, remark_on=_mark)
+add_exact_packer(ReadOnlyArgument, <PackFunction>pack_stand_in, &_stand_in)

@@ -14,10 +14,10 @@ from tvm_ffi._binding.tensor.tensor_content cimport (
 )
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, ReadOnlyBecause, add_maker, add_rule, pack_object,
+    CallState, PackFunction, Packer, Remark, add_maker, add_rule, pack_object, refuse_to_keep,
 )
 from tvm_ffi._binding.values.device cimport device_of
-from tvm_ffi._binding.values.dtype cimport dtype_of
+from tvm_ffi._binding.values.dtype cimport DataType, data_type_of, dtype_of
 from tvm_ffi._binding.object.compiled_class cimport read_objects_of
 from tvm_ffi._binding.object.object cimport (
     CObject, Guard, HandleOwner, begin_guard, end_guard, has_one_owner, hold, object_locks,
@@ -187,7 +187,7 @@ cdef class Tensor(CObject):
         import numpy
 
         _description(own)
-        dtype = _array_dtype(own.dtype)
+        dtype = _array_dtype(data_type_of(_description(own).dtype))
         if own.numel() == 0:
             return numpy.empty(own.shape, dtype)
         array = numpy.asarray(_array_interface(own))
@@ -302,7 +302,7 @@ cdef class _ArrayInterface(HandleOwner):
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
     cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
-    dtype = tensor.dtype
+    cdef DataType dtype = data_type_of(_description(tensor).dtype)  # not what others may change
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
     kind = _ARRAY_KINDS.get(dtype.type_code, "V")
@@ -592,8 +592,11 @@ cdef int _pack_tensor(
     cdef abi.DLTensor* description = _description(tensor)
     if tensor.chandle != NULL:
         if forbids_writing(read_only_marks(), tensor.chandle):
-            state.read_only = ReadOnlyBecause.ARRAY_IS_READ_ONLY
+            state.remark = Remark.ARRAY_IS_READ_ONLY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
+    if state.is_for_keeping:
+        return refuse_to_keep()
+    state.remark = Remark.IS_LENT
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
     out.v_ptr = description

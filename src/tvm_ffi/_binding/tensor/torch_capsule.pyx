@@ -35,7 +35,8 @@ cdef int _pack_tensor(
             "tensor is a conjugated or negated view: its memory holds other values than it shows; "
             f"pass tensor.{resolve}()")
     handle = consume_capsule(to_dlpack(tensor.detach()), 0, False)
-    pack_temporary(state, out, abi.kTVMFFITensor, handle)
+    if pack_temporary(state, out, abi.kTVMFFITensor, handle) != 0:
+        return -1
     device = abi.TVMFFITensorGetDLTensorPtr(handle).device
     if device.device_type != abi.kDLCPU and choose_stream(state, &_table, device) != 0:
         return -1

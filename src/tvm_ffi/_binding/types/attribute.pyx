@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.loan cimport loan_pool
 from tvm_ffi._binding.convert.table cimport (
-    CallState, Packer, begin_call, make_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, make_object, packer_of, release_temporaries,
 )
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.types.facts cimport registered_type
@@ -63,7 +63,7 @@ def register_type_attr(int32_t type_index, str attr_key, value) -> None:
     if packer == NULL:
         check(-2)
     view.data, view.size = text, len(text)
-    begin_call(&state, temporaries)
+    begin_conversion(&state, temporaries)
     try:
         if packer.pack(<PyObject*>value, &packed, &state, packer) != 0:
             check(-2)

@@ -25,9 +25,6 @@ cdef class CAny:
         cdef abi.TVMFFIAny packed, previous
         if pack_owned(<PyObject*>value, &packed) != 0:
             check(-2)
-        if packed.type_index == abi.kTVMFFIDLTensorPtr:
-            raise BufferError(
-                "cannot keep a tensor that is lent for this call; copy the data instead")
         previous, self.value = self.value, packed
         _release(&previous)  # last: what dies may come back here
 

@@ -122,6 +122,8 @@ cdef class Device:
     _DEVICE_NAME_TO_TYPE = _DEVICE_NAME_TO_TYPE
 
     def __init__(self, device_type, index=None):
+        if <int>self.cdevice.device_type != 0:
+            raise TypeError("a Device does not change; make another one")
         if isinstance(device_type, str):
             code, text_index = _parse_device(plain_str(device_type, "device_type"))
             if text_index is not None:

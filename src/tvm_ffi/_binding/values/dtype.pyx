@@ -36,6 +36,9 @@ cdef class DataType:
     """
 
     def __init__(self, str dtype_str not None):
+        if _triple(self.cdtype) != 0:
+            # One that all tensors of its type show, for example.
+            raise TypeError("a DataType does not change; make another one")
         cdef bytes text = dtype_str.encode("utf-8", "surrogatepass")
         cdef abi.TVMFFIByteArray view
         view.data, view.size = text, len(text)
@@ -119,13 +122,18 @@ def set_dtype_class(cls):
     _dtype_by_triple.clear()
 
 
+cdef DataType data_type_of(abi.DLDataType cdtype):
+    cdef DataType value = DataType.__new__(DataType)
+    value.cdtype = cdtype
+    return value
+
+
 cdef object dtype_of(abi.DLDataType cdtype):
     cdef uint32_t triple = _triple(cdtype)
     cdef object dtype = _dtype_by_triple.get(triple)
     cdef DataType value
     if dtype is None:
-        value = DataType.__new__(DataType)
-        value.cdtype = cdtype
+        value = data_type_of(cdtype)
         dtype = value if _dtype_class is None else _dtype_class.from_data_type(value)
         _dtype_by_triple[triple] = dtype
     return dtype

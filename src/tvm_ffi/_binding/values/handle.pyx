@@ -9,7 +9,7 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_maker, add_rule, pack_object, pack_temporary,
+    CallState, PackFunction, Packer, Remark, add_maker, add_rule, pack_object, pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport Error, native_error_of, new_native_error, wrap_error
 from tvm_ffi._binding.object.object cimport (
@@ -49,6 +49,7 @@ cdef int _pack_rvalue_ref(
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
     keep_for_borrowers(obj)  # the callee empties the wrapper, and tells nobody
+    state.remark, state.moved = Remark.IS_MOVED, <PyObject*>obj  # later arguments may borrow
     out.type_index = abi.kTVMFFIObjectRValueRef
     out.zero_padding = 0
     out.v_ptr = &obj.chandle

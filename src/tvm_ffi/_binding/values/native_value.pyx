@@ -96,10 +96,11 @@ cdef int _pack_held(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     """Pass the object that is held; `packer.context` takes values that hold none."""
+    cdef PackFunction pack_plain = <PackFunction>packer.context  # before any code runs
     cdef object held = getattr(<object>value, "_tvm_ffi_cached_object", None)
     cdef abi.TVMFFIObject* handle
-    if held is None and packer.context != NULL:
-        return (<PackFunction>packer.context)(value, out, state, packer)
+    if held is None and pack_plain != NULL:
+        return pack_plain(value, out, state, NULL)
     if not isinstance(held, CObject):
         raise ValueError(
             f"value of class {type(<object>value).__name__} holds no native object: its "

@@ -69,7 +69,7 @@ cdef int _pack_big_int(
     view.data, view.size = words, len(words)
     check(abi.TVMFFIBigIntFromByteArray(&view, out))
     if out.type_index == abi.kTVMFFIBigInt:
-        pack_temporary(state, out, abi.kTVMFFIBigInt, out.v_obj)
+        return pack_temporary(state, out, abi.kTVMFFIBigInt, out.v_obj)
     return 0
 
 
@@ -77,7 +77,7 @@ cdef int _pack_integral(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef object number = int(<object>value)
-    return pack_int(<PyObject*>number, out, state, packer)
+    return pack_int(<PyObject*>number, out, state, NULL)
 
 
 cdef bint _number_rule(type cls, object value, Packer* packer) except -1:

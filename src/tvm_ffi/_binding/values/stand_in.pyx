@@ -6,9 +6,9 @@ from cpython.ref cimport PyObject
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.convert.table cimport (
-    CallState, PackFunction, Packer, add_rule, pack_temporary, packer_of,
+    CallState, PackFunction, Packer, add_rule, pack_inner, pack_temporary, packer_of,
 )
-from tvm_ffi._binding.object.object cimport CObject, new_opaque
+from tvm_ffi._binding.object.object cimport new_opaque
 from tvm_ffi._binding.values.scalar cimport pack_float, pack_int
 
 cdef extern from "Python.h":
@@ -35,44 +35,64 @@ cdef int _pack_int_protocol(
             f"{type(<object>value).__name__}.__tvm_ffi_int__() must return an int, "
             f"got {type(answer).__name__}")
     cdef object number = PyNumber_Index(answer)
-    return pack_int(<PyObject*>number, out, state, packer)
+    return pack_int(<PyObject*>number, out, state, NULL)
 
 
 cdef int _pack_float_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef object number = (<object>value).__tvm_ffi_float__()
-    return pack_float(<PyObject*>number, out, state, packer)
+    return pack_float(<PyObject*>number, out, state, NULL)
 
 
-cdef int _pack_stand_in(
+cdef object _value_of(object value):
+    return value.__tvm_ffi_value__()
+
+
+cdef object _object_of(object value):
+    return value.asobject()
+
+
+cdef StandIn _by_value = StandIn(
+    inner_of=_value_of, method=b"__tvm_ffi_value__", remark_on=NULL)
+cdef StandIn _by_object = StandIn(inner_of=_object_of, method=b"asobject", remark_on=NULL)
+
+
+cdef int pack_stand_in(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     """Pack what the value stands for, and keep that alive during the call."""
     cdef object inner = <object>value
-    cdef str method = "__tvm_ffi_value__"
+    cdef const StandIn* kind = NULL
+    cdef const char* method = NULL
+    cdef int (*remark_on)(object, abi.TVMFFIAny*, CallState*) except -1
     cdef abi.TVMFFIObjectHandle keep_alive = NULL
     cdef int steps = 0
-    while packer.pack == <PackFunction>_pack_stand_in:
+    remark_on = NULL
+    while packer.pack == <PackFunction>pack_stand_in:
+        kind = <const StandIn*>packer.context
+        method = kind.method if kind.method != NULL else method
+        remark_on = kind.remark_on if kind.remark_on != NULL else remark_on
         steps += 1
         if steps > _MAX_UNWRAP_STEPS:
-            raise RecursionError(
-                f"{type(<object>value).__name__}.{method}() leads to no plain value within "
-                f"{_MAX_UNWRAP_STEPS} steps")
-        method = "__tvm_ffi_value__" if packer.context == NULL else "asobject"
-        inner = getattr(inner, method)()
+            _refuse_circle(<object>value, method)
+        inner = kind.inner_of(inner)
         packer = packer_of(<PyObject*>inner)
         if packer == NULL:
             return -1
-    new_opaque(inner, &keep_alive)
-    pack_temporary(state, out, abi.kTVMFFIOpaquePyObject, keep_alive)
-    if packer.pack(<PyObject*>inner, out, state, packer) != 0:
+    if method != NULL:
+        new_opaque(inner, &keep_alive)
+        if pack_temporary(state, out, abi.kTVMFFIOpaquePyObject, keep_alive) != 0:
+            return -1
+    if pack_inner(<PyObject*>inner, out, state) != 0:
         return -1
-    if isinstance(inner, CObject) and out.type_index >= abi.kTVMFFIStaticObjectBegin:
-        # Borrowed from a wrapper that is not among the arguments, and that somebody may empty.
-        abi.TVMFFIObjectIncRef(out.v_obj)
-        pack_temporary(state, out, out.type_index, out.v_obj)
-    return 0
+    return 0 if remark_on == NULL else remark_on(inner, out, state)
+
+
+cdef int _refuse_circle(object value, const char* method) except -1:
+    raise RecursionError(
+        f"{type(value).__name__}.{method.decode()}() leads to no plain value within "
+        f"{_MAX_UNWRAP_STEPS} steps")
 
 
 cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
@@ -81,7 +101,7 @@ cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
     elif hasattr(cls, "__tvm_ffi_float__"):
         packer.pack = <PackFunction>_pack_float_protocol
     elif hasattr(cls, "__tvm_ffi_value__"):
-        packer.pack = <PackFunction>_pack_stand_in
+        packer.pack, packer.context = <PackFunction>pack_stand_in, &_by_value
     else:
         return False
     return True
@@ -90,8 +110,7 @@ cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
 cdef bint _convertible_rule(type cls, object value, Packer* packer) except -1:
     if not issubclass(cls, ObjectConvertible):
         return False
-    packer.pack = <PackFunction>_pack_stand_in
-    packer.context = <void*>ObjectConvertible  # not NULL: tells which method to call
+    packer.pack, packer.context = <PackFunction>pack_stand_in, &_by_object
     return True
 
 

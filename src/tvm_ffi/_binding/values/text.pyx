@@ -132,7 +132,7 @@ cdef int _pack_native_text(
     view.data, view.size = content, len(content)
     check(abi.TVMFFIStringFromByteArray(&view, out))
     if out.type_index == abi.kTVMFFIStr:
-        pack_temporary(state, out, abi.kTVMFFIStr, out.v_obj)
+        return pack_temporary(state, out, abi.kTVMFFIStr, out.v_obj)
     return 0
 
 
@@ -145,7 +145,7 @@ cdef int _copy_bytearray(
     view.data, view.size = content, len(content)
     check(abi.TVMFFIBytesFromByteArray(&view, out))
     if out.type_index == abi.kTVMFFIBytes:
-        pack_temporary(state, out, abi.kTVMFFIBytes, out.v_obj)
+        return pack_temporary(state, out, abi.kTVMFFIBytes, out.v_obj)
     return 0
 
 
