@@ -224,8 +224,9 @@ cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
     for i in range(count):
         cls = Py_TYPE(items[i])
         if not (
-            (cls == &PyLong_Type and is_within_64_bits(items[i])) or cls == &PyUnicode_Type or cls == &PyFloat_Type
-            or cls == &PyBool_Type or items[i] == Py_None
+            (cls == &PyLong_Type and is_within_64_bits(items[i]))
+            or cls == &PyUnicode_Type or cls == &PyFloat_Type or cls == &PyBool_Type
+            or items[i] == Py_None
         ):
             return False
     return True
