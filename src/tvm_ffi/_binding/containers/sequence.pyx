@@ -95,7 +95,7 @@ cdef class SequenceBase(CContainerBase):
         cdef Py_ssize_t i
         if not PyIndex_Check(index):
             if isinstance(index, slice):
-                return _elements_in(self, index)
+                return _cold_elements_in(self, index)
             raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
         i = PyNumber_AsSsize_t(index, PyExc_IndexError)
         # Not before: the index may run code, which may change this sequence or move it away.
@@ -137,6 +137,10 @@ cdef list _elements_in(SequenceBase self, object index):
             release_element(&elements[i])
         free(elements)
     return made
+
+
+cdef list (*_cold_elements_in)(SequenceBase self, object index)
+_cold_elements_in = _elements_in
 
 
 cdef class ArrayBase(SequenceBase):
