@@ -7,6 +7,7 @@ That what it writes is a package that works is shown in tests/examples/test_new_
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -119,6 +120,33 @@ def test_signatures_are_read_from_the_source(write, name, text, expected):
 def test_sources_that_make_no_package(write, name, text, message):
     with pytest.raises(ValueError, match=message):
         exported_signatures(write(name, text))
+
+
+@pytest.mark.parametrize(
+    "piece",
+    ['R"(', 'R"x(', '"\\"', "'\\'", "/*", "__tvm_ffi_a(", "TVM_FFI_DLL_EXPORT_DOC(a,", '""'],
+)
+def test_sources_take_time_in_proportion(write, piece):
+    """What has no end was looked for from each beginning: 50 KB took more than a minute."""
+    path = write("f.cc", piece * 50_000)
+    began = time.process_time()
+    with pytest.raises(ValueError, match=r"f\.cc"):
+        exported_signatures(path)
+    assert time.process_time() - began < 5
+
+
+def test_signatures_are_counted_in_proportion(write):
+    """The lines before each of them were counted again."""
+    macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
+    text = "".join(f'{macro}(f{i}, g, "f{i}()");{chr(10) * 500}' for i in range(2000))
+    path = write("f.cc", f"{text}{macro}(f, g, 1);")
+    with pytest.raises(ValueError, match=r"f\.cc:1000001: expected the signature of 'f'"):
+        exported_signatures(path)
+
+
+def test_a_macro_before_a_literal_makes_no_raw_one(write):
+    text = 'static const char* t = PRIXPTR"(a"; TVM_FFI_DLL_EXPORT_SIGNATURE(f, "f()")'
+    assert exported_signatures(write("f.c", text)) == [Signature.parse("f()")]
 
 
 def test_a_source_must_be_text(tmp_path):

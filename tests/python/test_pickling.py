@@ -21,6 +21,7 @@ import tvm_ffi
 from tvm_ffi import Array, Dict, Function, List, Map, Module, Object, Shape, core, load_module
 from tvm_ffi._binding.call.origin import set_module_origin
 from tvm_ffi._binding.object.note import NativeReference
+from tvm_ffi.module import find_again
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
@@ -370,3 +371,19 @@ def test_ten_thousand_values_travel(travel):
     assert len(made) == 10_000
     assert made[4999] == (4999,)
     assert made[9999] == "text 4999"
+
+
+def test_instances_without_state_are_shown():
+    """AttributeError, in debuggers and in what pickles call."""
+    signature = tvm_ffi.Signature.parse("f(x: float32[n, n + 1], y: int, z: Array[int]) -> int")
+    x, y, z = signature.parameters
+    for whole in (signature, x, x.type.shape[1], y.type, z.type, *signature.results):
+        cls = type(whole)
+        assert repr(cls.__new__(cls)).startswith(("<", cls.__name__))
+        assert "without state" not in repr(whole)
+
+
+@pytest.mark.parametrize("imports", [None, []])
+def test_a_module_is_found_by_a_text(imports):
+    with pytest.raises(TypeError, match="the place of a module is a str, got int"):
+        find_again(tvm_ffi.load_module, 5, imports)

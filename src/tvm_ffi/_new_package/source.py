@@ -10,6 +10,7 @@ import ast
 import keyword
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +22,13 @@ __all__ = ["LANGUAGES", "exported_signatures"]
 LANGUAGES = {".c": "C", ".cc": "CXX", ".cpp": "CXX", ".cxx": "CXX"}  # the words of CMake
 
 _MOST_BYTES = 1 << 24
+# What has no end goes on to that of its line, or of the text: to look for one again and again would
+# take time, and no compiler takes such a file.
 _TOKEN = re.compile(
-    r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?\*/|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
-    r'|R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)\)(?P=mark)"'
-    r'|"(?P<quoted>(?:\\(?:.|\n)|[^"\\\n])*)"'
-    r"|(?<!\w)'(?:\\.|[^'\\\n])+'",  # not the marks between digits
+    r"(?P<comment>//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)|^[ \t]*#[ \t]*define\b(?:\\\n|[^\n])*)"
+    r'|(?<!\w)(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\((?P<raw>(?:.|\n)*?)(?:\)(?P=mark)"|\Z)'
+    r'|"(?P<quoted>(?:\\(?:.|\n)|[^"\\\n])*)(?:"|(?=\n)|\\?\Z)'
+    r"|(?<!\w)'(?:\\.|[^'\\\n])+(?:'|\\?(?=\n|\Z))",  # not the marks between digits
     re.MULTILINE,
 )
 # What `_without_literals` leaves of a string literal, and several of them in a row.
@@ -37,9 +40,8 @@ _TEXT = {
     "TYPED_FUNC_WITH_SIGNATURE": re.compile(r"[^\0]*?,\s*" + _PLACES),  # behind the C++ function
 }
 _DOC = re.compile(r"\bTVM_FFI_DLL_EXPORT_(?:TYPED_FUNC_)?DOC\s*\(\s*(\w+)\s*,\s*" + _PLACES)
-_EXPORT = re.compile(
-    r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\([^;{}]*\{"
-)
+_EXPORT = re.compile(r"\bTVM_FFI_DLL_EXPORT_TYPED_FUNC\s*\(\s*(\w+)|\b__tvm_ffi_(?!_)(\w+)\s*\(")
+_BODY_OR_NOT = re.compile(r"[;{}]")  # a brace behind the parameters opens a definition
 _OWN_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*\0(\d+)\0", re.MULTILINE)
 
 
@@ -64,8 +66,11 @@ def exported_signatures(path: Path) -> list[Signature]:
         raise ValueError(f"{path}: expected text in UTF-8: {error}") from error
     text, literals = _without_literals(written.replace("\r\n", "\n").replace("\r", "\n"))
     found: dict[str, Signature] = {}
+    line, counted = 1, 0
     for macro in _MACRO.finditer(text):
-        where = _place(path, text, macro.start())
+        line += text.count("\n", counted, macro.start())
+        counted = macro.start()
+        where = f"{path}:{line}"
         signature = _signature(macro, text, literals, where)
         name = macro[2]
         if signature.name != name:
@@ -89,7 +94,7 @@ def exported_signatures(path: Path) -> list[Signature]:
 
 def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
     """Raise ValueError unless something is exported, and all of it with a signature."""
-    for export in _EXPORT.finditer(text):
+    for export in _exports(text):
         name = export[1] or export[2]
         if name not in found:
             where = _place(path, text, export.start())
@@ -102,6 +107,16 @@ def _check_exports(path: Path, text: str, found: dict[str, Signature]) -> None:
         if LANGUAGES[path.suffix] == "CXX":
             macro = "TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE"
         raise ValueError(f"{path}: exports no function with a signature; say it with {macro}")
+
+
+def _exports(text: str) -> Iterator[re.Match[str]]:
+    """Return where functions are exported, by a macro or by their definition."""
+    body = _BODY_OR_NOT.search(text)
+    for export in _EXPORT.finditer(text):
+        while body is not None and body.start() < export.end():
+            body = _BODY_OR_NOT.search(text, body.end())
+        if export[1] or (body is not None and body[0] == "{"):
+            yield export
 
 
 def _signature(macro: re.Match[str], text: str, literals: list[str], where: str) -> Signature:

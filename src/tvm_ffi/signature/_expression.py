@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
+from ._empty_shells import shown_without_state
 from ._plain_form import plain_form
 
 __all__ = [
@@ -49,6 +50,7 @@ class ExtentError(ValueError):
         self.operation, self.reason = operation, reason
 
 
+@shown_without_state
 @dataclass(frozen=True)
 class Expression:
     """An operation: ``+ - * // %`` with two operands, or a function with its arguments.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._defaults import checked_default, same_default
+from ._empty_shells import shown_without_state
 from ._plain_form import plain_form
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
@@ -38,6 +39,7 @@ KINDS = {
 }
 
 
+@shown_without_state
 @dataclass(frozen=True, eq=False)
 class Parameter:
     """A parameter of a function.
@@ -118,6 +120,7 @@ class Parameter:
         return self.direction in ("out", "inout")
 
 
+@shown_without_state
 @dataclass(frozen=True)
 class Result:
     """A value that a function returns.

@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 from .._schema.schema import Schema
 from ._declaration import Declaration
+from ._empty_shells import shown_without_state
 from ._json_form import signature_from_json, signature_to_json
 from ._parsing import parse_signature
 from ._printing import inspect_signature, signature_text
@@ -18,6 +19,7 @@ from ._type_schema import schema_of_signature, signature_from_metadata, signatur
 __all__ = ["Signature"]
 
 
+@shown_without_state
 @dataclass(frozen=True, repr=False)
 class Signature(Declaration):
     """What a function takes and returns.

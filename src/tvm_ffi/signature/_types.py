@@ -9,6 +9,7 @@ from typing import Union
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
+from ._empty_shells import shown_without_state
 from ._expression import Expression, Extent, fits_64_bits
 from ._plain_form import plain_form
 
@@ -118,6 +119,7 @@ class TensorType:
         return len(self.shape)
 
 
+@shown_without_state
 @dataclass(frozen=True)
 class ScalarType:
     """A number of C.
@@ -141,6 +143,7 @@ class ScalarType:
             raise ValueError(f"{self.dtype!r} is no number that C has")
 
 
+@shown_without_state
 @dataclass(frozen=True, eq=False)
 class ValueType:
     """Any other value: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Instances without state, as ``cls.__new__(cls)`` makes them and debuggers show them."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+__all__ = ["shown_without_state"]
+
+T = TypeVar("T")
+
+
+def shown_without_state(cls: type[T]) -> type[T]:
+    """Let `repr` of a class work where attributes are missing: pickle gives them afterwards."""
+    of_whole = cls.__repr__
+
+    def __repr__(self: T) -> str:  # noqa: N807
+        try:
+            return of_whole(self)
+        except AttributeError:
+            return f"<{cls.__name__} without state>"
+
+    __repr__.__qualname__ = f"{cls.__qualname__}.__repr__"
+    cls.__repr__ = __repr__  # type: ignore[method-assign, assignment]
+    return cls
