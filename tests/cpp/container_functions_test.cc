@@ -93,6 +93,28 @@ TEST_CASE("the function that gives what is missing may come back") {
   CHECK_EQ(calls, 2);
 }
 
+// Cause: the position became an iterator first, and 2^60 elements of 16 bytes are no distance.
+TEST_CASE("lists refuse what is so far out that its address comes round") {
+  List<int> list = {1, 2, 3};
+  constexpr int64_t kRound = int64_t{1} << 60;
+  for (int64_t i : {kRound, kRound + 1, 1 - kRound, INT64_MAX, INT64_MIN}) {
+    std::string index = std::to_string(i);
+    CHECK_EQ(Thrown([&] { Global("ffi.ListErase")(list, i); }),
+             "IndexError: Index " + index + " out of bounds 3");
+    CHECK_EQ(Thrown([&] { Global("ffi.ListPop")(list, i); }),
+             "IndexError: Index " + index + " out of bounds 3");
+    CHECK_EQ(Thrown([&] { Global("ffi.ListSetItem")(list, i, 9); }),
+             "IndexError: Index " + index + " out of bounds 3");
+    CHECK_EQ(Thrown([&] { Global("ffi.ListInsert")(list, i, 9); }),
+             "IndexError: Index " + index + " out of bounds [0, 3]");
+    CHECK_EQ(Thrown([&] { Global("ffi.ListEraseRange")(list, i, i); }),
+             "IndexError: Erase range [" + index + ", " + index + ") out of bounds 3");
+    CHECK_EQ(Thrown([&] { Global("ffi.ListReplaceSlice")(list, i, i, list); }),
+             "IndexError: Erase range [" + index + ", " + index + ") out of bounds 3");
+  }
+  CHECK_EQ(Show(list), "1 2 3 ");
+}
+
 TEST_CASE("tables") {
   auto map = Global("ffi.Map")("a", 1, 2, "b").cast<Map<Any, Any>>();
   CHECK_EQ(Global("ffi.MapSize")(map).cast<int>(), 2);

@@ -128,6 +128,49 @@ TEST_CASE("weak pointer outlives the object") {
   CHECK(weak.lock() == nullptr);
 }
 
+struct Holder;
+
+class LooksBackObj : public Object {
+ public:
+  explicit LooksBackObj(Holder* holder) : holder(holder) {}
+  ~LooksBackObj();
+  Holder* holder;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.LooksBack", LooksBackObj, Object);
+};
+class LooksBack : public ObjectRef {
+ public:
+  TVM_FFI_DEFINE_OBJECT_REF_METHODS_NULLABLE(LooksBack, ObjectRef, LooksBackObj);
+};
+struct Holder {
+  ObjectPtr<LooksBackObj> pointer;
+  Optional<LooksBack> optional;
+  int deaths = 0;
+};
+LooksBackObj::~LooksBackObj() {
+  // Copies of what is being destroyed would destroy it again.
+  if (++holder->deaths > 1) return;
+  ObjectPtr<LooksBackObj> seen = holder->pointer;
+  CHECK((seen == nullptr));
+  CHECK(!holder->optional.has_value());
+}
+
+// Cause: the reference was dropped before the pointer was null.
+TEST_CASE("a destructor finds the pointer that is reset null") {
+  Holder holder;
+  holder.pointer = make_object<LooksBackObj>(&holder);
+  holder.pointer.reset();
+  CHECK_EQ(holder.deaths, 1);
+  holder.deaths = 0;
+  holder.optional = LooksBack(make_object<LooksBackObj>(&holder));
+  holder.optional = std::nullopt;
+  CHECK_EQ(holder.deaths, 1);
+  ObjectPtr<BaseObj> strong = make_object<BaseObj>();
+  WeakObjectPtr<BaseObj> weak = strong;
+  weak.reset();
+  CHECK((weak.expired() && weak.lock() == nullptr));
+  CHECK_EQ(strong.use_count(), 1);
+}
+
 TEST_CASE("instance tests follow the hierarchy") {
   ObjectRef first = First(1);
   ObjectRef second(make_object<SecondObj>());

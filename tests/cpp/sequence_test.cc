@@ -105,6 +105,19 @@ TEST_CASE("elements of the sequence itself can be appended") {
   CHECK_EQ(array.back().cast<String>(), "a text on the heap");
 }
 
+// Cause: the elements were written behind the block.
+TEST_CASE("an array is not copied or moved into less room than it needs") {
+  Array<int> array = {1, 2, 3};
+  for (int64_t capacity : {int64_t{2}, int64_t{0}, int64_t{-1}, INT64_MIN}) {
+    std::string message =
+        "ValueError: a capacity of " + std::to_string(capacity) + " is too small for 3 elements";
+    CHECK_EQ(Thrown([&] { ArrayObj::CopyFrom(capacity, array.get()); }), message);
+    CHECK_EQ(Thrown([&] { ArrayObj::MoveFrom(capacity, array.GetArrayObj()); }), message);
+  }
+  CHECK_EQ(Text(array), "1 2 3 ");
+  CHECK_EQ(ArrayObj::CopyFrom(3, array.get())->size(), 3u);
+}
+
 TEST_CASE("elements convert") {
   Array<Any> mixed = {1, true};
   Array<int> ints = Any(mixed).cast<Array<int>>();
@@ -124,6 +137,11 @@ TEST_CASE("shape is made from everything") {
   Shape shape = {2, 3, 4};
   CHECK_EQ(shape.Product(), 24);
   CHECK_EQ(Text(Shape::StridesFromShape(shape)), "12 4 1 ");
+  // Calculated without a sign, where overflow is defined.
+  CHECK_EQ(Text(Shape::StridesFromShape(Shape{int64_t{1} << 40, int64_t{1} << 40, 0, 2})),
+           "0 0 2 1 ");
+  CHECK_EQ(Text(Shape::StridesFromShape(Shape{2, int64_t{1} << 40, int64_t{1} << 40})),
+           "0 1099511627776 1 ");
   CHECK_EQ(Text(Shape(std::vector<int64_t>{5, 6})), "5 6 ");
   CHECK_EQ(Text(Shape(Array<int64_t>{7})), "7 ");
   CHECK_EQ(Text(Any(Array<int>{8, 9}).cast<Shape>()), "8 9 ");

@@ -103,6 +103,44 @@ TEST_CASE("beside an extent of 0, others may be of any size") {
   CHECK_EQ(ShapeView(shape, 3).Product(), 0);
 }
 
+// Cause: sizes wrapped round, so that allocators were asked for a few bytes or none.
+TEST_CASE("a tensor whose size overflows is refused before its allocator is asked") {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  const char* too_large =
+      "ValueError: a tensor of this shape, of 2 dimensions, is too large: the size of its data in "
+      "bits overflows 64 bits";
+  CHECK_EQ(Thrown([&] { NewTensor({kHuge, 4}); }), too_large);
+  CHECK_EQ(Thrown([&] { NewTensor({(int64_t{1} << 59) + 1, 1}); }), too_large);
+  CHECK_EQ(Thrown([] { NewTensor({-4, -4}); }), "ValueError: shape[0] must be >= 0, got -4");
+  CHECK_EQ(Thrown([] { NewTensor({0, INT64_MIN}); }),
+           "ValueError: shape[1] must be >= 0, got -9223372036854775808");
+  CHECK_EQ(Thrown([&] {
+             Tensor::FromNDAllocStrided(Allocator(), {kHuge, 4}, {0, 1}, kFloat32, kCPU, 0);
+           }),
+           too_large);
+  CHECK_EQ(live_allocations, 0);
+  CHECK_EQ(GetDataSize(NewTensor({kHuge, 0, 4})), 0u);
+}
+
+TEST_CASE("the size of a borrowed tensor is checked") {
+  int64_t shape[] = {int64_t{1} << 40, int64_t{1} << 40};
+  DLTensor tensor{nullptr, kCPU, 2, kFloat32, shape, nullptr, 0};
+  CHECK_EQ(Thrown([&] { GetDataSize(tensor); }).substr(0, 10), "ValueError");
+  CHECK_EQ(Thrown([&] { GetDataSize(TensorView(&tensor)); }).substr(0, 10), "ValueError");
+  shape[1] = -1;
+  CHECK_EQ(Thrown([&] { GetDataSize(tensor); }), "ValueError: shape[1] must be >= 0, got -1");
+  shape[1] = 1;
+  CHECK_EQ(GetDataSize(tensor), size_t{1} << 42);
+  tensor.ndim = 0;
+  CHECK_EQ(GetDataSize(tensor), 4u);
+}
+
+TEST_CASE("an element offset that overflows is refused") {
+  Tensor tensor = NewTensor({2});
+  CHECK_EQ(Thrown([&] { tensor.as_strided({1}, {1}, int64_t{1} << 60); }),
+           "ValueError: the element offset is too large");
+}
+
 TEST_CASE("DLPack round trip") {
   {
     Tensor tensor = NewTensor({4});

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+import tvm_ffi.dataclasses
 from tvm_ffi import Array, Dict, List, Map, container, core
 
 # ---- Sequences -----------------------------------------------------------------------------------
@@ -298,6 +299,67 @@ def test_a_dict_that_changes_during_iteration(count):
     made["new"] = 1
     with pytest.raises(RuntimeError, match="Dict changed during iteration"):
         next(iterator)
+
+
+class _Hooks:
+    """What the hooks of the keys below do; not in the calls that they make themselves."""
+
+    change = None
+    is_inside = False
+
+    @classmethod
+    def run(cls):
+        if cls.change is not None and not cls.is_inside:
+            cls.is_inside = True
+            try:
+                cls.change()
+            finally:
+                cls.is_inside = False
+
+
+@tvm_ffi.dataclasses.py_class("test.container.ChangingKey")
+class _ChangingKey(tvm_ffi.Object):
+    value: int
+
+    def __any_hash__(self):
+        _Hooks.run()
+        return self.value
+
+    def __any_equal__(self, other):
+        _Hooks.run()
+        return self.value == other.value
+
+
+@pytest.mark.parametrize("size", [3, 4, 7, 15, 40])
+@pytest.mark.parametrize("change", ["clear", "grow"])
+def test_key_hooks_that_change_their_dict(size, change):
+    """Searches kept slots across the calls of hooks, and growing tables copied what was gone."""
+    table = Dict({_ChangingKey(i): i for i in range(size)})
+
+    def grow():
+        for _ in range(3):
+            table[_ChangingKey(1000 + len(table))] = 1
+
+    _Hooks.change = table.clear if change == "clear" else grow
+    said = r"the table changed while `__any_(hash|equal)__` of a key was running"
+    try:
+        for call in (
+            lambda: table[_ChangingKey(1)],
+            lambda: _ChangingKey(1) in table,
+            lambda: table.__setitem__(_ChangingKey(1), 2),
+            lambda: table.pop(_ChangingKey(1)),
+        ):
+            if len(table) > 0:
+                with pytest.raises(RuntimeError, match=said):
+                    call()
+        for i in range(70):  # grows on the way
+            if len(table) > 4:
+                with pytest.raises(RuntimeError, match=said):
+                    table[_ChangingKey(500 + i)] = 1
+    finally:
+        _Hooks.change = None
+    assert len(list(table.items())) == len(table)
+    assert [table[key] for key in table] == list(table.values())
 
 
 def test_a_dict_whose_slots_are_emptied_during_iteration():

@@ -90,6 +90,11 @@ inline bool TextEqual(const TVMFFIAny* lhs, const TVMFFIAny* rhs) {
 // Hash of a value: text and numbers by content, objects as their type says, others by address.
 struct AnyHash {
   uint64_t operator()(const Any& src) const {
+    return Combine(src, [&](const TVMFFIAny* hook) { return CallHook(hook, src); });
+  }
+  // The same; ask(hook) calls the hook of the type, which may do anything.
+  template <typename Ask>
+  TVM_FFI_INLINE static uint64_t Combine(const Any& src, const Ask& ask) {
     const TVMFFIAny* value = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(src);
     int32_t index = value->type_index;
     switch (index) {
@@ -107,16 +112,12 @@ struct AnyHash {
         break;
     }
     if (index >= kTVMFFIStaticObjectBegin) {
-      static const TVMFFITypeAttrColumn* column;
-      if (const TVMFFIAny* hook = detail::FindAttrIn(&column, "__any_hash__", index)) {
-        return detail::StableHashCombine(Key(index), CallHook(hook, src));
+      if (const TVMFFIAny* hook = FindHook(index)) {
+        return detail::StableHashCombine(Key(index), ask(hook));
       }
     }
     return detail::StableHashCombine(Key(index), value->v_uint64);
   }
-
- private:
-  static uint64_t Key(int32_t index) { return static_cast<uint64_t>(index); }
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static uint64_t CallHook(const TVMFFIAny* hook, const Any& src) {
     if (hook->type_index == kTVMFFIOpaquePtr) {
       using FHash = TVMFFIAny (*)(const Any&);
@@ -128,11 +129,23 @@ struct AnyHash {
     return static_cast<uint64_t>(
         detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 1)));
   }
+
+ private:
+  static uint64_t Key(int32_t index) { return static_cast<uint64_t>(index); }
+  static const TVMFFIAny* FindHook(int32_t index) {
+    static const TVMFFITypeAttrColumn* column;
+    return detail::FindAttrIn(&column, "__any_hash__", index);
+  }
 };
 
 // Equality that fits AnyHash.
 struct AnyEqual {
   bool operator()(const Any& lhs, const Any& rhs) const {
+    return Compare(lhs, rhs, [&](const TVMFFIAny* hook) { return CallHook(hook, lhs, rhs); });
+  }
+  // The same; ask(hook) calls the hook of the type, which may do anything.
+  template <typename Ask>
+  TVM_FFI_INLINE static bool Compare(const Any& lhs, const Any& rhs, const Ask& ask) {
     const TVMFFIAny* l = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(lhs);
     const TVMFFIAny* r = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(rhs);
     if (std::memcmp(l, r, sizeof(TVMFFIAny)) == 0) return true;
@@ -140,16 +153,8 @@ struct AnyEqual {
       return TextKind(l->type_index) == TextKind(r->type_index) && detail::TextEqual(l, r);
     }
     if (l->type_index != r->type_index || l->type_index < kTVMFFIStaticObjectBegin) return false;
-    static const TVMFFITypeAttrColumn* column;
-    const TVMFFIAny* hook = detail::FindAttrIn(&column, "__any_equal__", l->type_index);
-    return hook != nullptr && CallHook(hook, lhs, rhs);
-  }
-
- private:
-  // Heap index of the text the index stands for; 0 when it is something else.
-  static int32_t TextKind(int32_t index) {
-    if (index == kTVMFFISmallStr || index == kTVMFFIStr) return kTVMFFIStr;
-    return index == kTVMFFISmallBytes || index == kTVMFFIBytes ? kTVMFFIBytes : 0;
+    const TVMFFIAny* hook = FindHook(l->type_index);
+    return hook != nullptr && ask(hook);
   }
   TVM_FFI_HIDDEN TVM_FFI_NO_INLINE static bool CallHook(const TVMFFIAny* hook, const Any& lhs,
                                                         const Any& rhs) {
@@ -161,6 +166,17 @@ struct AnyEqual {
     if (hook->type_index != kTVMFFIFunction) detail::ThrowBadHook("__any_equal__");
     AnyView args[] = {lhs, rhs};
     return detail::TakeHookResult(detail::CallHookFunction(hook->v_obj, args, 2)) != 0;
+  }
+
+ private:
+  // Heap index of the text the index stands for; 0 when it is something else.
+  static int32_t TextKind(int32_t index) {
+    if (index == kTVMFFISmallStr || index == kTVMFFIStr) return kTVMFFIStr;
+    return index == kTVMFFISmallBytes || index == kTVMFFIBytes ? kTVMFFIBytes : 0;
+  }
+  static const TVMFFIAny* FindHook(int32_t index) {
+    static const TVMFFITypeAttrColumn* column;
+    return detail::FindAttrIn(&column, "__any_equal__", index);
   }
 };
 

@@ -239,11 +239,8 @@ class ObjectPtr {
     data_ = other.data_;
     other.data_ = data;
   }
-  void reset() {
-    if (data_ == nullptr) return;
-    detail::DecRef(Header());
-    data_ = nullptr;
-  }
+  // Null before the object goes: its destructor may look here.
+  void reset() { ObjectPtr().swap(*this); }
   int use_count() const { return data_ != nullptr ? static_cast<int>(data_->use_count()) : 0; }
   bool unique() const { return data_ != nullptr && data_->unique(); }
   bool operator==(const ObjectPtr& other) const { return data_ == other.data_; }
@@ -328,11 +325,7 @@ class WeakObjectPtr {
   }
   bool expired() const { return use_count() == 0; }
   int use_count() const { return data_ != nullptr ? static_cast<int>(data_->use_count()) : 0; }
-  void reset() {
-    if (data_ == nullptr) return;
-    detail::DecWeakRef(Header());
-    data_ = nullptr;
-  }
+  void reset() { WeakObjectPtr().swap(*this); }
   void swap(WeakObjectPtr& other) noexcept {
     Object* data = data_;
     data_ = other.data_;

@@ -83,7 +83,8 @@ class ForwardWalk {
 
  private:
   void Advance() {
-    auto position = table_->find(pair_.first);
+    Any key = pair_.first;  // whose hook may advance this very walk
+    auto position = table_->find(key);
     if (position == table_->end()) {
       TVM_FFI_THROW(RuntimeError) << "the table changed during iteration: it lost the current key";
     }

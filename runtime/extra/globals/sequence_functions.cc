@@ -38,12 +38,19 @@ bool Contains(const SequenceObj* sequence, const Any& value) {
   return false;
 }
 
+// Positions are checked as numbers: an iterator that is far out wraps round into the list.
+void Insert(List<Any> list, int64_t i, const Any& value) {
+  auto size = static_cast<int64_t>(list.size());
+  if (i < 0 || i > size) ffi::detail::ThrowInsertBounds(i, size);
+  list.insert(list.begin() + i, value);
+}
+
 // A negative index counts from the end, wherever that is by now.
 Any Pop(List<Any> list, int64_t i) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 && i >= -size) i += size;
   Any element = list.GetListObj()->at(i);
-  list.erase(list.begin() + i);
+  list.GetListObj()->erase(i);
   return element;
 }
 
@@ -74,14 +81,11 @@ void extra::RegisterSequenceFunctions() {
       .def("ffi.ListContains", &Contains<ListObj>)
       .def("ffi.ListSetItem", [](List<Any> list, int64_t i, Any value) { list.Set(i, value); })
       .def("ffi.ListAppend", [](List<Any> list, const Any& value) { list.push_back(value); })
-      .def("ffi.ListInsert", [](List<Any> list, int64_t i,
-                                const Any& value) { list.insert(list.begin() + i, value); })
+      .def("ffi.ListInsert", &Insert)
       .def("ffi.ListPop", &Pop)
-      .def("ffi.ListErase", [](List<Any> list, int64_t i) { list.erase(list.begin() + i); })
-      .def("ffi.ListEraseRange",
-           [](List<Any> list, int64_t start, int64_t stop) {
-             list.erase(list.begin() + start, list.begin() + stop);
-           })
+      .def("ffi.ListErase", [](List<Any> list, int64_t i) { list.GetListObj()->erase(i); })
+      .def("ffi.ListEraseRange", [](List<Any> list, int64_t start,
+                                    int64_t stop) { list.GetListObj()->erase(start, stop); })
       .def("ffi.ListReplaceSlice", &ReplaceSlice)
       .def("ffi.ListReverse", [](List<Any> list) { list.GetListObj()->Reverse(); })
       .def("ffi.ListClear", [](List<Any> list) { list.clear(); })

@@ -17,12 +17,15 @@ class ArrayObj : public SeqBaseObj {
   static constexpr bool _type_final = true;
   TVM_FFI_DECLARE_OBJECT_INFO_STATIC(StaticTypeKey::kTVMFFIArray, ArrayObj, Object)
 
+  // Room for `cap` elements, which must take those of `from`.
   static ObjectPtr<ArrayObj> CopyFrom(int64_t cap, const ArrayObj* from) {
+    CheckCapacity(cap, from);
     ObjectPtr<ArrayObj> array = Empty(cap);
     array->InitRange(0, from->begin(), from->end());
     return array;
   }
   static ObjectPtr<ArrayObj> MoveFrom(int64_t cap, ArrayObj* from) {
+    CheckCapacity(cap, from);
     ObjectPtr<ArrayObj> array = Empty(cap);
     int64_t size = from->TVMFFISeqCell::size;
     from->MoveElementsTo(array->MutableBegin());
@@ -44,6 +47,12 @@ class ArrayObj : public SeqBaseObj {
     array->data = array.get() + 1;
     array->TVMFFISeqCell::capacity = n;
     return array;
+  }
+
+  static void CheckCapacity(int64_t cap, const ArrayObj* from) {
+    if (TVM_FFI_PREDICT_FALSE(cap < from->TVMFFISeqCell::size)) {
+      detail::ThrowCapacity(cap, from->TVMFFISeqCell::size);
+    }
   }
 
   // Whether nobody else uses the array and it takes `extra` more elements.

@@ -112,6 +112,17 @@ class MapBaseObj : public Object {
   bool TryPut(KVType* pair);
   // Destroys pairs and memory.
   void Release();
+  // Of a key, which lies at `index` if that is not kNoIndex.
+  uint64_t HashOf(const Any& key, uint64_t index) const;
+  // The same in line, as searches need it.
+  TVM_FFI_INLINE uint64_t HashInLine(const Any& key, uint64_t index) const {
+    return AnyHash::Combine(key, [&](const TVMFFIAny* hook) { return AskHash(hook, key, index); });
+  }
+  // Whether the key that lies at `index` equals another.
+  TVM_FFI_INLINE bool KeyEquals(const Any& own, uint64_t index, const Any& key) const {
+    return AnyEqual::Compare(own, key,
+                             [&](const TVMFFIAny* hook) { return AskEqual(hook, index, key); });
+  }
 
   void* data_{nullptr};
   uint64_t size_{0};
@@ -119,7 +130,12 @@ class MapBaseObj : public Object {
   void (*data_deleter_)(void*){nullptr};
 
  private:
+  class HookWatch;
+
   Any& ValueAt(const Any& key) const;
+  // Hooks of keys.  Fails: RuntimeError when the hook has changed the table.
+  uint64_t AskHash(const TVMFFIAny* hook, const Any& key, uint64_t index) const;
+  bool AskEqual(const TVMFFIAny* hook, uint64_t index, const Any& key) const;
 
   friend struct detail::MapUnsafe;
 };
@@ -186,8 +202,11 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   // The ends of the order list.  A table that gave its content away may still name its old ends.
   uint64_t First() const { return size_ == 0 ? kNoSlot : iter_list_head_; }
   uint64_t Last() const { return size_ == 0 ? kNoSlot : iter_list_tail_; }
-  uint64_t HomeOf(const Any& key) const {
-    return (uint64_t{11400714819323198485U} * AnyHash()(key)) >> fib_shift_;
+  uint64_t HomeOfHash(uint64_t hash) const {
+    return (uint64_t{11400714819323198485U} * hash) >> fib_shift_;
+  }
+  TVM_FFI_INLINE uint64_t HomeOf(const Any& key) const {
+    return HomeOfHash(HashInLine(key, kNoIndex));
   }
   bool IsFull() const {
     return static_cast<double>(size_ + 1) > static_cast<double>(slots_) * 0.99;
@@ -228,6 +247,9 @@ namespace detail {
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowKeyMissing() {
   TVM_FFI_THROW(KeyError) << "key is not in Map";
 }
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowMapChanged(const char* hook) {
+  TVM_FFI_THROW(RuntimeError) << "the table changed while `" << hook << "` of a key was running";
+}
 
 // Makes tables and lets them grow, for Map and Dict.
 struct TVM_FFI_HIDDEN MapUnsafe {
@@ -248,7 +270,13 @@ struct TVM_FFI_HIDDEN MapUnsafe {
  private:
   static void CopyBits(void* to, const KVType* from) { std::memcpy(to, from, sizeof(KVType)); }
   static ObjectPtr<MapBaseObj> GrowDense(MapBaseObj* from, uint64_t slots, uint32_t fib_shift);
-  static bool RelocateAll(const MapBaseObj* from, DenseMapBaseObj* to);
+  // Where the pairs of a growing table go, in their order.
+  struct Relocation {
+    uint64_t hash;
+    uint64_t slot;
+  };
+  static void HashAll(const MapBaseObj* from, Relocation* relocations);
+  static bool RelocateAll(const MapBaseObj* from, Relocation* relocations, DenseMapBaseObj* to);
   static void MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source);
   static void ReleaseInlineOwner(void* data);
 };

@@ -197,7 +197,14 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (src->type_index != own_index && src->type_index != other_index) return std::nullopt;
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
     Ref result;
-    for (const MapBaseObj::KVType& pair : *Table(src)) {
+    const MapBaseObj* table = Table(src);
+    // Hooks of keys run when the result gets them, and may change the source.
+    ObjectPtr<MapBaseObj> copy;
+    if constexpr (std::is_same_v<K, Any> || std::is_base_of_v<ObjectRef, K>) {
+      copy = detail::MapUnsafe::Copy(table, own_index);
+      table = copy.get();
+    }
+    for (const MapBaseObj::KVType& pair : *table) {
       std::optional<K> key = pair.first.template try_cast<K>();
       if (!key.has_value()) return std::nullopt;
       std::optional<V> value = pair.second.template try_cast<V>();

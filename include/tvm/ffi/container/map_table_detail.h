@@ -4,6 +4,10 @@
 // Pairs move between tables bit by bit, and the old table forgets them only when the new one is
 // complete: what a failing allocation or hash hook leaves behind is the old table as it was.
 // Content is destroyed last, when the table is in order again, because destructors may come back.
+//
+// Hooks of keys may come back, too, in the midst of a search.  They are called by way of AskHash
+// and AskEqual alone, and always before the first change; a table that is another one afterwards is
+// an error.  Nothing on the way to other keys knows of this.
 #ifndef TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
 #define TVM_FFI_CONTAINER_MAP_TABLE_DETAIL_H_
 
@@ -35,11 +39,81 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 }  // namespace detail
 
+// ---- Hooks of keys ----------------------------------------------------------------------------
+
+// Remembers a table, and the pair in question, while a hook runs.  The key of the pair is kept, so
+// that no other has its address; the table is kept, and so copied rather than changed where that
+// is its way.
+class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
+ public:
+  TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index)
+      : table_(detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(
+            detail::ObjectUnsafe::GetHeader(table))),
+        index_(index),
+        data_(table->data_),
+        size_(table->size_),
+        slots_(table->slots_) {
+    if (index != kNoIndex) key_ = table->PairAt(index)->first;
+    if (table->IsSmall()) return;
+    first_ = Dense()->iter_list_head_;
+    last_ = Dense()->iter_list_tail_;
+    if (index != kNoIndex) meta_ = Dense()->Meta(index);
+  }
+  const Any& key() const { return key_; }
+  // A table that nobody else holds any more is no longer the one in the caller's variable.
+  TVM_FFI_NO_INLINE bool HasChanged() const {
+    if (table_.unique() || table_->data_ != data_ || table_->size_ != size_ ||
+        table_->slots_ != slots_) {
+      return true;
+    }
+    if (!table_->IsSmall()) {
+      if (Dense()->iter_list_head_ != first_ || Dense()->iter_list_tail_ != last_) return true;
+      if (index_ != kNoIndex && Dense()->Meta(index_) != meta_) return true;
+    }
+    return index_ != kNoIndex && !table_->PairAt(index_)->first.same_as(key_);
+  }
+
+ private:
+  const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
+
+  ObjectPtr<MapBaseObj> table_;
+  Any key_;
+  uint64_t index_;
+  void* data_;
+  uint64_t size_;
+  uint64_t slots_;
+  uint64_t first_{0};
+  uint64_t last_{0};
+  uint8_t meta_{0};
+};
+
+TVM_FFI_MAP_TABLE_ uint64_t MapBaseObj::AskHash(const TVMFFIAny* hook, const Any& key,
+                                                uint64_t index) const {
+  HookWatch watch(this, index);
+  Any kept(key);  // it may lie in the table
+  uint64_t hash = AnyHash::CallHook(hook, kept);
+  if (watch.HasChanged()) detail::ThrowMapChanged("__any_hash__");
+  return hash;
+}
+
+TVM_FFI_MAP_TABLE_ bool MapBaseObj::AskEqual(const TVMFFIAny* hook, uint64_t index,
+                                             const Any& key) const {
+  HookWatch watch(this, index);
+  Any kept(key);
+  bool is_equal = AnyEqual::CallHook(hook, watch.key(), kept);
+  if (watch.HasChanged()) detail::ThrowMapChanged("__any_equal__");
+  return is_equal;
+}
+
+TVM_FFI_MAP_TABLE_ uint64_t MapBaseObj::HashOf(const Any& key, uint64_t index) const {
+  return HashInLine(key, index);
+}
+
 // ---- Small layout -----------------------------------------------------------------------------
 
 TVM_FFI_MAP_TABLE_ uint64_t SmallMapBaseObj::Find(const Any& key) const {
   uint64_t index = 0;
-  while (index < size_ && !AnyEqual()(Pairs()[index].first, key)) ++index;
+  while (index < size_ && !KeyEquals(Pairs()[index].first, index, key)) ++index;
   return index;
 }
 
@@ -81,13 +155,15 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::Find(const Any& key) const {
   if (size_ == 0) return kNoSlot;
   uint64_t slot = HomeOf(key);
   if (!IsHead(slot)) return kNoSlot;
-  while (slot != kNoSlot && !AnyEqual()(At(slot)->pair.first, key)) slot = Step(slot, Meta(slot));
+  while (slot != kNoSlot && !KeyEquals(At(slot)->pair.first, slot, key)) {
+    slot = Step(slot, Meta(slot));
+  }
   return slot;
 }
 
 // kNoSlot when the chain does not lead to the slot: hash and table disagree.
 TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot) const {
-  uint64_t before = HomeOf(At(slot)->pair.first);
+  uint64_t before = HomeOfHash(HashOf(At(slot)->pair.first, slot));
   if (!IsHead(before)) return kNoSlot;
   while (before != kNoSlot) {
     uint64_t next = Step(before, Meta(before));
@@ -149,7 +225,7 @@ TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& 
   }
   uint64_t last = home;
   for (uint64_t slot = home; slot != kNoSlot; slot = Step(slot, Meta(slot))) {
-    if (AnyEqual()(At(slot)->pair.first, key)) {
+    if (KeyEquals(At(slot)->pair.first, slot, key)) {
       Unlink(slot);
       return {slot, false};
     }
@@ -374,33 +450,68 @@ TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::Copy(const MapBaseObj* from,
   return copy;
 }
 
-// False when the table is too small after all.
-TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, DenseMapBaseObj* to) {
-  for (const KVType& pair : *from) {
-    DenseMapBaseObj::Place place = to->FindPlace(pair.first);
-    if (place.slot == DenseMapBaseObj::kNoSlot) return false;
-    CopyBits(&to->At(place.slot)->pair, &pair);
-    to->LinkLast(place.slot);
+// The pairs are counted: a hook that changed their order has not been seen by its watch.
+TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* relocations) {
+  uint64_t count = from->size_;
+  uint64_t done = 0;
+  for (uint64_t index = from->FirstIndex(); index != from->EndIndex();
+       index = from->IndexAfter(index)) {
+    if (done == count) ThrowMapChanged("__any_hash__");
+    relocations[done++].hash = from->HashOf(from->PairAt(index)->first, index);
   }
+  if (done != count) ThrowMapChanged("__any_hash__");
+}
+
+// Copies the pairs into an empty table, and calls nothing on the way.  False when the table is too
+// small after all; it is of no use then.
+//
+// 1. The first key with a home that is free heads the chain there.
+// 2. The others are appended to the chains; none is in the way of another's home any more.
+// 3. The pairs are copied and linked in their order.
+TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocation* relocations,
+                                               DenseMapBaseObj* to) {
+  Relocation* end = relocations + from->size_;
+  for (Relocation* it = relocations; it != end; ++it) {
+    uint64_t home = to->HomeOfHash(it->hash);
+    bool is_free = to->Meta(home) == DenseMapBaseObj::kEmpty;
+    it->slot = is_free ? home : DenseMapBaseObj::kNoSlot;
+    if (is_free) to->Meta(home) = 0;
+  }
+  for (Relocation* it = relocations; it != end; ++it) {
+    if (it->slot != DenseMapBaseObj::kNoSlot) continue;
+    uint64_t last = to->HomeOfHash(it->hash);
+    for (uint64_t next; (next = to->Step(last, to->Meta(last))) != DenseMapBaseObj::kNoSlot;) {
+      last = next;
+    }
+    uint8_t jump = 0;
+    DenseMapBaseObj::Place place = to->FreeSlotAfter(last, &jump);
+    if (!place.is_free) return false;
+    to->Meta(place.slot) = DenseMapBaseObj::kMemberBit;
+    to->SetJump(last, jump);
+    it->slot = place.slot;
+  }
+  for (const KVType& pair : *from) {
+    CopyBits(&to->At(relocations->slot)->pair, &pair);
+    to->LinkLast(relocations->slot);
+    ++relocations;
+  }
+  to->size_ = from->size_;
   return true;
 }
 
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::GrowDense(MapBaseObj* from, uint64_t slots,
                                                               uint32_t fib_shift) {
-  // Forgets pairs that still belong to `from`.
-  struct Borrowed {
-    ObjectPtr<MapBaseObj> map;
-    ~Borrowed() {
-      if (map == nullptr) return;
-      DenseMapBaseObj* dense = static_cast<DenseMapBaseObj*>(map.get());
-      dense->DeleteBlocks(dense->data_);
-      dense->SetNoTable();
-    }
-  };
+  struct Relocations {
+    explicit Relocations(uint64_t count) : items(new Relocation[count]) {}
+    ~Relocations() { delete[] items; }
+    Relocation* items;
+  } relocations(from->size_);
+  HashAll(from, relocations.items);
   for (;; slots *= 2, --fib_shift) {
-    Borrowed grown{MakeDense(from->type_index(), slots, fib_shift)};
-    if (!RelocateAll(from, static_cast<DenseMapBaseObj*>(grown.map.get()))) continue;
-    return std::move(grown.map);
+    ObjectPtr<MapBaseObj> grown = MakeDense(from->type_index(), slots, fib_shift);
+    if (RelocateAll(from, relocations.items, static_cast<DenseMapBaseObj*>(grown.get()))) {
+      return grown;
+    }
   }
 }
 

@@ -28,6 +28,10 @@ namespace detail {
                  static_cast<long long>(first), static_cast<long long>(last),  // NOLINT(*)
                  static_cast<long long>(size));                                // NOLINT(*)
 }
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowCapacity(int64_t capacity, int64_t size) {
+  ThrowFormatted("ValueError", "a capacity of %lld is too small for %lld elements",
+                 static_cast<long long>(capacity), static_cast<long long>(size));  // NOLINT(*)
+}
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowSequenceError(const char* kind,
                                                              std::string_view message) {
   ThrowError(kind, message);

@@ -113,10 +113,10 @@ ObjectPtr<ShapeObj> MakeInplaceShape(Iter begin, Iter end) {
 
 // Compact row-major strides, in elements.
 inline void FillStridesFromShape(ShapeView shape, int64_t* out_strides) {
-  int64_t stride = 1;
+  uint64_t stride = 1;  // unsigned, as in Product()
   for (size_t i = shape.size(); i > 0; --i) {
-    out_strides[i - 1] = stride;
-    stride *= shape[i - 1];
+    out_strides[i - 1] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(shape[i - 1]);
   }
 }
 

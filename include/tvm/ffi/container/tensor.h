@@ -46,9 +46,42 @@ inline bool IsAligned(const DLTensor& tensor, size_t alignment) {
 inline size_t GetDataSize(size_t numel, DLDataType dtype) {
   return (numel * dtype.bits * dtype.lanes + 7) / 8;
 }
+
+namespace detail {
+
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowExtent(size_t dimension, int64_t extent) {
+  ThrowFormatted("ValueError", "shape[%zu] must be >= 0, got %lld", dimension,
+                 static_cast<long long>(extent));  // NOLINT(*)
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowDataSize(size_t num_dimensions) {
+  ThrowFormatted("ValueError",
+                 "a tensor of this shape, of %zu dimensions, is too large: the size "
+                 "of its data in bits overflows 64 bits",
+                 num_dimensions);
+}
+
+// Bytes of the elements.  Fails: ValueError for negative extents, and for a size that overflows.
+TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline size_t CheckedDataSize(ShapeView shape, DLDataType dtype) {
+  uint64_t bits = uint64_t{dtype.bits} * dtype.lanes;
+  bool is_empty = false;
+  bool overflows = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) ThrowExtent(i, shape[i]);
+    is_empty = is_empty || shape[i] == 0;
+    overflows = __builtin_mul_overflow(bits, static_cast<uint64_t>(shape[i]), &bits) || overflows;
+  }
+  // Beside an extent of 0, others may be of any size.
+  if (is_empty) return 0;
+  if (overflows) ThrowDataSize(shape.size());
+  return bits / 8 + (bits % 8 != 0);
+}
+
+}  // namespace detail
+
+// A ValueError for a shape that no tensor can have.
 inline size_t GetDataSize(const DLTensor& tensor) {
-  int64_t numel = ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)).Product();
-  return GetDataSize(static_cast<size_t>(numel), tensor.dtype);
+  return detail::CheckedDataSize(ShapeView(tensor.shape, static_cast<size_t>(tensor.ndim)),
+                                 tensor.dtype);
 }
 
 // The object behind a Tensor: a DLTensor that owns its memory, or keeps its owner.
@@ -92,14 +125,16 @@ inline int64_t CheckDimension(int64_t index, int32_t ndim) {
 }
 
 TVM_FFI_FAILURE_ inline int64_t CompactStride(const DLTensor& tensor, int64_t position) {
-  int64_t stride = 1;
-  for (int64_t i = position + 1; i < tensor.ndim; ++i) stride *= tensor.shape[i];
-  return stride;
+  auto behind = static_cast<size_t>(position) + 1;
+  return ShapeView(tensor.shape + behind, static_cast<size_t>(tensor.ndim) - behind).Product();
 }
 
 // Moves the start of `tensor` by a number of elements.
 inline void AddElementOffset(DLTensor* tensor, int64_t elements) {
-  int64_t bits = elements * tensor->dtype.bits * tensor->dtype.lanes;
+  int64_t bits;
+  if (__builtin_mul_overflow(elements, tensor->dtype.bits * tensor->dtype.lanes, &bits)) {
+    ThrowTensorValue("the element offset is too large");
+  }
   if (bits % 8 != 0) ThrowTensorValue("the element offset must be a whole number of bytes");
   if (IsDirectAddressDevice(tensor->device)) {
     tensor->data = static_cast<char*>(tensor->data) + bits / 8;
@@ -269,6 +304,8 @@ class Tensor : public ObjectRef, public detail::TensorAccessors<Tensor> {
     if (shape.size() > static_cast<size_t>(INT32_MAX)) {
       detail::ThrowTensorValue("too many dimensions");
     }
+    // Allocators multiply the extents without looking.
+    detail::CheckedDataSize(shape, dtype);
     return Tensor(ObjectPtr<TensorObj>(
         make_inplace_array_object<detail::TensorObjFromNDAlloc<TNDAlloc>, int64_t>(
             2 * shape.size(), std::move(alloc), shape, strides, dtype, device,

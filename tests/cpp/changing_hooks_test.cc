@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hooks of keys that change the very table that asks them.  AddressSanitizer sees what they leave.
+#include <doctest/doctest.h>
+#include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/map.h>
+#include <tvm/ffi/error.h>
+#include <tvm/ffi/function.h>
+
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "thrown.h"
+
+namespace {
+
+using namespace tvm::ffi;
+
+std::function<void()> when_hashed;
+std::function<void()> when_compared;
+bool is_inside = false;
+
+// A hook does not run for the calls that it makes itself.
+void Run(const std::function<void()>& hook) {
+  if (!hook || is_inside) return;
+  is_inside = true;
+  try {
+    hook();
+  } catch (...) {
+    is_inside = false;
+    throw;
+  }
+  is_inside = false;
+}
+
+class ChangingKeyObj : public Object {
+ public:
+  explicit ChangingKeyObj(int64_t id) : id(id) {}
+  int64_t id;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("test.cpp.ChangingKey", ChangingKeyObj, Object);
+};
+
+int64_t hash_factor = 1;
+
+int64_t HashOf(const ChangingKeyObj* key) {
+  int64_t id = key->id;
+  Run(when_hashed);
+  return key->id == id ? id * hash_factor : 0;
+}
+// Both keys are looked at when all is done: they live as long as the call.
+bool AreEqual(const ChangingKeyObj* lhs, const ChangingKeyObj* rhs) {
+  Run(when_compared);
+  return lhs->id == rhs->id;
+}
+
+void RegisterHook(const char* name, const Function& hook) {
+  TVMFFIByteArray bytes{name, std::strlen(name)};
+  TVMFFIAny raw = AnyView(hook).CopyToTVMFFIAny();
+  REQUIRE_EQ(TVMFFITypeRegisterAttr(ChangingKeyObj::RuntimeTypeIndex(), &bytes, &raw), 0);
+}
+
+Any Key(int64_t id) {
+  [[maybe_unused]] static const bool is_registered = [] {
+    RegisterHook("__any_hash__", Function::FromTyped(&HashOf));
+    RegisterHook("__any_equal__", Function::FromTyped(&AreEqual));
+    return true;
+  }();
+  return ObjectRef(make_object<ChangingKeyObj>(id));
+}
+
+using AnyDict = Dict<Any, Any>;
+
+AnyDict DictOf(int64_t size) {
+  AnyDict dict;
+  for (int64_t i = 0; i < size; ++i) dict.Set(Key(i), i);
+  return dict;
+}
+
+// What `call` throws while hooks do `change`.
+std::string Meanwhile(const std::function<void()>& hashed, const std::function<void()>& compared,
+                      const std::function<void()>& call) {
+  when_hashed = hashed;
+  when_compared = compared;
+  std::string thrown = Thrown(call);
+  when_hashed = nullptr;
+  when_compared = nullptr;
+  return thrown;
+}
+
+const char* const kHashed =
+    "RuntimeError: the table changed while `__any_hash__` of a key was running";
+const char* const kCompared =
+    "RuntimeError: the table changed while `__any_equal__` of a key was running";
+
+void CheckWhole(const AnyDict& dict) {
+  size_t count = 0;
+  for (auto [key, value] : dict) {
+    CHECK_EQ(dict.Get(key).value_or(nullptr).same_as(value), true);
+    ++count;
+  }
+  CHECK_EQ(dict.size(), count);
+}
+
+// Cause: searches kept slots and references across the calls of hooks.
+TEST_CASE("a comparison that changes the dict it is for is an error") {
+  for (int64_t size : {3, 40}) {
+    int64_t next = 1000;
+    using Change = std::function<void(AnyDict*)>;
+    for (const Change& change :
+         {Change([](AnyDict* dict) { dict->clear(); }), Change([&](AnyDict* dict) {
+            for (int i = 0; i < 200; ++i) dict->Set(Key(next++), 1);
+          })}) {
+      for (int call = 0; call < 4; ++call) {
+        AnyDict dict = DictOf(size);
+        std::string thrown = Meanwhile(
+            nullptr, [&] { change(&dict); },
+            [&] {
+              if (call == 0) static_cast<void>(dict.count(Key(1)));
+              if (call == 1) static_cast<void>(dict.Get(Key(1)));
+              if (call == 2) dict.Set(Key(1), 7);
+              if (call == 3) dict.erase(Key(1));
+            });
+        CHECK_EQ(thrown, kCompared);
+        CheckWhole(dict);
+      }
+    }
+  }
+}
+
+TEST_CASE("a hash that changes the dict it is for is an error") {
+  AnyDict dict = DictOf(40);
+  auto add = [&] { dict.Set(Key(500), 1); };
+  CHECK_EQ(Meanwhile(add, nullptr, [&] { static_cast<void>(dict.count(Key(1))); }), kHashed);
+  auto clear = [&] { dict.clear(); };
+  CHECK_EQ(Meanwhile(clear, nullptr, [&] { dict.Set(Key(1), 1); }), kHashed);
+  CHECK_EQ(dict.size(), size_t{0});
+}
+
+// Cause: a table was relocated while a hook let it grow, or cleared it, and took its own block for
+// that of the table afterwards.
+TEST_CASE("a hash that changes the dict that grows is an error") {
+  int64_t next = 1000;
+  for (int64_t size : {4, 7, 15}) {  // full
+    AnyDict dict = DictOf(size);
+    int64_t before = static_cast<int64_t>(dict.size());
+    int num_hashes = 0;
+    // Not that of the new key, which comes first in a dense table.
+    auto grow = [&] {
+      if (++num_hashes == 3) {
+        for (int i = 0; i < 3; ++i) dict.Set(Key(next++), 1);
+      }
+    };
+    CHECK_EQ(Meanwhile(grow, nullptr, [&] { dict.Set(Key(100), 1); }), kHashed);
+    CHECK_EQ(static_cast<int64_t>(dict.size()), before + 3);
+    CheckWhole(dict);
+  }
+}
+
+TEST_CASE("a pair that takes the place of another while a key is compared is noticed") {
+  for (int64_t size : {3, 5, 40}) {
+    AnyDict dict = DictOf(size);
+    auto replace = [&] {
+      dict.erase(Key(size - 1));
+      dict.Set(Key(size - 1), "other");  // in the same place
+    };
+    CHECK_EQ(Meanwhile(nullptr, replace, [&] { dict.Set(Key(size - 1), 1); }), kCompared);
+    CHECK_EQ(dict[Key(size - 1)].cast<std::string>(), "other");
+    CheckWhole(dict);
+  }
+}
+
+TEST_CASE("a hash that changes the dict from which a key is erased is an error") {
+  // Keys of one chain: the last of them asks for the hash of its home.
+  hash_factor = 0;
+  AnyDict dict = DictOf(6);
+  int num_hashes = 0;
+  auto clear = [&] {
+    if (++num_hashes == 2) dict.clear();
+  };
+  CHECK_EQ(Meanwhile(clear, nullptr, [&] { dict.erase(Key(5)); }), kHashed);
+  CHECK_EQ(dict.size(), size_t{0});
+  hash_factor = 1;
+}
+
+TEST_CASE("a hook may look at the dict, and change others") {
+  AnyDict dict = DictOf(40);
+  AnyDict other;
+  auto look = [&] {
+    AnyDict same = dict;
+    other.Set(static_cast<int64_t>(other.size()), same.size());
+  };
+  CHECK_EQ(Meanwhile(look, look, [&] { dict.Set(Key(5), "five"); }), "");
+  CHECK_EQ(Meanwhile(look, look, [&] { dict.Set(Key(50), "fifty"); }), "");
+  CHECK_EQ(dict[Key(5)].cast<std::string>(), "five");
+  CHECK_EQ(dict.size(), size_t{41});
+  CHECK(other.size() > 2);
+}
+
+// Cause: the table was gone, or had given its pairs to a larger one.
+TEST_CASE("a hook that drops or replaces the table it is for is an error") {
+  for (int64_t size : {3, 40}) {
+    AnyDict dict = DictOf(size);
+    CHECK_EQ(
+        Meanwhile(nullptr, [&] { dict = AnyDict(); }, [&] { dict.Set(Key(1), 1); }), kCompared);
+    Map<Any, Any> map;
+    for (int64_t i = 0; i < size; ++i) map.Set(Key(i), i);
+    auto grow = [&] {
+      for (int64_t i = 0; i < 100; ++i) map.Set(Key(1000 + i), i);
+    };
+    CHECK_EQ(Meanwhile(nullptr, grow, [&] { static_cast<void>(map.Get(Key(1))); }), kCompared);
+    CHECK_EQ(map.size(), static_cast<size_t>(size + 100));
+    CHECK_EQ(Meanwhile(nullptr, [&] { map = {}; }, [&] { map.Set(Key(1), 1); }), kCompared);
+    CHECK_EQ(map.size(), size_t{0});
+  }
+}
+
+TEST_CASE("a hook may change the dict that is being converted") {
+  AnyDict dict = DictOf(40);
+  Any value = dict;
+  Map<ObjectRef, double> converted;
+  auto clear = [&] { dict.clear(); };
+  CHECK_EQ(Meanwhile(clear, clear, [&] { converted = value.cast<Map<ObjectRef, double>>(); }), "");
+  CHECK_EQ(converted.size(), size_t{40});
+}
+
+TEST_CASE("an error of a hook leaves the table that grows as it was") {
+  AnyDict dict = DictOf(7);
+  int num_hashes = 0;
+  auto fail = [&] {
+    if (++num_hashes == 4) throw Error("ValueError", "no hash", "");
+  };
+  CHECK_EQ(Meanwhile(fail, nullptr, [&] { dict.Set(Key(100), 1); }), "ValueError: no hash");
+  CHECK_EQ(dict.size(), size_t{7});
+  CheckWhole(dict);
+}
+
+TEST_CASE("whatever hooks do, the dict stays whole") {
+  std::mt19937 random(20);
+  for (int round = 0; round < 300; ++round) {
+    hash_factor = int64_t{1} << random() % 8;
+    AnyDict dict = DictOf(random() % 24);
+    int64_t num_ids = 1 + random() % 40;
+    auto change = [&] {
+      for (uint32_t left = random() % 4; left > 0; --left) {
+        int64_t id = random() % num_ids;
+        switch (random() % 16) {
+          case 0:
+            dict.clear();
+            break;
+          case 1:
+            for (int i = 0; i < 20; ++i) dict.Set(Key(100 + i), i);
+            break;
+          case 2:
+          case 3:
+          case 4:
+            dict.Set(Key(id), id);
+            break;
+          case 5:
+          case 6:
+          case 7:
+            dict.erase(Key(id));
+            break;
+          case 8:
+            if (!dict.empty()) {
+              auto first = *dict.begin();
+              dict.erase(first.first);
+              dict.Set(first.first, first.second);
+            }
+            break;
+          default:
+            break;
+        }
+      }
+    };
+    for (int step = 0; step < 40; ++step) {
+      int64_t id = random() % num_ids;
+      bool erases = random() % 3 == 0;
+      std::string thrown = Meanwhile(change, change, [&] {
+        if (erases) {
+          dict.erase(Key(id));
+        } else {
+          dict.Set(Key(id), id);
+        }
+      });
+      if (!thrown.empty() && thrown != kHashed && thrown != kCompared) CHECK_EQ(thrown, "");
+    }
+    CheckWhole(dict);
+  }
+  hash_factor = 1;
+}
+
+}  // namespace
