@@ -240,6 +240,8 @@ def _is_for_users(cursor: Any, kind: str) -> bool:
         return False
     if kind == "function" and cursor.semantic_parent != cursor.lexical_parent:
         return False  # a body, further below
+    if cursor.access_specifier == cindex.AccessSpecifier.PRIVATE:
+        return False  # the body of a nested class, further below
     is_specialized = cursor.kind in _CLASSES and "<" in cursor.displayname
     if cursor.kind == Kind.CLASS_TEMPLATE:
         is_specialized = False

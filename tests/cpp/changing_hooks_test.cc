@@ -4,6 +4,7 @@
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/function.h>
 
 #include <cstring>
@@ -224,6 +225,22 @@ TEST_CASE("a hook may change the dict that is being converted") {
   CHECK_EQ(converted.size(), size_t{40});
 }
 
+// Cause: the search for what only the right one has went on in pairs that were gone.
+TEST_CASE("a hook may change the dict in which a mismatch is searched for") {
+  AnyDict lhs = DictOf(20), rhs;
+  for (auto [key, value] : lhs) rhs.Set(key, value);
+  rhs.Set(Key(100), 100);
+  size_t num_hashes = 0;
+  auto clear = [&] {
+    if (++num_hashes > lhs.size() + 1) rhs.clear();  // all keys of the left one were found
+  };
+  bool differs = false;
+  auto compare = [&] { differs = StructuralEqual::GetFirstMismatch(lhs, rhs).has_value(); };
+  CHECK_EQ(Meanwhile(clear, nullptr, compare), "");
+  CHECK(differs);
+  CHECK_EQ(rhs.size(), size_t{0});
+}
+
 TEST_CASE("an error of a hook leaves the table that grows as it was") {
   AnyDict dict = DictOf(7);
   int num_hashes = 0;
@@ -237,14 +254,15 @@ TEST_CASE("an error of a hook leaves the table that grows as it was") {
 
 TEST_CASE("whatever hooks do, the dict stays whole") {
   std::mt19937 random(20);
+  auto below = [&](int64_t end) { return static_cast<int64_t>(random()) % end; };
   for (int round = 0; round < 300; ++round) {
-    hash_factor = int64_t{1} << random() % 8;
-    AnyDict dict = DictOf(random() % 24);
-    int64_t num_ids = 1 + random() % 40;
+    hash_factor = int64_t{1} << below(8);
+    AnyDict dict = DictOf(below(24));
+    int64_t num_ids = 1 + below(40);
     auto change = [&] {
-      for (uint32_t left = random() % 4; left > 0; --left) {
-        int64_t id = random() % num_ids;
-        switch (random() % 16) {
+      for (int64_t left = below(4); left > 0; --left) {
+        int64_t id = below(num_ids);
+        switch (below(16)) {
           case 0:
             dict.clear();
             break;
@@ -274,8 +292,8 @@ TEST_CASE("whatever hooks do, the dict stays whole") {
       }
     };
     for (int step = 0; step < 40; ++step) {
-      int64_t id = random() % num_ids;
-      bool erases = random() % 3 == 0;
+      int64_t id = below(num_ids);
+      bool erases = below(3) == 0;
       std::string thrown = Meanwhile(change, change, [&] {
         if (erases) {
           dict.erase(Key(id));

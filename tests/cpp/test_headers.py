@@ -28,6 +28,7 @@ PROGRAMS = sorted(
 
 # As the build has them, see tests/CMakeLists.txt.
 DOCTEST = ("-DDOCTEST_CONFIG_SUPER_FAST_ASSERTS", "-DDOCTEST_CONFIG_USE_STD_HEADERS")
+FILES = ('-DLOADING_LIBRARY="a library"',)
 WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 
@@ -106,5 +107,5 @@ def test_templates_and_macros_are_quiet_where_they_are_used(other_compiler):
     The same text means more in C++20: rewritten comparisons, lambdas in unevaluated operands.
     """
     sources = {path.name: f'#include "{path}"\n' for path in PROGRAMS}
-    options = (*WARNINGS, *DOCTEST, "-Wno-unused-parameter")
+    options = (*WARNINGS, *DOCTEST, *FILES, "-Wno-unused-parameter")
     assert rejected(other_compiler.diagnose_all(sources, *options)) == {}

@@ -398,7 +398,8 @@ class Step:
         report(f"step {self.memory.kind_name} {self.name}")
         self.do()
         self.fail_everywhere(every)  # fills the caches that failures use
-        usual = self.growth(lambda: [self.do() for _ in range(8)])[1] / 8  # what a step leaves
+        # What a step leaves.  A table that is cleared, which steps before have filled, says nothing.
+        usual = max(0, self.growth(lambda: [self.do() for _ in range(8)])[1]) / 8
         counts: list[int] = []
         objects, used = self.growth(lambda: counts.extend(self.fail_everywhere(every)))
         failures, absorbed = counts

@@ -20,6 +20,7 @@ LAYERS = (
         "_conflict",
         "_html",
         "_lazy",
+        "_one_line",
         "_optional_torch_c_dlpack",
         "_regular_file",
         "_schema",

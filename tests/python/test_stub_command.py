@@ -128,6 +128,11 @@ def test_check_names_stale_files_and_writes_nothing(stubgen, tmp_path):
     assert lines_of(stale) == block("global/ffi.json")
 
 
+def test_names_of_files_steer_no_terminal(stubgen, tmp_path):
+    write(tmp_path / "a\x1b[2J\n.py", *block("global/ffi.json"))
+    assert stubgen("--check", tmp_path) == (1, f"[Stale] {tmp_path}/a\\x1b[2J\\n.py\n")
+
+
 def test_dry_run_prints_the_difference(stubgen, tmp_path):
     path = write(tmp_path / "a.py", "x = 1", *block("global/ffi.json"))
     status, output = stubgen("--dry-run", "--verbose", path)

@@ -204,9 +204,11 @@ class EqualWalk {
   // All keys of the left map are in the right one.
   Outcome LeavePairs(const Frame& frame) {
     const MapBaseObj* lhs = TableOf(path_.LhsOf(frame));
-    const MapBaseObj* rhs = TableOf(path_.RhsOf(frame));
-    if (lhs->size() == rhs->size()) return Leave();
-    for (const MapBaseObj::KVType& pair : *rhs) {
+    const Any& rhs = path_.RhsOf(frame);
+    if (lhs->size() == SizeOfTable(rhs)) return Leave();
+    // Keys may have hooks as well.
+    Snapshot rhs_copy = Snapshot::Always(rhs);
+    for (const MapBaseObj::KVType& pair : *TableOf(rhs_copy.Or(rhs))) {
       Any lhs_key = pair.first;
       if (IsObjectKey(lhs_key)) lhs_key = ToKey(matches_.LhsOf(ObjectOf(lhs_key)));
       bool is_known = lhs_key != nullptr || pair.first == nullptr;

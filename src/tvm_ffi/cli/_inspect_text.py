@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.text import Text
 from rich.tree import Tree
 
+from .._one_line import shown
 from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
-from ._output import shown
 
 if TYPE_CHECKING:
     from ..inspection import ModuleReport

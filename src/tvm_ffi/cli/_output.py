@@ -5,12 +5,9 @@ from __future__ import annotations
 
 import sys
 
-__all__ = ["print_error", "print_line", "shown"]
+from .._one_line import shown
 
-
-def shown(text: str) -> str:
-    r"""Return a text without what would steer a terminal: ``\x1b`` for ESC, ``\n`` for a line."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+__all__ = ["print_error", "print_line"]
 
 
 def print_line(text: str) -> None:

@@ -9,13 +9,18 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from .._one_line import shown
 from . import consts as C  # noqa: N812
 
 __all__ = ["print_changes", "print_line", "print_unchanged"]
 
 
 def print_line(text: str, colour: str = "") -> None:
-    """Print a line in a colour, if the output shows any."""
+    """Print a line in a colour, if the output shows any.
+
+    Names of files and texts of libraries in it steer no terminal.
+    """
+    text = shown(text)
     if colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         text = f"{colour}{text}{C.TERM_RESET}"
     encoding = sys.stdout.encoding or "utf-8"

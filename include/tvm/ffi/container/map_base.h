@@ -218,8 +218,10 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   bool Put(KVType* pair);
   void Clear();
   Place FindPlace(const Any& key);
-  bool Evict(uint64_t slot);
-  uint64_t PredecessorOf(uint64_t slot) const;
+  template <typename Moved>
+  bool Evict(uint64_t slot, uint64_t hash, const Moved& moved);
+  bool EvictPair(uint64_t slot);
+  uint64_t PredecessorOf(uint64_t slot, uint64_t hash) const;
   Place FreeSlotAfter(uint64_t slot, uint8_t* jump) const;
   void SetJump(uint64_t slot, uint8_t jump) {
     Meta(slot) = static_cast<uint8_t>((Meta(slot) & kMemberBit) | jump);
@@ -277,6 +279,7 @@ struct TVM_FFI_HIDDEN MapUnsafe {
   };
   static void HashAll(const MapBaseObj* from, Relocation* relocations);
   static bool RelocateAll(const MapBaseObj* from, Relocation* relocations, DenseMapBaseObj* to);
+  static uint64_t FreeSlotFor(uint64_t hash, Relocation* relocations, DenseMapBaseObj* to);
   static void MoveTableTo(MapBaseObj* target, ObjectPtr<MapBaseObj>&& source);
   static void ReleaseInlineOwner(void* data);
 };

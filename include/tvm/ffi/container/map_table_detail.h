@@ -162,8 +162,8 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::Find(const Any& key) const {
 }
 
 // kNoSlot when the chain does not lead to the slot: hash and table disagree.
-TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot) const {
-  uint64_t before = HomeOfHash(HashOf(At(slot)->pair.first, slot));
+TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64_t hash) const {
+  uint64_t before = HomeOfHash(hash);
   if (!IsHead(before)) return kNoSlot;
   while (before != kNoSlot) {
     uint64_t next = Step(before, Meta(before));
@@ -184,9 +184,11 @@ inline DenseMapBaseObj::Place DenseMapBaseObj::FreeSlotAfter(uint64_t slot, uint
   return {kNoSlot, false};
 }
 
-// Moves the part of a chain that begins at `slot`, which does not head it, to other slots.
-TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Evict(uint64_t slot) {
-  uint64_t before = PredecessorOf(slot);
+// Moves the part of a chain that begins at `slot`, which does not head it, to other slots, and
+// calls moved(slot) for each of these.  The hash is that of the key at `slot`.
+template <typename Moved>
+bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t hash, const Moved& moved) {
+  uint64_t before = PredecessorOf(slot, hash);
   if (before == kNoSlot) return false;
   // The slot itself must not be taken again by what moves after it.
   uint8_t vacated = kProtected;
@@ -198,7 +200,7 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Evict(uint64_t slot) {
     if (!to.is_free) return false;
     Meta(to.slot) = kMemberBit;
     std::memcpy(static_cast<void*>(At(to.slot)), At(from), sizeof(Entry));
-    RelinkNeighbours(to.slot);
+    moved(to.slot);
     Meta(from) = vacated;
     vacated = kEmpty;
     SetJump(before, jump);
@@ -206,6 +208,11 @@ TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Evict(uint64_t slot) {
     from = Step(from, meta);
   }
   return true;
+}
+
+TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPair(uint64_t slot) {
+  return Evict(slot, HashOf(At(slot)->pair.first, slot),
+               [this](uint64_t to) { RelinkNeighbours(to); });
 }
 
 // Where the pair of a key goes, unlinked from the order; kNoSlot when the table has to grow.
@@ -218,7 +225,7 @@ TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& 
     return {home, true};
   }
   if (!IsHead(home)) {
-    if (IsFull() || !Evict(home)) return {kNoSlot, false};
+    if (IsFull() || !EvictPair(home)) return {kNoSlot, false};
     Meta(home) = 0;
     ++size_;
     return {home, true};
@@ -260,7 +267,7 @@ TVM_FFI_MAP_TABLE_ void DenseMapBaseObj::Erase(uint64_t slot) {
   uint64_t last = slot;
   uint64_t before = kNoSlot;
   for (uint64_t next; (next = Step(last, Meta(last))) != kNoSlot; last = next) before = last;
-  if (last == slot && !IsHead(slot)) before = PredecessorOf(slot);
+  if (last == slot && !IsHead(slot)) before = PredecessorOf(slot, HashOf(entry->pair.first, slot));
 
   KVType erased(std::move(entry->pair));
   Unlink(slot);
@@ -462,33 +469,18 @@ TVM_FFI_MAP_TABLE_ void MapUnsafe::HashAll(const MapBaseObj* from, Relocation* r
   if (done != count) ThrowMapChanged("__any_hash__");
 }
 
-// Copies the pairs into an empty table, and calls nothing on the way.  False when the table is too
-// small after all; it is of no use then.
+// Copies the pairs into an empty table, to the slots that they would have if they were put there
+// one by one, and calls nothing on the way.  False when the table is too small after all; it is of
+// no use then.
 //
-// 1. The first key with a home that is free heads the chain there.
-// 2. The others are appended to the chains; none is in the way of another's home any more.
-// 3. The pairs are copied and linked in their order.
+// Until the pairs are copied and linked, `next` of an entry tells whose it is.
 TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocation* relocations,
                                                DenseMapBaseObj* to) {
-  Relocation* end = relocations + from->size_;
-  for (Relocation* it = relocations; it != end; ++it) {
-    uint64_t home = to->HomeOfHash(it->hash);
-    bool is_free = to->Meta(home) == DenseMapBaseObj::kEmpty;
-    it->slot = is_free ? home : DenseMapBaseObj::kNoSlot;
-    if (is_free) to->Meta(home) = 0;
-  }
-  for (Relocation* it = relocations; it != end; ++it) {
-    if (it->slot != DenseMapBaseObj::kNoSlot) continue;
-    uint64_t last = to->HomeOfHash(it->hash);
-    for (uint64_t next; (next = to->Step(last, to->Meta(last))) != DenseMapBaseObj::kNoSlot;) {
-      last = next;
-    }
-    uint8_t jump = 0;
-    DenseMapBaseObj::Place place = to->FreeSlotAfter(last, &jump);
-    if (!place.is_free) return false;
-    to->Meta(place.slot) = DenseMapBaseObj::kMemberBit;
-    to->SetJump(last, jump);
-    it->slot = place.slot;
+  for (uint64_t i = 0; i < from->size_; ++i) {
+    uint64_t slot = FreeSlotFor(relocations[i].hash, relocations, to);
+    if (slot == DenseMapBaseObj::kNoSlot) return false;
+    to->At(slot)->next = i;
+    relocations[i].slot = slot;
   }
   for (const KVType& pair : *from) {
     CopyBits(&to->At(relocations->slot)->pair, &pair);
@@ -497,6 +489,32 @@ TVM_FFI_MAP_TABLE_ bool MapUnsafe::RelocateAll(const MapBaseObj* from, Relocatio
   }
   to->size_ = from->size_;
   return true;
+}
+
+// Makes room for another key with this hash.
+inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
+                                       DenseMapBaseObj* to) {
+  uint64_t slot = to->HomeOfHash(hash);
+  if (to->IsHead(slot)) {
+    uint64_t last = slot;
+    for (uint64_t next; (next = to->Step(last, to->Meta(last))) != DenseMapBaseObj::kNoSlot;) {
+      last = next;
+    }
+    uint8_t jump = 0;
+    slot = to->FreeSlotAfter(last, &jump).slot;
+    if (slot == DenseMapBaseObj::kNoSlot) return slot;
+    to->Meta(slot) = DenseMapBaseObj::kMemberBit;
+    to->SetJump(last, jump);
+    return slot;
+  }
+  if (to->Meta(slot) != DenseMapBaseObj::kEmpty) {
+    bool is_evicted = to->Evict(slot, relocations[to->At(slot)->next].hash, [&](uint64_t moved) {
+      relocations[to->At(moved)->next].slot = moved;
+    });
+    if (!is_evicted) return DenseMapBaseObj::kNoSlot;
+  }
+  to->Meta(slot) = 0;
+  return slot;
 }
 
 TVM_FFI_MAP_TABLE_ ObjectPtr<MapBaseObj> MapUnsafe::GrowDense(MapBaseObj* from, uint64_t slots,

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace tvm::ffi::extra {
 namespace {
 
@@ -65,8 +67,26 @@ bool FileReader::HasPiece(size_t begin) const {
   return false;
 }
 
-bool FileReader::ReadDirectly(size_t offset, void* out, size_t size) const {
-  return pread(file_, out, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size);
+bool FileReader::ReadDirectly(size_t offset, void* out, size_t size) {
+  return Copy(offset, out, size) == size;
+}
+
+size_t FileReader::Copy(size_t offset, void* out, size_t size) {
+  size = offset < size_ ? std::min(size, size_ - offset) : 0;
+  size_t copied = 0;
+  // Some file systems give a few bytes at a time.
+  while (copied < size) {
+    ssize_t more = pread(file_, static_cast<char*>(out) + copied, size - copied,
+                         static_cast<off_t>(offset + copied));
+    if (more == 0) break;  // the file has become shorter
+    if (more > 0) {
+      copied += static_cast<size_t>(more);
+    } else if (errno != EINTR) {
+      error_ = errno;
+      break;
+    }
+  }
+  return copied;
 }
 
 void FileReader::SwitchTo(size_t begin) {
@@ -77,9 +97,8 @@ void FileReader::SwitchTo(size_t begin) {
   current_ = std::find_if(pieces_.get(), end, is_it);
   if (current_ != end) return;
   current_ = std::min_element(pieces_.get(), end, is_older);
-  ssize_t size = pread(file_, current_->bytes, Piece::kSize, static_cast<off_t>(begin));
   current_->begin = begin;
-  current_->size = size > 0 ? static_cast<size_t>(size) : 0;
+  current_->size = Copy(begin, current_->bytes, Piece::kSize);
 }
 
 void DynamicSection::Add(const ElfW(Dyn) & entry) {

@@ -26,6 +26,9 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
 
   size_t size() const { return size_; }
+  // Why the system refused to read, as errno has it; 0 when it did not.  What was read is all there
+  // is to go by otherwise.
+  int error() const { return error_; }
 
   // False when the file ends before; *out is untouched then.
   template <typename T>
@@ -66,10 +69,13 @@ class FileReader {
   bool ReadPieces(size_t offset, void* out, size_t size);
   void SwitchTo(size_t begin);
   bool HasPiece(size_t begin) const;
-  bool ReadDirectly(size_t offset, void* out, size_t size) const;
+  bool ReadDirectly(size_t offset, void* out, size_t size);
+  // How many bytes were copied: all, unless the file ends before or the system refuses.
+  size_t Copy(size_t offset, void* out, size_t size);
 
   static constexpr size_t kNumPieces = 8;
   int file_;
+  int error_ = 0;
   size_t size_ = 0;
   size_t num_switches_ = 0;
   std::unique_ptr<Piece[]> pieces_{new Piece[kNumPieces]};

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 
+#include <system_error>
+
 #include "module/library/elf_file.h"
 #include "module/library/file_defect.h"
 
@@ -34,6 +36,22 @@ void ForEachUndefined(const ElfFile& elf, Visit visit) {
 
 bool IsServed(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; }
 
+void Examine(const ElfFile& elf, LibraryFile* result) {
+  result->defect = DefectOf(elf);
+  if (!result->defect.empty()) return;
+  size_t looked_at = 0;
+  ForEachUndefined(elf, [&](size_t index, const std::string& name) {
+    if (name.empty()) {
+      result->defect = DamagedFile("symbol " + std::to_string(index) +
+                                   " must have a name in the string table, got none");
+      return false;
+    }
+    if (!IsAbiSymbol(name)) return true;
+    if (!IsServed(name)) result->unserved.push_back(name);
+    return ++looked_at < kMaxAbiSymbols && result->unserved.size() < kMaxUnserved;
+  });
+}
+
 }  // namespace
 
 bool IsAbiSymbol(std::string_view name) {
@@ -50,20 +68,10 @@ LibraryFile ReadLibraryFile(const std::string& path) {
   LibraryFile result;
   FileReader file(path);
   ElfFile elf(file);
-  if (!elf.IsElf()) return result;
-  result.defect = DefectOf(elf);
-  if (!result.defect.empty()) return result;
-  size_t looked_at = 0;
-  ForEachUndefined(elf, [&](size_t index, const std::string& name) {
-    if (name.empty()) {
-      result.defect = DamagedFile("symbol " + std::to_string(index) +
-                                  " must have a name in the string table, got none");
-      return false;
-    }
-    if (!IsAbiSymbol(name)) return true;
-    if (!IsServed(name)) result.unserved.push_back(name);
-    return ++looked_at < kMaxAbiSymbols && result.unserved.size() < kMaxUnserved;
-  });
+  if (elf.IsElf()) Examine(elf, &result);
+  if (file.error() != 0) {
+    result.defect = "the file cannot be read: " + std::system_category().message(file.error());
+  }
   return result;
 }
 

@@ -21,7 +21,7 @@ struct LibraryFile {
   std::string defect;
 };
 
-// Empty when the file cannot be read or is no library of this machine: what is wrong with it is
+// Empty when the file cannot be opened or is no library of this machine: what is wrong with it is
 // then the loader's to say.  Reads the part of the symbol table that holds undefined symbols, and
 // nothing outside the file, whatever that contains.
 LibraryFile ReadLibraryFile(const std::string& path);

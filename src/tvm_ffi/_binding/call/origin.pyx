@@ -17,6 +17,7 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, begin_call, pack_object, release_temporaries,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.object.borrowing cimport Borrowing, begin_borrowing, end_borrowing
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.object.note cimport (
     NativeReference, drop_target, keep_note, note_of, weak_target, wrap_target
@@ -137,6 +138,9 @@ def function_of_module(CObject module not None, name, bint query_imports):
     cdef abi.TVMFFIObject* temporaries[2]
     cdef abi.TVMFFIAny found
     cdef CallState state
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
+    cdef PyObject* wrapper = <PyObject*>module
     cdef int code
     cdef str text = plain_str(name, "name of a function")
     begin_call(&state, temporaries)
@@ -148,8 +152,10 @@ def function_of_module(CObject module not None, name, bint query_imports):
     args[2].v_int64 = query_imports
     found.type_index, found.zero_padding = abi.kTVMFFINone, 0
     found.v_int64 = 0
+    borrowings = begin_borrowing(&borrowing, &wrapper, 1)
     with nogil:  # the module may be foreign code
         code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &found)
+    end_borrowing(borrowings, &borrowing)
     release_temporaries(&state, loan_pool())
     check(code)
     if found.type_index != abi.kTVMFFIFunction:
