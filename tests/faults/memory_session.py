@@ -398,7 +398,7 @@ class Step:
         report(f"step {self.memory.kind_name} {self.name}")
         self.do()
         self.fail_everywhere(every)  # fills the caches that failures use
-        # What a step leaves.  A table that is cleared, which steps before have filled, says nothing.
+        # What a step leaves; less than nothing when a table is cleared that others have filled.
         usual = max(0, self.growth(lambda: [self.do() for _ in range(8)])[1]) / 8
         counts: list[int] = []
         objects, used = self.growth(lambda: counts.extend(self.fail_everywhere(every)))
