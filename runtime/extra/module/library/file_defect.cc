@@ -302,6 +302,9 @@ class Examination {
     for (const Table& table : kTables) {
       if (!TableFits(table)) return false;
     }
+    if (dynamic_.Has(DT_JMPREL) && dynamic_[DT_PLTRELSZ] == 0) {
+      return Damaged("the size of DT_JMPREL must not be 0");
+    }
     if (dynamic_.Has(DT_JMPREL) && dynamic_[DT_PLTREL] != kPltKind) {
       return Needs("DT_PLTREL", std::to_string(kPltKind), dynamic_[DT_PLTREL]);
     }
@@ -354,10 +357,11 @@ class Examination {
       }
     }
     constexpr size_t kReserved = 3 * sizeof(void*);
-    if (dynamic_.Has(DT_JMPREL) && !IsWritable(dynamic_[DT_PLTGOT], kReserved)) {
-      return Needs("DT_PLTGOT", "an address in a writable segment", dynamic_[DT_PLTGOT]);
+    size_t table = dynamic_[DT_PLTGOT];
+    if (!dynamic_.Has(DT_JMPREL) || (table % sizeof(void*) == 0 && IsWritable(table, kReserved))) {
+      return true;
     }
-    return true;
+    return Needs("DT_PLTGOT", "an address in a writable segment", table);
   }
 
   // --- What the sections say that the dynamic section names ---
@@ -407,6 +411,9 @@ class Examination {
 
   bool VersionsFit() {
     bool has_needed = dynamic_.Has(DT_VERNEED), has_defined = dynamic_.Has(DT_VERDEF);
+    if ((has_needed || has_defined) && !dynamic_.Has(DT_VERSYM)) {
+      return Damaged("the dynamic section must tell the versions of symbols beside their names");
+    }
     if (dynamic_.Has(DT_VERSYM)) {
       size_t address = dynamic_[DT_VERSYM], count = elf_.CountOfUndefined();
       bool fits =
