@@ -19,7 +19,9 @@ from tvm_ffi._binding.call.function cimport (
     Function, Resolve, Vectorcall, call_by_position, call_lock, load_plan, load_way, origin_of,
     set_resolve, store_way, swap_plan,
 )
-from tvm_ffi._binding.interpreter cimport load_count, load_flag, store_count, store_flag
+from tvm_ffi._binding.interpreter cimport (
+    is_finalizing, load_count, load_flag, store_count, store_flag,
+)
 from tvm_ffi._binding.object.error cimport check, set_exception
 from tvm_ffi._binding.object.release cimport releases_gil_by_default
 from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
@@ -27,6 +29,7 @@ from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
 cdef extern from "Python.h":
     PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
     PyObject* PyErr_NoMemory() noexcept
+    void PyErr_Clear() noexcept
 
 cdef enum:
     MAX_STACK_ARGS = 8
@@ -55,10 +58,17 @@ def declared_signature(Function function not None):
 cdef PyObject* _call_unresolved(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
-    """The way until the first call, which asks for the signature."""
+    """The way until the first call, which asks for the signature.
+
+    In a finalizer at the end of the interpreter nobody may be left who could tell: what asks has
+    been emptied.
+    """
     cdef Function function = <Function>callable
     if _resolve(function) != 0:
-        return NULL
+        if kwnames != NULL or not is_finalizing():
+            return NULL
+        PyErr_Clear()
+        return call_by_position(callable, values, nargsf, NULL)
     return load_way(function)(callable, values, nargsf, kwnames)
 
 

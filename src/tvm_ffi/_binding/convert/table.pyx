@@ -37,6 +37,9 @@ cdef Packer _tombstone
 cdef Packer* _retired = NULL
 cdef cython.pymutex _lock
 
+# Not asked for later: finalizers run when this module and others have been emptied.
+cdef object _weak_reference = weakref.ref
+
 # The rules by precedence.  Filled while modules are imported.
 cdef PackRule _rules[Precedence.NUM_PRECEDENCES]
 
@@ -155,7 +158,7 @@ cdef const Packer* _remember(type cls, Packer* packer) except NULL:
     cdef Packer* made = _new_packer(cls, packer)
     if made == NULL:
         raise MemoryError()
-    _watched_types[address] = weakref.ref(cls, lambda _: _forget_type(address))
+    _watched_types[address] = _weak_reference(cls, lambda _: _forget_type(address))
     with _lock:
         kept = _insert(made)
     if kept != made:  # another thread came first, or there is no memory

@@ -33,6 +33,9 @@ cdef extern from *:
     void forget_link "tvm_ffi_forget_link"(LinkedObject owner) noexcept
     PyObject* mro_of "tvm_ffi_mro"(PyTypeObject* cls) noexcept
 
+# Not asked for later: finalizers run when this module and others have been emptied.
+cdef object _weak_reference = weakref.ref
+
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
 
@@ -361,7 +364,7 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         owner = HandleOwner.__new__(HandleOwner)
         entry = _kept.get(address)
         if entry is None:
-            entry = [weakref.ref(wrapper, lambda _: _kept.pop(address, None))]
+            entry = [_weak_reference(wrapper, lambda _: _kept.pop(address, None))]
             _kept[address] = entry
         elif len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
             abi.TVMFFIObjectDecRef(handle)  # kept already

@@ -12,6 +12,11 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.object.error cimport check
 
+import sys
+
+# Not asked for later: finalizers run when `sys` has been emptied.
+cdef dict _modules = sys.modules
+
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(PyObject* value, int* overflow) noexcept
     double PyFloat_AsDouble(PyObject* value) noexcept
@@ -81,13 +86,18 @@ cdef int _pack_integral(
 
 
 cdef bint _number_rule(type cls, object value, Packer* packer) except -1:
-    import numbers  # only the first value of an unknown type pays for this
-
+    # Whatever is registered there has imported it, and to its end.
+    cdef object numbers = _modules.get("numbers")
+    cdef object integral = getattr(numbers, "Integral", None)
     if issubclass(cls, bool) or _is_numpy_bool(cls):
         packer.pack = <PackFunction>_pack_bool
     elif issubclass(cls, int):
         packer.pack = pack_int
-    elif issubclass(cls, numbers.Integral):
+    elif issubclass(cls, float):
+        packer.pack = pack_float
+    elif integral is None:
+        return False
+    elif issubclass(cls, integral):
         packer.pack = <PackFunction>_pack_integral
     elif issubclass(cls, numbers.Real):
         packer.pack = pack_float
