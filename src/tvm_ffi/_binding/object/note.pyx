@@ -12,6 +12,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport uintptr_t
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object.object cimport CObject, handle_of, wrap_object
 from tvm_ffi._binding.object.release cimport drop_weak
 
@@ -118,10 +119,9 @@ cpdef NativeReference set_note(CObject obj, object note):
 
 
 cdef NativeReference keep_note(NativeReference reference):
-    global _next_purge
-    if len(_notes) >= _next_purge:
+    if len(_notes) >= load_count(&_next_purge):
         _purge()
-        _next_purge = 2 * len(_notes) + 64
+        store_count(&_next_purge, 2 * len(_notes) + 64)
     return _notes.setdefault(<uintptr_t>reference.target, reference)
 
 
