@@ -24,6 +24,7 @@ _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 _names: dict[bytes, bytes] = {}
+_exported: list[Source] = []  # as often as consumers have taken one and not deleted it
 
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -138,6 +139,8 @@ class Source:
     def _delete(self, managed: int) -> None:
         assert managed == ctypes.addressof(self.managed)
         self.deleted += 1
+        if self in _exported:
+            _exported.remove(self)
 
     @property
     def address(self) -> int:
@@ -150,8 +153,9 @@ class Source:
         return capsule(ctypes.addressof(self.managed), name)
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        """Export as an array library would."""
+        """Export as an array library would: the memory lives until a consumer deletes it."""
         self.arguments = arguments
+        _exported.append(self)
         return self.new_capsule()
 
     def __dlpack_device__(self) -> tuple[int, int]:
