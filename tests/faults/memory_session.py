@@ -48,7 +48,7 @@ WORDS_OF_OTHERS = (
 )
 # Steps that fill tables which are cleared now and then, or note earlier signatures of functions:
 # bytes say nothing there, objects do.
-UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules"}
+UNEVEN_STEPS = {"load", "side_file", "describe", "registry", "modules", "launch_plans"}
 # CPython 3.11 loses an argument when it has no memory to share it with a closure; by step.
 LOST_BY_OTHERS = {"modules": 3}
 
