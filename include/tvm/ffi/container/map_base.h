@@ -222,7 +222,7 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   bool Evict(uint64_t slot, uint64_t hash, const Moved& moved);
   bool EvictPair(uint64_t slot);
   uint64_t PredecessorOf(uint64_t slot, uint64_t hash) const;
-  Place FreeSlotAfter(uint64_t slot, uint8_t* jump) const;
+  uint64_t ExtendChain(uint64_t last);
   void SetJump(uint64_t slot, uint8_t jump) {
     Meta(slot) = static_cast<uint8_t>((Meta(slot) & kMemberBit) | jump);
   }

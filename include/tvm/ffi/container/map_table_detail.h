@@ -173,15 +173,17 @@ TVM_FFI_MAP_TABLE_ uint64_t DenseMapBaseObj::PredecessorOf(uint64_t slot, uint64
   return before;
 }
 
-inline DenseMapBaseObj::Place DenseMapBaseObj::FreeSlotAfter(uint64_t slot, uint8_t* jump) const {
+// Links a free slot to the last one of a chain.  kNoSlot when none is in reach.
+inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   for (uint8_t i = 1; i < std::size(detail::kMapJumps); ++i) {
-    uint64_t candidate = (slot + detail::kMapJumps[i]) & (slots_ - 1);
-    if (Meta(candidate) == kEmpty) {
-      *jump = i;
-      return {candidate, true};
+    uint64_t slot = (last + detail::kMapJumps[i]) & (slots_ - 1);
+    if (Meta(slot) == kEmpty) {
+      Meta(slot) = kMemberBit;
+      SetJump(last, i);
+      return slot;
     }
   }
-  return {kNoSlot, false};
+  return kNoSlot;
 }
 
 // Moves the part of a chain that begins at `slot`, which does not head it, to other slots, and
@@ -194,17 +196,14 @@ bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t hash, const Moved& moved) {
   uint8_t vacated = kProtected;
   for (uint64_t from = slot; from != kNoSlot;) {
     uint8_t meta = Meta(from);
-    uint8_t jump = 0;
-    Place to = FreeSlotAfter(before, &jump);
+    uint64_t to = ExtendChain(before);
     // The rest is out of reach now, but still in the order list that the caller rebuilds from.
-    if (!to.is_free) return false;
-    Meta(to.slot) = kMemberBit;
-    std::memcpy(static_cast<void*>(At(to.slot)), At(from), sizeof(Entry));
-    moved(to.slot);
+    if (to == kNoSlot) return false;
+    std::memcpy(static_cast<void*>(At(to)), At(from), sizeof(Entry));
+    moved(to);
     Meta(from) = vacated;
     vacated = kEmpty;
-    SetJump(before, jump);
-    before = to.slot;
+    before = to;
     from = Step(from, meta);
   }
   return true;
@@ -238,15 +237,10 @@ TVM_FFI_MAP_TABLE_ DenseMapBaseObj::Place DenseMapBaseObj::FindPlace(const Any& 
     }
     last = slot;
   }
-  uint8_t jump = 0;
-  Place place{kNoSlot, false};
-  if (!IsFull()) place = FreeSlotAfter(last, &jump);
-  if (place.is_free) {
-    Meta(place.slot) = kMemberBit;
-    SetJump(last, jump);
-    ++size_;
-  }
-  return place;
+  uint64_t added = IsFull() ? kNoSlot : ExtendChain(last);
+  if (added == kNoSlot) return {kNoSlot, false};
+  ++size_;
+  return {added, true};
 }
 
 TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::Put(KVType* pair) {
@@ -500,12 +494,7 @@ inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
     for (uint64_t next; (next = to->Step(last, to->Meta(last))) != DenseMapBaseObj::kNoSlot;) {
       last = next;
     }
-    uint8_t jump = 0;
-    slot = to->FreeSlotAfter(last, &jump).slot;
-    if (slot == DenseMapBaseObj::kNoSlot) return slot;
-    to->Meta(slot) = DenseMapBaseObj::kMemberBit;
-    to->SetJump(last, jump);
-    return slot;
+    return to->ExtendChain(last);
   }
   if (to->Meta(slot) != DenseMapBaseObj::kEmpty) {
     bool is_evicted = to->Evict(slot, relocations[to->At(slot)->next].hash, [&](uint64_t moved) {
