@@ -116,14 +116,16 @@ TEST_CASE("each word of the headers and the dynamic section") {
 TEST_CASE("zeros from somewhere to the end") {
   std::string content = WholeLibrary();
   Outcomes outcomes;
-  // Within the last section header, there need not be anything behind.
-  for (size_t size = 0; size <= content.size() - sizeof(ElfW(Shdr)); size += 128) {
+  const size_t last_header = content.size() - sizeof(ElfW(Shdr));
+  for (size_t size = 0; size < content.size(); size += 128) {
     std::string changed = content;
     std::memset(changed.data() + size, 0, changed.size() - size);
+    int loaded = outcomes.loaded;
     outcomes.Load(changed, "zeros from byte " + std::to_string(size));
+    // What comes late in the last section header may be zeros as it was built.
+    if (size <= last_header) CHECK_EQ(outcomes.loaded, loaded);
   }
   outcomes.Check({});
-  CHECK_EQ(outcomes.loaded, 0);
 }
 
 TEST_CASE("cut anywhere") {

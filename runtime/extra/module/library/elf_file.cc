@@ -67,10 +67,6 @@ bool FileReader::HasPiece(size_t begin) const {
   return false;
 }
 
-bool FileReader::ReadDirectly(size_t offset, void* out, size_t size) {
-  return Copy(offset, out, size) == size;
-}
-
 size_t FileReader::Copy(size_t offset, void* out, size_t size) {
   size = offset < size_ ? std::min(size, size_ - offset) : 0;
   size_t copied = 0;

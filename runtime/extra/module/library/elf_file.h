@@ -26,8 +26,7 @@ class FileReader {
   FileReader& operator=(const FileReader&) = delete;
 
   size_t size() const { return size_; }
-  // Why the system refused to read, as errno has it; 0 when it did not.  What was read is all there
-  // is to go by otherwise.
+  // Why the system refused to read, as errno has it; 0 when it did not.
   int error() const { return error_; }
 
   // False when the file ends before; *out is untouched then.
@@ -45,9 +44,8 @@ class FileReader {
   // The same for a place beside which nothing else will be read: then nothing else is copied.
   template <typename T>
   bool ReadAlone(size_t offset, T* out) {
-    if (offset > size_ || sizeof(T) > size_ - offset) return false;
-    return HasPiece(offset / Piece::kSize * Piece::kSize) ? Read(offset, out)
-                                                          : ReadDirectly(offset, out, sizeof(T));
+    if (HasPiece(offset / Piece::kSize * Piece::kSize)) return Read(offset, out);
+    return Copy(offset, out, sizeof(T)) == sizeof(T);
   }
 
   // The NUL-terminated text at the offset; empty when it does not end in time.
@@ -69,7 +67,6 @@ class FileReader {
   bool ReadPieces(size_t offset, void* out, size_t size);
   void SwitchTo(size_t begin);
   bool HasPiece(size_t begin) const;
-  bool ReadDirectly(size_t offset, void* out, size_t size);
   // How many bytes were copied: all, unless the file ends before or the system refuses.
   size_t Copy(size_t offset, void* out, size_t size);
 
