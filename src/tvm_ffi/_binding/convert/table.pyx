@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which conversion a value takes: the tables behind `convert/table.pxd`."""
 
-import weakref
-
 cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
+from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport int32_t, uintptr_t
 from libc.stdlib cimport calloc, free
 
@@ -36,9 +35,6 @@ cdef Packer _tombstone
 # thread without the GIL, may have one in its hands, and compares its type.
 cdef Packer* _retired = NULL
 cdef cython.pymutex _lock
-
-# Not asked for later: finalizers run when this module and others have been emptied.
-cdef object _weak_reference = weakref.ref
 
 # The rules by precedence.  Filled while modules are imported.
 cdef PackRule _rules[Precedence.NUM_PRECEDENCES]
@@ -158,7 +154,7 @@ cdef const Packer* _remember(type cls, Packer* packer) except NULL:
     cdef Packer* made = _new_packer(cls, packer)
     if made == NULL:
         raise MemoryError()
-    _watched_types[address] = _weak_reference(cls, lambda _: _forget_type(address))
+    _watched_types[address] = PyWeakref_NewRef(cls, lambda _: _forget_type(address))
     with _lock:
         kept = _insert(made)
     if kept != made:  # another thread came first, or there is no memory

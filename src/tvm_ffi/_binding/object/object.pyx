@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Handles of native objects as Python objects, and which class stands for which type."""
 
-import weakref
 from abc import ABCMeta
 
 cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_XDECREF, PyObject
 from cpython.type cimport PyType_IsSubtype
+from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
@@ -32,9 +32,6 @@ cdef extern from *:
     PyObject* link_of "tvm_ffi_link"(LinkedObject owner) noexcept
     void forget_link "tvm_ffi_forget_link"(LinkedObject owner) noexcept
     PyObject* mro_of "tvm_ffi_mro"(PyTypeObject* cls) noexcept
-
-# Not asked for later: finalizers run when this module and others have been emptied.
-cdef object _weak_reference = weakref.ref
 
 # Handle owners that are alive, whatever their class.
 cdef Py_ssize_t _num_live_objects = 0
@@ -364,7 +361,7 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         owner = HandleOwner.__new__(HandleOwner)
         entry = _kept.get(address)
         if entry is None:
-            entry = [_weak_reference(wrapper, lambda _: _kept.pop(address, None))]
+            entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
             _kept[address] = entry
         elif len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
             abi.TVMFFIObjectDecRef(handle)  # kept already

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """None, bool, int and float: values that travel inside the tagged one, and ints that do not fit."""
 
+import sys
+
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, int64_t
@@ -11,8 +13,6 @@ from tvm_ffi._binding.convert.table cimport (
     CallState, PackFunction, Packer, add_exact_packer, add_maker, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.object.error cimport check
-
-import sys
 
 # Not asked for later: finalizers run when `sys` has been emptied.
 cdef dict _modules = sys.modules
