@@ -120,7 +120,7 @@ cpdef NativeReference set_note(CObject obj, object note):
 
 cdef NativeReference keep_note(NativeReference reference):
     if len(_notes) >= load_count(&_next_purge):
-        _purge()
+        purge()
         store_count(&_next_purge, 2 * len(_notes) + 64)
     return _notes.setdefault(<uintptr_t>reference.target, reference)
 
@@ -139,7 +139,7 @@ def notes() -> list:
     return list(_notes.values())
 
 
-cdef int _purge() except -1:
+cpdef int purge() except -1:
     """Drop the notes of dead objects.  The copy is ours alone, so nobody changes it meanwhile."""
     cdef dict notes = _notes.copy()
     cdef Py_ssize_t position = 0
