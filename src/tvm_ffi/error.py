@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from types import FrameType, TracebackType
+from functools import lru_cache
+from types import TracebackType
 from typing import Any
 
 from ._binding.object.error import (
@@ -69,8 +70,8 @@ class TracebackManager:
     """
 
     def __init__(self) -> None:
-        # A place is asked for each time it raises; its frame is made once.
-        self._frames: dict[tuple[str, int, str], FrameType] = {}
+        # A place is asked for each time it raises; the frames of the latest are kept.
+        self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
 
     def append_traceback(
         self, tb: TracebackType | None, filename: str, lineno: int, func: str
@@ -84,10 +85,7 @@ class TracebackManager:
         filename, lineno, func : str, int, str
             Where the entry points.
         """
-        place = (filename, lineno, func)
-        frame = self._frames.get(place)
-        if frame is None:
-            frame = self._frames[place] = frame_of_line(*place)
+        frame = self._frame_of(filename, lineno, func)
         return TracebackType(tb, frame, frame.f_lasti, lineno)
 
 

@@ -552,6 +552,20 @@ def test_traceback_manager_puts_entries_in_front():
     assert inner.tb_frame.f_code.co_filename == 'kernel "odd"\n.cu'
 
 
+def test_traceback_manager_keeps_a_bounded_number_of_frames():
+    """Compilers that run all the time name other places all the time."""
+    manager = error_module.TracebackManager()
+    first = manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame
+    assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_frame is first
+    gc.collect()
+    before = sys.getallocatedblocks()
+    for line in range(1, 20_000):
+        manager.append_traceback(None, "kernel.cu", line, "launch")
+    gc.collect()
+    assert sys.getallocatedblocks() - before < 20_000
+    assert manager.append_traceback(None, "kernel.cu", 0, "launch").tb_lineno == 0
+
+
 def test_hooks_for_tracebacks():
     text = '  File "in.cc", line 4, in Inner\n  File "out.cc", line 5, in Outer\n'
     error = core._WITH_APPEND_BACKTRACE(ValueError("x"), text)

@@ -197,6 +197,34 @@ def test_finalizers_at_the_end_may_call_and_be_called(run_python):
     assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == ["[42, 2]"]
 
 
+@pytest.mark.parametrize(
+    ("value", "cls"),
+    [
+        ("numpy.zeros(3)", "Tensor"),
+        ("type('Fresh', (), {})()", "Fresh"),
+        ("type('Fresh', (), {'__tvm_ffi_int__': lambda self: 7})()", "int"),
+        ("type('Fresh', (core.ObjectConvertible,), {'asobject': lambda self: 'a'})()", "str"),
+        ("type('Fresh', (core.String,), {})('text')", "str"),
+        ("type('Fresh', (tuple,), {})((1, 2))", "Array"),
+    ],
+)
+def test_finalizers_at_the_end_may_pass_values_of_new_classes(run_python, value, cls):
+    """The rules are asked then, when the names of our modules have been emptied."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("without a GIL, functions die by the collector alone, which runs no more")
+    code = f"""
+    import numpy
+    from tvm_ffi import core
+    own = {{"call": kernels.call, "value": {value}}}
+    exec('''
+    def act():
+        return call(lambda x: type(x).__name__, value)
+    ''', own)
+    sys.kept = tvm_ffi.Array([Dies(own.pop("act"))])
+    """
+    assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [cls]
+
+
 # The gate waits for a native thread inside, and lets go of the GIL meanwhile.
 STAY = """
 def stay():

@@ -99,8 +99,12 @@ cdef int _pack_shape(
     return pack_temporary(state, out, abi.kTVMFFIShape, result.v_obj)
 
 
+# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+cdef type _shape_class = Shape
+
+
 cdef bint _shape_rule(type cls, object value, Packer* packer) except -1:
-    if not issubclass(cls, Shape):
+    if not issubclass(cls, _shape_class):
         return False
     packer.pack = <PackFunction>_pack_shape
     return True

@@ -48,6 +48,8 @@ cdef extern from "numpy/arrayobject.h":
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
 
 cdef LoanPool* _pool = loan_pool()
+# Not asked for later: finalizers run when `sys` has been emptied.
+cdef dict _modules = sys.modules
 
 # DLPack type by NumPy's type number, and the binary logarithm of the item size in bytes; bits 0:
 # not supported.
@@ -77,7 +79,7 @@ _ML_DTYPES = {
 }
 
 
-_MASKED_ARRAY_MODULES = ("numpy.ma", "numpy.ma.core")
+cdef tuple _MASKED_ARRAY_MODULES = ("numpy.ma", "numpy.ma.core")
 
 
 cdef void _set_dtype(int number, int code, size_t size_bytes) noexcept:
@@ -235,7 +237,7 @@ cdef bint _array_rule(type cls, object value, Packer* packer) except -1:
                 "array.filled(value), or array.data and numpy.ma.getmaskarray(array) as two "
                 "arguments")
         # Names first: a program without arrays does not have NumPy.
-        if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in sys.modules:
+        if base.__module__ == "numpy" and base.__name__ == "ndarray" and "numpy" in _modules:
             bind_numpy()
             if PyArray_Check(value):
                 packer.pack = _pack_array

@@ -110,13 +110,19 @@ cdef int _pack_held(
     return pack_temporary(state, out, handle.type_index, handle)
 
 
+# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+cdef type _held_class = PyNativeObject
+cdef type _str_class = String
+cdef type _bytes_class = Bytes
+
+
 cdef bint _held_rule(type cls, object value, Packer* packer) except -1:
-    if not issubclass(cls, PyNativeObject):
+    if not issubclass(cls, _held_class):
         return False
     packer.pack = <PackFunction>_pack_held
-    if issubclass(cls, String):
+    if issubclass(cls, _str_class):
         packer.context = <void*>pack_str
-    elif issubclass(cls, Bytes):
+    elif issubclass(cls, _bytes_class):
         packer.context = <void*>pack_bytes
     return True
 

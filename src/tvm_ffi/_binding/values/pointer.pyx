@@ -17,9 +17,11 @@ cdef extern from "Python.h":
 # Classes that others teach us to pass as pointers: class to a function that returns the address.
 # A class must be here before its first value is passed.
 OPAQUE_PTR_HANDLERS = {}
+# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+cdef dict _handlers = OPAQUE_PTR_HANDLERS
 
 # Where NVIDIA's Python package has had its class of streams.
-_CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
+cdef tuple _CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
 
 
 cdef int _set(abi.TVMFFIAny* out, int64_t address) noexcept:
@@ -79,7 +81,7 @@ cdef int _pack_driver_stream(
 cdef int _pack_by_handler(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    return _set_pointer(out, OPAQUE_PTR_HANDLERS[type(<object>value)](<object>value))
+    return _set_pointer(out, _handlers[type(<object>value)](<object>value))
 
 
 cdef bint _stream_rule(type cls, object value, Packer* packer) except -1:
@@ -106,7 +108,7 @@ cdef bint _pointer_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef bint _handler_rule(type cls, object value, Packer* packer) except -1:
-    if cls not in OPAQUE_PTR_HANDLERS:
+    if cls not in _handlers:
         return False
     packer.pack = <PackFunction>_pack_by_handler
     return True

@@ -26,6 +26,10 @@ class ObjectConvertible:
         raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
+# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+cdef type _convertible_class = ObjectConvertible
+
+
 cdef int _pack_int_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
@@ -108,7 +112,7 @@ cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
 
 
 cdef bint _convertible_rule(type cls, object value, Packer* packer) except -1:
-    if not issubclass(cls, ObjectConvertible):
+    if not issubclass(cls, _convertible_class):
         return False
     packer.pack, packer.context = <PackFunction>pack_stand_in, &_by_object
     return True
