@@ -39,7 +39,8 @@ KINDS = ["native", "python"]
 # A leak of less than this per failure is none: tables and caches grow, and what is noted about a
 # failure here takes some of Python's blocks.
 MAX_LEAKED_BYTES = {"native": 8, "python": 256}
-# A leak is there in each of so many rounds; tables and bins of the allocator fill once.
+# Bytes are lost that are lost in each of so many rounds: tables and bins fill once.
+# An object is lost at once.
 MAX_ROUNDS = 4
 
 # What the dynamic loader says without memory, not always with the reason; and what Python says.
@@ -412,20 +413,16 @@ class Step:
         for _ in range(MAX_ROUNDS):
             (failures, absorbed), objects, used = self.growth(lambda: self.fail_everywhere(every))
             used -= int(2 * usual * failures)  # a failing one, and one that succeeds
-            if not self.leaks(failures, objects, used):
+            loses_objects = objects > LOST_BY_OTHERS.get(self.name, 0)
+            most = MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
+            loses_bytes = used > most and self.name not in UNEVEN_STEPS
+            if loses_objects or not loses_bytes:
                 break
         report(f"done {self.memory.kind_name} {self.name} {failures} {absorbed} {objects} {used}")
-        if self.leaks(failures, objects, used):
+        if loses_objects or loses_bytes:
             report(
                 f"PROBLEM {self.memory.kind_name} {self.name} leaks {objects} objects, {used} bytes"
             )
-
-    def leaks(self, failures: int, objects: int, used: int) -> bool:
-        """Return whether so many failures left too much behind."""
-        if objects > LOST_BY_OTHERS.get(self.name, 0):
-            return True
-        most = MAX_LEAKED_BYTES[self.memory.kind_name] * failures + 4096
-        return self.name not in UNEVEN_STEPS and used > most
 
     def growth(self, work: Callable[[], Result]) -> tuple[Result, int, int]:
         """Return the result of some work, and how many wrappers and bytes there are more."""
