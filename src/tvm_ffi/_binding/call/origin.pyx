@@ -6,6 +6,7 @@ Only the name is kept with a function; everything else is asked for when somebod
 
 cimport cython
 from cpython.ref cimport PyObject
+from cpython.weakref cimport PyWeakref_NewRef
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call.function cimport Function, call_lock, wrap_function
@@ -24,8 +25,6 @@ from tvm_ffi._binding.object.note cimport (
 )
 from tvm_ffi._binding.object.object cimport CObject, handle_of
 from tvm_ffi._binding.values.text cimport pack_str, plain_str
-
-from _weakref import ref
 
 from tvm_ffi._binding.call.making import find_global_func, unseen_function
 from tvm_ffi._binding.object.note import notes
@@ -70,7 +69,7 @@ cdef class ModuleOrigin(NativeReference):
 
     def add_wrapper(self, Function function not None):
         """Note who calls as the signature says, and is to learn when that is another one."""
-        cdef object reference = ref(function)
+        cdef object reference = PyWeakref_NewRef(function, None)
         cdef list fresh = [], many = None
         with cython.critical_section(_lock):
             if self.wrappers is None:

@@ -99,7 +99,7 @@ cdef int _pack_shape(
     return pack_temporary(state, out, abi.kTVMFFIShape, result.v_obj)
 
 
-# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+# For the rule, see `add_rule`.
 cdef type _shape_class = Shape
 
 

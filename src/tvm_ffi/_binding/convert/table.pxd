@@ -100,7 +100,8 @@ cdef extern from *:
 cdef PackerTable** packer_table() noexcept  # where the current table is found; see find_packer
 cdef const Packer* choose_packer(PyObject* value) noexcept  # NULL with an exception set
 cdef int add_exact_packer(type cls, PackFunction pack, void* context) except -1
-# Each precedence has one rule: RuntimeError for a second one.
+# Each precedence has one rule: RuntimeError for a second one.  Rules use no names of their modules,
+# only C variables: finalizers may pass values of new classes when modules have been emptied.
 cdef int add_rule(Precedence precedence, PackRule rule) except -1
 # The packer of a value's type, chosen now if it has not been; NULL with an exception set.
 cdef const Packer* packer_of(PyObject* value) noexcept

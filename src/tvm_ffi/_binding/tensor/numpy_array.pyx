@@ -48,7 +48,7 @@ cdef extern from "numpy/arrayobject.h":
         NPY_CFLOAT, NPY_CDOUBLE, NPY_OBJECT, NPY_HALF, NPY_USERDEF
 
 cdef LoanPool* _pool = loan_pool()
-# Not asked for later: finalizers run when `sys` has been emptied.
+# For the rule, see `add_rule`.
 cdef dict _modules = sys.modules
 
 # DLPack type by NumPy's type number, and the binary logarithm of the item size in bytes; bits 0:

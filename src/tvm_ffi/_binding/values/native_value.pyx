@@ -110,7 +110,7 @@ cdef int _pack_held(
     return pack_temporary(state, out, handle.type_index, handle)
 
 
-# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+# For the rule, see `add_rule`.
 cdef type _held_class = PyNativeObject
 cdef type _str_class = String
 cdef type _bytes_class = Bytes

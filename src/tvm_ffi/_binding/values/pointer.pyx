@@ -17,7 +17,7 @@ cdef extern from "Python.h":
 # Classes that others teach us to pass as pointers: class to a function that returns the address.
 # A class must be here before its first value is passed.
 OPAQUE_PTR_HANDLERS = {}
-# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+# For the rule, see `add_rule`.
 cdef dict _handlers = OPAQUE_PTR_HANDLERS
 
 # Where NVIDIA's Python package has had its class of streams.

@@ -14,7 +14,7 @@ from tvm_ffi._binding.convert.table cimport (
 )
 from tvm_ffi._binding.object.error cimport check
 
-# Not asked for later: finalizers run when `sys` has been emptied.
+# For the rule, see `add_rule`.
 cdef dict _modules = sys.modules
 
 cdef extern from "Python.h":

@@ -26,7 +26,7 @@ class ObjectConvertible:
         raise NotImplementedError(f"{type(self).__name__} does not define asobject()")
 
 
-# For the rule, which is asked for new classes when the names of this module have been emptied, too.
+# For the rule, see `add_rule`.
 cdef type _convertible_class = ObjectConvertible
 
 
