@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
+from tvm_ffi._binding.call import plan_lookup
 from tvm_ffi.signature import Parameter, Signature, ValueType
 
 UNKNOWN = "softmax() got an unexpected keyword argument 'tmperature'; did you mean 'temperature'?"
@@ -212,6 +213,36 @@ def test_global_functions_have_names(kernels):
         assert shown(found(1, 2, 3)) == [1, 2, 3]
     finally:
         tvm_ffi.registry.remove_global_func("test_keyword_calls.softmax")
+
+
+@pytest.mark.parametrize("becomes", ["nothing", "another"])
+@pytest.mark.parametrize("asked", ["call", "__signature__"])
+def test_a_name_may_go_while_its_function_is_asked_about(kernels, monkeypatch, becomes, asked):
+    """Another thread has removed the name, or given it away, before the table answers."""
+    name, find = "test_keyword_calls.goes", plan_lookup.find_global_func
+    tvm_ffi.register_global_func(name, kernels["count"], signature="(x: int, y: int = 7)")
+    function = tvm_ffi.get_global_func(name)
+
+    def find_late(wanted):
+        if wanted == "ffi.GetGlobalFuncMetadata":
+            if becomes == "nothing":
+                tvm_ffi.registry.remove_global_func(name)
+            else:
+                tvm_ffi.register_global_func(
+                    name, kernels["unsigned_"], signature="(other: str)", override=True
+                )
+        return find(wanted)
+
+    monkeypatch.setattr(plan_lookup, "find_global_func", find_late)
+    try:
+        if asked == "call":
+            assert function(1, 2) == 2
+        else:
+            assert not hasattr(function, "__signature__")
+    finally:
+        monkeypatch.undo()
+        if becomes == "another":
+            tvm_ffi.registry.remove_global_func(name)
 
 
 def test_functions_without_a_signature_take_no_names(kernels):

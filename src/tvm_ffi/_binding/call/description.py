@@ -71,12 +71,7 @@ def signature_of(
     if plan is not None:
         shown: Signature = plan.signature.to_inspect()
         return shown
-    if not isinstance(origin, str):
-        return signature_of_metadata_text(metadata_of(origin))
-    if not is_registered(function, origin):
-        return None
-    ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
-    return signature_of_metadata_text(ask(origin))
+    return signature_of_metadata_text(metadata_of(function, origin))
 
 
 def text_of(function: Function) -> str:

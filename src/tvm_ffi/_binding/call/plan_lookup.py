@@ -26,14 +26,12 @@ def plan_of(function: Function, origin: Origin) -> CallPlan | None:
     if origin is None:
         return None
     if isinstance(origin, str):
-        if not is_registered(function, origin):
-            return None
-        ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
-        return _plan_of_metadata(ask(origin), origin, lambda: "the table of global functions")
+        text = metadata_of(function, origin)
+        return _plan_of_metadata(text, origin, lambda: "the table of global functions")
     plan = origin.known_plan()
     if plan is None:
         before = description_count()
-        text = metadata_of(origin)
+        text = metadata_of(function, origin)
         plan = _plan_of_metadata(text, origin.name, origin.library) or False
         plan = origin.keep_plan(plan, before)
     return plan or None
@@ -46,8 +44,10 @@ def kept_plan_of(function: Function, origin: Origin) -> CallPlan | None:
     return plan_of(function, origin)
 
 
-def metadata_of(origin: ModuleOrigin) -> str | None:
-    """Return what a library says about a function; None, and a warning, where that fails."""
+def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
+    """Return what is said where a function was found; None, and a warning, if a library fails."""
+    if isinstance(origin, str):
+        return _metadata_of_global(function, origin)
     try:
         return origin.metadata()
     except MemoryError:  # which says nothing about the metadata
@@ -57,6 +57,19 @@ def metadata_of(origin: ModuleOrigin) -> str | None:
 
         warn_damaged(origin.name, origin.library(), error)
         return None
+
+
+def _metadata_of_global(function: Function, name: str) -> str | None:
+    """Return what the table says; None if the name is not, or no longer, that of the function.
+
+    Other threads may register and remove: the function is compared after the answer has come.
+    """
+    ask: Any = find_global_func("ffi.GetGlobalFuncMetadata")
+    try:
+        text: str = ask(name)
+    except RuntimeError:  # there is no such name
+        return None
+    return text if is_registered(function, name) else None
 
 
 def _plan_of_metadata(text: str | None, name: str, library: Callable[[], str]) -> CallPlan | None:
