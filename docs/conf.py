@@ -43,7 +43,11 @@ myst_heading_anchors = 3
 
 nitpicky = True
 # Prototypes name types of C, of C++ and of other libraries, which have no page here.
-nitpick_ignore_regex = [("c:identifier", r".*"), ("cpp:identifier", r".*")]
+# Nor have type variables.
+nitpick_ignore_regex = [
+    *(("c:identifier", r".*"), ("cpp:identifier", r".*")),
+    ("py:class", r"_[A-Z]\w*"),
+]
 default_role = "autolink"  # a name in single backticks: a link when it can be imported
 autosummary_generate = False
 autodoc_member_order = "bysource"

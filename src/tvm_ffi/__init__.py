@@ -10,8 +10,6 @@ Importing this package loads no array library, starts no process, writes no file
 signal handler.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-
 from . import _binding, core, serialization  # in this order: the first looks for a foreign `core`
 from ._binding.object.object import register_late_classes as _register_late_classes
 from ._convert import convert
@@ -43,6 +41,7 @@ from ._dtype import (
     uint32 as uint32,
     uint64 as uint64,
 )
+from ._lazy import TYPE_CHECKING as _TYPE_CHECKING
 from ._lazy import late_attributes as _late_attributes
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
@@ -51,7 +50,6 @@ from .core import (
     CAny as CAny,
     CContainerBase as CContainerBase,
     Device,
-    DLDeviceType,
     Function,
     Object,
     ObjectConvertible,
@@ -151,6 +149,7 @@ if _TYPE_CHECKING:
         utils,
     )
     from ._binding.tensor.read_only import readonly
+    from ._dlpack_codes import DLDeviceType
     from ._printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
@@ -198,6 +197,7 @@ def _runtime_for_ctypes() -> object:
 __getattr__ = _late_attributes(
     globals(),
     {
+        "DLDeviceType": "._dlpack_codes:DLDeviceType",
         "LIB": _runtime_for_ctypes,
         "access_path": ".access_path",
         "codegen": ".codegen",

@@ -3,9 +3,6 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
-
 from ._binding.call.making import convert_func
 from ._binding.object.error import error_from_exception
 from ._binding.object.object import CObject, ObjectRValueRef, opaque_object
@@ -15,13 +12,17 @@ from ._binding.values.dtype import DataType
 from ._binding.values.native_value import PyNativeObject
 from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
+from ._lazy import TYPE_CHECKING
 from ._types.foreign import is_of
 from .container import Array, Map
+
+if TYPE_CHECKING:
+    from typing import Any
 
 # Values that are in FFI form already, or that have no other.
 _UNCHANGED = (
     *(CObject, ObjectRValueRef, PyNativeObject, Device, DataType),
-    *(numbers.Number, str, bytes, type(None)),
+    *(int, float, str, bytes, type(None)),
 )
 
 # Class attributes that say how a value is passed.
@@ -62,6 +63,8 @@ def convert(value: Any) -> Any:
 
 def _convert_by_protocol(value: Any) -> Any:
     """Return the FFI form of a value whose class says in its own way what it is."""
+    if _is_number(value):
+        return value
     if hasattr(value, "__tvm_ffi_object__"):
         return value.__tvm_ffi_object__()
     if isinstance(value, ObjectConvertible):
@@ -83,3 +86,10 @@ def _convert_by_protocol(value: Any) -> Any:
     ):
         return value
     return opaque_object(value)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether the value is of a class that is, or has been declared, one of numbers."""
+    from numbers import Number  # who makes such a class has loaded it
+
+    return isinstance(value, Number)

@@ -3,35 +3,17 @@
 
 from __future__ import annotations
 
-from builtins import bool as _bool
-from enum import IntEnum
-from typing import Any, ClassVar
+import builtins
 
 from ._binding.values.dtype import DataType, create_dtype, set_dtype_class
-from ._suggestion import did_you_mean
+from ._lazy import TYPE_CHECKING, late_attributes
 
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
-class DataTypeCode(IntEnum):
-    """Type codes of DLPack that have a text form."""
+    from ._dlpack_codes import DataTypeCode
 
-    INT = 0
-    UINT = 1
-    FLOAT = 2
-    HANDLE = 3
-    BFLOAT = 4
-    BOOL = 6
-    Float8E3M4 = 7
-    Float8E4M3 = 8
-    Float8E4M3B11FNUZ = 9
-    Float8E4M3FN = 10
-    Float8E4M3FNUZ = 11
-    Float8E5M2 = 12
-    Float8E5M2FNUZ = 13
-    Float8E8M0FNU = 14
-    Float6E2M3FN = 15
-    Float6E3M2FN = 16
-    Float4E2M1FN = 17
-
+__getattr__ = late_attributes(globals(), {"DataTypeCode": "._dlpack_codes:DataTypeCode"})
 
 # Names of torch and NumPy dtypes that differ from ours.
 _FOREIGN_NAMES = {
@@ -127,7 +109,7 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return dtype.from_data_type(create_dtype(DataType, code, bits, lanes))
 
     @staticmethod
-    def is_dtype(arg: Any) -> _bool:
+    def is_dtype(arg: Any) -> builtins.bool:
         """Whether `arg` is a dtype, or text that names one."""
         try:
             dtype(arg)
@@ -160,33 +142,39 @@ class dtype(str):  # noqa: N801  (the contract's name)
         return self._tvm_ffi_dtype.itemsize
 
     @property
-    def is_bool(self) -> _bool:
+    def is_bool(self) -> builtins.bool:
         """Whether this is a boolean type."""
-        return self.type_code == DataTypeCode.BOOL
+        return self.type_code == _codes().BOOL
 
     @property
-    def is_integer(self) -> _bool:
+    def is_integer(self) -> builtins.bool:
         """Whether this is a signed or unsigned integer type."""
-        return self.type_code in (DataTypeCode.INT, DataTypeCode.UINT)
+        return self.type_code in (_codes().INT, _codes().UINT)
 
     @property
-    def is_float(self) -> _bool:
+    def is_float(self) -> builtins.bool:
         """Whether this is a floating-point type of any format."""
-        return (
-            self.type_code in (DataTypeCode.FLOAT, DataTypeCode.BFLOAT)
-            or self.type_code >= DataTypeCode.Float8E3M4
-        )
+        codes = _codes()
+        code = self.type_code
+        return code in (codes.FLOAT, codes.BFLOAT) or code >= codes.Float8E3M4
 
     @property
-    def is_handle(self) -> _bool:
+    def is_handle(self) -> builtins.bool:
         """Whether this is the type of opaque pointers."""
-        return self.type_code == DataTypeCode.HANDLE
+        return self.type_code == _codes().HANDLE
 
     def __repr__(self) -> str:
         return f"dtype({str.__repr__(self)})"
 
     def __reduce__(self) -> Any:
         return type(self), (str(self),)
+
+
+def _codes() -> type[DataTypeCode]:
+    """Return the enumeration, which most programs do without."""
+    from ._dlpack_codes import DataTypeCode
+
+    return DataTypeCode
 
 
 dtype.__module__ = "tvm_ffi"  # where programs and pickles find it
@@ -213,6 +201,8 @@ def _parse(text: str) -> DataType:
     try:
         return DataType(text)
     except ValueError as error:
+        from ._suggestion import did_you_mean
+
         text = _FOREIGN_NAMES.get(text, text)
         hint = did_you_mean(text, _KNOWN_NAMES) if str(error).startswith("unknown ") else ""
         if not hint:

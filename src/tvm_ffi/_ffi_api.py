@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from ._lazy import TYPE_CHECKING
 from .registry import init_ffi_api
 
 if TYPE_CHECKING:
+    from typing import Any
 
     def __getattr__(name: str) -> Any: ...
 

@@ -6,8 +6,12 @@ from __future__ import annotations
 from ._binding.containers.shape import Shape
 from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
-from ._binding.values.device import Device, DLDeviceType, device_class
+from ._binding.values.device import Device, device_class
+from ._lazy import TYPE_CHECKING
 from ._types.late_info import describe_late
+
+if TYPE_CHECKING:
+    from ._dlpack_codes import DLDeviceType
 
 __all__ = ["Shape", "device", "from_dlpack"]
 

@@ -21,26 +21,27 @@ from collections.abc import (
     Sequence,
     ValuesView,
 )
-from typing import TYPE_CHECKING, Any, Callable, SupportsIndex, TypeVar, overload
 
 from . import _ffi_api
 from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
-from ._lazy import late_attributes
+from ._lazy import TYPE_CHECKING, late_attributes
 from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, SupportsIndex, TypeVar, overload
+
     from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)
 
+    _T = TypeVar("_T")
+    _T_co = TypeVar("_T_co", covariant=True)
+    _K = TypeVar("_K")
+    _V = TypeVar("_V")
+    _V_co = TypeVar("_V_co", covariant=True)
+
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
-
-
-_T = TypeVar("_T")
-_T_co = TypeVar("_T_co", covariant=True)
-_K = TypeVar("_K")
-_V = TypeVar("_V")
-_V_co = TypeVar("_V_co", covariant=True)
 
 __getattr__ = late_attributes(globals(), {"MISSING": "._types.info:MISSING"})
 
@@ -173,7 +174,7 @@ def _is_same(a: Any, b: Any) -> bool:
 _NUMBERS = (bool, int, float)
 
 
-class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
+class Array(ArrayBase, _SequenceMethods, Sequence["_T_co"]):
     """An immutable sequence.
 
     Parameters
@@ -207,7 +208,7 @@ class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
         return type(self), (list(self),)
 
 
-class List(ListBase, _SequenceMethods, MutableSequence[_T]):
+class List(ListBase, _SequenceMethods, MutableSequence["_T"]):
     """A mutable sequence, shared by reference.
 
     Parameters
@@ -285,7 +286,7 @@ class List(ListBase, _SequenceMethods, MutableSequence[_T]):
 # ---- Mappings --------------------------------------------------------------------------------
 
 
-class _Keys(KeysView[Any]):
+class _Keys(KeysView["Any"]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 0)  # type: ignore[attr-defined]
 
@@ -293,7 +294,7 @@ class _Keys(KeysView[Any]):
         return f"{type(self._mapping).__name__}.keys({list(self)})"  # type: ignore[attr-defined]
 
 
-class _Values(ValuesView[Any]):
+class _Values(ValuesView["Any"]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 1)  # type: ignore[attr-defined]
 
@@ -301,7 +302,7 @@ class _Values(ValuesView[Any]):
         return f"{type(self._mapping).__name__}.values({list(self)})"  # type: ignore[attr-defined]
 
 
-class _Items(ItemsView[Any, Any]):
+class _Items(ItemsView["Any", "Any"]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 2)  # type: ignore[attr-defined]
 
@@ -369,7 +370,7 @@ def mapping_from(cls: Any, row: list[Any]) -> Any:
     return made
 
 
-class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
+class Map(MapBase, _MappingMethods, Mapping["_K", "_V_co"]):
     """An immutable mapping in order of insertion.
 
     Parameters
@@ -407,7 +408,7 @@ class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
         return mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
-class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
+class Dict(DictBase, _MappingMethods, MutableMapping["_K", "_V"]):
     """A mutable mapping in order of insertion, shared by reference.
 
     Parameters

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ._binding import load as _load  # isort: skip
 from ._binding.call.call_plan import set_container_converter as _set_container_converter
 from ._binding.call.function import Function
@@ -24,7 +22,7 @@ from ._binding.tensor.tensor import set_tensor_class as _set_class_tensor
 from ._binding.types.field import FFIProperty, FieldGetter, FieldSetter
 from ._binding.values.any import CAny
 from ._binding.values.any import to_py_class_value as _to_py_class_value
-from ._binding.values.device import Device, DLDeviceType, device_class
+from ._binding.values.device import Device, device_class
 from ._binding.values.device import get_current_stream as _env_get_current_stream
 from ._binding.values.device import set_current_stream as _env_set_current_stream
 from ._binding.values.device import set_device_class as _set_class_device
@@ -36,7 +34,7 @@ from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
 from ._binding.values.pointer import address_of_stream as _address_of_stream
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
-from ._lazy import late_attributes
+from ._lazy import TYPE_CHECKING, late_attributes
 from ._types.late_conversion import container_converter as _container_converter
 from ._types.late_info import describe_late
 from .registry import _register as _register_global_func
@@ -44,6 +42,7 @@ from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
+    from ._dlpack_codes import DLDeviceType
     from ._types.info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
     from ._types.schema import TypeSchema
 
@@ -85,7 +84,7 @@ __all__ = [
 
 _show_in(
     __name__,
-    *(ByteArrayArg, Bytes, CAny, CContainerBase, CObject, DLDeviceType, DataType, Device, Error),
+    *(ByteArrayArg, Bytes, CAny, CContainerBase, CObject, DataType, Device, Error),
     *(FFIProperty, FieldGetter, FieldSetter, Function, Object, ObjectConvertible, ObjectRValueRef),
     *(OpaquePyObject, PyNativeObject, String, Tensor, convert_func, from_dlpack, object_repr),
 )
@@ -114,6 +113,7 @@ __getattr__ = late_attributes(
     globals(),
     {
         "BoundCall": _load_bound_call,
+        "DLDeviceType": "._dlpack_codes:DLDeviceType",
         "DLTensorTestWrapper": _load_test_wrapper,
         "KWARGS": "._types.info:KWARGS",
         "MISSING": "._types.info:MISSING",
@@ -123,7 +123,7 @@ __getattr__ = late_attributes(
         "TypeSchema": "._types.schema:TypeSchema",
         "_CLASS_DEVICE": device_class,  # changes with _set_class_device
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.error:backtrace_text",
-        "_WITH_APPEND_BACKTRACE": ".error:_with_append_backtrace",
+        "_WITH_APPEND_BACKTRACE": "._traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
         "_register_object_by_index": "._types.info:register_object_by_index",
         "_register_type_attr": "._binding.types.attribute:register_type_attr",

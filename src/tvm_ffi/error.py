@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which exception class stands for which native error kind, and tracebacks made from text."""
+"""Which exception class stands for which native error kind."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from types import TracebackType
-from typing import Any
+from ._binding.object.error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
+from ._lazy import TYPE_CHECKING, late_attributes
 
-from ._binding.object.error import (
-    ERROR_NAME_TO_TYPE,
-    ERROR_TYPE_TO_NAME,
-    frame_of_line,
-    frames_of_text,
-)
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._traceback import TracebackManager
 
 __all__ = ["TracebackManager", "register_error"]
+
+__getattr__ = late_attributes(globals(), {"TracebackManager": "._traceback:TracebackManager"})
 
 
 def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:
@@ -57,41 +56,3 @@ def _register(kind: str, cls: type) -> type:
     ERROR_NAME_TO_TYPE[kind] = cls
     ERROR_TYPE_TO_NAME[cls] = kind
     return cls
-
-
-class TracebackManager:
-    """Makes traceback entries for code that is not Python's, such as generated code.
-
-    Examples
-    --------
-    >>> entry = tvm_ffi.error.TracebackManager().append_traceback(None, "kernel.cu", 12, "launch")
-    >>> entry.tb_frame.f_code.co_name, entry.tb_lineno
-    ('launch', 12)
-    """
-
-    def __init__(self) -> None:
-        # A place is asked for each time it raises; the frames of the latest are kept.
-        self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
-
-    def append_traceback(
-        self, tb: TracebackType | None, filename: str, lineno: int, func: str
-    ) -> TracebackType:
-        """Return a traceback that enters `func` first and goes on with `tb`.
-
-        Parameters
-        ----------
-        tb : traceback or None
-            What is extended.
-        filename, lineno, func : str, int, str
-            Where the entry points.
-        """
-        frame = self._frame_of(filename, lineno, func)
-        return TracebackType(tb, frame, frame.f_lasti, lineno)
-
-
-def _with_append_backtrace(py_error: BaseException, backtrace: str) -> BaseException:
-    """Return the exception with an entry for each line of a native backtrace."""
-    tb = py_error.__traceback__
-    for frame in frames_of_text(backtrace):
-        tb = TracebackType(tb, frame, frame.f_lasti, frame.f_code.co_firstlineno)
-    return py_error.with_traceback(tb)

@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from ._binding.call.making import convert_func, find_global_func, set_global_func
 from ._binding.object.object import type_key_to_index
-from ._suggestion import did_you_mean
+from ._lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing import Literal
+    from collections.abc import Callable
+    from typing import Any, Literal, TypeVar, overload
 
     from .container import Array
     from .core import Function
     from .signature import Signature
+
+    _ClassT = TypeVar("_ClassT", bound=type)
 
 __all__ = [
     "get_global_func",
@@ -29,12 +31,12 @@ __all__ = [
 ]
 
 
-@overload
-def get_global_func(name: str, allow_missing: Literal[False] = False) -> Function: ...
+if TYPE_CHECKING:
 
-
-@overload
-def get_global_func(name: str, allow_missing: bool) -> Function | None: ...
+    @overload
+    def get_global_func(name: str, allow_missing: Literal[False] = False) -> Function: ...
+    @overload
+    def get_global_func(name: str, allow_missing: bool) -> Function | None: ...
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
@@ -54,6 +56,8 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
     """
     function = find_global_func(name)
     if function is None and not allow_missing:
+        from ._suggestion import did_you_mean
+
         hint = did_you_mean(name, list_global_func_names())
         raise ValueError(f"Cannot find global function {name}{hint}")
     return function
@@ -189,17 +193,14 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
 _SKIP_UNKNOWN_OBJECTS = False
 
 
-_ClassT = TypeVar("_ClassT", bound=type)
+if TYPE_CHECKING:
 
-
-@overload
-def register_object(type_key: _ClassT, *, init: bool = True) -> _ClassT: ...
-
-
-@overload
-def register_object(
-    type_key: str | None = None, *, init: bool = True
-) -> Callable[[_ClassT], _ClassT]: ...
+    @overload
+    def register_object(type_key: _ClassT, *, init: bool = True) -> _ClassT: ...
+    @overload
+    def register_object(
+        type_key: str | None = None, *, init: bool = True
+    ) -> Callable[[_ClassT], _ClassT]: ...
 
 
 def register_object(type_key: str | type | None = None, *, init: bool = True) -> Any:

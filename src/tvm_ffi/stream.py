@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from ._lazy import TYPE_CHECKING
 from .core import (
     Device,
     _address_of_stream,
@@ -14,6 +13,7 @@ from .core import (
 
 if TYPE_CHECKING:
     from ctypes import c_void_p
+    from typing import Any
 
 __all__ = [
     "StreamContext",

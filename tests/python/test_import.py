@@ -36,6 +36,11 @@ NOT_NEEDED = {
     "shutil",
     "json",
     "pathlib",
+    "typing",
+    "re",
+    "enum",
+    "contextlib",
+    "numbers",
 }
 
 

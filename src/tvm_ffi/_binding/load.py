@@ -5,10 +5,11 @@ Most modules are loaded by those that use a name of theirs.  These have none: on
 symbols known, the others are rows in the table of conversion rules.
 """
 
-from typing import Any
+from __future__ import annotations
 
 # First: all that is loaded later needs the symbols of the C ABI.
 from .object import library  # isort: skip
+from .._lazy import TYPE_CHECKING
 from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
 from .call.plan_lookup import kept_plan_of
@@ -19,6 +20,9 @@ from .tensor import (  # type: ignore[attr-defined]  # have no stubs
     numpy_array,
     torch_capsule,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = ["cuda_array", "cycles", "exporter", "library", "numpy_array", "torch_capsule"]
 

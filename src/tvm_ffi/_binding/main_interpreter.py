@@ -8,7 +8,11 @@ the main one included.  So a sub-interpreter is turned away before it loads any.
 from __future__ import annotations
 
 import _thread
-from typing import Any
+
+from .._lazy import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def refuse_other_interpreters() -> None:

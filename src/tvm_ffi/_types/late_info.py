@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .._binding.object.object import type_key_to_index
+from .._lazy import TYPE_CHECKING
 from .package_classes import CLASS_OF_KEY
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def describe_late(type_key: str, cls: Any) -> None:

@@ -7,6 +7,9 @@ modules put them in here when they are loaded, which the package does; see `desc
 
 from __future__ import annotations
 
-from typing import Any
+from .._lazy import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 CLASS_OF_KEY: dict[str, Any] = {}

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import stat
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable
 
 from .. import _ffi_api
 from .._binding.call.function import Function
@@ -22,31 +20,30 @@ from .._binding.object.object import (
 from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
 from .._binding.values.text import NativeText
-from .._lazy import late_attributes
-from .._suggestion import did_you_mean
+from .._lazy import TYPE_CHECKING, late_attributes
 from .._types.late_info import describe_late
 from ..container import Array
 from ..registry import get_global_func
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any
 
     from ..signature import Signature
     from ._custom import CustomModule
+    from ._property_mask import ModulePropertyMask
 
 __all__ = ["CustomModule", "Module", "ModulePropertyMask", "load_module", "system_lib"]
 
 
-# Most programs need no kinds of their own, and import faster without them.
-__getattr__ = late_attributes(globals(), {"CustomModule": "._custom:CustomModule"})
-
-
-class ModulePropertyMask(IntEnum):
-    """What can be done with a module; bits of ``Module.get_property_mask()``."""
-
-    BINARY_SERIALIZABLE = 1
-    RUNNABLE = 2
-    COMPILATION_EXPORTABLE = 4
+# Most programs need no kinds of their own and ask for no properties, and import faster without.
+__getattr__ = late_attributes(
+    globals(),
+    {
+        "CustomModule": "._custom:CustomModule",
+        "ModulePropertyMask": "._property_mask:ModulePropertyMask",
+    },
+)
 
 
 class Module(Object):
@@ -123,6 +120,7 @@ class Module(Object):
         """
         function: Function | None = function_of_module(self, name, query_imports)
         if function is None:
+            from .._suggestion import did_you_mean
             from ._listing import known_functions
 
             hint = did_you_mean(name, known_functions(self))
@@ -251,15 +249,20 @@ class Module(Object):
 
     def is_binary_serializable(self) -> bool:
         """Whether the module can be saved to bytes."""
-        return bool(self.get_property_mask() & ModulePropertyMask.BINARY_SERIALIZABLE)
+        return self._has_property("BINARY_SERIALIZABLE")
 
     def is_runnable(self) -> bool:
         """Whether the module has functions to call."""
-        return bool(self.get_property_mask() & ModulePropertyMask.RUNNABLE)
+        return self._has_property("RUNNABLE")
 
     def is_compilation_exportable(self) -> bool:
         """Whether the module can be exported as an object file."""
-        return bool(self.get_property_mask() & ModulePropertyMask.COMPILATION_EXPORTABLE)
+        return self._has_property("COMPILATION_EXPORTABLE")
+
+    def _has_property(self, name: str) -> bool:
+        from ._property_mask import ModulePropertyMask
+
+        return bool(self.get_property_mask() & ModulePropertyMask[name])
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: type[Module], obj: Object) -> Module:  # noqa: PLW0211

@@ -17,8 +17,9 @@ from weakref import ref
 from .._binding.object.note import note_of
 from .._binding.object.object import CObject, opaque_object
 from .._binding.object.state_owner import StateOwner, hold_state
-from ..module import Module, ModulePropertyMask, ModuleState, load_of_kind, restore_module
+from ..module import Module, ModuleState, load_of_kind, restore_module
 from ..registry import get_global_func, register_global_func
+from ._property_mask import ModulePropertyMask
 
 __all__ = ["CustomModule"]
 

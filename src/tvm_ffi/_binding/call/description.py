@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from inspect import Signature
-from typing import Any, Callable
+from typing import Any, Callable, Union
 
 from tvm_ffi._binding.call.bound_call import bound_call
 from tvm_ffi._binding.call.function import Function
@@ -20,13 +20,16 @@ from tvm_ffi._binding.call.making import (
     named_function,
     plain_function,
 )
-from tvm_ffi._binding.call.plan_lookup import Origin, is_registered, metadata_of, plan_of
+from tvm_ffi._binding.call.origin import ModuleOrigin
+from tvm_ffi._binding.call.plan_lookup import is_registered, metadata_of, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
 
 __all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of", "text_of"]
 
+_Origin = Union[str, ModuleOrigin, None]
 
-def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin) -> str | None:
+
+def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin) -> str | None:
     """Return the documentation of a function.
 
     With the signature as it was written: ``inspect.signature`` knows nothing of what is written to,
@@ -47,11 +50,11 @@ def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: Origin
     return line if doc is None else f"{doc}\n\n{line}"
 
 
-def _name_of(origin: Origin) -> str:
+def _name_of(origin: _Origin) -> str:
     return origin if isinstance(origin, str) else getattr(origin, "name", "")
 
 
-def _signature_line(function: Function, origin: Origin) -> str | None:
+def _signature_line(function: Function, origin: _Origin) -> str | None:
     """Return what ``help`` shows of a function without documentation."""
     signature = signature_of(function, None, origin)
     if signature is None:
@@ -60,7 +63,7 @@ def _signature_line(function: Function, origin: Origin) -> str | None:
 
 
 def signature_of(
-    function: Function, pyfunc: Callable[..., Any] | None, origin: Origin
+    function: Function, pyfunc: Callable[..., Any] | None, origin: _Origin
 ) -> Signature | None:
     """Return the signature of a function; None when nobody knows it."""
     if pyfunc is not None:
@@ -112,7 +115,7 @@ def _unquoted(annotation: Any) -> Any:
 
 
 def reduce(
-    function: Function, pyfunc: Callable[..., Any] | None, tensor_cls: type | None, origin: Origin
+    function: Function, pyfunc: Callable[..., Any] | None, tensor_cls: type | None, origin: _Origin
 ) -> Any:
     """Return what ``Function.__reduce__`` returns: what makes it again, given the same libraries.
 

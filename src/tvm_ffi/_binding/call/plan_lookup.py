@@ -7,21 +7,21 @@ found: it is the name of a global function, or a `ModuleOrigin`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Union
-
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import find_global_func
 from tvm_ffi._binding.call.origin import ModuleOrigin, description_count
+from tvm_ffi._lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from tvm_ffi._binding.call.call_plan import CallPlan
 
-__all__ = ["Origin", "is_registered", "kept_plan_of", "metadata_of", "plan_of"]
-
-Origin = Union[str, ModuleOrigin, None]
+__all__ = ["is_registered", "kept_plan_of", "metadata_of", "plan_of"]
 
 
-def plan_of(function: Function, origin: Origin) -> CallPlan | None:
+def plan_of(function: Function, origin: str | ModuleOrigin | None) -> CallPlan | None:
     """Return how the arguments of a native function find its parameters; None without names."""
     if origin is None:
         return None
@@ -37,7 +37,7 @@ def plan_of(function: Function, origin: Origin) -> CallPlan | None:
     return plan or None
 
 
-def kept_plan_of(function: Function, origin: Origin) -> CallPlan | None:
+def kept_plan_of(function: Function, origin: str | ModuleOrigin | None) -> CallPlan | None:
     """Return the same for a function that keeps it, and is told when it is another one."""
     if isinstance(origin, ModuleOrigin):
         origin.add_wrapper(function)  # first: it may become another one meanwhile

@@ -1,25 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from ctypes import c_void_p
-from enum import IntEnum
 from typing import Any
-
-class DLDeviceType(IntEnum):
-    kDLCPU = 1
-    kDLCUDA = 2
-    kDLCUDAHost = 3
-    kDLOpenCL = 4
-    kDLVulkan = 7
-    kDLMetal = 8
-    kDLVPI = 9
-    kDLROCM = 10
-    kDLROCMHost = 11
-    kDLExtDev = 12
-    kDLCUDAManaged = 13
-    kDLOneAPI = 14
-    kDLWebGPU = 15
-    kDLHexagon = 16
-    kDLMAIA = 17
-    kDLTrn = 18
 
 class Device:
     _DEVICE_TYPE_TO_NAME: dict[int, str]

@@ -11,30 +11,6 @@ from tvm_ffi._binding.convert.table cimport CallState, PackFunction, Packer, add
 from tvm_ffi._binding.object.error cimport check
 from tvm_ffi._binding.values.text cimport plain_str
 
-from enum import IntEnum
-
-
-class DLDeviceType(IntEnum):
-    """Device types of DLPack."""
-
-    kDLCPU = 1
-    kDLCUDA = 2
-    kDLCUDAHost = 3
-    kDLOpenCL = 4
-    kDLVulkan = 7
-    kDLMetal = 8
-    kDLVPI = 9
-    kDLROCM = 10
-    kDLROCMHost = 11
-    kDLExtDev = 12
-    kDLCUDAManaged = 13
-    kDLOneAPI = 14
-    kDLWebGPU = 15
-    kDLHexagon = 16
-    kDLMAIA = 17
-    kDLTrn = 18
-
-
 # ORDER device-type: the names that text uses, as in DLDeviceType.
 _DEVICE_TYPE_TO_NAME = {
     1: "cpu",

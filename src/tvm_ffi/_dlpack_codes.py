@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DLPack's codes of devices and elements as enumerations; most programs use their names in text."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from ._binding.object.public_name import show_in
+
+__all__ = ["DLDeviceType", "DataTypeCode"]
+
+
+class DLDeviceType(IntEnum):
+    """Device types of DLPack."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+    kDLTrn = 18
+
+
+class DataTypeCode(IntEnum):
+    """Type codes of DLPack that have a text form."""
+
+    INT = 0
+    UINT = 1
+    FLOAT = 2
+    HANDLE = 3
+    BFLOAT = 4
+    BOOL = 6
+    Float8E3M4 = 7
+    Float8E4M3 = 8
+    Float8E4M3B11FNUZ = 9
+    Float8E4M3FN = 10
+    Float8E4M3FNUZ = 11
+    Float8E5M2 = 12
+    Float8E5M2FNUZ = 13
+    Float8E8M0FNU = 14
+    Float6E2M3FN = 15
+    Float6E3M2FN = 16
+    Float4E2M1FN = 17
+
+
+show_in("tvm_ffi.core", DLDeviceType)
+show_in("tvm_ffi._dtype", DataTypeCode)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tracebacks made from text: entries for code that is not Python's."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from types import TracebackType
+
+from ._binding.object.error import frame_of_line, frames_of_text
+from ._binding.object.public_name import show_in
+
+__all__ = ["TracebackManager", "with_append_backtrace"]
+
+
+class TracebackManager:
+    """Makes traceback entries for code that is not Python's, such as generated code.
+
+    Examples
+    --------
+    >>> entry = tvm_ffi.error.TracebackManager().append_traceback(None, "kernel.cu", 12, "launch")
+    >>> entry.tb_frame.f_code.co_name, entry.tb_lineno
+    ('launch', 12)
+    """
+
+    def __init__(self) -> None:
+        # A place is asked for each time it raises; the frames of the latest are kept.
+        self._frame_of = lru_cache(maxsize=1024)(frame_of_line)
+
+    def append_traceback(
+        self, tb: TracebackType | None, filename: str, lineno: int, func: str
+    ) -> TracebackType:
+        """Return a traceback that enters `func` first and goes on with `tb`.
+
+        Parameters
+        ----------
+        tb : traceback or None
+            What is extended.
+        filename, lineno, func : str, int, str
+            Where the entry points.
+        """
+        frame = self._frame_of(filename, lineno, func)
+        return TracebackType(tb, frame, frame.f_lasti, lineno)
+
+
+def with_append_backtrace(py_error: BaseException, backtrace: str) -> BaseException:
+    """Return the exception with an entry for each line of a native backtrace."""
+    tb = py_error.__traceback__
+    for frame in frames_of_text(backtrace):
+        tb = TracebackType(tb, frame, frame.f_lasti, frame.f_code.co_firstlineno)
+    return py_error.with_traceback(tb)
+
+
+show_in("tvm_ffi.error", TracebackManager)

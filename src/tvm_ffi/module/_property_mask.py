@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be done with a module, as the C ABI says it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from .._binding.object.public_name import show_in
+
+__all__ = ["ModulePropertyMask"]
+
+
+class ModulePropertyMask(IntEnum):
+    """What can be done with a module; bits of ``Module.get_property_mask()``."""
+
+    BINARY_SERIALIZABLE = 1
+    RUNNABLE = 2
+    COMPILATION_EXPORTABLE = 4
+
+
+show_in("tvm_ffi.module", ModulePropertyMask)
