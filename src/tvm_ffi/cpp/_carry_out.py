@@ -13,6 +13,7 @@ import os
 import shlex
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ._command import ALL_OF_OTHERS, failure, log, log_as_wished, run_command
 from ._dependencies import Dependencies, collect
@@ -23,6 +24,9 @@ from ._progress import shown_when_long
 from ._source import CPP_MAIN
 from ._store import Store
 from ._trust import check_build_folder, users_folder
+
+if TYPE_CHECKING:
+    from ._precompiled import PrecompiledHeaders
 
 __all__ = ["build_in_cache", "build_in_folder"]
 
@@ -116,15 +120,33 @@ def _build_once(plan: Plan, folder: Path, store: Store) -> Dependencies:
     if CPP_MAIN not in plan.files:  # only text of ours has headers that are known beforehand
         _run_steps(plan, folder)
         return collect(plan, folder, our_include_paths())
-    from ._precompiled import find_headers, give_up, with_headers
+    from ._precompiled import find_headers
 
     headers = find_headers(plan, store, _build_alone)
     if headers is not None:
-        with contextlib.suppress(RuntimeError):  # what is wrong is said without them
-            _run_steps(with_headers(plan, folder, headers), folder)
-            return collect(plan, folder, our_include_paths(), headers.dependencies)
+        return _build_with(headers, plan, folder, store)
     _run_steps(plan, folder)
-    if headers is not None:
+    return collect(plan, folder, our_include_paths())
+
+
+def _build_with(
+    headers: PrecompiledHeaders, plan: Plan, folder: Path, store: Store
+) -> Dependencies:
+    """Build with precompiled headers, and without them if that fails or they are damaged."""
+    from ._precompiled import Comparison, give_up, remove_damaged, with_headers
+
+    comparison = Comparison(headers)
+    dependencies = None
+    with contextlib.suppress(RuntimeError):  # what is wrong is said without them
+        _run_steps(with_headers(plan, folder, headers), folder)
+        dependencies = collect(plan, folder, our_include_paths(), headers.manifest.dependencies)
+    is_whole = comparison.is_whole()
+    if is_whole and dependencies is not None:
+        return dependencies
+    if not is_whole:
+        remove_damaged(headers, store)
+    _run_steps(plan, folder)
+    if is_whole:
         give_up(headers, store)
     return collect(plan, folder, our_include_paths())
 

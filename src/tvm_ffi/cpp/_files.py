@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 _MISSING = "missing"
+_BLOCK_BYTES = 1 << 16  # memory for a whole file takes as long to get as to hash it
 
 
 def text_digest(text: str) -> str:
@@ -39,8 +40,11 @@ def content_of(path: str | os.PathLike[str]) -> str:
     A file that is there and cannot be read is an OSError.
     """
     try:
+        digest = hashlib.sha256()
         with open_regular(path) as file:
-            return f"sha256:{hashlib.sha256(file.read()).hexdigest()}"
+            while block := file.read(_BLOCK_BYTES):
+                digest.update(block)
+        return f"sha256:{digest.hexdigest()}"
     except (FileNotFoundError, NotADirectoryError):
         return _MISSING
 

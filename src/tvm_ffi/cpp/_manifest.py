@@ -84,9 +84,15 @@ class Manifest(NamedTuple):
 
     def is_whole(self, folder: Path) -> bool:
         """Whether the product is there, and is what was built."""
-        product = folder / self.product
         try:
-            return product.stat().st_size == self.size_bytes and content_of(product) == self.content
+            return self.has_its_size(folder) and content_of(folder / self.product) == self.content
+        except OSError:
+            return False
+
+    def has_its_size(self, folder: Path) -> bool:
+        """Whether the product is there, and has as many bytes as what was built."""
+        try:
+            return (folder / self.product).stat().st_size == self.size_bytes
         except OSError:
             return False
 

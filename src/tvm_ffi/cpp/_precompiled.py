@@ -4,7 +4,7 @@
 Reading them is most of what a small kernel takes to compile.  GCC and Clang can write down what
 they have read, and answer ``-include headers.hpp`` from a file ``headers.hpp.gch`` beside it.  That
 file is an artifact of the cache like all others: the caller's alone, made under a lock, known by
-the content of all headers, compared with its digest before it is used.
+the content of all headers, compared with its digest before anything made with it is.
 
 What compiles stays the same.  The text has these headers in front anyway, a compiler that cannot
 use the file reads them, and what fails is compiled again without it.  To make it takes as long as
@@ -15,18 +15,26 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from ._command import log
-from ._dependencies import Dependencies
 from ._manifest import Manifest
 from ._plan import Plan, Step, key_of
 from ._source import CPP_HEAD, CPP_HEADERS, CPP_MAIN
-from ._store import Store
+from ._store import Store, warn_of_damage
 
-__all__ = ["NAME", "PrecompiledHeaders", "find_headers", "give_up", "with_headers"]
+__all__ = [
+    "NAME",
+    "Comparison",
+    "PrecompiledHeaders",
+    "find_headers",
+    "give_up",
+    "remove_damaged",
+    "with_headers",
+]
 
 NAME = "precompiled_headers"
 _TEXT = "headers.hpp"
@@ -50,7 +58,7 @@ class PrecompiledHeaders(NamedTuple):
     product: Path
     base: str
     """Key of its plan."""
-    dependencies: Dependencies
+    manifest: Manifest
 
 
 def find_headers(
@@ -74,7 +82,7 @@ def find_headers(
     base = key_of(wanted)
     if store.has_note(NAME, base, _UNUSABLE, _UNUSABLE_SECONDS):
         return None
-    product = store.find(NAME, base, _PRODUCT)
+    product = store.find(NAME, base, _PRODUCT, Manifest.has_its_size)  # and see `Comparison`
     if product is None:
         is_second = store.has_note(NAME, base, _ASKED)
         store.note(NAME, base, _ASKED)
@@ -82,7 +90,31 @@ def find_headers(
     manifest = None if product is None else Manifest.read(product.parent)
     if product is None or manifest is None:
         return None
-    return PrecompiledHeaders(product, base, manifest.dependencies)
+    return PrecompiledHeaders(product, base, manifest)
+
+
+class Comparison:
+    """Compares the headers with their digest while the compiler reads them.
+
+    That takes as long as everything else that is done here for a small kernel.
+    """
+
+    def __init__(self, headers: PrecompiledHeaders) -> None:
+        self._is_whole = False
+        self._thread = threading.Thread(target=self._compare, args=(headers,))
+        try:
+            self._thread.start()
+        except RuntimeError:  # no more threads
+            self._compare(headers)
+
+    def _compare(self, headers: PrecompiledHeaders) -> None:
+        self._is_whole = headers.manifest.is_whole(headers.product.parent)
+
+    def is_whole(self) -> bool:
+        """Wait for the end; whether the headers are what was built."""
+        if self._thread.ident is not None:
+            self._thread.join()
+        return self._is_whole
 
 
 def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
@@ -94,8 +126,15 @@ def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
     link.symlink_to(headers.product)
     compiling, *others = plan.steps
     place = compiling.command.index("-MD")
-    words = (*compiling.command[:place], "-include", _TEXT, *compiling.command[place:])
+    used = ("-include", _TEXT, "-pipe")  # the assembler begins before the compiler ends
+    words = (*compiling.command[:place], *used, *compiling.command[place:])
     return plan._replace(steps=(compiling._replace(command=words), *others))
+
+
+def remove_damaged(headers: PrecompiledHeaders, store: Store) -> None:
+    """Remove headers that are not what was built; the next text has them made."""
+    warn_of_damage(headers.product, "removed")
+    store.remove_folder(headers.product.parent)
 
 
 def give_up(headers: PrecompiledHeaders, store: Store) -> None:

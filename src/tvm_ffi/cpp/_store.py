@@ -22,7 +22,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,7 @@ from ._trust import check_cache, check_entry, check_folder, private_folder
 if TYPE_CHECKING:
     from ..utils import FileLock
 
-__all__ = ["Store", "cache_root", "checked_root", "remove_private"]
+__all__ = ["Store", "cache_root", "checked_root", "remove_private", "warn_of_damage"]
 
 _FOLDERS = (".index", ".staging", ".locks", ".compilers")
 _DAY_SECONDS = 86400.0
@@ -74,8 +74,17 @@ class Store:
 
     # ---- Finding -----------------------------------------------------------------------------
 
-    def find(self, name: str, base: str, product: str) -> Path | None:
-        """Return the product that a plan makes of the files of today; None if it is not here."""
+    def find(
+        self,
+        name: str,
+        base: str,
+        product: str,
+        is_whole: Callable[[Manifest, Path], bool] = Manifest.is_whole,
+    ) -> Path | None:
+        """Return the product that a plan makes of the files of today; None if it is not here.
+
+        Who compares less than `Manifest.is_whole` compares the rest before the product matters.
+        """
         index = self._index(name, base)
         marks = _by_age(index) if check_entry(index) else []
         for digest in dict.fromkeys(mark[:16] for mark in marks):
@@ -83,7 +92,7 @@ class Store:
             manifest = _trusted_manifest(folder)
             if manifest is None or not manifest.is_of_plan(base, product):
                 continue
-            if not manifest.is_whole(folder):
+            if not is_whole(manifest, folder):
                 continue
             if self._is_current(manifest, digest, index, marks):
                 _note_use(folder)
@@ -190,7 +199,7 @@ class Store:
         there = _trusted_manifest(target)
         if there is not None and there.is_of_plan(manifest.base, manifest.product):
             if not there.is_whole(target):
-                _warn_of_damage(target / there.product)
+                warn_of_damage(target / there.product, "built again")
             elif there.dependencies == manifest.dependencies:
                 return  # as good as ours, and perhaps loaded
         self.remove_folder(target)
@@ -244,11 +253,12 @@ def _trusted_manifest(folder: Path) -> Manifest | None:
     return manifest
 
 
-def _warn_of_damage(product: Path) -> None:
+def warn_of_damage(product: Path, remedy: str) -> None:
+    """Log that a product is damaged, and what was done with it."""
     import logging
 
-    text = "%s was built again: its content was not what had been built"
-    logging.getLogger("tvm_ffi.cpp").warning(text, product)
+    text = "%s was %s: its content was not what had been built"
+    logging.getLogger("tvm_ffi.cpp").warning(text, product, remedy)
 
 
 def _by_age(folder: Path, begin: str = "") -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import tvm_ffi
 from tvm_ffi import cpp
 from tvm_ffi.cpp import _precompiled
 from tvm_ffi.cpp import cache as build_cache
@@ -199,16 +200,56 @@ def test_a_header_that_appears_in_front_of_one_of_them_is_seen(at_once, tmp_path
 
 
 @needs_cxx
-def test_damaged_ones_are_made_again(at_once, log):
+@pytest.mark.parametrize("place", ["begin", "end"])
+def test_damaged_ones_are_made_again(place, at_once, log):
+    """A compiler that reads them meanwhile may fail, or make anything: that is thrown away."""
     build(1)
     (headers,) = made()
-    headers.write_bytes(headers.read_bytes()[:-1] + b"?")
+    content = headers.read_bytes()
+    damaged = {"begin": bytes(2000) + content[2000:], "end": content[:-1] + b"?"}
+    headers.write_bytes(damaged[place])
+    log.clear()
+    library = build(2)
+    assert any(
+        record.getMessage() == f"{headers} was removed: its content was not what had been built"
+        for record in log.records
+    )
+    assert compiled_with(log) == [True, False]
+    assert made() == []
+    assert tvm_ffi.load_module(str(library)).number() == 2
+    build(3)
+    assert compiled_with(log) == [True]
+    assert made() == [headers]
+    assert Manifest.read(headers.parent).is_whole(headers.parent)
+
+
+@needs_cxx
+def test_shortened_ones_are_not_read(at_once, log):
+    build(1)
+    (headers,) = made()
+    os.truncate(headers, headers.stat().st_size - 1)
     log.clear()
     build(2)
     assert any("was built again" in record.getMessage() for record in log.records)
-    assert made() == [headers]
-    assert Manifest.read(headers.parent).is_whole(headers.parent)
     assert compiled_with(log) == [True]
+    assert Manifest.read(headers.parent).is_whole(headers.parent)
+
+
+@needs_cxx
+def test_they_are_compared_without_a_thread_where_there_can_be_none(at_once, log, monkeypatch):
+    build(1)
+    (headers,) = made()
+
+    def fail(thread: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr("threading.Thread.start", fail)
+    log.clear()
+    build(2)
+    assert compiled_with(log) == [True]
+    headers.write_bytes(headers.read_bytes()[:-1] + b"?")
+    build(3)
+    assert compiled_with(log) == [True, False]
 
 
 @needs_cxx
