@@ -381,9 +381,12 @@ _staying: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 
 def _status_of(file: str) -> os.stat_result | None:
+    """Return the status of a file; None for a name without a slash, or if there is none."""
+    if os.sep not in file:
+        return None
     try:
         return os.stat(file)  # noqa: PTH116  (pathlib loads slowly)
-    except OSError:  # the loader will say why
+    except (OSError, ValueError):  # the loader will say why
         return None
 
 
@@ -436,7 +439,8 @@ def find_again(load: Callable[[str], Module], place: str, imports: list[Module] 
             return known
         return load(place)
     # Not one that somebody has: it gets other imports.
-    module = _load_anew(place, place, True) if load is load_module else load(place)
+    is_file = load is load_module
+    module = _load_anew(place, place, True, _status_of(place)) if is_file else load(place)
     module.clear_imports()
     for imported in imports:
         module.import_module(imported)
@@ -491,16 +495,15 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     """
     file = os.fspath(path)
     # A name without a slash was searched for, and will be again.
-    has_folder = os.sep in file
-    place = _absolute(file) if has_folder else file
+    place = _absolute(file) if os.sep in file else file
     # Before the file is loaded: one that is replaced meanwhile is another one next time.
-    status = _status_of(file) if has_folder and keep_module_alive else None
-    if status is not None and place in _staying:
+    status = _status_of(file)
+    if status is not None and keep_module_alive and place in _staying:
         known = _find_staying(place, status)
         if known is not None:
             return known
-    module = _load_anew(file, place, keep_module_alive)
-    if status is not None:
+    module = _load_anew(file, place, keep_module_alive, status)
+    if status is not None and keep_module_alive:
         _staying[place] = NativeReference(module), status
     return module
 
@@ -513,9 +516,11 @@ def _absolute(file: str) -> str:
     return os.path.abspath(file)  # noqa: PTH100  (pathlib loads slowly)
 
 
-def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
-    if os.sep in file:
-        _check_no_fifo(file)
+def _load_anew(
+    file: str, place: str, keep_module_alive: bool, status: os.stat_result | None
+) -> Module:
+    if status is not None:
+        _check_no_fifo(file, status)
     # Names of files are bytes, which Python shows as text.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
@@ -532,13 +537,9 @@ def _load_anew(file: str, place: str, keep_module_alive: bool) -> Module:
     return module
 
 
-def _check_no_fifo(file: str) -> None:
+def _check_no_fifo(file: str, status: os.stat_result) -> None:
     """Refuse what the loader would wait for, or read without an end: FIFOs, devices, sockets."""
-    try:
-        mode = os.stat(file).st_mode  # noqa: PTH116  (pathlib loads slowly)
-    except (OSError, ValueError):  # the loader will say why
-        return
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+    if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise RuntimeError(f"{file} cannot be loaded: it is not a regular file")
 
 
