@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     _K = TypeVar("_K")
     _V = TypeVar("_V")
     _V_co = TypeVar("_V_co", covariant=True)
+else:  # what reads the bases of these classes as they run finds that they hold anything
+    Any = _T = _T_co = _K = _V = _V_co = object
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 
@@ -174,7 +176,7 @@ def _is_same(a: Any, b: Any) -> bool:
 _NUMBERS = (bool, int, float)
 
 
-class Array(ArrayBase, _SequenceMethods, Sequence["_T_co"]):
+class Array(ArrayBase, _SequenceMethods, Sequence[_T_co]):
     """An immutable sequence.
 
     Parameters
@@ -208,7 +210,7 @@ class Array(ArrayBase, _SequenceMethods, Sequence["_T_co"]):
         return type(self), (list(self),)
 
 
-class List(ListBase, _SequenceMethods, MutableSequence["_T"]):
+class List(ListBase, _SequenceMethods, MutableSequence[_T]):
     """A mutable sequence, shared by reference.
 
     Parameters
@@ -286,7 +288,7 @@ class List(ListBase, _SequenceMethods, MutableSequence["_T"]):
 # ---- Mappings --------------------------------------------------------------------------------
 
 
-class _Keys(KeysView["Any"]):
+class _Keys(KeysView[Any]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 0)  # type: ignore[attr-defined]
 
@@ -294,7 +296,7 @@ class _Keys(KeysView["Any"]):
         return f"{type(self._mapping).__name__}.keys({list(self)})"  # type: ignore[attr-defined]
 
 
-class _Values(ValuesView["Any"]):
+class _Values(ValuesView[Any]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 1)  # type: ignore[attr-defined]
 
@@ -302,7 +304,7 @@ class _Values(ValuesView["Any"]):
         return f"{type(self._mapping).__name__}.values({list(self)})"  # type: ignore[attr-defined]
 
 
-class _Items(ItemsView["Any", "Any"]):
+class _Items(ItemsView[Any, Any]):
     def __iter__(self) -> Iterator[Any]:
         return MappingIterator(self._mapping, 2)  # type: ignore[attr-defined]
 
@@ -370,7 +372,7 @@ def mapping_from(cls: Any, row: list[Any]) -> Any:
     return made
 
 
-class Map(MapBase, _MappingMethods, Mapping["_K", "_V_co"]):
+class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):
     """An immutable mapping in order of insertion.
 
     Parameters
@@ -408,7 +410,7 @@ class Map(MapBase, _MappingMethods, Mapping["_K", "_V_co"]):
         return mapping_from, (type(self), [part for pair in self.items() for part in pair])
 
 
-class Dict(DictBase, _MappingMethods, MutableMapping["_K", "_V"]):
+class Dict(DictBase, _MappingMethods, MutableMapping[_K, _V]):
     """A mutable mapping in order of insertion, shared by reference.
 
     Parameters

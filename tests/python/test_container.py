@@ -73,6 +73,18 @@ def test_sequence_protocol(sequence):
     assert typing.get_args(sequence[int]) == (int,)
 
 
+@pytest.mark.parametrize("cls", [Array, List, Map, Dict])
+def test_bases_with_arguments_hold_types(cls):
+    """Checkers of types at run time follow them, and cannot look up what stands there as text."""
+    arguments = [
+        argument
+        for base in typing.cast("typing.Any", cls).__orig_bases__
+        for argument in typing.get_args(base)
+    ]
+    assert arguments
+    assert all(isinstance(argument, type) for argument in arguments)
+
+
 def test_equality_is_by_type_and_value(sequence):
     assert sequence([1, 2]) == [1, 2] == sequence((1, 2))
     assert sequence([1]) != [1.0]
