@@ -124,9 +124,8 @@ class TVM_FFI_DLL Error : public ObjectRef, public std::exception {
   const char* what() const noexcept override { return get()->message.data; }
 
  private:
-  explicit Error(TVMFFIObject* owned) : ObjectRef(UnsafeInit{}) {
-    data_ = detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(owned);
-  }
+  explicit Error(TVMFFIObject* owned)
+      : ObjectRef(detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(owned)) {}
   static std::string_view ViewOf(const TVMFFIByteArray& bytes) {
     return std::string_view(bytes.data, bytes.size);
   }
@@ -146,8 +145,7 @@ namespace detail {
 
 // `owned` is an Error object.
 inline Error ErrorFromOwned(TVMFFIObject* owned) {
-  return ObjectUnsafe::ObjectRefFromObjectPtr<Error>(
-      ObjectUnsafe::ObjectPtrFromOwned<Object>(owned));
+  return ObjectUnsafe::ObjectRefFromOwned<Error>(owned);
 }
 
 TVM_FFI_FAILURE_ inline Error MakeError(std::string_view kind, std::string_view message,

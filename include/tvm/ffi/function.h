@@ -484,14 +484,13 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 
 // ---- Exports ----------------------------------------------------------------------------------
 
-#define TVM_FFI_EXPORT_SYMBOL_(Symbol, statement)                                       \
+#define TVM_FFI_EXPORT_SYMBOL_(Symbol, statements)                                      \
   extern "C" {                                                                          \
   TVM_FFI_DLL_EXPORT int Symbol([[maybe_unused]] void* self,                            \
                                 [[maybe_unused]] const TVMFFIAny* args,                 \
                                 [[maybe_unused]] int32_t num_args, TVMFFIAny* result) { \
     try {                                                                               \
-      statement;                                                                        \
-      return 0;                                                                         \
+      statements;                                                                       \
     } catch (...) {                                                                     \
       return ::tvm::ffi::detail::RaiseCurrentException();                               \
     }                                                                                   \
@@ -502,7 +501,8 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
 #define TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                             \
   TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi_##ExportName, const auto& tvm_ffi_exported = Function;          \
                          (::tvm::ffi::detail::CallTyped<std::decay_t<decltype(tvm_ffi_exported)>>( \
-                             tvm_ffi_exported, #ExportName, args, num_args, result)))
+                             tvm_ffi_exported, #ExportName, args, num_args, result));              \
+                         return 0)
 
 // Not const: rows with and without addresses to relocate share the section.  Aligned: a compiler
 // may leave gaps otherwise.
@@ -517,15 +517,15 @@ struct TypeTraits<TypedFunction<F>> : TypeTraitsBase {
   TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_exports", Name, Kind, Text)
 
 // `Signature` is the text of one, or nullptr.
-#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)                         \
-  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                               \
-  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                             \
-    return ::tvm::ffi::detail::ExportedTypeOf(Function);                                       \
-  }                                                                                            \
-  TVM_FFI_EXPORT_SYMBOL_(                                                                      \
-      __tvm_ffi__metadata_##ExportName,                                                        \
-      ::tvm::ffi::detail::ReturnMetadata(&TVMFFIExportedType_##ExportName, Signature, result)) \
-  TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                                \
+#define TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, Signature)             \
+  TVM_FFI_EXPORT_FUNCTION_(ExportName, Function)                                   \
+  [[maybe_unused]] static auto TVMFFIExportedType_##ExportName() {                 \
+    return ::tvm::ffi::detail::ExportedTypeOf(Function);                           \
+  }                                                                                \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__metadata_##ExportName,                         \
+                         return ::tvm::ffi::detail::ReturnMetadata(                \
+                             &TVMFFIExportedType_##ExportName, Signature, result)) \
+  TVM_FFI_EXPORT_ROW_(#ExportName, "signature",                                    \
                       ::tvm::ffi::detail::CompilerTextOfExport(&TVMFFIExportedType_##ExportName))
 
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_WITH_SIGNATURE(add, my::Add, "add(a: int, b: int = 1) -> int"): the
@@ -554,9 +554,9 @@ TVM_FFI_EXPORT_ROW_IN_("tvm_ffi_headers", "", "abi", TVM_FFI_LEVEL_)
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \
   TVM_FFI_EXPORT_WITH_METADATA_(ExportName, Function, nullptr)
 // TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(add, "text"): the documentation of that function.
-#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)            \
-  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                       \
-                         ::tvm::ffi::detail::ReturnText(DocString, result)) \
+#define TVM_FFI_DLL_EXPORT_TYPED_FUNC_DOC(ExportName, DocString)                   \
+  TVM_FFI_EXPORT_SYMBOL_(__tvm_ffi__doc_##ExportName,                              \
+                         return ::tvm::ffi::detail::ReturnText(DocString, result)) \
   TVM_FFI_EXPORT_ROW_(#ExportName, "doc", DocString)
 #else
 #define TVM_FFI_DLL_EXPORT_TYPED_FUNC(ExportName, Function) \

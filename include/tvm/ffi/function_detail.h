@@ -43,14 +43,15 @@ struct TypeSchemaImpl {
 
 using TypeTextFunction = std::string (*)();
 
-// The name of a type, or the key in its schema: known, or made by put(out, make).
+// The name of a type, or the key in its schema: known, or made by put(out, make, quote).  Names are
+// in no quotes.
 struct TypeName {
   const char* text;
-  void (*put)(MessageStream* out, TypeTextFunction make);
+  void (*put)(MessageStream* out, TypeTextFunction make, const char* quote);
   TypeTextFunction make;
 };
 
-TVM_FFI_FAILURE_ inline void PutMadeName(MessageStream* out, TypeTextFunction make) {
+TVM_FFI_FAILURE_ inline void PutMadeName(MessageStream* out, TypeTextFunction make, const char*) {
   *out << make();
 }
 
@@ -81,7 +82,7 @@ TVM_FFI_FAILURE_ inline void PutName(MessageStream* out, const TypeName& name) {
   if (name.text != nullptr) {
     out->Print("%s", name.text);
   } else {
-    name.put(out, name.make);
+    name.put(out, name.make, nullptr);
   }
 }
 
@@ -100,6 +101,28 @@ TVM_FFI_FAILURE_ inline void FormatSignature(const Signature& signature, Message
 // Written for the compiler's time: each function of a library has a table, and what reads the
 // tables is compiled once.
 
+// Around the strings of JSON text; the second one, where that text is itself a string in another.
+inline constexpr const char* kQuote = "\"";
+inline constexpr const char* kQuoteInString = "\\\"";
+
+// Text in the string of a JSON text.
+TVM_FFI_FAILURE_ inline void PutEscapedJSON(std::string_view text, MessageStream* out) {
+  for (char byte : text) {
+    int c = static_cast<unsigned char>(byte);
+    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
+  }
+}
+
+TVM_FFI_FAILURE_ inline void PutMadeSchema(MessageStream* out, TypeTextFunction make,
+                                           const char* quote) {
+  std::string text = make();
+  if (*quote == '"') {
+    *out << text;
+  } else {
+    PutEscapedJSON(text, out);
+  }
+}
+
 template <typename T>
 constexpr TypeName SchemaOf() {
   if constexpr (std::is_void_v<T>) {
@@ -109,7 +132,7 @@ constexpr TypeName SchemaOf() {
   } else if constexpr (type_name_v<T> != nullptr) {
     return {type_name_v<T>, nullptr, nullptr};
   } else {
-    return {nullptr, &PutMadeName, &TypeSchemaImpl<T>::v};
+    return {nullptr, &PutMadeSchema, &TypeSchemaImpl<T>::v};
   }
 }
 
@@ -121,32 +144,27 @@ template <typename R, typename... Args>
 TVM_FFI_HIDDEN inline constexpr Signature kSignatureSchema = {
     kSchemas<R, Args...>, static_cast<int32_t>(sizeof...(Args))};
 
-TVM_FFI_FAILURE_ inline void PutSchema(MessageStream* out, const TypeName& schema) {
+TVM_FFI_FAILURE_ inline void PutSchema(MessageStream* out, const TypeName& schema,
+                                       const char* quote) {
   if (schema.text != nullptr) {
-    out->Print("{\"type\":\"%s\"}", schema.text);
+    out->Print("{%stype%s:%s%s%s}", quote, quote, quote, schema.text, quote);
   } else {
-    schema.put(out, schema.make);
+    schema.put(out, schema.make, quote);
   }
 }
 
 // {"type":"ffi.Function","named_args":{"return":[{"type":"str"}],"params":[{"type":"int"}]}}
-TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, MessageStream* out) {
-  out->Print("{\"type\":\"ffi.Function\",\"named_args\":{\"return\":[");
-  PutSchema(out, schema.names[schema.num_parameters]);
-  out->Print("],\"params\":[");
+TVM_FFI_FAILURE_ inline void FormatFunctionSchema(const Signature& schema, const char* quote,
+                                                  MessageStream* out) {
+  out->Print("{%stype%s:%sffi.Function%s,%snamed_args%s:{%sreturn%s:[", quote, quote, quote, quote,
+             quote, quote, quote, quote);
+  PutSchema(out, schema.names[schema.num_parameters], quote);
+  out->Print("],%sparams%s:[", quote, quote);
   for (int32_t i = 0; i < schema.num_parameters; ++i) {
     if (i > 0) out->Print(",");
-    PutSchema(out, schema.names[i]);
+    PutSchema(out, schema.names[i], quote);
   }
   out->Print("]}}");
-}
-
-// Text in the string of another JSON text.
-TVM_FFI_FAILURE_ inline void PutEscapedJSON(std::string_view text, MessageStream* out) {
-  for (char byte : text) {
-    int c = static_cast<unsigned char>(byte);
-    out->Print(c == '"' || c == '\\' ? "\\%c" : c < 0x20 ? "\\u%04x" : "%c", c);
-  }
 }
 
 // Parameters are T, const T, const T& or T&&; T& would have nothing to refer to.
@@ -175,7 +193,7 @@ struct FunctionInfoOf {
   }
   static std::string TypeSchema() {
     MessageStream out;
-    FormatFunctionSchema(kSignatureSchema<R, Args...>, &out);
+    FormatFunctionSchema(kSignatureSchema<R, Args...>, kQuote, &out);
     return out.str();
   }
   static const Signature& Schema() { return kSignatureSchema<R, Args...>; }
@@ -259,15 +277,23 @@ struct CallSite {
 // The conversion of one argument; one instance per type.
 template <typename T>
 TVM_FFI_HIDDEN TVM_FFI_NO_INLINE T CastArgument(const TVMFFIAny* arg, int index, CallSite site) {
-  std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(arg);
-  if (TVM_FFI_PREDICT_FALSE(!value.has_value())) {
-    if constexpr (type_name_v<T> != nullptr) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    T value{};
+    if (TVM_FFI_PREDICT_FALSE(!TypeTraits<T>::TryRead(arg, &value))) {
       ThrowTypeMismatch(arg, index, site);
-    } else {
-      ThrowArgumentMismatch(arg, index, site, &TypeTraits<T>::GetMismatchTypeInfo);
     }
+    return value;
+  } else {
+    std::optional<T> value = TypeTraits<T>::TryCastFromAnyView(arg);
+    if (TVM_FFI_PREDICT_FALSE(!value.has_value())) {
+      if constexpr (type_name_v<T> != nullptr) {
+        ThrowTypeMismatch(arg, index, site);
+      } else {
+        ThrowArgumentMismatch(arg, index, site, &TypeTraits<T>::GetMismatchTypeInfo);
+      }
+    }
+    return *std::move(value);
   }
-  return *std::move(value);
 }
 
 // The same for types whose usual case needs no cast and makes the value in its place.
@@ -372,26 +398,31 @@ void unpack_call(std::index_sequence<I...>, const std::string* optional_name, co
   if constexpr (!std::is_void_v<R>) *rv = AnyUnsafe::MoveTVMFFIAnyToAny(&result);
 }
 
-// Fills `out` with the text of an exported function's metadata or documentation.  The string
-// belongs to libtvm_ffi, so that it survives the library that returned it.
-TVM_FFI_FAILURE_ inline void ReturnText(std::string_view text, TVMFFIAny* out) {
-  MakeRuntimeText(text.data(), text.size(), out);
+// Fills `out` with the text of an exported function's metadata or documentation, and returns what
+// the export returns.  The string belongs to libtvm_ffi, so that it survives the library that
+// returned it.
+TVM_FFI_FAILURE_ inline int ReturnText(std::string_view text, TVMFFIAny* out) {
+  TVMFFIByteArray bytes{text.data(), text.size()};
+  return TVMFFIStringFromByteArray(&bytes, out);
 }
 
-// `signature` is nullptr when nobody wrote one.
-TVM_FFI_FAILURE_ inline void ReturnMetadataText(const Signature& schema, const char* signature,
-                                                TVMFFIAny* out) {
-  MessageStream type_schema;
-  FormatFunctionSchema(schema, &type_schema);
+TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, TVMFFIAny* out) {
   MessageStream text;
   text.Print("{\"type_schema\":\"");
-  PutEscapedJSON(type_schema.view(), &text);
-  if (signature != nullptr) {
-    text.Print("\",\"signature\":\"");
-    PutEscapedJSON(signature, &text);
-  }
+  FormatFunctionSchema(schema, kQuoteInString, &text);
   text.Print("\"}");
-  ReturnText(text.view(), out);
+  return ReturnText(text.view(), out);
+}
+
+TVM_FFI_FAILURE_ inline int ReturnMetadataText(const Signature& schema, const char* signature,
+                                               TVMFFIAny* out) {
+  MessageStream text;
+  text.Print("{\"type_schema\":\"");
+  FormatFunctionSchema(schema, kQuoteInString, &text);
+  text.Print("\",\"signature\":\"");
+  PutEscapedJSON(signature, &text);
+  text.Print("\"}");
+  return ReturnText(text.view(), out);
 }
 
 // Stands for the type of what an export macro got.  It is always deduced: lambda expressions may
@@ -405,9 +436,14 @@ ExportedType<std::decay_t<F>> ExportedTypeOf(const F&) {
 template <typename F>
 using ExportedTypeFunction = ExportedType<F> (*)();
 
+// Without a signature that somebody wrote, nothing has to be escaped: that is not compiled then.
 template <typename F>
-void ReturnMetadata(ExportedTypeFunction<F>, const char* signature, TVMFFIAny* out) {
-  ReturnMetadataText(FunctionInfo<F>::Schema(), signature, out);
+int ReturnMetadata(ExportedTypeFunction<F>, std::nullptr_t, TVMFFIAny* out) {
+  return ReturnMetadataText(FunctionInfo<F>::Schema(), out);
+}
+template <typename F>
+int ReturnMetadata(ExportedTypeFunction<F>, const char* signature, TVMFFIAny* out) {
+  return ReturnMetadataText(FunctionInfo<F>::Schema(), signature, out);
 }
 
 // A row of the section tvm_ffi_exports: what an export is, for tools that read a library without

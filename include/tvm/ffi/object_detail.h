@@ -39,6 +39,13 @@ struct ObjectUnsafe {
     ref.data_ = std::move(pointer);
     return ref;
   }
+  // Put where nothing has been: what holds an object already would have to release it.
+  template <typename T>
+  static T ObjectRefFromOwned(TVMFFIObject* object) {
+    T ref(UnsafeInit{});
+    ref.data_.data_ = reinterpret_cast<Object*>(object);
+    return ref;
+  }
   template <typename T>
   static ObjectPtr<T> ObjectPtrFromObjectRef(const ObjectRef& ref) {
     return ObjectPtr<T>(ref.data_.data_);
@@ -146,8 +153,7 @@ struct ObjectRefTypeTraitsBase : TypeTraitsBase {
   static RefType MoveFromAnyAfterCheck(TVMFFIAny* src) {
     TVMFFIObject* object = detail::ObjectOrNull(src);
     detail::SetIntPayload(src, kTVMFFINone, 0);
-    return detail::ObjectUnsafe::ObjectRefFromObjectPtr<RefType>(
-        detail::ObjectUnsafe::ObjectPtrFromOwned<Object>(object));
+    return detail::ObjectUnsafe::ObjectRefFromOwned<RefType>(object);
   }
   static std::optional<RefType> TryCastFromAnyView(const TVMFFIAny* src) {
     if (TypeTraits<RefType>::CheckAnyStrict(src)) return CopyFromAnyViewAfterCheck(src);

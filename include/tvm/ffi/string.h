@@ -57,13 +57,6 @@ class BytesObjStdImpl : public Base {
   std::string text_;
 };
 
-// A text that belongs to libtvm_ffi and so survives the library that asked for it.
-TVM_FFI_HIDDEN TVM_FFI_NO_INLINE inline void MakeRuntimeText(const char* data, size_t size,
-                                                             TVMFFIAny* out) {
-  TVMFFIByteArray bytes{data, size};
-  CheckSafeCall(TVMFFIStringFromByteArray(&bytes, out));
-}
-
 TVM_FFI_HIDDEN inline void FreeText(void* object, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) AlignedFree(object);
 }

@@ -157,6 +157,15 @@ struct PlainValueTraits : TypeTraitsBase {
   static std::string TypeSchema() { return SchemaOfKey(Self::TypeStr().c_str()); }
 };
 
+// Numbers are read by TryRead(), which arguments of functions use, too: a std::optional for each
+// type of number takes the compiler as long as all else that is done for an argument.
+template <typename T>
+std::optional<T> ReadNumber(const TVMFFIAny* src) {
+  T value{};
+  if (!TypeTraits<T>::TryRead(src, &value)) return std::nullopt;
+  return value;
+}
+
 }  // namespace detail
 
 namespace detail {
@@ -216,11 +225,12 @@ struct BoolTraits : PlainValueTraits<BoolTraits<T>, T> {
     SetIntPayload(result, TypeIndex::kTVMFFIBool, src ? 1 : 0);
   }
   static T CopyFromAnyViewAfterCheck(const TVMFFIAny* src) { return src->v_int64 != 0; }
-  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (src->type_index == TypeIndex::kTVMFFIInt || Base::CheckAnyStrict(src))
-      return src->v_int64 != 0;
-    return std::nullopt;
+  static bool TryRead(const TVMFFIAny* src, T* out) {
+    if (src->type_index != TypeIndex::kTVMFFIInt && !Base::CheckAnyStrict(src)) return false;
+    *out = src->v_int64 != 0;
+    return true;
   }
+  static std::optional<T> TryCastFromAnyView(const TVMFFIAny* src) { return ReadNumber<T>(src); }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIBool; }
 };
 }  // namespace detail
@@ -240,11 +250,15 @@ struct TypeTraitsIntBase : detail::PlainValueTraits<TypeTraitsIntBase<Int>, Int>
   static Int CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<Int>(src->v_int64);
   }
-  static std::optional<Int> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (src->type_index == TypeIndex::kTVMFFIInt || src->type_index == TypeIndex::kTVMFFIBool) {
-      return static_cast<Int>(src->v_int64);
+  static bool TryRead(const TVMFFIAny* src, Int* out) {
+    if (src->type_index != TypeIndex::kTVMFFIInt && src->type_index != TypeIndex::kTVMFFIBool) {
+      return false;
     }
-    return std::nullopt;
+    *out = static_cast<Int>(src->v_int64);
+    return true;
+  }
+  static std::optional<Int> TryCastFromAnyView(const TVMFFIAny* src) {
+    return detail::ReadNumber<Int>(src);
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIInt; }
 };
@@ -271,12 +285,19 @@ struct TypeTraits<Float, std::enable_if_t<std::is_floating_point_v<Float>>>
   static Float CopyFromAnyViewAfterCheck(const TVMFFIAny* src) {
     return static_cast<Float>(src->v_float64);
   }
-  static std::optional<Float> TryCastFromAnyView(const TVMFFIAny* src) {
-    if (src->type_index == TypeIndex::kTVMFFIFloat) return static_cast<Float>(src->v_float64);
-    if (src->type_index == TypeIndex::kTVMFFIInt || src->type_index == TypeIndex::kTVMFFIBool) {
-      return static_cast<Float>(src->v_int64);
+  static bool TryRead(const TVMFFIAny* src, Float* out) {
+    if (src->type_index == TypeIndex::kTVMFFIFloat) {
+      *out = static_cast<Float>(src->v_float64);
+      return true;
     }
-    return std::nullopt;
+    if (src->type_index == TypeIndex::kTVMFFIInt || src->type_index == TypeIndex::kTVMFFIBool) {
+      *out = static_cast<Float>(src->v_int64);
+      return true;
+    }
+    return false;
+  }
+  static std::optional<Float> TryCastFromAnyView(const TVMFFIAny* src) {
+    return detail::ReadNumber<Float>(src);
   }
   static std::string TypeStr() { return StaticTypeKey::kTVMFFIFloat; }
 };
