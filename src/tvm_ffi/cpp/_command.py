@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 __all__ = [
@@ -30,7 +30,10 @@ _SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
 
 
 def run_command(
-    command: Sequence[str], folder: Path, denied: int
+    command: Sequence[str],
+    folder: Path,
+    denied: int,
+    meanwhile: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, or until an exception such as KeyboardInterrupt.
 
@@ -39,6 +42,8 @@ def run_command(
 
     Its umask has the bits `denied` besides ours.  What it makes is closed from the beginning: who
     has opened a file keeps the right to write, whatever becomes of the mode.
+
+    `meanwhile` is called while it runs, and may end it with an exception.
     """
     process = subprocess.Popen(
         command,
@@ -52,6 +57,8 @@ def run_command(
         umask=_umask() | denied,
     )
     try:
+        if meanwhile is not None:
+            meanwhile()
         stdout, stderr = process.communicate()
     except BaseException:
         _stop(process)
