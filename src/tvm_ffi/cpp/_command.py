@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "ALL_OF_OTHERS",
@@ -45,25 +46,50 @@ def run_command(
 
     `meanwhile` is called while it runs, and may end it with an exception.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-        umask=_umask() | denied,
-    )
+    process = None
     try:
+        with _interrupts_put_off():
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+                umask=_umask() | denied,
+            )
         if meanwhile is not None:
             meanwhile()
         stdout, stderr = process.communicate()
     except BaseException:
-        _stop(process)
+        if process is not None:
+            _stop(process)
         raise
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+@contextlib.contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Let an interrupt come at the end of a block.
+
+    In the middle of starting a process, nobody would know it, and it would go on.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    came: list[tuple[Any, ...]] = []
+    try:
+        if callable(handler):
+            signal.signal(signal.SIGINT, lambda *details: came.append(details))
+    except ValueError:  # interrupts are for the main thread
+        handler = None
+    try:
+        yield
+    finally:
+        if callable(handler):
+            signal.signal(signal.SIGINT, handler)
+            for details in came[:1]:
+                handler(*details)
 
 
 def _umask() -> int:
