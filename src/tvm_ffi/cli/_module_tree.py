@@ -26,7 +26,7 @@ def module_lines(modules: Sequence[ModuleReport], *, is_ascii: bool = False) -> 
     """Yield the lines; the first module is the one that loading returns."""
     blank, line, branch, last = _ASCII_GUIDES if is_ascii else _GUIDES
     opened: set[int] = set()
-    put_off = {0}
+    put_off = {0} if modules else set()
     tops = deque(put_off)  # what begins at the margin
     while tops:
         top = tops.popleft()
