@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ._command import log
+from ._files import content_of
 from ._manifest import Manifest
 from ._plan import Plan, Step, key_of
 from ._source import CPP_HEAD, CPP_HEADERS, CPP_MAIN
@@ -95,7 +96,7 @@ def find_headers(
 
 
 class DamagedHeadersError(Exception):
-    """Precompiled headers are not what was built, or are gone."""
+    """Precompiled headers are not what was built, or are gone, or cannot be read."""
 
 
 def check_content(headers: PrecompiledHeaders) -> None:
@@ -125,11 +126,18 @@ def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
 def remove_damaged(headers: PrecompiledHeaders, store: Store) -> None:
     """Remove headers that are not what was built; the next text has them made.
 
-    Others may have removed them before.
+    They are looked at again: a file that could not be read may be good, and other builders remove
+    headers, too, and make them anew.
     """
-    if headers.product.exists():
+    folder = headers.product.parent
+    manifest = Manifest.read(folder)
+    try:
+        is_damaged = manifest is not None and content_of(headers.product) != manifest.content
+    except OSError:
+        return
+    if is_damaged and headers.product.exists():
         warn_of_damage(headers.product, "removed")
-        store.remove_folder(headers.product.parent)
+        store.remove_folder(folder)
 
 
 def give_up(headers: PrecompiledHeaders, store: Store) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shlex
@@ -14,7 +15,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _precompiled
+from tvm_ffi.cpp import _manifest, _precompiled
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._manifest import Manifest
 
@@ -292,6 +293,25 @@ def test_headers_that_damaged_ones_name_are_not_looked_at(at_once, wrapped_cxx):
     wrapped_cxx(USING, "echo 'cpp_0.o: /' > cpp_0.o.d; touch cpp_0.o; exit 0")
     build(2)
     assert made() == []
+
+
+@needs_cxx
+def test_those_that_cannot_be_read_now_are_kept(at_once, log, monkeypatch):
+    build(1)
+    (headers,) = made()
+    content_of = _manifest.content_of
+
+    def fail(path: Path) -> str:
+        if path == headers:
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+        return content_of(path)
+
+    for module in (_manifest, _precompiled):
+        monkeypatch.setattr(module, "content_of", fail)
+    log.clear()
+    build(2)
+    assert compiled_with(log) == [True, False]
+    assert made() == [headers]
 
 
 @needs_cxx
