@@ -24,6 +24,7 @@ from tvm_ffi.cli._module_tree import module_lines
 from tvm_ffi.inspection import FunctionReport, LibraryReport, ModuleReport
 
 MODULE = (sys.executable, "-W", "error", "-m", "tvm_ffi")
+STUBS = (sys.executable, "-W", "error", "-m", "tvm_ffi.stub.cli")
 SCRIPT = Path(sysconfig.get_path("scripts")) / "tvm-ffi"
 
 
@@ -172,6 +173,17 @@ def test_names_of_files_in_errors_steer_no_terminal(folder):
         status, printed, complaints = run("inspect", *arguments, folder=folder)
         assert (status, printed) == (2, "")
         assert complaints.startswith(shown)
+
+
+@pytest.mark.parametrize("program", [MODULE, STUBS])
+def test_names_of_files_that_look_like_options_steer_no_terminal(folder, program):
+    """A shell writes ``*`` out, and what argparse does not know it shows as it is."""
+    arguments = ["inspect", "good.so"] if program == MODULE else []
+    status, printed, complaints = run(
+        *arguments, "--\x1b[31mevil\nwell", folder=folder, program=program
+    )
+    assert (status, printed) == (2, "")
+    assert complaints.endswith("error: unrecognized arguments: --\\x1b[31mevil\\nwell\n")
 
 
 @pytest.mark.parametrize(
