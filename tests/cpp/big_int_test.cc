@@ -142,6 +142,21 @@ const Row kRows[] = {
      "95314510562862578581919470205017680311613230993079512512996963"},
 };
 
+TEST_CASE("text of any length") {
+  for (const char* pattern :
+       {"1", "9", "1000000000", "4294967296", "123456789", "18446744073709551616"}) {
+    std::string text;
+    while (text.size() < 60) {
+      text += pattern;
+      for (size_t size = 1; size <= text.size(); ++size) {
+        CHECK_EQ(Text(Parse(text.substr(0, size))), text.substr(0, size));
+      }
+    }
+    CHECK_EQ(Text(Parse("000000000" + text)), text);
+    CHECK_EQ(Text(Parse("-" + text)), "-" + text);
+  }
+}
+
 TEST_CASE("arithmetic") {
   for (const Row& row : kRows) {
     BigInt a = Parse(row.a);

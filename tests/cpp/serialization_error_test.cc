@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/extra/serialization.h>
@@ -163,6 +164,24 @@ TEST_CASE("malformed nodes") {
   for (const Case& c : cases) {
     CHECK_EQ(ReadError(Graph(1, c.node)),
              std::string("ValueError: Invalid JSON Object Graph") + c.error);
+  }
+}
+
+// Cause: reading takes the square of a number's length, and the length was anybody's choice: a
+// megabyte took 25 seconds.
+TEST_CASE("numbers of too many digits") {
+  auto graph = [](const std::string& digits) {
+    return Graph(1, R"({"type":"ffi.BigInt","data":")" + digits + "\"}");
+  };
+  const std::string kError = "ffi.BigInt of more than 100000 decimal digits in a JSON graph";
+  for (const char* sign : {"", "-"}) {
+    std::string longest = sign + std::string(100000, '9');
+    CHECK(GraphOf(Read(graph(longest))) == graph(longest));
+    CHECK_EQ(ReadError(graph(longest + "0")),
+             "ValueError: Invalid JSON Object Graph, node 0: " + kError);
+    BigInt above = Read(graph(longest)).cast<BigInt>() + (*sign == '-' ? -1 : 1);
+    CHECK_EQ(WriteError(above), "ValueError: " + kError);
+    CHECK_EQ(WriteError(above << 100000000), "ValueError: " + kError);
   }
 }
 

@@ -9,8 +9,12 @@ import coverage_guided
 
 with coverage_guided.instrumented(__name__):
     from tvm_ffi._library.elf import Image
+    from tvm_ffi.cli._module_tree import module_lines
     from tvm_ffi.inspection import LibraryFileError, compare_libraries
     from tvm_ffi.inspection._read import _report
+
+# Bytes that a report may have for each byte of the library.
+_MOST_OUTPUT = 300
 
 
 def check(data: bytes) -> None:
@@ -24,7 +28,8 @@ def check(data: bytes) -> None:
         return
     assert report.size_bytes == len(data)
     assert report.is_served == (not report.problems)
-    json.dumps(report.to_json())
+    assert len(json.dumps(report.to_json(), indent=2)) < _MOST_OUTPUT * len(data)
+    assert sum(map(len, module_lines(report.modules))) < _MOST_OUTPUT * len(data)
     assert not compare_libraries(report, report)
 
 

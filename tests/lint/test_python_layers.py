@@ -28,7 +28,7 @@ LAYERS = (
         "_version",
     },
     {"signature"},  # over the language of types alone
-    {"_binding", "_provision"},
+    {"_binding", "_command_line", "_provision"},
     {"_dlpack_codes", "_traceback"},  # what few programs ask for
     {"_dtype", "_printing", "error"},  # values with rules of their own
     {"_types"},  # what is known about native types

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import time
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,12 @@ from . import elf_files
 
 pytest.importorskip("rich", reason="rich is not installed")
 
+from tvm_ffi.cli._inspect_text import print_report
+from tvm_ffi.cli._module_tree import module_lines
+from tvm_ffi.inspection import FunctionReport, LibraryReport, ModuleReport
+
 MODULE = (sys.executable, "-W", "error", "-m", "tvm_ffi")
+STUBS = (sys.executable, "-W", "error", "-m", "tvm_ffi.stub.cli")
 SCRIPT = Path(sysconfig.get_path("scripts")) / "tvm-ffi"
 
 
@@ -78,6 +84,54 @@ def test_report_of_what_cannot_be_served(folder):
     )
 
 
+def module(*imports: int, kind: str = "kind") -> ModuleReport:
+    return ModuleReport(kind, 1000, imports)
+
+
+def test_modules_as_a_tree():
+    """A module was opened where the last one imports it, and ``see above`` stood above that."""
+    modules = [module(1, 2), module(3), module(3, 4, 3), module(4), ModuleReport("_lib", None)]
+    expected = """\
+0: kind, 1,000 bytes
+├── 1: kind, 1,000 bytes
+│   └── 3: kind, 1,000 bytes
+│       └── 4: _lib
+└── 2: kind, 1,000 bytes
+    ├── 3: kind, 1,000 bytes (see above)
+    ├── 4: _lib (see above)
+    └── 3: kind, 1,000 bytes (see above)"""
+    assert "\n".join(module_lines(modules)) == expected
+    as_ascii = expected.replace("├", "+").replace("└", "`").replace("│", "|").replace("─", "-")
+    assert "\n".join(module_lines(modules, is_ascii=True)) == as_ascii
+
+
+def test_modules_in_a_long_chain():
+    """Those behind the twentieth were cut off, and indenting took the square of their number."""
+    chain = [module(index + 1) for index in range(5000)] + [module()]
+    lines = list(module_lines([*chain[:-1], module()]))
+    assert [int(line.strip(" └─").partition(":")[0]) for line in lines if "below" not in line] == [
+        *range(5001)
+    ]
+    assert max(map(len, lines)) < 120
+
+
+def test_modules_with_long_names():
+    """The name stood in each line about the module: 260 KB made gigabytes."""
+    lines = module_lines([module(*[1] * 1000), module(kind="k" * 100_000)])
+    assert sum(map(len, lines)) < 200 * 1000
+
+
+def test_documentation_of_many_lines(capsys):
+    """Each went through rich: half a minute for a megabyte."""
+    function = FunctionReport("f", None, "a\n" * 500_000 + "\x1b", None, ())
+    began = time.process_time()
+    print_report(
+        LibraryReport("x.so", 0, "x86_64", 64, True, True, "0.1.16", functions=(function,))
+    )
+    assert time.process_time() - began < 10
+    assert capsys.readouterr().out.endswith("\n      a\n      \\x1b\n")
+
+
 def test_json(folder):
     status, printed, _ = run("inspect", "--json", "bad.so", folder=folder)
     report = json.loads(printed)
@@ -119,6 +173,17 @@ def test_names_of_files_in_errors_steer_no_terminal(folder):
         status, printed, complaints = run("inspect", *arguments, folder=folder)
         assert (status, printed) == (2, "")
         assert complaints.startswith(shown)
+
+
+@pytest.mark.parametrize("program", [MODULE, STUBS])
+def test_names_of_files_that_look_like_options_steer_no_terminal(folder, program):
+    """A shell writes ``*`` out, and what argparse does not know it shows as it is."""
+    arguments = ["inspect", "good.so"] if program == MODULE else []
+    status, printed, complaints = run(
+        *arguments, "--\x1b[31mevil\nwell", folder=folder, program=program
+    )
+    assert (status, printed) == (2, "")
+    assert complaints.endswith("error: unrecognized arguments: --\\x1b[31mevil\\nwell\n")
 
 
 @pytest.mark.parametrize(

@@ -551,6 +551,34 @@ def test_signatures_that_share_a_long_text_take_no_time():
     assert [function.signature is not None for function in found] == [True] * 2 + [False] * 98
 
 
+def exporting(*texts: bytes) -> bytes:
+    """Return a library with a function ``f`` and rows of three texts each about functions."""
+    starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
+    rows = struct.pack(f"<{len(texts)}Q", *(0x100000 + start for start in starts))
+    content = b"".join(text + b"\0" for text in texts)
+    sections = [("text", 1, 0x100000, content), ("tvm_ffi_exports", 1, 0x800000, rows)]
+    symbols = [("__tvm_ffi_f", True)]
+    return elf_files.library(machine=elf_files.X86_64, symbols=symbols, sections=sections)
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(31, True), (32, False), (600, False)])
+def test_metadata_that_are_nested_deep(tmp_path, depth, is_read):
+    """JSON that could be read could not be written again: RecursionError."""
+    path = tmp_path / "deep.so"
+    path.write_bytes(exporting(b"f", b"metadata", b'{"x":%s1%s}' % (b"[" * depth, b"]" * depth)))
+    (function,) = inspect_library(path).to_json()["functions"]
+    assert (function["metadata"] is not None) == is_read
+
+
+def test_device_code_in_a_section_with_a_long_name(tmp_path):
+    """Each cubin is reported with the name: 700 KB made 650 MB."""
+    path = tmp_path / "place.so"
+    section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
+    path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))
+    places = [code.place for code in inspect_library(path).device_code]
+    assert places == ["x" * 255] * 100
+
+
 def test_malformed_embedded_modules_are_a_problem(described, tmp_path):
     data = described.read_bytes()
     binary = encode(MODULES)

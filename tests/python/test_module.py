@@ -160,6 +160,13 @@ def test_library_is_loaded_from_a_path_that_is_not_utf8(kernel_library, tmp_path
     assert load_module(os.fsdecode(path), keep_module_alive=False).count(1) == 1
 
 
+def test_a_path_with_a_nul_is_the_path_of_no_file(kernel_library, tmp_path):
+    """The loader read up to the NUL, and opened a file that has another suffix."""
+    shutil.copy(kernel_library, tmp_path / "kernel")
+    with pytest.raises(RuntimeError, match="no file has a NUL in its name"):
+        load_module(f"{tmp_path}/kernel\0.so")
+
+
 def test_missing_file_whose_name_is_not_utf8_is_a_runtime_error(tmp_path):
     with pytest.raises(RuntimeError, match=r"missing"):
         load_module(tmp_path / os.fsdecode(b"missing\xff.so"))

@@ -300,13 +300,20 @@ TVM_FFI_HIDDEN inline std::string ToDecimal(BigIntWords a) {
   return std::string(reversed.rbegin(), reversed.rend());
 }
 
-// The magnitude of a text of decimal digits.
+// The magnitude of a text of decimal digits, nine of which fit into a word.  The time grows with
+// the square of their number.
 TVM_FFI_HIDDEN inline Digits MagnitudeFromDecimal(std::string_view text) {
   Digits digits;
-  for (char c : text) {
-    uint64_t carry = static_cast<uint64_t>(c - '0');
+  while (!text.empty()) {
+    uint64_t carry = 0, factor = 1;
+    size_t size = (text.size() - 1) % 9 + 1;  // all groups but the first are whole
+    for (char c : text.substr(0, size)) {
+      carry = carry * 10 + static_cast<uint64_t>(c - '0');
+      factor *= 10;
+    }
+    text.remove_prefix(size);
     for (uint32_t& digit : digits) {
-      carry += static_cast<uint64_t>(digit) * 10;
+      carry += static_cast<uint64_t>(digit) * factor;
       digit = static_cast<uint32_t>(carry);
       carry >>= 32;
     }

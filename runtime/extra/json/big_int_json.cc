@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BigInt in a JSON graph is decimal text.
+// A BigInt in a JSON graph is decimal text.  Both ways take the square of its length, so it is
+// bounded: graphs may come from anybody.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -11,8 +12,21 @@
 namespace tvm::ffi {
 namespace {
 
+constexpr size_t kMaxDigits = 100000;
+
+void CheckLength(size_t num_digits) {
+  if (num_digits > kMaxDigits) {
+    TVM_FFI_THROW(ValueError) << "ffi.BigInt of more than " << kMaxDigits
+                              << " decimal digits in a JSON graph";
+  }
+}
+
 String ToDecimal(const BigInt& value) {
-  return detail::int_ops::ToDecimal(detail::BigIntUnsafe::GetArrayView(value));
+  BigInt::ArrayView words = detail::BigIntUnsafe::GetArrayView(value);
+  CheckLength((words.size() - 1) * 19);  // each word but the highest has 19 digits and some
+  std::string text = detail::int_ops::ToDecimal(words);
+  CheckLength(text.size() - (text[0] == '-' ? 1 : 0));
+  return text;
 }
 
 BigInt FromDecimal(const String& text) {
@@ -22,6 +36,7 @@ BigInt FromDecimal(const String& text) {
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos) {
     TVM_FFI_THROW(ValueError) << "Invalid decimal string for ffi.BigInt";
   }
+  CheckLength(digits.size());
   return detail::BigIntUnsafe::FromMagnitude(detail::int_ops::MagnitudeFromDecimal(digits),
                                              negative);
 }

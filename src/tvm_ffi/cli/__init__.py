@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from .._command_line import ArgumentParser
 from .._version import __version__
 from ._output import print_error
 
@@ -36,9 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all is well, 2 for wrong arguments and files that cannot be read; the sub-command
         says what others mean.
     """
-    parser = argparse.ArgumentParser(
-        prog="tvm-ffi", description="Tools for libraries with the TVM FFI ABI."
-    )
+    parser = ArgumentParser(prog="tvm-ffi", description="Tools for libraries with the TVM FFI ABI.")
     parser.add_argument("--version", action="version", version=f"tvm-ffi {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in _COMMANDS:

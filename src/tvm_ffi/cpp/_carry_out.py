@@ -8,10 +8,10 @@ the caller names always has a file for ninja, which decides there what is out of
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,20 +133,25 @@ def _build_with(
     headers: PrecompiledHeaders, plan: Plan, folder: Path, store: Store
 ) -> Dependencies:
     """Build with precompiled headers, and without them if that fails or they are damaged."""
-    from ._precompiled import Comparison, give_up, remove_damaged, with_headers
+    from ._precompiled import (
+        DamagedHeadersError,
+        check_content,
+        give_up,
+        remove_damaged,
+        with_headers,
+    )
 
-    comparison = Comparison(headers)
-    dependencies = None
-    with contextlib.suppress(RuntimeError):  # what is wrong is said without them
-        _run_steps(with_headers(plan, folder, headers), folder)
-        dependencies = collect(plan, folder, our_include_paths(), headers.manifest.dependencies)
-    is_whole = comparison.is_whole()
-    if is_whole and dependencies is not None:
-        return dependencies
-    if not is_whole:
+    try:
+        steps = with_headers(plan, folder, headers)
+        _run_steps(steps, folder, lambda: check_content(headers))
+        return collect(plan, folder, our_include_paths(), headers.manifest.dependencies)
+    except DamagedHeadersError:
         remove_damaged(headers, store)
+        has_failed = False
+    except RuntimeError:  # what is wrong is said without them
+        has_failed = True
     _run_steps(plan, folder)
-    if is_whole:
+    if has_failed:
         give_up(headers, store)
     return collect(plan, folder, our_include_paths())
 
@@ -170,12 +175,18 @@ def _only_compiler(plan: Plan) -> str | None:
     return Path(compilers[0]).name if len(compilers) == 1 else None
 
 
-def _run_steps(plan: Plan, folder: Path) -> None:
+def _run_steps(plan: Plan, folder: Path, meanwhile: Callable[[], None] | None = None) -> None:
+    """Run the commands of a plan; `meanwhile` is called while the first of one compiler runs."""
     if _only_compiler(plan) is None and _run_by_ninja(plan, folder):
         return
     for step in plan.steps:
         line = shlex.join(step.command)
-        done = run_command(step.command, folder, ALL_OF_OTHERS)
+        try:
+            done = run_command(step.command, folder, ALL_OF_OTHERS, meanwhile)
+        except BaseException:
+            log("%s\nwas stopped", line)
+            raise
+        meanwhile = None
         log("%s\n%s", line, done.stdout + done.stderr)
         if done.returncode != 0:
             said = done.stderr + done.stdout

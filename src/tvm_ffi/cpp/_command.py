@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "ALL_OF_OTHERS",
@@ -30,7 +31,10 @@ _SECONDS_TO_END = 5.0  # between asking a compiler to stop and stopping it
 
 
 def run_command(
-    command: Sequence[str], folder: Path, denied: int
+    command: Sequence[str],
+    folder: Path,
+    denied: int,
+    meanwhile: Callable[[], None] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, or until an exception such as KeyboardInterrupt.
 
@@ -39,24 +43,53 @@ def run_command(
 
     Its umask has the bits `denied` besides ours.  What it makes is closed from the beginning: who
     has opened a file keeps the right to write, whatever becomes of the mode.
+
+    `meanwhile` is called while it runs, and may end it with an exception.
     """
-    process = subprocess.Popen(
-        command,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        start_new_session=True,
-        umask=_umask() | denied,
-    )
+    process = None
     try:
+        with _interrupts_put_off():
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
+                umask=_umask() | denied,
+            )
+        if meanwhile is not None:
+            meanwhile()
         stdout, stderr = process.communicate()
     except BaseException:
-        _stop(process)
+        if process is not None:
+            _stop(process)
         raise
     return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
+
+
+@contextlib.contextmanager
+def _interrupts_put_off() -> Iterator[None]:
+    """Let an interrupt come at the end of a block.
+
+    In the middle of starting a process, nobody would know it, and it would go on.
+    """
+    handler = signal.getsignal(signal.SIGINT)
+    came: list[tuple[Any, ...]] = []
+    try:
+        if callable(handler):
+            signal.signal(signal.SIGINT, lambda *details: came.append(details))
+    except ValueError:  # interrupts are for the main thread
+        handler = None
+    try:
+        yield
+    finally:
+        if callable(handler):
+            signal.signal(signal.SIGINT, handler)
+            for details in came[:1]:
+                handler(*details)
 
 
 def _umask() -> int:

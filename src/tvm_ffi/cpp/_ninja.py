@@ -68,13 +68,18 @@ def run_ninja(
     ------
     RuntimeError
         If ninja is not there or a command fails.
+    ValueError
+        If ``MAX_JOBS`` is no number.
     """
     ninja = find_ninja()
     if ninja is None:
         raise RuntimeError('ninja is not found; pip install "pytvmffi[cpp]" brings it')
     command = [ninja, "-v"]
-    if os.environ.get("MAX_JOBS"):
-        command += ["-j", os.environ["MAX_JOBS"]]
+    jobs = os.environ.get("MAX_JOBS", "").strip()
+    if jobs and not (jobs.isascii() and jobs.isdecimal()):
+        raise ValueError(f"$MAX_JOBS must be a number of compilers, got {jobs!r}")
+    if jobs:
+        command += ["-j", jobs]
     done = run_command(command, folder, denied)
     log("%s", done.stdout.rstrip())
     if done.returncode == 0:

@@ -4,7 +4,7 @@
 Reading them is most of what a small kernel takes to compile.  GCC and Clang can write down what
 they have read, and answer ``-include headers.hpp`` from a file ``headers.hpp.gch`` beside it.  That
 file is an artifact of the cache like all others: the caller's alone, made under a lock, known by
-the content of all headers, compared with its digest before anything made with it is.
+the content of all headers, compared with its digest before anything made with it is used.
 
 What compiles stays the same.  The text has these headers in front anyway, a compiler that cannot
 use the file reads them, and what fails is compiled again without it.  To make it takes as long as
@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from ._command import log
+from ._files import content_of
 from ._manifest import Manifest
 from ._plan import Plan, Step, key_of
 from ._source import CPP_HEAD, CPP_HEADERS, CPP_MAIN
@@ -28,8 +28,9 @@ from ._store import Store, warn_of_damage
 
 __all__ = [
     "NAME",
-    "Comparison",
+    "DamagedHeadersError",
     "PrecompiledHeaders",
+    "check_content",
     "find_headers",
     "give_up",
     "remove_damaged",
@@ -37,8 +38,9 @@ __all__ = [
 ]
 
 NAME = "precompiled_headers"
-_TEXT = "headers.hpp"
-_PRODUCT = f"{_TEXT}.gch"
+_PRODUCT = "headers.hpp.gch"
+# In build folders, where the user's text finds what it includes by such a name.
+_TEXT = ".precompiled_headers.hpp"
 
 # Notes about a plan.
 _ASKED = "asked"
@@ -82,7 +84,7 @@ def find_headers(
     base = key_of(wanted)
     if store.has_note(NAME, base, _UNUSABLE, _UNUSABLE_SECONDS):
         return None
-    product = store.find(NAME, base, _PRODUCT, Manifest.has_its_size)  # and see `Comparison`
+    product = store.find(NAME, base, _PRODUCT, Manifest.has_its_size)  # and `check_content`
     if product is None:
         is_second = store.has_note(NAME, base, _ASKED)
         store.note(NAME, base, _ASKED)
@@ -93,34 +95,24 @@ def find_headers(
     return PrecompiledHeaders(product, base, manifest)
 
 
-class Comparison:
-    """Compares the headers with their digest while the compiler reads them.
+class DamagedHeadersError(Exception):
+    """Precompiled headers are not what was built, or are gone, or cannot be read."""
 
-    That takes as long as everything else that is done here for a small kernel.
+
+def check_content(headers: PrecompiledHeaders) -> None:
+    """Compare headers with their digest; called while the compiler reads them.
+
+    That takes as long as everything else that is done here for a small kernel.  What the compiler
+    does with damaged ones may never end: `DamagedHeadersError` has to stop it.
     """
-
-    def __init__(self, headers: PrecompiledHeaders) -> None:
-        self._is_whole = False
-        self._thread = threading.Thread(target=self._compare, args=(headers,))
-        try:
-            self._thread.start()
-        except RuntimeError:  # no more threads
-            self._compare(headers)
-
-    def _compare(self, headers: PrecompiledHeaders) -> None:
-        self._is_whole = headers.manifest.is_whole(headers.product.parent)
-
-    def is_whole(self) -> bool:
-        """Wait for the end; whether the headers are what was built."""
-        if self._thread.ident is not None:
-            self._thread.join()
-        return self._is_whole
+    if not headers.manifest.is_whole(headers.product.parent):
+        raise DamagedHeadersError
 
 
 def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
     """Return a plan that uses the headers, which are put into its build folder."""
     (folder / _TEXT).write_text(CPP_HEAD, encoding="utf-8")
-    link = folder / _PRODUCT
+    link = folder / f"{_TEXT}.gch"
     link.unlink(missing_ok=True)
     # Pruned at this moment, it leads nowhere, and the compiler reads the text.
     link.symlink_to(headers.product)
@@ -132,9 +124,20 @@ def with_headers(plan: Plan, folder: Path, headers: PrecompiledHeaders) -> Plan:
 
 
 def remove_damaged(headers: PrecompiledHeaders, store: Store) -> None:
-    """Remove headers that are not what was built; the next text has them made."""
-    warn_of_damage(headers.product, "removed")
-    store.remove_folder(headers.product.parent)
+    """Remove headers that are not what was built; the next text has them made.
+
+    They are looked at again: a file that could not be read may be good, and other builders remove
+    headers, too, and make them anew.
+    """
+    folder = headers.product.parent
+    manifest = Manifest.read(folder)
+    try:
+        is_damaged = manifest is not None and content_of(headers.product) != manifest.content
+    except OSError:
+        return
+    if is_damaged and headers.product.exists():
+        warn_of_damage(headers.product, "removed")
+        store.remove_folder(folder)
 
 
 def give_up(headers: PrecompiledHeaders, store: Store) -> None:

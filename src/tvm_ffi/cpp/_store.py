@@ -49,7 +49,14 @@ _MOST_MARKS = 32
 def cache_root() -> Path:
     """Return the root of the cache: ``TVM_FFI_CACHE_DIR`` or ``~/.cache/tvm-ffi``."""
     value = os.environ.get("TVM_FFI_CACHE_DIR")
-    return Path(value).absolute() if value else Path.home() / ".cache" / "tvm-ffi"
+    if value:
+        return Path(value).absolute()
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        remedy = "set TVM_FFI_CACHE_DIR to a folder of your own, or HOME"
+        raise RuntimeError(f"there is no folder for the cache: {error} {remedy}") from None
+    return home.absolute() / ".cache" / "tvm-ffi"
 
 
 def checked_root() -> Path:
@@ -148,7 +155,7 @@ class Store:
             noted = (self._index(name, base) / word).stat().st_mtime
         except OSError:
             return False
-        return time.time() - noted <= newest_s
+        return abs(time.time() - noted) <= newest_s  # clocks may be put back
 
     # ---- Building ----------------------------------------------------------------------------
 
@@ -268,7 +275,8 @@ def _by_age(folder: Path, begin: str = "") -> list[str]:
     with absent, os.scandir(folder) as found:
         for entry in found:
             if entry.name.startswith(begin):
-                entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
+                with contextlib.suppress(FileNotFoundError):  # of this one alone
+                    entries.append((-entry.stat(follow_symlinks=False).st_mtime, entry.name))
     return [name for _, name in sorted(entries)]
 
 

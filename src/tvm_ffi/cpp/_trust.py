@@ -9,11 +9,11 @@ why paths are enough here, and no descriptors are held.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import shlex
 import stat
+import struct
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -31,6 +31,10 @@ _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _MOST_LINKS = 40  # as the kernel has it
 _OVERFLOW_UID = 65534  # how a user namespace shows owners that it does not know
 _ACL = "system.posix_acl_access"
+_DEFAULT_ACL = "system.posix_acl_default"
+# Source: linux/posix_acl_xattr.h: version u32 | entries: tag u16, rights u16, id u32.
+_ACL_ENTRY = struct.Struct("<HHI")
+_ACL_OWNER, _ACL_MASK, _ACL_OTHERS, _ACL_WRITE = 0x01, 0x10, 0x20, 2
 _ELSEWHERE = "set TVM_FFI_CACHE_DIR to a folder of your own"
 
 
@@ -91,7 +95,7 @@ def private_folder(folder: Path) -> None:
         private_folder(folder.parent)
     else:
         _walked(folder.parent, _ELSEWHERE)
-    _make(folder, 0o700)
+    _make(folder, 0o700, _ELSEWHERE)
     check_cache(folder)
 
 
@@ -102,7 +106,7 @@ def users_folder(folder: Path) -> None:
         users_folder(folder.parent)
     else:
         _walked(folder.parent, elsewhere)
-    _make(folder, 0o755)
+    _make(folder, 0o755, elsewhere)
     real = _walked(folder, elsewhere)
     if real is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
@@ -111,13 +115,22 @@ def users_folder(folder: Path) -> None:
     if _others_may_write(real, status):  # here the sticky bit is not enough
         remedy = f"{_closing(real)} and remove what others put there, or {elsewhere}"
         raise _refused(real, _may_write(status), remedy)
+    if _shares_what_is_made(real):
+        remedy = f"`setfacl -k {shlex.quote(str(real))}` and remove what is there, or {elsewhere}"
+        reason = "by its default access control list, others may write to what is made there"
+        raise _refused(real, reason, remedy)
 
 
-def _make(folder: Path, mode: int) -> None:
-    with contextlib.suppress(FileExistsError):
+def _make(folder: Path, mode: int, elsewhere: str) -> None:
+    try:
         folder.mkdir(mode)
         if mode == 0o700:
             folder.chmod(mode)  # a umask may have taken even the owner's rights
+    except FileExistsError:
+        pass
+    except OSError as error:
+        problem = f"{error.strerror}; {elsewhere}"
+        raise type(error)(error.errno, problem, str(folder)) from None
 
 
 # ---- From / to a folder --------------------------------------------------------------------------
@@ -218,6 +231,24 @@ def _has_acl(path: Path) -> bool:
     except OSError as error:
         return error.errno not in (errno.ENODATA, errno.ENOTSUP)
     return True
+
+
+def _shares_what_is_made(folder: Path) -> bool:
+    """Whether what compilers make in a folder gets a list by which others may write to it.
+
+    The list counts in place of the umask.
+    """
+    try:
+        content = os.getxattr(folder, _DEFAULT_ACL)
+        entries = list(_ACL_ENTRY.iter_unpack(content[4:]))
+    except (AttributeError, OSError, struct.error):
+        return False
+    mask = next((rights for tag, rights, _ in entries if tag == _ACL_MASK), _ACL_WRITE)
+    return any(
+        rights & _ACL_WRITE & (_ACL_WRITE if tag == _ACL_OTHERS else mask)
+        for tag, rights, _ in entries
+        if tag not in (_ACL_OWNER, _ACL_MASK)
+    )
 
 
 def _is_in_user_namespace() -> bool:

@@ -145,7 +145,8 @@ def _unneeded(
     kept: list[tuple[Artifact, Manifest]] = []
     now = time.time()
     for pair in sorted(found, key=lambda pair: pair[0].last_used):
-        is_old = unused_days is not None and now - pair[0].last_used >= unused_days * _DAY_SECONDS
+        unused = max(now - pair[0].last_used, 0)  # on a server, the clock may be another one
+        is_old = unused_days is not None and unused >= unused_days * _DAY_SECONDS
         (chosen if is_old else kept).append(pair)
     total = sum(artifact.size_bytes for artifact, _ in kept)
     while max_bytes is not None and kept and total > max_bytes:

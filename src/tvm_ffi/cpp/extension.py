@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ._build import product_in_cache, product_in_folder
 from ._exports import exports_of
 from ._gpu import BACKENDS
+from ._manifest import FILE as MANIFEST_FILE
 from ._plan import Plan, Request, make_plan
 from ._source import Unit, inline_units
 from ._store import cache_root, checked_root
@@ -342,6 +343,8 @@ def _checked_name(name: str) -> str:
         raise ValueError(
             f"name must not contain '|', which ninja has no way to write, got {name!r}"
         )
+    if name == MANIFEST_FILE:
+        raise ValueError(f"name must not be {name!r}, which is a file of the cache's own")
     return name
 
 

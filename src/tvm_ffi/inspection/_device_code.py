@@ -24,6 +24,7 @@ from ._report import DeviceCodeReport
 # Far more than any library has.
 _MAX_REPORTS = 10_000
 _MAX_BUNDLES, _MAX_TARGETS = 1000, 100
+_MAX_PLACE = 255  # characters of a section's name, which stands in each report
 
 _FATBIN_MAGIC = struct.pack("<I", 0xBA55ED50)
 _FATBIN = struct.Struct("<IHHQ")
@@ -110,7 +111,7 @@ def _cubins(section: Section, image: Image) -> Iterator[DeviceCodeReport]:
             (headers,) = struct.unpack_from("<Q", header, 40)
             entry, count = struct.unpack_from("<HH", header, 58)
             size = min(headers + entry * count, end - start)
-            yield DeviceCodeReport("cubin", arch, size, section.name)
+            yield DeviceCodeReport("cubin", arch, size, section.name[:_MAX_PLACE])
 
 
 def _bundles(place: str, data: bytes) -> Iterator[DeviceCodeReport]:

@@ -15,6 +15,7 @@ docs/design/export-rows.md tells why the rows exist.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -32,6 +33,7 @@ _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)
 _MAX_TYPE = 10_000  # characters; no compiler writes more for a function that people call
 _MAX_DECLARATION = 1_000_000
+_MAX_NESTING = 32  # of metadata; what prints them indents each level
 SIGNATURES = ("declaration", "signature", "metadata")  # kinds that signatures are read from
 _KINDS = (*SIGNATURES, "doc", "abi")
 _LEVEL = re.compile(r"\d{1,5}(?:\.\d{1,5}){2}")
@@ -85,11 +87,21 @@ def signature_of(name: str, texts: dict[str, str]) -> str | None:
 
 
 def parsed_metadata(texts: dict[str, str]) -> dict[str, Any] | None:
-    """Return the metadata; None when there are none, or not in JSON."""
+    """Return the metadata; None when there are none, or not in JSON, or nested too deep."""
     try:
-        return parse_metadata(texts["metadata"]) if texts.get("metadata") else None
+        metadata = parse_metadata(texts["metadata"]) if texts.get("metadata") else None
     except ValueError:
         return None
+    return None if _is_nested_too_deep(metadata) else metadata
+
+
+def _is_nested_too_deep(metadata: Any) -> bool:
+    level = [metadata]
+    for _ in range(_MAX_NESTING + 1):
+        containers = (part for part in level if isinstance(part, (dict, list)))
+        parts = (part.values() if isinstance(part, dict) else part for part in containers)
+        level = [*itertools.chain.from_iterable(parts)]
+    return bool(level)
 
 
 def _signature_of_declaration(name: str, text: Any, metadata: Mapping[str, Any]) -> str | None:

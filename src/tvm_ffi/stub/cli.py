@@ -15,6 +15,7 @@ import keyword
 from collections.abc import Callable
 from pathlib import Path
 
+from .._command_line import ArgumentParser
 from . import consts as C  # noqa: N812
 from . import lib_state
 from ._init_files import init_files, prefixes_below
@@ -30,7 +31,7 @@ _FINE, _STALE_OR_NOTHING, _FAILED = 0, 1, 2  # exit statuses
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = ArgumentParser(
         prog="tvm-ffi-stubgen",
         description="Write type stubs for what native libraries register, between the marker "
         "lines of source files; with --init-*, write the files, too.",

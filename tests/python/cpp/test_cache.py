@@ -6,6 +6,7 @@ Most builds here use a stand-in that counts compilations, or C that compiles in 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -16,9 +17,10 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _carry_out, _dependencies, extension
+from tvm_ffi.cpp import _carry_out, _dependencies, _store, extension
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._files import content_of
+from tvm_ffi.cpp._store import Store
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
@@ -349,6 +351,65 @@ def test_pruning_by_name_age_and_size(build):
     assert names(max_bytes=sum(f.stat().st_size for f in others[1].parent.iterdir())) == ["other1"]
     assert names(unused_days=0, names=["other2"]) == ["other2"]
     assert build_cache.find() == []
+
+
+def test_a_clock_that_was_put_back(build):
+    """What was used in the future counted as unused for less than no time at all."""
+    manifest = Path(build()).parent / "manifest.json"
+    used = time.time() + 1000
+    os.utime(manifest, (used, used))
+    assert build_cache.prune(unused_days=1) == []
+    assert len(build_cache.prune(unused_days=0)) == 1
+
+
+def test_notes_from_the_future_are_old(cache):
+    """A clock that was a year ahead for a moment kept headers from being precompiled for a year."""
+    store = Store(cache)
+    store.note("kernel", "0" * 64, "word")
+    (note,) = (cache / ".index").glob("*/word")
+    assert store.has_note("kernel", "0" * 64, "word", 3600)
+    os.utime(note, (time.time() + 4000, time.time() + 4000))
+    assert not store.has_note("kernel", "0" * 64, "word", 3600)
+    assert store.has_note("kernel", "0" * 64, "word")
+
+
+def test_a_mark_that_disappears_meanwhile_hides_no_other(build, cache, monkeypatch):
+    """Another process removes the oldest ones: those behind it were not seen, and built again."""
+    build()
+    (index,) = (cache / ".index").iterdir()
+    marks = {mark.name for mark in index.iterdir()}
+
+    class Vanished:
+        name = "0" * 33
+
+        def stat(self, **_: object) -> None:
+            raise FileNotFoundError
+
+    scandir = os.scandir
+    listed = contextlib.nullcontext([Vanished(), *scandir(index)])
+    monkeypatch.setattr(os, "scandir", lambda folder: listed)
+    assert {*_store._by_age(index)} == marks
+
+
+def test_a_cache_without_a_home(monkeypatch, tmp_path):
+    """The error did not say what helps; a relative home was another folder in each folder."""
+    monkeypatch.delenv("TVM_FFI_CACHE_DIR")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "somewhere")
+    assert build_cache.root_folder() == tmp_path / "somewhere" / ".cache" / "tvm-ffi"
+
+    def fail() -> None:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", fail)
+    with pytest.raises(RuntimeError, match="home directory. set TVM_FFI_CACHE_DIR to a folder"):
+        build_cache.root_folder()
+
+
+def test_a_cache_that_cannot_be_made(monkeypatch):
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", "/proc/nowhere")
+    with pytest.raises(OSError, match="set TVM_FFI_CACHE_DIR to a folder.*'/proc/nowhere'"):
+        cpp.build_inline("kernel", c_sources=TEXT)
 
 
 def test_use_counts_as_use(build):

@@ -133,11 +133,16 @@ def test_the_log_goes_where_it_is_wanted(monkeypatch, capsys, folder, value, pla
 
 
 def test_jobs_are_limited(tmp_path, monkeypatch):
+    """What ninja says of a number that is none does not name the variable."""
     (tmp_path / "build.ninja").write_text("rule r\n  command = true\nbuild x: r\n")
     cpp.extension.build_ninja(str(tmp_path))
-    monkeypatch.setenv("MAX_JOBS", "many")
-    with pytest.raises(RuntimeError, match="ninja exited with status 1\nstderr:\n.*invalid -j"):
+    for jobs in ("1", " 2 ", "0"):
+        monkeypatch.setenv("MAX_JOBS", jobs)
         cpp.extension.build_ninja(str(tmp_path))
+    for jobs in ("many", "-1", "\u0662"):
+        monkeypatch.setenv("MAX_JOBS", jobs)
+        with pytest.raises(ValueError, match=r"\$MAX_JOBS must be a number of compilers, got '"):
+            cpp.extension.build_ninja(str(tmp_path))
 
 
 def test_ninja_that_is_missing(monkeypatch, folder):

@@ -131,6 +131,12 @@ def test_something_must_be_given(function):
         function("empty")
 
 
+def test_the_name_of_a_file_of_the_cache():
+    """What was returned for the library was the manifest, which is written over it."""
+    with pytest.raises(ValueError, match=r"name must not be 'manifest\.json'"):
+        cpp.build_inline("nothing", c_sources=ANSWER_C, output="manifest.json")
+
+
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a\nb"])
 def test_names_that_no_file_can_have(name):
     with pytest.raises(ValueError, match="name must be one that a file can have"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import shlex
@@ -14,12 +15,13 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import cpp
-from tvm_ffi.cpp import _precompiled
+from tvm_ffi.cpp import _manifest, _precompiled
 from tvm_ffi.cpp import cache as build_cache
 from tvm_ffi.cpp._manifest import Manifest
 
 VARIABLE = "TVM_FFI_CPP_EXTENSION_PRECOMPILE"
-USE = "-include headers.hpp"
+USE = "-include .precompiled_headers.hpp"
+USING = f"*{USE.replace(' ', '?')}*"  # as a pattern of the shell
 
 needs_cxx = pytest.mark.skipif(shutil.which("c++") is None, reason="no C++ compiler")
 
@@ -196,7 +198,36 @@ def test_a_header_that_appears_in_front_of_one_of_them_is_seen(at_once, tmp_path
     assert all(compiled_with(log))
 
 
+@needs_cxx
+def test_a_header_of_the_users_may_have_the_name_of_theirs(at_once, tmp_path, log):
+    """The text found ``headers.hpp`` of the build folder before the user's."""
+    (tmp_path / "headers.hpp").write_text("#define TEN 10\n")
+    text = '#include "headers.hpp"\nstatic_assert(TEN == 10);'
+    build(1, text, extra_include_paths=[str(tmp_path)])
+    assert all(compiled_with(log))
+
+
 # ---- What goes wrong -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wrapped_cxx(tmp_path, monkeypatch):
+    """Return a function that has a shell command run, when arguments match a pattern.
+
+    It stands for the C++ compiler, and fails if none is given.
+    """
+
+    def wrap(pattern: str, command: str = "exit 1") -> None:
+        compiler = shlex.quote(shutil.which("c++"))
+        script = tmp_path / "wrapped-cxx"
+        script.write_text(
+            f'#!/bin/sh\ncase "$*" in {pattern}) {command};; esac\nexec {compiler} "$@"\n',
+            encoding="utf-8",
+        )
+        script.chmod(0o755)
+        monkeypatch.setenv("CXX", str(script))
+
+    return wrap
 
 
 @needs_cxx
@@ -235,21 +266,70 @@ def test_shortened_ones_are_not_read(at_once, log):
     assert Manifest.read(headers.parent).is_whole(headers.parent)
 
 
+def damaged() -> None:
+    (headers,) = made()
+    headers.write_bytes(headers.read_bytes()[:-1] + b"?")
+
+
 @needs_cxx
-def test_they_are_compared_without_a_thread_where_there_can_be_none(at_once, log, monkeypatch):
+def test_a_compiler_that_damaged_ones_keep_busy_is_stopped(at_once, wrapped_cxx):
+    """Over blocks of zeros, GCC and Clang may go round in circles: no build came to an end."""
+    wrapped_cxx("nothing")
+    build(1)
+    damaged()
+    wrapped_cxx(USING, "exec sleep 60")
+    start = time.monotonic()
+    build(2)
+    assert time.monotonic() - start < 50
+    assert made() == []
+
+
+@needs_cxx
+def test_headers_that_damaged_ones_name_are_not_looked_at(at_once, wrapped_cxx):
+    """Clang lists the names in them; that of a folder was an OSError for each later build."""
+    wrapped_cxx("nothing")
+    build(1)
+    damaged()
+    wrapped_cxx(USING, "echo 'cpp_0.o: /' > cpp_0.o.d; touch cpp_0.o; exit 0")
+    build(2)
+    assert made() == []
+
+
+@needs_cxx
+def test_those_that_cannot_be_read_now_are_kept(at_once, log, monkeypatch):
     build(1)
     (headers,) = made()
+    content_of = _manifest.content_of
 
-    def fail(thread: object) -> None:
-        raise RuntimeError("can't start new thread")
+    def fail(path: Path) -> str:
+        if path == headers:
+            raise OSError(errno.EMFILE, "Too many open files", str(path))
+        return content_of(path)
 
-    monkeypatch.setattr("threading.Thread.start", fail)
+    for module in (_manifest, _precompiled):
+        monkeypatch.setattr(module, "content_of", fail)
     log.clear()
     build(2)
-    assert compiled_with(log) == [True]
-    headers.write_bytes(headers.read_bytes()[:-1] + b"?")
-    build(3)
     assert compiled_with(log) == [True, False]
+    assert made() == [headers]
+
+
+@needs_cxx
+def test_those_that_are_pruned_before_they_are_read_are_not_called_damaged(
+    at_once, log, monkeypatch
+):
+    build(1)
+    (headers,) = made()
+    with_headers = _precompiled.with_headers
+
+    def prune_first(*arguments: object) -> object:
+        shutil.rmtree(headers.parent)
+        return with_headers(*arguments)
+
+    monkeypatch.setattr(_precompiled, "with_headers", prune_first)
+    library = build(2)
+    assert tvm_ffi.load_module(str(library)).number() == 2
+    assert not any(record.levelno >= logging.WARNING for record in log.records)
 
 
 @needs_cxx
@@ -260,25 +340,8 @@ def test_the_cache_must_be_safe(at_once):
         build(2)
 
 
-@pytest.fixture
-def wrapped_cxx(tmp_path, monkeypatch):
-    """Return a function that lets the C++ compiler fail when its arguments match a pattern."""
-
-    def wrap(pattern: str) -> None:
-        compiler = shlex.quote(shutil.which("c++"))
-        script = tmp_path / "wrapped-cxx"
-        script.write_text(
-            f'#!/bin/sh\ncase "$*" in {pattern}) exit 1;; esac\nexec {compiler} "$@"\n',
-            encoding="utf-8",
-        )
-        script.chmod(0o755)
-        monkeypatch.setenv("CXX", str(script))
-
-    return wrap
-
-
 @needs_cxx
-@pytest.mark.parametrize("pattern", ["*-include?headers.hpp*", "*c++-header*"], ids=["use", "make"])
+@pytest.mark.parametrize("pattern", [USING, "*c++-header*"], ids=["use", "make"])
 def test_a_compiler_that_cannot_is_not_asked_again_for_a_day(
     pattern, wrapped_cxx, at_once, log, monkeypatch
 ):

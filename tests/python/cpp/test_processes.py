@@ -109,6 +109,29 @@ def test_an_interrupt_stops_the_compiler(wrapped_cc, cache, tmp_path):
     assert is_over(int(begun.read_text()))
 
 
+def test_an_interrupt_while_the_compiler_is_started_stops_it(wrapped_cc, monkeypatch):
+    """It came in the middle of `Popen`: the compiler went on, and nobody waited for it."""
+    wrapped_cc("sleep 20")
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **options)
+            if "-c" in arguments[0]:
+                started.append(self.pid)
+                signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            cpp.build_inline("shared", c_sources=TEXT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert is_over(*started)
+
+
 def test_an_interrupt_stops_ninja_and_its_compilers(wrapped_cc, cache, tmp_path):
     begun = tmp_path / "begun"
     wrapped_cc(f'echo $$ > "{begun}.new"; mv "{begun}.new" "{begun}"; sleep 20')

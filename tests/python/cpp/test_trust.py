@@ -9,6 +9,7 @@ import os
 import pwd
 import shutil
 import stat
+import struct
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,41 @@ def test_a_link_in_place_of_an_entry_of_a_build_folder(tmp_path, name):
     path.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(PermissionError, match="neither a file nor a folder"):
         build(build_directory=str(path.parent))
+
+
+def set_default_acl(folder: Path, rights_of_stranger: int, mask: int) -> None:
+    """Let what is made in a folder have an access control list; skip where there are none."""
+    nobody = 0xFFFFFFFF
+    entries = [(0x01, 7, nobody), (0x02, rights_of_stranger, STRANGER), (0x04, 5, nobody)]
+    entries += [(0x10, mask, nobody), (0x20, 5, nobody)]
+    content = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    try:
+        os.setxattr(folder, "system.posix_acl_default", content)
+    except (AttributeError, OSError) as error:
+        pytest.skip(f"no access control lists here: {error}")
+
+
+@needs_ninja
+def test_a_build_folder_that_shares_what_is_made_in_it(tmp_path):
+    """The list counts in place of the umask: others wrote to the library before it was loaded."""
+    set_default_acl(tmp_path, 7, 7)
+    folder = tmp_path / "folder"
+    with pytest.raises(PermissionError, match=r"default access control list.*`setfacl -k .*`.*or"):
+        build(build_directory=str(folder))
+    os.removexattr(folder, "system.posix_acl_default")
+    path = build(build_directory=str(folder))
+    assert writable(folder) == []
+    for rights, mask in ((5, 5), (7, 5)):
+        set_default_acl(folder, rights, mask)
+        assert build(build_directory=str(folder)) == path
+
+
+def test_a_cache_below_a_folder_that_shares_what_is_made_in_it(tmp_path, monkeypatch):
+    set_default_acl(tmp_path, 7, 7)
+    root = tmp_path / "cache"
+    monkeypatch.setenv("TVM_FFI_CACHE_DIR", str(root))
+    assert build() == build()
+    assert writable(root) == []
 
 
 @needs_ninja

@@ -101,6 +101,8 @@ std::string LoaderMessage() {
 
 // Opens the library, unless it certainly needs what nobody provides.
 void* Open(const std::string& path) {
+  // The system would read up to the first NUL only, and open another file.
+  if (path.find('\0') != std::string::npos) Refuse(path, "no file has a NUL in its name");
   // A name without a folder is searched for by the loader; no file is known then.
   LibraryFile file;
   if (path.find('/') != std::string::npos) file = ReadLibraryFile(path);
