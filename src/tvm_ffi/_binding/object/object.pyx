@@ -670,7 +670,7 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
             cls = None if index in _value_classes else _class_of(index)
             if cls is None:
                 return _make_value(_value_classes[index], owned)
-        obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
+        obj = <CObject?>(<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise

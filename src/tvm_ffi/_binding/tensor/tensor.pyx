@@ -552,7 +552,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
         if _tensor_class is Tensor:
             tensor = Tensor.__new__(Tensor)
         else:
-            tensor = _tensor_class.__new__(_tensor_class)
+            tensor = <Tensor?>_tensor_class.__new__(_tensor_class)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise

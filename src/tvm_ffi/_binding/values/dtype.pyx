@@ -105,7 +105,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
     OverflowError
         If a number does not fit its field.
     """
-    cdef DataType dtype = cls.__new__(cls)
+    cdef DataType dtype = <DataType?>cls.__new__(cls)
     if not (0 <= code < 256 and 0 <= bits < 256 and -32768 <= lanes < 32768):
         raise OverflowError(f"dtype (code={code}, bits={bits}, lanes={lanes}) is out of range")
     dtype.cdtype.code = code
@@ -158,7 +158,7 @@ cdef int _pack_data_type(
 cdef int _pack_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef DataType dtype = (<object>value)._tvm_ffi_dtype
+    cdef DataType dtype = <DataType?>(<object>value)._tvm_ffi_dtype
     return _set(out, dtype.cdtype)
 
 
@@ -166,7 +166,7 @@ cdef int _pack_foreign_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     """A dtype object of torch or NumPy: the public class knows their names."""
-    cdef DataType dtype = _dtype_class(<object>value)._tvm_ffi_dtype
+    cdef DataType dtype = <DataType?>_dtype_class(<object>value)._tvm_ffi_dtype
     return _set(out, dtype.cdtype)
 
 
