@@ -325,6 +325,44 @@ def test_numpy_array_keeps_the_memory_of_an_emptied_tensor():
     assert owner() is None
 
 
+def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
+    """A collection puts another tensor into the wrapper, between its handle and its address."""
+
+    def look(turn):
+        array = np.full(64, 7.0)
+        alive, other = weakref.ref(array), tvm_ffi.from_dlpack(array)
+        del array
+        seen, drained, lent = [], [], []
+
+        def act(phase, _):
+            if phase == "stop":  # what is asked for next starts another one
+                drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
+                return
+            seen.append(phase)
+            if len(seen) == turn:
+                lent[0].__move_handle_from__(other)
+
+        def use(tensor):
+            lent.append(tensor)
+            thresholds = gc.get_threshold()
+            gc.collect()
+            gc.callbacks.append(act)
+            gc.set_threshold(1, 1000, 1000)
+            try:
+                shown = tensor.numpy()
+            finally:
+                gc.set_threshold(*thresholds)
+                gc.callbacks.remove(act)
+            empty(tensor)
+            assert shown.size == 3 or alive() is not None
+
+        kernels.call_with_lent(use, np.zeros(3))
+
+    tvm_ffi.from_dlpack(np.zeros(1)).numpy()
+    for turn in range(1, 12):
+        look(turn)
+
+
 def test_no_wrapper_is_found_behind_a_numpy_array():
     tensor, owner = watched_tensor()
     array = tensor.numpy()
