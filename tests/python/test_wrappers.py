@@ -458,6 +458,9 @@ class Owner:
     def act(self):
         return "alive"
 
+    def fail(self):
+        raise ValueError("failed")
+
 
 @pytest.mark.parametrize("is_bound", [True, False])
 def test_function_of_an_object_that_keeps_it_is_collected(is_bound):
@@ -694,6 +697,24 @@ class Fields(tvm_ffi.Object):
     second: Any = None
 
 
+@pytest.mark.parametrize(
+    ("hold", "read"),
+    [
+        pytest.param(lambda e: tvm_ffi.Array([e]), lambda kept: kept[0], id="array"),
+        pytest.param(Fields, lambda kept: kept.first, id="field"),
+    ],
+)
+def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
+    """The first wrapper took it out of the native error, and took it along when it died."""
+    original = ValueError("mine")
+    kept = hold(original)
+    assert all(read(kept).py_error() is original for _ in range(3))
+    first, second = read(kept), read(kept)
+    assert first.py_error() is original
+    del first, second
+    assert read(kept).py_error() is original
+
+
 class Last:
     """A value that does something when it is released."""
 
@@ -801,6 +822,8 @@ def test_fields_of_another_type_are_no_holders():
         lambda x: setattr(x, "first", x.act),
         lambda x: setattr(x, "first", lambda: x),
         lambda x: setattr(x, "first", Last(x.act)) or setattr(x, "second", x.act),
+        lambda x: setattr(x, "first", raised_by(x)),
+        lambda x: setattr(x, "first", raised_by(x)) or x.first.py_error(),
     ],
 )
 def test_object_whose_field_leads_back_to_it_is_collected(make):
@@ -811,6 +834,9 @@ def test_object_whose_field_leads_back_to_it_is_collected(make):
 
         def act(self):
             return self
+
+        def fail(self):
+            raise ValueError("failed")
 
     def hold():
         acting = Acting(None)
@@ -846,6 +872,20 @@ def owner_of(make):
     return hold
 
 
+def raised_by(owner):
+    """Return an exception, whose traceback leads to the owner."""
+    try:
+        owner.fail()
+    except ValueError as error:
+        return error
+
+
+def passed(error):
+    """Return an error whose exception the native error has as well."""
+    tvm_ffi.convert_func(repr)(error)
+    return error
+
+
 @pytest.mark.parametrize(
     "hold",
     [
@@ -855,8 +895,21 @@ def owner_of(make):
         owner_of(core.CAny),
         owner_of(core._convert_to_opaque_object),
         tensor_class_that_keeps_a_function,
+        owner_of(lambda owner: core.CAny(raised_by(owner))),
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(raised_by(owner))),
+        owner_of(lambda owner: passed(core._convert_to_ffi_error(raised_by(owner)))),
     ],
-    ids=["bound method", "bound object", "any method", "any object", "opaque", "tensor class"],
+    ids=[
+        "bound method",
+        "bound object",
+        "any method",
+        "any object",
+        "opaque",
+        "tensor class",
+        "any exception",
+        "bound exception",
+        "error that was passed",
+    ],
 )
 def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
     """`self.step = function.bind(self.method)` and its kind were never collected."""

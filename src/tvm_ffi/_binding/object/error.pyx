@@ -17,7 +17,8 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.compiled_class cimport keep_belongings_of, read_objects_of
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks, wrap_object,
+    CObject, Guard, begin_guard, end_guard, handle_of, has_one_owner, hold, object_locks,
+    wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
 
@@ -387,15 +388,19 @@ cdef str _in_python_words(str message):
         return message
 
 
-cdef inline bint _is_ours(abi.TVMFFIObjectHandle handle) noexcept:
+cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept:
     return handle != NULL and (<abi.TVMFFIObject*>handle).deleter == _delete_error
+
+
+cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept:
+    return (<_ErrorObject*>handle).exception
 
 
 cdef void _take_exception(PyObject* wrapper) noexcept:
     """Let a wrapper carry the exception of the native error that it has just got."""
     cdef Error error = <Error>wrapper
     cdef PyObject* exception = NULL
-    if _is_ours(error.chandle):
+    if is_of_exception(error.chandle):
         # Atomic: two threads may have been given the same native error.
         exception = exchange_pointer(&(<_ErrorObject*>error.chandle).exception, NULL)
     if exception != NULL:
@@ -406,7 +411,7 @@ cdef void _take_exception(PyObject* wrapper) noexcept:
 cdef PyObject* _give_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
     """Let a native error carry the exception.  Returns, owned, what is to be let go of, or NULL."""
     Py_INCREF(exception)
-    if not _is_ours(handle):  # others have no place for it
+    if not is_of_exception(handle):  # others have no place for it
         return <PyObject*>exception
     return exchange_pointer(&(<_ErrorObject*>handle).exception, <PyObject*>exception)
 
@@ -461,7 +466,7 @@ cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
 cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     """Set the Python exception for an owned native error."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
-    cdef bint is_original = _is_ours(handle) and native.exception != NULL
+    cdef bint is_original = is_of_exception(handle) and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     cdef object exception = error.carried
     cdef bytes backtrace = _native_backtrace(handle, is_original)
@@ -562,6 +567,13 @@ cdef class Error(CObject):
         ) != 0:
             raise MemoryError()
         hold(self, handle)
+
+    def __dealloc__(self):
+        # Who else has the native error finds the exception there when this wrapper is gone.
+        if self.carried is not None and self.chandle != NULL and not has_one_owner(
+            <abi.TVMFFIObject*>self.chandle
+        ):
+            Py_XDECREF(_give_exception(self.chandle, self.carried))
 
     @property
     def kind(self) -> str:
