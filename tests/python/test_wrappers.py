@@ -886,6 +886,12 @@ def passed(error):
     return error
 
 
+def wrappers_of(exception):
+    """Return two wrappers of one native error."""
+    error = core._convert_to_ffi_error(exception)
+    return error, tvm_ffi.Array([error])[0]
+
+
 @pytest.mark.parametrize(
     "hold",
     [
@@ -898,6 +904,7 @@ def passed(error):
         owner_of(lambda owner: core.CAny(raised_by(owner))),
         owner_of(lambda owner: tvm_ffi.convert_func(len).bind(raised_by(owner))),
         owner_of(lambda owner: passed(core._convert_to_ffi_error(raised_by(owner)))),
+        owner_of(lambda owner: [passed(x) for x in wrappers_of(raised_by(owner))]),
     ],
     ids=[
         "bound method",
@@ -909,6 +916,7 @@ def passed(error):
         "any exception",
         "bound exception",
         "error that was passed",
+        "error with two wrappers",
     ],
 )
 def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
