@@ -16,6 +16,7 @@ from tvm_ffi._binding.values.text cimport text_of
 # Class of dtypes handed to Python, and its instances by packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
+cdef int _MAX_KNOWN_TYPES = 1024  # then they are forgotten: there may be 2^32, a program has a dozen
 # Kept: another thread may be about to use the class that is being replaced.
 cdef list _earlier_classes = []
 
@@ -135,6 +136,8 @@ cdef object dtype_of(abi.DLDataType cdtype):
     if dtype is None:
         value = data_type_of(cdtype)
         dtype = value if _dtype_class is None else _dtype_class.from_data_type(value)
+        if len(_dtype_by_triple) >= _MAX_KNOWN_TYPES:
+            _dtype_by_triple.clear()
         _dtype_by_triple[triple] = dtype
     return dtype
 
