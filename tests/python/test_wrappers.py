@@ -223,6 +223,40 @@ def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
     assert kernels.take_then_count_owners(Moves(), array) == 1
 
 
+@pytest.mark.parametrize("num_before", range(9))
+def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num_before):
+    """Two entries were made for one wrapper, and the second took the place of the first."""
+    wrapper, _ = watched_array()
+    other, target = watched_array()
+    alive, turns = [], []
+
+    def refill(phase, _):
+        turns.append(phase)
+        if len(turns) == 1:
+            empty(wrapper)
+            wrapper.__move_handle_from__(other)
+            empty(wrapper)
+
+    def act():
+        holder = CObject()
+        thresholds = gc.get_threshold()
+        gc.collect()
+        gc.set_threshold(9, 1000, 1000)
+        gc.callbacks.append(refill)
+        filling = [[] for _ in range(num_before)]
+        try:
+            holder.__move_handle_from__(wrapper)
+        finally:
+            gc.set_threshold(*thresholds)
+            gc.callbacks.remove(refill)
+        gc.collect()
+        del filling  # until here it counted, so that the collection came when it was due
+        alive.append(target() is not None)
+
+    kernels.count(wrapper, Doing(act))
+    assert alive == [True]
+
+
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
 def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
     """The reference to be moved is no other user of the object."""
