@@ -25,6 +25,7 @@ cdef extern from "dlfcn.h":
 # For the rule, see `add_rule`.
 cdef dict _modules = sys.modules
 
+
 cdef uintptr_t _address_of(object tensor) except? 0:
     """Of the TensorImpl; 0 for what is no tensor of torch, or where torch does not tell."""
     cdef object torch = _modules.get("torch")

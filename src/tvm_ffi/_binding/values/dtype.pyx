@@ -16,7 +16,7 @@ from tvm_ffi._binding.values.text cimport text_of
 # Class of dtypes handed to Python, and its instances by packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
-cdef int _MAX_KNOWN_TYPES = 1024  # then they are forgotten: there may be 2^32, a program has a dozen
+cdef int _MAX_KNOWN_TYPES = 1024  # then they are forgotten: there may be 2^32, programs have few
 # Kept: another thread may be about to use the class that is being replaced.
 cdef list _earlier_classes = []
 
