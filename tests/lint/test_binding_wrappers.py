@@ -93,6 +93,22 @@ def test_compiled_classes_say_what_their_methods_read(sources):
     assert classes - {"CObject"} - said == set(READ_NOTHING)
 
 
+# What classes that are not known by name make, for a variable of a compiled class.
+GIVEN = re.compile(
+    r"^ *(?:cdef (?!object )\w+ )?(\w+) = (.*(?:\b_?(?!str|bytes)[a-z]\w*\.__new__|\.tp_new)\(.*)$",
+    re.M,
+)
+
+
+def test_what_a_class_gives_is_no_none(sources):
+    """None passes for an instance of any compiled class, and its memory would be written to."""
+    given = [
+        f"{name}: {found[2]}" for name, text in sources.items() for found in GIVEN.finditer(text)
+    ]
+    assert len(given) == 5
+    assert [line for line in given if "?>" not in line] == []
+
+
 # What may run code of others, which may empty a wrapper and free what it held.
 TAKEN = re.compile(r"^\s+(?:cdef [\w.* ]+[ *])?(\w+) = (?:<[^>]+>)*(?:handle_of\(|[^=]*\.chandle$)")
 RUNS_CODE = re.compile(r"\.clear\(\)|\.append\(|\.__new__\(|\bgetattr\(|[a-z]\w*\.pop\(")

@@ -328,3 +328,14 @@ def test_table_of_numpy_dtypes_has_those_of_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR[np.dtype(ml_dtypes.bfloat16)] == "bfloat16"
     assert tvm_ffi.dtype._NUMPY_DTYPE_TO_STR[np.dtype(ml_dtypes.float4_e2m1fn)] == "float4_e2m1fn"
+
+
+def test_types_that_were_seen_are_not_kept_for_ever(echo):
+    """Each of 2^32 possible types stayed from the first time that it was seen."""
+    first = echo(tvm_ffi.dtype("int32x17"))
+    assert echo(tvm_ffi.dtype("int32x17")) is first
+    for lanes in range(2, 1200):
+        echo(tvm_ffi.dtype(f"uint8x{lanes}"))
+    again = echo(tvm_ffi.dtype("int32x17"))
+    assert again == first
+    assert again is not first

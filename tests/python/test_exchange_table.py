@@ -42,6 +42,36 @@ def test_tensor_is_read_through_the_table(kernels, owning):
     assert tensor.arguments is None  # __dlpack__ was not called
 
 
+def lazy_tensor(framework, act, *, is_conj=False, is_neg=False):
+    """Return a tensor of a class that knows of views, and acts when it is asked about them."""
+
+    class Lazy(framework.tensor_class):
+        def is_conj(self):
+            act(self)
+            return is_conj
+
+        def is_neg(self):
+            return is_neg
+
+    return Lazy()
+
+
+@OWNING
+def test_class_is_asked_about_views_before_its_memory_is_read(kernels, owning):
+    """Its methods may free what was read; and through owning tables nobody asked at all."""
+
+    def move(tensor):
+        tensor.data = type(tensor.data)()
+        tensor.managed.tensor.data = tensor.address
+
+    tensor = lazy_tensor(Framework(owning=owning), move)
+    assert kernels.data_address(tensor).value == tensor.address
+    for view, remedy in (("is_conj", "resolve_conj"), ("is_neg", "resolve_neg")):
+        refused = lazy_tensor(Framework(owning=owning), lambda _: None, **{view: True})
+        with pytest.raises(TypeError, match=rf"#0 when calling `count`.*{remedy}\(\)"):
+            kernels.count(refused)
+
+
 @OWNING
 def test_owning_export_is_released_after_the_call(kernels, owning):
     tensor = Framework(owning=owning).tensor_class()

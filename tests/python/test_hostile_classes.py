@@ -337,6 +337,30 @@ def test_collection_may_change_what_is_converted(kind):
         gc.callbacks.remove(clear)
 
 
+class Clears:
+    """A value that clears the lists that it is in, as far as the collector shows them."""
+
+    def __tvm_ffi_int__(self):
+        for row in gc.get_referrers(self):
+            if type(row) is list:
+                row.clear()
+        return 7
+
+
+class OfPairs(dict):
+    """A mapping whose pairs nobody else has."""
+
+    def items(self):
+        return ((f"key number {key}", value) for key, value in dict.items(self))
+
+
+@pytest.mark.parametrize("cls", [dict, OfPairs])
+def test_values_find_no_list_of_what_is_converted(cls):
+    """Keys and values stood in a list, which the collector shows to all: it was read when freed."""
+    made = tvm_ffi.Map(cls({0: Clears(), **{i: f"value number {i}" for i in range(1, 40)}}))
+    assert list(made.values()) == [7, *(f"value number {i}" for i in range(1, 40))]
+
+
 # ---- arrays that are changed in place ------------------------------------------------------------
 
 

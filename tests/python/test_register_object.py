@@ -8,6 +8,7 @@ import inspect
 import pickle
 import weakref
 
+import numpy as np
 import pytest
 
 import tvm_ffi
@@ -586,3 +587,45 @@ def test_wrapper_of_another_class_that_new_returns_is_checked():
     GIVEN[0] = tvm_ffi.Object()  # which reads nothing
     assert HELD[0] is GIVEN[0]
     GIVEN[0] = None
+
+
+def gives_nothing(base):
+    return type("Empty", (base,), {"__new__": lambda cls, *_: None})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda: HELD[0], id="object"),
+        pytest.param(
+            lambda: core._create_cdtype_from_tuple(gives_nothing(core.DataType), 0, 32, 1),
+            id="dtype",
+        ),
+        pytest.param(lambda: of_class(core._set_class_tensor, tvm_ffi.Tensor), id="tensor"),
+        pytest.param(lambda: of_class(core._set_class_device, tvm_ffi.Device), id="device"),
+    ],
+)
+def test_class_whose_new_gives_nothing_is_refused(ask):
+    """None passes for an instance of any compiled class; what lies behind it was written to."""
+    GIVEN[0] = None
+    with pytest.raises(TypeError, match="Cannot convert NoneType to"):
+        ask()
+
+
+def of_class(set_class, original):
+    tensor = tvm_ffi.from_dlpack(np.zeros(2))
+    set_class(gives_nothing(original))
+    try:
+        return tvm_ffi.from_dlpack(np.zeros(2)), tensor.device
+    finally:
+        set_class(original)
+
+
+def test_dtype_that_holds_nothing_is_refused(echo):
+    """The memory behind None was read as a type."""
+
+    class Hollow(tvm_ffi.dtype):
+        _tvm_ffi_dtype = None
+
+    with pytest.raises(TypeError, match="Cannot convert NoneType to"):
+        echo(str.__new__(Hollow, "int32"))

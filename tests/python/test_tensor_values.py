@@ -246,3 +246,11 @@ def test_tensor_elsewhere_is_no_table(echo):
     tensor = echo(source)
     assert tensor._repr_html_() is None
     del tensor  # before what it shows
+
+
+def test_lists_without_elements_are_asked_for_at_once():
+    """They were made one by one, until the memory was gone or for ever."""
+    tensor = tvm_ffi.from_dlpack(Source((2**62, 0), None))
+    with pytest.raises(MemoryError):
+        tensor.tolist()
+    assert tvm_ffi.from_dlpack(Source((3, 0), None)).tolist() == [[], [], []]

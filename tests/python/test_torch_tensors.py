@@ -369,6 +369,35 @@ def test_views_that_hide_behind_a_subclass_are_refused(kernels):
         kernels.count(torch.tensor([1 + 2j]).conj().as_subclass(Own))
 
 
+def test_what_a_subclass_says_of_its_address_is_not_believed(kernels):
+    """The address that it gave was taken for the place of the tensor: the process crashed."""
+
+    class Lies(torch.Tensor):
+        _cdata = 0
+
+    class Watches(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, *arguments):
+            raise AssertionError(f"asked for {arguments}")
+
+    plain = torch.zeros(3)
+    for cls in (Lies, Watches):
+        assert kernels.data_address(plain.as_subclass(cls)).value == plain.data_ptr()
+
+
+def test_negated_view_of_a_class_that_denies_it_is_refused(kernels):
+    """Torch knew, and then the class was asked which kind of view it is: none."""
+
+    class Denies(torch.Tensor):
+        def is_conj(self):
+            return False
+
+        is_neg = is_conj
+
+    with pytest.raises(TypeError, match="resolve_neg"):
+        kernels.count(torch.tensor([1 + 2j]).conj().imag.as_subclass(Denies))
+
+
 def test_conjugated_real_tensor_is_passed(kernels):
     assert kernels.count(torch.zeros(3).conj()) == 1
 

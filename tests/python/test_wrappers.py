@@ -223,6 +223,40 @@ def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
     assert kernels.take_then_count_owners(Moves(), array) == 1
 
 
+@pytest.mark.parametrize("num_before", range(9))
+def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num_before):
+    """Two entries were made for one wrapper, and the second took the place of the first."""
+    wrapper, _ = watched_array()
+    other, target = watched_array()
+    alive, turns = [], []
+
+    def refill(phase, _):
+        turns.append(phase)
+        if len(turns) == 1:
+            empty(wrapper)
+            wrapper.__move_handle_from__(other)
+            empty(wrapper)
+
+    def act():
+        holder = CObject()
+        thresholds = gc.get_threshold()
+        gc.collect()
+        gc.set_threshold(9, 1000, 1000)
+        gc.callbacks.append(refill)
+        filling = [[] for _ in range(num_before)]
+        try:
+            holder.__move_handle_from__(wrapper)
+        finally:
+            gc.set_threshold(*thresholds)
+            gc.callbacks.remove(refill)
+        gc.collect()
+        del filling  # until here it counted, so that the collection came when it was due
+        alive.append(target() is not None)
+
+    kernels.count(wrapper, Doing(act))
+    assert alive == [True]
+
+
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
 def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
     """The reference to be moved is no other user of the object."""
@@ -325,6 +359,44 @@ def test_numpy_array_keeps_the_memory_of_an_emptied_tensor():
     assert owner() is None
 
 
+def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
+    """A collection puts another tensor into the wrapper, between its handle and its address."""
+
+    def look(turn):
+        array = np.full(64, 7.0)
+        alive, other = weakref.ref(array), tvm_ffi.from_dlpack(array)
+        del array
+        seen, drained, lent = [], [], []
+
+        def act(phase, _):
+            if phase == "stop":  # what is asked for next starts another one
+                drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
+                return
+            seen.append(phase)
+            if len(seen) == turn:
+                lent[0].__move_handle_from__(other)
+
+        def use(tensor):
+            lent.append(tensor)
+            thresholds = gc.get_threshold()
+            gc.collect()
+            gc.callbacks.append(act)
+            gc.set_threshold(1, 1000, 1000)
+            try:
+                shown = tensor.numpy()
+            finally:
+                gc.set_threshold(*thresholds)
+                gc.callbacks.remove(act)
+            empty(tensor)
+            assert shown.size == 3 or alive() is not None
+
+        kernels.call_with_lent(use, np.zeros(3))
+
+    tvm_ffi.from_dlpack(np.zeros(1)).numpy()
+    for turn in range(1, 12):
+        look(turn)
+
+
 def test_no_wrapper_is_found_behind_a_numpy_array():
     tensor, owner = watched_tensor()
     array = tensor.numpy()
@@ -419,6 +491,9 @@ class Owner:
 
     def act(self):
         return "alive"
+
+    def fail(self):
+        raise ValueError("failed")
 
 
 @pytest.mark.parametrize("is_bound", [True, False])
@@ -656,6 +731,24 @@ class Fields(tvm_ffi.Object):
     second: Any = None
 
 
+@pytest.mark.parametrize(
+    ("hold", "read"),
+    [
+        pytest.param(lambda e: tvm_ffi.Array([e]), lambda kept: kept[0], id="array"),
+        pytest.param(Fields, lambda kept: kept.first, id="field"),
+    ],
+)
+def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
+    """The first wrapper took it out of the native error, and took it along when it died."""
+    original = ValueError("mine")
+    kept = hold(original)
+    assert all(read(kept).py_error() is original for _ in range(3))
+    first, second = read(kept), read(kept)
+    assert first.py_error() is original
+    del first, second
+    assert read(kept).py_error() is original
+
+
 class Last:
     """A value that does something when it is released."""
 
@@ -763,6 +856,8 @@ def test_fields_of_another_type_are_no_holders():
         lambda x: setattr(x, "first", x.act),
         lambda x: setattr(x, "first", lambda: x),
         lambda x: setattr(x, "first", Last(x.act)) or setattr(x, "second", x.act),
+        lambda x: setattr(x, "first", raised_by(x)),
+        lambda x: setattr(x, "first", raised_by(x)) or x.first.py_error(),
     ],
 )
 def test_object_whose_field_leads_back_to_it_is_collected(make):
@@ -773,6 +868,9 @@ def test_object_whose_field_leads_back_to_it_is_collected(make):
 
         def act(self):
             return self
+
+        def fail(self):
+            raise ValueError("failed")
 
     def hold():
         acting = Acting(None)
@@ -808,6 +906,26 @@ def owner_of(make):
     return hold
 
 
+def raised_by(owner):
+    """Return an exception, whose traceback leads to the owner."""
+    try:
+        owner.fail()
+    except ValueError as error:
+        return error
+
+
+def passed(error):
+    """Return an error whose exception the native error has as well."""
+    tvm_ffi.convert_func(repr)(error)
+    return error
+
+
+def wrappers_of(exception):
+    """Return two wrappers of one native error."""
+    error = core._convert_to_ffi_error(exception)
+    return error, tvm_ffi.Array([error])[0]
+
+
 @pytest.mark.parametrize(
     "hold",
     [
@@ -817,8 +935,23 @@ def owner_of(make):
         owner_of(core.CAny),
         owner_of(core._convert_to_opaque_object),
         tensor_class_that_keeps_a_function,
+        owner_of(lambda owner: core.CAny(raised_by(owner))),
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(raised_by(owner))),
+        owner_of(lambda owner: passed(core._convert_to_ffi_error(raised_by(owner)))),
+        owner_of(lambda owner: [passed(x) for x in wrappers_of(raised_by(owner))]),
     ],
-    ids=["bound method", "bound object", "any method", "any object", "opaque", "tensor class"],
+    ids=[
+        "bound method",
+        "bound object",
+        "any method",
+        "any object",
+        "opaque",
+        "tensor class",
+        "any exception",
+        "bound exception",
+        "error that was passed",
+        "error with two wrappers",
+    ],
 )
 def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
     """`self.step = function.bind(self.method)` and its kind were never collected."""

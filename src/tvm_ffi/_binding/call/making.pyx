@@ -139,7 +139,7 @@ cdef int _call_likewise(Function made, Function function) except -1:
 
 def function_of_class(cls, Function function not None, dict attributes) -> Function:
     """Return the function as an instance of a subclass, with these attributes."""
-    cdef Function made = cls.__new__(cls)
+    cdef Function made = <Function?>cls.__new__(cls)
     made.__move_handle_from__(plain_function(function))
     _call_likewise(made, function)
     vars(made).update(attributes)

@@ -2,7 +2,8 @@
 """Containers: Python sequences and dicts become native ones, by way of the runtime's functions."""
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport PyObject
+from cpython.ref cimport Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
@@ -239,7 +240,7 @@ cdef int _build_mapping(
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
     cdef Py_ssize_t count = 0, position = 0
-    cdef list row
+    cdef tuple row
     if (
         not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
         and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
@@ -253,19 +254,32 @@ cdef int _build_mapping(
     return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
 
 
-cdef list _row_of(object mapping):
-    """Key, value, key, value, ... of a mapping; a copy, as for sequences."""
-    cdef list row = []
+cdef tuple _row_of(object mapping):
+    """Key, value, key, value, ... of a mapping; a copy, as for sequences.
+
+    A tuple: the collector shows lists to everybody, and who clears one frees what is converted.
+    """
+    cdef list pairs = []
+    if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
+        return _row_of_dict(mapping)
+    for first, second in list(mapping.items()):  # what is no pair is an error
+        pairs += (first, second)
+    return tuple(pairs)
+
+
+cdef tuple _row_of_dict(dict items):
     cdef PyObject* key = NULL
     cdef PyObject* value = NULL
-    cdef Py_ssize_t position = 0
-    if GIL_IS_OPTIONAL or not PyDict_CheckExact(mapping):
-        for first, second in list(mapping.items()):  # what is no pair is an error
-            row += (first, second)
-        return row
-    while PyDict_Next(<PyObject*>mapping, &position, &key, &value):
-        row.append(<object>key)
-        row.append(<object>value)
+    cdef Py_ssize_t count = 0, position = 0
+    cdef tuple row = ()
+    while len(row) != 2 * len(items):  # asking for memory may run code that changes the dict
+        row = PyTuple_New(2 * len(items))
+    while PyDict_Next(<PyObject*>items, &position, &key, &value):
+        Py_INCREF(<object>key)  # the tuple takes both
+        Py_INCREF(<object>value)
+        PyTuple_SET_ITEM(row, count, <object>key)
+        PyTuple_SET_ITEM(row, count + 1, <object>value)
+        count += 2
     return row
 
 

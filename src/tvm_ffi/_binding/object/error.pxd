@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from cpython.ref cimport PyObject
+
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.object.object cimport CObject
 
@@ -30,5 +32,9 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned)
 # The handle, borrowed, for native code; it carries the exception again.
 cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
+# Whether a native error, or NULL, was made from a Python exception; and that, borrowed.  NULL: it
+# has been handed back to Python.
+cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept
+cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept
 # The traceback without the entries in front that belong to this package's own code.
 cdef object without_binding_frames(object traceback)

@@ -9,15 +9,17 @@ adds its frames: native lines stand in the Python traceback, Python lines in the
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
 
 from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.interpreter cimport advance
 from tvm_ffi._binding.object.gate cimport own_python_object, release_python_object
 from tvm_ffi._binding.object.compiled_class cimport keep_belongings_of, read_objects_of
 from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, handle_of, hold, object_locks, wrap_object,
+    CObject, Guard, begin_guard, end_guard, handle_of, has_one_owner, hold, object_locks,
+    wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
 
@@ -104,6 +106,7 @@ cdef struct _ErrorObject:
     abi.TVMFFIObject header
     abi.TVMFFIErrorCell cell
     PyObject* exception           # owned; NULL once it has been handed back to Python
+    int64_t num_carriers          # wrappers that have it; too many if the collector has cleared one
     size_t python_backtrace_size  # leading bytes of the backtrace that exception.__traceback__ has
     char* backtrace               # owned; the cell's view points here
     # kind and message follow
@@ -258,6 +261,7 @@ cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     error.cell.update_backtrace = _update_backtrace
     error.cell.cause_chain = NULL
     error.cell.extra_context = NULL
+    error.num_carriers = 0
     # An error that visited native code before keeps what native code attached to it.
     if origin is not None and origin.chandle != NULL:
         origin_cell = abi.TVMFFIErrorGetCellPtr(origin.chandle)
@@ -387,26 +391,41 @@ cdef str _in_python_words(str message):
         return message
 
 
-cdef inline bint _is_ours(abi.TVMFFIObjectHandle handle) noexcept:
+cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept:
     return handle != NULL and (<abi.TVMFFIObject*>handle).deleter == _delete_error
+
+
+cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept:
+    return (<_ErrorObject*>handle).exception
 
 
 cdef void _take_exception(PyObject* wrapper) noexcept:
     """Let a wrapper carry the exception of the native error that it has just got."""
     cdef Error error = <Error>wrapper
     cdef PyObject* exception = NULL
-    if _is_ours(error.chandle):
+    if is_of_exception(error.chandle):
         # Atomic: two threads may have been given the same native error.
         exception = exchange_pointer(&(<_ErrorObject*>error.chandle).exception, NULL)
     if exception != NULL:
+        advance(&(<_ErrorObject*>error.chandle).num_carriers, 1)
         error.carried = <object>exception
         Py_XDECREF(exception)
+
+
+cdef object _put_down(Error error):
+    """The exception that a wrapper has carried so far; None: it carried none."""
+    cdef object carried = error.carried
+    if carried is not None:
+        error.carried = None
+        if is_of_exception(error.chandle):
+            advance(&(<_ErrorObject*>error.chandle).num_carriers, -1)
+    return carried
 
 
 cdef PyObject* _give_exception(abi.TVMFFIObjectHandle handle, object exception) noexcept:
     """Let a native error carry the exception.  Returns, owned, what is to be let go of, or NULL."""
     Py_INCREF(exception)
-    if not _is_ours(handle):  # others have no place for it
+    if not is_of_exception(handle):  # others have no place for it
         return <PyObject*>exception
     return exchange_pointer(&(<_ErrorObject*>handle).exception, <PyObject*>exception)
 
@@ -414,11 +433,8 @@ cdef PyObject* _give_exception(abi.TVMFFIObjectHandle handle, object exception) 
 cdef PyObject* _return_exception(PyObject* wrapper) noexcept:
     """Give the exception back to the native error that the wrapper is about to lose."""
     cdef Error error = <Error>wrapper
-    cdef object carried = error.carried
-    if carried is None:
-        return NULL
-    error.carried = None
-    return _give_exception(error.chandle, carried)
+    cdef object carried = _put_down(error)
+    return NULL if carried is None else _give_exception(error.chandle, carried)
 
 
 cdef Error wrap_error(abi.TVMFFIObjectHandle owned):
@@ -461,13 +477,12 @@ cdef bytes _backtrace_from(abi.TVMFFIObjectHandle handle, size_t start):
 cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     """Set the Python exception for an owned native error."""
     cdef _ErrorObject* native = <_ErrorObject*>handle
-    cdef bint is_original = _is_ours(handle) and native.exception != NULL
+    cdef bint is_original = is_of_exception(handle) and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
-    cdef object exception = error.carried
+    # The exception will refer to the error, so the error need not refer to the exception.
+    cdef object exception = _put_down(error)
     cdef bytes backtrace = _native_backtrace(handle, is_original)
     cdef list frames
-    # The exception will refer to the error, so the error need not refer to the exception.
-    error.carried = None
     if exception is None:
         exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
     # The handle is not used any more: from here on others know the error, and may empty it.
@@ -562,6 +577,16 @@ cdef class Error(CObject):
         ) != 0:
             raise MemoryError()
         hold(self, handle)
+
+    def __dealloc__(self):
+        # Who else has the native error finds the exception there when no wrapper carries it.
+        cdef object carried = _put_down(self)
+        if (
+            carried is not None and is_of_exception(self.chandle)
+            and advance(&(<_ErrorObject*>self.chandle).num_carriers, 0) == 0
+            and not has_one_owner(<abi.TVMFFIObject*>self.chandle)
+        ):
+            Py_XDECREF(_give_exception(self.chandle, carried))
 
     @property
     def kind(self) -> str:

@@ -362,8 +362,8 @@ cdef void _keep(CObject wrapper, abi.TVMFFIObjectHandle handle) noexcept:
         entry = _kept.get(address)
         if entry is None:
             entry = [PyWeakref_NewRef(wrapper, lambda _: _kept.pop(address, None))]
-            _kept[address] = entry
-        elif len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
+            entry = _kept.setdefault(address, entry)  # a collection may have come here meanwhile
+        if len(entry) > 1 and (<HandleOwner>entry[-1]).handle == handle:
             abi.TVMFFIObjectDecRef(handle)  # kept already
             return
         entry.append(owner)
@@ -670,7 +670,7 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
             cls = None if index in _value_classes else _class_of(index)
             if cls is None:
                 return _make_value(_value_classes[index], owned)
-        obj = (<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
+        obj = <CObject?>(<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise

@@ -144,31 +144,38 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
 
 cdef int _check_lazy_view(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
     """-1 with an exception set when the memory does not hold the values."""
-    cdef const void* tensor
-    if known.has_native_predicates:
-        tensor = native_tensor(value, &known.views)
-        if not known.views.is_neg(tensor) and (
-            loan.tensor.dtype.code != abi.kDLComplex or not known.views.is_conj(tensor)
-        ):
-            return 0
-    return _cold_refuse_lazy_view(value)
+    cdef const void* tensor = native_tensor(value, &known.views)
+    if loan.tensor.dtype.code == abi.kDLComplex and known.views.is_conj(tensor):
+        return _cold_refuse_lazy_view(True)
+    return _cold_refuse_lazy_view(False) if known.views.is_neg(tensor) else 0
 
 
-cdef int _refuse_lazy_view(PyObject* value) except -1:
-    tensor = <object>value
-    if tensor.is_conj():
+cdef int _refuse_lazy_view(bint is_conj) except -1:
+    if is_conj:
         raise TypeError("tensor is a conjugated view: its memory holds other values than it shows; "
                         "pass tensor.resolve_conj()")
-    if tensor.is_neg():
-        raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
-                        "pass tensor.resolve_neg()")
-    return 0
+    raise TypeError("tensor is a negated view: its memory holds other values than it shows; "
+                    "pass tensor.resolve_neg()")
 
 
 # Through a pointer, which keeps the cold code out of the hot one's way; returns -1 with an
 # exception set.
-cdef int (*_cold_refuse_lazy_view)(PyObject* value) noexcept
-_cold_refuse_lazy_view = <int (*)(PyObject*) noexcept>_refuse_lazy_view
+cdef int (*_cold_refuse_lazy_view)(bint is_conj) noexcept
+_cold_refuse_lazy_view = <int (*)(bint) noexcept>_refuse_lazy_view
+
+
+cdef int _ask_for_lazy_view(PyObject* value) except -1:
+    """The same by the methods of the class, which may run any code: nothing has been read yet."""
+    if (<object>value).is_conj():
+        return _refuse_lazy_view(True)
+    if (<object>value).is_neg():
+        return _refuse_lazy_view(False)
+    return 0
+
+
+# Seen as a function that returns -1 with an exception set.
+cdef int (*_cold_ask_for_lazy_view)(PyObject* value) noexcept
+_cold_ask_for_lazy_view = <int (*)(PyObject*) noexcept>_ask_for_lazy_view
 
 
 cdef inline int _own_extents(Loan* loan) noexcept:
@@ -233,7 +240,7 @@ cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known)
     if loan.tensor.data == NULL and _has_elements(&loan.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
         return _cold_explain_refusal(value)
-    return _check_lazy_view(value, loan, known) if known.has_lazy_views else 0
+    return _check_lazy_view(value, loan, known) if known.has_native_predicates else 0
 
 
 cdef int choose_stream(
@@ -284,9 +291,12 @@ cdef int _pack_foreign(
 ) noexcept:
     """The same with the class kept alive: what is known about it is freed with it."""
     cdef PyObject* cls = <PyObject*>packer.type
-    cdef int code
+    cdef int code = 0
     Py_INCREF(<object>cls)
-    code = _pack_exchange(value, out, state, packer)
+    if (<const _ExchangeClass*>packer.context).has_lazy_views:
+        code = _cold_ask_for_lazy_view(value)
+    if code == 0:
+        code = _pack_exchange(value, out, state, packer)
     Py_XDECREF(cls)
     return code
 

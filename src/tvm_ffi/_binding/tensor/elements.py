@@ -78,7 +78,10 @@ def nested(numbers: Sequence[Any], shape: tuple[int, ...]) -> Any:
     step = 1
     for extent in shape[1:]:
         step *= extent
-    return [nested(numbers[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]
+    rows: list[Any] = [None] * shape[0]  # all at once: without elements there may be any number
+    for i in range(shape[0]):
+        rows[i] = nested(numbers[i * step : (i + 1) * step], shape[1:])
+    return rows
 
 
 def _reader_of(dtype: Triple) -> Callable[[bytes | bytearray], list[Number]] | None:

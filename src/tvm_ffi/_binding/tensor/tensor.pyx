@@ -183,10 +183,9 @@ cdef class Tensor(CObject):
         TypeError
             If NumPy has no such elements: several share a byte, or each has several lanes.
         """
-        cdef Tensor own = _own(self)
+        cdef Tensor own = _exported(self)
         import numpy
 
-        _description(own)
         dtype = _array_dtype(data_type_of(_description(own).dtype))
         if own.numel() == 0:
             return numpy.empty(own.shape, dtype)
@@ -301,12 +300,13 @@ cdef class _ArrayInterface(HandleOwner):
 
 
 cdef _ArrayInterface _array_interface(Tensor tensor):
+    """What `_exported` gives, so that the memory shown is the memory kept."""
     cdef _ArrayInterface interface = _ArrayInterface.__new__(_ArrayInterface)
     cdef DataType dtype = data_type_of(_description(tensor).dtype)  # not what others may change
     if tensor.__dlpack_device__()[0] not in _HOST_DEVICES:
         raise ValueError(f"tensor is on {tensor.device}: NumPy needs one in CPU memory")
     kind = _ARRAY_KINDS.get(dtype.type_code, "V")
-    share_handle(interface, exported_handle(tensor))
+    share_handle(interface, tensor.chandle)
     interface.__array_interface__ = {
         "version": 3,
         "shape": tensor.shape,
@@ -398,6 +398,14 @@ cdef Tensor _own(Tensor tensor):
         return tensor
     abi.TVMFFIObjectIncRef(tensor.chandle)
     own.chandle = tensor.chandle
+    return own
+
+
+cdef Tensor _exported(Tensor tensor):
+    """The same of one that is lent as well: what its exports share."""
+    cdef Tensor own = Tensor.__new__(Tensor)
+    own.chandle = exported_handle(tensor)
+    abi.TVMFFIObjectIncRef(own.chandle)
     return own
 
 
@@ -552,7 +560,7 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
         if _tensor_class is Tensor:
             tensor = Tensor.__new__(Tensor)
         else:
-            tensor = _tensor_class.__new__(_tensor_class)
+            tensor = <Tensor?>_tensor_class.__new__(_tensor_class)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)
         raise

@@ -6,9 +6,14 @@ The Python methods release the GIL and cost more than the rest of the conversion
 behind them are exported by torch's library and take a reference to the `at::Tensor` inside the
 Python object.  That is one pointer, to the same address that the tensor's `_cdata` shows, which is
 how its place is found.  Nothing else about torch's memory is assumed.
+
+`_cdata` is asked of torch's own class: what a subclass says under that name is any number.
 """
 
+import sys
+
 from cpython.ref cimport PyObject
+from cpython.type cimport PyType_IsSubtype
 from libc.stdint cimport uintptr_t
 
 cdef extern from "dlfcn.h":
@@ -17,16 +22,33 @@ cdef extern from "dlfcn.h":
     enum:
         RTLD_LAZY, RTLD_NOLOAD
 
+# For the rule, see `add_rule`.
+cdef dict _modules = sys.modules
 
-cdef size_t _tensor_offset(object tensor):
+
+cdef uintptr_t _address_of(object tensor) except? 0:
+    """Of the TensorImpl; 0 for what is no tensor of torch, or where torch does not tell."""
+    cdef object torch = _modules.get("torch")
+    cdef object cls = getattr(torch, "Tensor", None)
+    cdef object disabled = getattr(
+        getattr(torch, "_C", None), "DisableTorchFunctionSubclass", None)
+    if not isinstance(cls, type) or disabled is None or not PyType_IsSubtype(
+        type(tensor), <type>cls
+    ):
+        return 0
+    with disabled():  # else a subclass is told of it, and may answer
+        return cls._cdata.__get__(tensor)
+
+
+cdef size_t _tensor_offset(object tensor) except? 0:
     """Bytes from the Python object to its at::Tensor; 0 when it is nowhere near the head."""
-    cdef object address = getattr(tensor, "_cdata", None)
+    cdef uintptr_t address = _address_of(tensor)
     cdef size_t offset
     cdef const char* start = <const char*><PyObject*>tensor
-    if not isinstance(address, int):
+    if address == 0:
         return 0
     for offset in range(2 * sizeof(void*), 5 * sizeof(void*), sizeof(void*)):
-        if (<const uintptr_t*>(start + offset))[0] == <uintptr_t>address:
+        if (<const uintptr_t*>(start + offset))[0] == address:
             return offset
     return 0
 

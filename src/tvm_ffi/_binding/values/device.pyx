@@ -173,7 +173,7 @@ def device_class() -> type:
 
 
 cdef object device_of(abi.DLDevice cdevice):
-    cdef Device device = _device_class.__new__(_device_class)
+    cdef Device device = <Device?>_device_class.__new__(_device_class)
     device.cdevice = cdevice
     return device
 

@@ -16,6 +16,7 @@ from tvm_ffi._binding.values.text cimport text_of
 # Class of dtypes handed to Python, and its instances by packed (code, bits, lanes).
 cdef object _dtype_class = None
 cdef dict _dtype_by_triple = {}
+cdef int _MAX_KNOWN_TYPES = 1024  # then they are forgotten: there may be 2^32, programs have few
 # Kept: another thread may be about to use the class that is being replaced.
 cdef list _earlier_classes = []
 
@@ -105,7 +106,7 @@ def create_dtype(cls, int code, int bits, int lanes) -> DataType:
     OverflowError
         If a number does not fit its field.
     """
-    cdef DataType dtype = cls.__new__(cls)
+    cdef DataType dtype = <DataType?>cls.__new__(cls)
     if not (0 <= code < 256 and 0 <= bits < 256 and -32768 <= lanes < 32768):
         raise OverflowError(f"dtype (code={code}, bits={bits}, lanes={lanes}) is out of range")
     dtype.cdtype.code = code
@@ -135,6 +136,8 @@ cdef object dtype_of(abi.DLDataType cdtype):
     if dtype is None:
         value = data_type_of(cdtype)
         dtype = value if _dtype_class is None else _dtype_class.from_data_type(value)
+        if len(_dtype_by_triple) >= _MAX_KNOWN_TYPES:
+            _dtype_by_triple.clear()
         _dtype_by_triple[triple] = dtype
     return dtype
 
@@ -158,7 +161,7 @@ cdef int _pack_data_type(
 cdef int _pack_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
-    cdef DataType dtype = (<object>value)._tvm_ffi_dtype
+    cdef DataType dtype = <DataType?>(<object>value)._tvm_ffi_dtype
     return _set(out, dtype.cdtype)
 
 
@@ -166,7 +169,7 @@ cdef int _pack_foreign_dtype(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     """A dtype object of torch or NumPy: the public class knows their names."""
-    cdef DataType dtype = _dtype_class(<object>value)._tvm_ffi_dtype
+    cdef DataType dtype = <DataType?>_dtype_class(<object>value)._tvm_ffi_dtype
     return _set(out, dtype.cdtype)
 
 
