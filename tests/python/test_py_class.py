@@ -514,6 +514,30 @@ def test_fields_of_mixins_come_first():
     assert str(inspect.signature(Mixed)) == "(q, z, m=<MISSING>)"
 
 
+def test_fields_of_a_second_type_are_those_of_a_mixin():
+    """The properties that this type has for its fields were taken for their defaults."""
+
+    @py_class(key())
+    class OneType(Object):
+        a: int
+
+    @py_class(key())
+    class OtherType(Object):
+        b: Any
+        c: Any = 7
+        d: Any = field(default_factory=list, kw_only=True)
+
+    @py_class(key())
+    class OfTwoTypes(OneType, OtherType):
+        e: Any = None
+
+    assert str(inspect.signature(OfTwoTypes)) == "(a, b, c=<MISSING>, e=<MISSING>, *, d=<MISSING>)"
+    with pytest.raises(TypeError, match="missing required argument: 'b'"):
+        OfTwoTypes(1)
+    both = OfTwoTypes(1, 2)
+    assert [both.a, both.b, both.c, list(both.d), both.e] == [1, 2, 7, [], None]
+
+
 def test_derived_fields_follow_those_of_the_base():
     @py_class(key("Base"))
     class Base(Object):
