@@ -184,6 +184,8 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         if short_name == name or "." in short_name:
             continue
         function: Any = find_global_func(name)
+        if function is None:  # another thread has removed it meanwhile
+            continue
         function.__name__ = short_name
         setattr(target, short_name, function)
 

@@ -52,6 +52,9 @@ cdef extern from "Python.h":
         PyObject* tp_mro
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
     PyObject* PyExc_RuntimeError
+    PyTypeObject* PyExc_Exception
+    bint PyType_IsSubtype(PyTypeObject* cls, PyTypeObject* base) noexcept
+    void PyException_SetCause(PyObject* exception, PyObject* stolen) noexcept
 
 cdef extern from *:
     """
@@ -440,6 +443,28 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     return handle_of(error)  # what has died may have run any code
 
 
+cdef object _take_cause(abi.TVMFFIObjectHandle handle):
+    """The exception that native code has made another error of, which names it as its cause."""
+    cdef PyObject* taken
+    while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
+        if _is_ours(handle):
+            # From here on exceptions refer to each other, which the garbage collector sees.
+            taken = exchange_pointer(&(<_ErrorObject*>handle).exception, NULL)
+            if taken == NULL:
+                return None
+            exception = <object>taken
+            Py_XDECREF(taken)
+            return exception
+        handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
+    return None
+
+
+cdef bint _is_interruption(object exception) noexcept:
+    """Whether nobody who handles errors should handle it: ctrl-C, or the end of the program."""
+    return exception is not None and not PyType_IsSubtype(
+        Py_TYPE(<PyObject*>exception), <PyTypeObject*>PyExc_Exception)
+
+
 cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
     """The part of the backtrace text that the exception's own traceback does not have."""
     return _backtrace_from(
@@ -464,12 +489,20 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     cdef bint is_original = _is_ours(handle) and native.exception != NULL
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     cdef object exception = error.carried
+    cdef object cause = None
     cdef bytes backtrace = _native_backtrace(handle, is_original)
     cdef list frames
     # The exception will refer to the error, so the error need not refer to the exception.
     error.carried = None
     if exception is None:
-        exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
+        cause = _take_cause(abi.TVMFFIErrorGetCellPtr(handle).cause_chain)
+        if _is_interruption(cause):
+            exception, cause, backtrace = cause, None, b""
+        else:
+            exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
+    if cause is not None:
+        Py_INCREF(cause)
+        PyException_SetCause(<PyObject*>exception, <PyObject*>cause)
     # The handle is not used any more: from here on others know the error, and may empty it.
     if PyObject_SetAttr(
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
