@@ -51,8 +51,9 @@ cdef extern from "Python.h":
         const char* tp_name
         PyObject* tp_mro
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
-    PyObject* PyExc_RuntimeError
-    PyTypeObject* PyExc_Exception
+    PyObject *PyExc_RuntimeError, *PyExc_MemoryError, *PyExc_Exception
+    int PyErr_CheckSignals() noexcept
+    bint PyErr_ExceptionMatches(PyObject* cls) noexcept
     bint PyType_IsSubtype(PyTypeObject* cls, PyTypeObject* base) noexcept
     void PyException_SetCause(PyObject* exception, PyObject* stolen) noexcept
 
@@ -283,7 +284,8 @@ ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
 cdef _MakeError _make_error = <_MakeError>new_native_error
 
 
-cdef int raise_to_native() noexcept:
+cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
+    """The native error for the exception that is set; NULL with what came instead."""
     cdef abi.TVMFFIObjectHandle error = NULL
     cdef PyObject* cls = NULL
     cdef PyObject* exception = NULL
@@ -293,16 +295,25 @@ cdef int raise_to_native() noexcept:
     if exception != NULL:
         if traceback != NULL and set_traceback(exception, traceback) != 0:
             PyErr_Clear()
-        error = _make_error(exception)
+        # Describing it would, and what a handler raises there may be forgotten.
+        if PyErr_CheckSignals() == 0:
+            error = _make_error(exception)
+    Py_XDECREF(traceback)
+    Py_XDECREF(exception)
+    Py_XDECREF(cls)
+    return error
+
+
+cdef int raise_to_native() noexcept:
+    cdef abi.TVMFFIObjectHandle error = _error_of_what_is_set()
+    if error == NULL and PyErr_Occurred() != NULL and not PyErr_ExceptionMatches(PyExc_MemoryError):
+        error = _error_of_what_is_set()  # what the handler of a signal has raised meanwhile
     if error != NULL:
         abi.TVMFFIErrorSetRaised(error)
         abi.TVMFFIObjectDecRef(error)
     else:
         PyErr_Clear()
         abi.TVMFFIErrorSetRaisedFromCStr(b"MemoryError", b"out of memory while raising an error")
-    Py_XDECREF(traceback)
-    Py_XDECREF(exception)
-    Py_XDECREF(cls)
     return -1
 
 
@@ -445,16 +456,10 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
 
 cdef object _take_cause(abi.TVMFFIObjectHandle handle):
     """The exception that native code has made another error of, which names it as its cause."""
-    cdef PyObject* taken
     while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
         if _is_ours(handle):
             # From here on exceptions refer to each other, which the garbage collector sees.
-            taken = exchange_pointer(&(<_ErrorObject*>handle).exception, NULL)
-            if taken == NULL:
-                return None
-            exception = <object>taken
-            Py_XDECREF(taken)
-            return exception
+            return _or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
         handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
     return None
 
