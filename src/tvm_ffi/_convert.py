@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ._binding.call.making import convert_func
 from ._binding.object.error import error_from_exception
 from ._binding.object.object import CObject, ObjectRValueRef, opaque_object
@@ -12,18 +14,17 @@ from ._binding.values.dtype import DataType
 from ._binding.values.native_value import PyNativeObject
 from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
-from ._lazy import TYPE_CHECKING
+from ._lazy import Any
 from ._types.foreign import is_of
 from .container import Array, Map
-
-if TYPE_CHECKING:
-    from typing import Any
 
 # Values that are in FFI form already, or that have no other.
 _UNCHANGED = (
     *(CObject, ObjectRValueRef, PyNativeObject, Device, DataType),
     *(int, float, str, bytes, type(None)),
 )
+
+_modules = sys.modules  # which this module may need when the names of others are gone
 
 # Class attributes that say how a value is passed.
 _PROTOCOLS = (
@@ -90,6 +91,6 @@ def _convert_by_protocol(value: Any) -> Any:
 
 def _is_number(value: Any) -> bool:
     """Whether the value is of a class that is, or has been declared, one of numbers."""
-    from numbers import Number  # who makes such a class has loaded it
-
-    return isinstance(value, Number)
+    # Who makes such a class has loaded it, and to its end.
+    number = getattr(_modules.get("numbers"), "Number", None)
+    return number is not None and isinstance(value, number)

@@ -6,14 +6,15 @@ from __future__ import annotations
 import builtins
 
 from ._binding.values.dtype import DataType, create_dtype, set_dtype_class
-from ._lazy import TYPE_CHECKING, late_attributes
+from ._lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:
-    from typing import Any, ClassVar
-
-    from ._dlpack_codes import DataTypeCode
+    from typing import ClassVar
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._dlpack_codes:DataTypeCode"})
+
+# The codes that are asked about, as in DataTypeCode, which most programs do without.
+_INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
 
 # Names of torch and NumPy dtypes that differ from ours.
 _FOREIGN_NAMES = {
@@ -144,37 +145,28 @@ class dtype(str):  # noqa: N801  (the contract's name)
     @property
     def is_bool(self) -> builtins.bool:
         """Whether this is a boolean type."""
-        return self.type_code == _codes().BOOL
+        return self.type_code == _BOOL
 
     @property
     def is_integer(self) -> builtins.bool:
         """Whether this is a signed or unsigned integer type."""
-        return self.type_code in (_codes().INT, _codes().UINT)
+        return self.type_code in (_INT, _UINT)
 
     @property
     def is_float(self) -> builtins.bool:
         """Whether this is a floating-point type of any format."""
-        codes = _codes()
-        code = self.type_code
-        return code in (codes.FLOAT, codes.BFLOAT) or code >= codes.Float8E3M4
+        return self.type_code in (_FLOAT, _BFLOAT) or self.type_code >= _FIRST_OF_FEW_BITS
 
     @property
     def is_handle(self) -> builtins.bool:
         """Whether this is the type of opaque pointers."""
-        return self.type_code == _codes().HANDLE
+        return self.type_code == _HANDLE
 
     def __repr__(self) -> str:
         return f"dtype({str.__repr__(self)})"
 
     def __reduce__(self) -> Any:
         return type(self), (str(self),)
-
-
-def _codes() -> type[DataTypeCode]:
-    """Return the enumeration, which most programs do without."""
-    from ._dlpack_codes import DataTypeCode
-
-    return DataTypeCode
 
 
 dtype.__module__ = "tvm_ffi"  # where programs and pickles find it

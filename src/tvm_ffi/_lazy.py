@@ -11,15 +11,23 @@ A name is loaded when it is first asked for, and is an ordinary attribute from t
 
 from __future__ import annotations
 
+import sys
+
 # The same as that of `typing`, which together with what it imports takes a third as long to load as
 # this package.  Type checkers know the name wherever it is from.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, SupportsIndex
+else:  # what reads annotations as programs run: `typing` if it is there, or what admits as much
+    from _collections_abc import Callable, Mapping
 
-__all__ = ["TYPE_CHECKING", "late_attributes"]
+    _typing = sys.modules.get("typing")
+    Any = getattr(_typing, "Any", object)
+    SupportsIndex = getattr(_typing, "SupportsIndex", object)
+
+__all__ = ["TYPE_CHECKING", "Any", "Callable", "Mapping", "SupportsIndex", "late_attributes"]
 
 
 def late_attributes(

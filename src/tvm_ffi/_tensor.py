@@ -12,6 +12,8 @@ from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
     from ._dlpack_codes import DLDeviceType
+else:  # what reads annotations as programs run finds what it derives from
+    DLDeviceType = int
 
 __all__ = ["Shape", "device", "from_dlpack"]
 

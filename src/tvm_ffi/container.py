@@ -26,12 +26,11 @@ from . import _ffi_api
 from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
-from ._lazy import TYPE_CHECKING, late_attributes
+from ._lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
 from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, SupportsIndex, TypeVar, overload
+    from typing import TypeVar, overload
 
     from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)
 
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     _V = TypeVar("_V")
     _V_co = TypeVar("_V_co", covariant=True)
 else:  # what reads the bases of these classes as they run finds that they hold anything
-    Any = _T = _T_co = _K = _V = _V_co = object
+    _T = _T_co = _K = _V = _V_co = object
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 

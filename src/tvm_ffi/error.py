@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 from ._binding.object.error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
-from ._lazy import TYPE_CHECKING, late_attributes
+from ._lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from ._traceback import TracebackManager
 
 __all__ = ["TracebackManager", "register_error"]

@@ -7,11 +7,10 @@ import sys
 
 from ._binding.call.making import convert_func, find_global_func, set_global_func
 from ._binding.object.object import type_key_to_index
-from ._lazy import TYPE_CHECKING
+from ._lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Literal, TypeVar, overload
+    from typing import Literal, TypeVar, overload
 
     from .container import Array
     from .core import Function
@@ -185,6 +184,8 @@ def init_ffi_api(namespace: str, target_module_name: str | None = None) -> None:
         if short_name == name or "." in short_name:
             continue
         function: Any = find_global_func(name)
+        if function is None:  # another thread has removed it meanwhile
+            continue
         function.__name__ = short_name
         setattr(target, short_name, function)
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._lazy import TYPE_CHECKING
+from ._lazy import TYPE_CHECKING, Any
 from .core import (
     Device,
     _address_of_stream,
@@ -13,7 +13,6 @@ from .core import (
 
 if TYPE_CHECKING:
     from ctypes import c_void_p
-    from typing import Any
 
 __all__ = [
     "StreamContext",

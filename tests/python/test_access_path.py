@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import tvm_ffi
 from tvm_ffi import core
 from tvm_ffi.access_path import AccessKind, AccessPath, AccessStep
+from tvm_ffi.serialization import from_json_graph_str
 
 ROOT = AccessPath.root()
 
@@ -159,3 +161,65 @@ def test_a_class_of_the_user_is_not_replaced_later(run_python):
         "print(type(mismatch(1, 2, False, False)[0]) is Mine)\n"
     )
     assert (result.returncode, result.stdout) == (0, "True\n"), result.stderr
+
+
+def _path_of_graph(fields, last=7):
+    """Return what a JSON graph says is a path; that before it is `<root>.x`."""
+    nodes = [
+        {"type": "None"},
+        {"type": "ffi.reflection.AccessPath", "data": {"parent": 0, "step": 0, "depth": 0}},
+        {"type": "ffi.String", "data": "x"},
+        {"type": "ffi.reflection.AccessStep", "data": {"kind": 0, "key": 2}},
+        {"type": "ffi.reflection.AccessPath", "data": {"parent": 1, "step": 3, "depth": 1}},
+        {"type": "int", "data": 3},
+        {"type": "ffi.reflection.AccessStep", "data": {"kind": 1, "key": 5}},
+        {
+            "type": "ffi.reflection.AccessPath",
+            "data": {"parent": 4, "step": 6, "depth": 2, **fields},
+        },
+    ]
+    return from_json_graph_str(json.dumps({"root_index": last, "nodes": nodes}))
+
+
+def test_paths_come_back_from_graphs():
+    path = _path_of_graph({})
+    assert path == ROOT.attr("x").array_item(3)
+    assert hash(path) == hash(ROOT.attr("x").array_item(3))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"parent": 0},
+        {"parent": 6},
+        {"parent": 1},
+        {"step": 0},
+        {"depth": 1},
+        {"depth": 3},
+        {"depth": 2**31 - 1},
+    ],
+)
+def test_paths_of_graphs_that_do_not_fit_themselves_are_refused(fields):
+    """The number of steps was believed, and whatever stood for the parent was read as a path."""
+    path = _path_of_graph(fields)
+    other = _path_of_graph(fields)
+    for use in (
+        path.to_steps,
+        lambda: hash(path),
+        lambda: path == other,
+        lambda: path.is_prefix_of(other),
+        lambda: ROOT.is_prefix_of(path),
+        lambda: path.attr("y").to_steps(),
+    ):
+        with pytest.raises(ValueError, match="a step, and a parent with one step less"):
+            use()
+    assert repr(path).startswith("<root>")
+
+
+def test_paths_of_graphs_with_less_than_no_step_are_as_long_as_the_root():
+    """A vector of that many steps was asked for."""
+    path = _path_of_graph({"depth": -2})
+    assert list(path.to_steps()) == []
+    assert path != ROOT
+    with pytest.raises(ValueError, match="a step, and a parent with one step less"):
+        path.is_prefix_of(ROOT)

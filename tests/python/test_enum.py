@@ -2,6 +2,7 @@
 """Enumerations whose variants are native objects."""
 
 import copy
+import enum
 import itertools
 import json
 import pickle
@@ -71,6 +72,22 @@ def test_look_up_by_index_name_and_variant():
         Color.get(2**70)
     with pytest.raises(AttributeError, match="has no setter"):
         Color.red.rgb = 3
+
+
+def test_variants_are_found_by_integers_of_derived_classes():
+    """A range of all integers of 64 bits was searched for them, one after the other."""
+
+    class Number(enum.IntEnum):
+        LOW = 10
+        NONE = 5
+        LARGE = 2**70
+
+    assert Priority(Number.LOW) is Priority.low
+    for number in (Number.NONE, Number.LARGE):
+        with pytest.raises(ValueError, match="is not a valid Priority"):
+            Priority(number)
+    with pytest.raises(OverflowError, match="outside int64"):
+        Priority.get(Number.LARGE)
 
 
 @pytest.mark.parametrize("variant", [Color.red, Priority.high, Sign.plus], ids=repr)

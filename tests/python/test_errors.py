@@ -516,6 +516,43 @@ def test_ctrl_c_ends_a_long_native_call(kernel_library, how):
     assert (process.returncode, output, errors) == (0, "interrupted 2\n", "")
 
 
+LATE = """
+import _thread, functools, signal
+import tvm_ffi
+
+# Python code would let the handler run before it returns.
+interrupt = functools.partial(sorted, [signal.SIGINT, signal.SIGINT], key=_thread.interrupt_main)
+
+class Late(Exception):
+    __str__ = staticmethod(interrupt)
+
+class Handled({base}):
+    pass
+
+def handle(*args):
+    raise Handled
+
+def fail():
+    raise Late
+
+signal.signal(signal.SIGINT, handle)
+try:
+    tvm_ffi.convert_func({function})()
+except Handled:
+    print("interrupted")
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="the function takes no signal")
+@pytest.mark.parametrize("base", ["KeyboardInterrupt", "ValueError"])
+@pytest.mark.parametrize("function", ["interrupt", "fail"])
+def test_signal_that_comes_while_an_error_is_described_is_handled(run_python, function, base):
+    """What its handler raised was taken for a lack of memory, or for a failure of the text."""
+    result = run_python(LATE.format(function=function, base=base))
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout == "interrupted\n"
+
+
 def test_error_that_its_own_traceback_leads_to_is_collected(kernels):
     """An error as a value held the exception where the garbage collector could not see it."""
 

@@ -225,6 +225,33 @@ def test_finalizers_at_the_end_may_pass_values_of_new_classes(run_python, value,
     assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [cls]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ("type(convert(numpy.float32(2))).__name__", "OpaquePyObject"),
+        ("type(convert(print)).__name__", "Function"),
+        ("type(convert(object())).__name__", "OpaquePyObject"),
+        (
+            "[int32.is_integer, int32.is_float, int32.is_bool, int32.is_handle]",
+            "[True, False, False, False]",
+        ),
+        ("[library.is_runnable(), library.is_binary_serializable()]", "[True, True]"),
+        ("library.is_compilation_exportable()", "False"),
+    ],
+)
+def test_finalizers_at_the_end_may_convert_and_ask_values(run_python, wanted, expected):
+    """What tells them was imported when they asked, which Python no longer does."""
+    code = f"""
+    import numpy
+    own = {{"convert": tvm_ffi.convert, "int32": tvm_ffi.dtype("int32"), "library": kernels}}
+    own["numpy"] = numpy
+    exec('def act():\\n    return str({wanted})', own)
+    import builtins
+    builtins.kept = Dies(own.pop("act"))
+    """
+    assert ends(run_python(BEGIN + DIES + textwrap.dedent(code))) == [expected]
+
+
 # The gate waits for a native thread inside, and lets go of the GIL meanwhile.
 STAY = """
 def stay():

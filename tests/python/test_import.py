@@ -68,6 +68,39 @@ def test_no_module_is_loaded_that_is_not_needed(modules_loaded):
     assert not modules_loaded & NOT_NEEDED
 
 
+def test_annotations_can_be_read_as_programs_run(run_python):
+    """Names of `typing`, which is not loaded, were there for type checkers alone."""
+    result = run_python(
+        textwrap.dedent("""
+            import sys
+            import tvm_ffi
+            loaded = [m for name, m in list(sys.modules.items()) if name.startswith("tvm_ffi")]
+            import collections.abc, inspect, typing
+            given = {*typing.__all__, *collections.abc.__all__}
+            tried = set()
+            for value in [value for module in loaded for value in list(vars(module).values())]:
+                parts = vars(value).values() if inspect.isclass(value) else ()
+                for target in (value, *(getattr(part, "__func__", part) for part in parts)):
+                    if not (inspect.isclass(target) or inspect.isfunction(target)):
+                        continue
+                    if not (target.__module__ or "").startswith("tvm_ffi"):
+                        continue
+                    tried.add(target)
+                    try:
+                        typing.get_type_hints(target)
+                    except NameError as error:
+                        assert str(error).split("'")[1] not in given, (target, error)
+                    except TypeError:  # of a later Python, in what this one evaluates
+                        pass
+            assert {tvm_ffi.convert, tvm_ffi.Module, tvm_ffi.List.pop} <= tried
+            class Derived(tvm_ffi.Module):
+                more: int
+            assert typing.get_type_hints(Derived)["more"] is int
+            """)
+    )
+    assert result.returncode == 0, result.stderr
+
+
 WATCH = """
 import os, sys
 events = []

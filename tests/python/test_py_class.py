@@ -495,6 +495,77 @@ def test_without_init_a_class_cannot_be_called():
         Made(1)
 
 
+def _class_whose_values_raise(exceptions):
+    """Return a class whose converter, which it keeps for ever, raises what it takes from a list."""
+
+    def fail(value):
+        raise exceptions.pop()
+
+    @py_class(key())
+    class Made(Object):
+        x: int = field(default=1, converter=fail)
+
+    return Made
+
+
+@pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
+@pytest.mark.parametrize("way", ["constructor", "default", "graph"])
+def test_interruptions_of_a_conversion_arrive_as_themselves(make, way):
+    """They became errors that name the field or node, which `except Exception` handles."""
+    exception = make()
+    cls = _class_whose_values_raise([exception])
+    node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
+    text = json.dumps({"root_index": 0, "nodes": [node]})
+    ways = {
+        "constructor": lambda: cls(2),
+        "default": cls,
+        "graph": lambda: tvm_ffi.serialization.from_json_graph_str(text),
+    }
+    with pytest.raises(BaseException) as caught:  # noqa: PT011
+        ways[way]()
+    assert caught.value is exception
+    assert caught.value.__cause__ is None
+    assert [entry.name for entry in caught.traceback][-1] == "fail"
+
+
+def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
+    """It was made anew from its text, and lost."""
+    exception = ZeroDivisionError("by nothing")
+    exceptions = [exception]
+    cls = _class_whose_values_raise(exceptions)
+    with pytest.raises(RuntimeError, match=r"__ffi_init__\(\) field 'x':\n  by nothing") as caught:
+        cls(2)
+    assert caught.value.__cause__ is exception
+    exceptions.append(exception)
+    echo = tvm_ffi.convert_func(lambda: cls(2))
+    with pytest.raises(RuntimeError) as again:
+        echo()
+    assert again.value.__cause__ is exception
+
+
+def test_what_a_conversion_raised_goes_with_the_error_about_the_field():
+    """Native errors that exceptions lead back to would keep them where no collector looks."""
+    raised = []
+
+    class Raised(ValueError):
+        pass
+
+    def fail(value):
+        error = Raised("no")
+        raised.append(weakref.ref(error))
+        raise error
+
+    @py_class(key())
+    class Made(Object):
+        x: int = field(default=1, converter=fail)
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            Made(2)
+    gc.collect()
+    assert [one() for one in raised] == [None] * 3
+
+
 # ---- Bases ---------------------------------------------------------------------------------------
 
 
@@ -512,6 +583,30 @@ def test_fields_of_mixins_come_first():
 
     assert [x.name for x in Mixed.__tvm_ffi_type_info__.fields] == ["m", "q", "z"]
     assert str(inspect.signature(Mixed)) == "(q, z, m=<MISSING>)"
+
+
+def test_fields_of_a_second_type_are_those_of_a_mixin():
+    """The properties that this type has for its fields were taken for their defaults."""
+
+    @py_class(key())
+    class OneType(Object):
+        a: int
+
+    @py_class(key())
+    class OtherType(Object):
+        b: Any
+        c: Any = 7
+        d: Any = field(default_factory=list, kw_only=True)
+
+    @py_class(key())
+    class OfTwoTypes(OneType, OtherType):
+        e: Any = None
+
+    assert str(inspect.signature(OfTwoTypes)) == "(a, b, c=<MISSING>, e=<MISSING>, *, d=<MISSING>)"
+    with pytest.raises(TypeError, match="missing required argument: 'b'"):
+        OfTwoTypes(1)
+    both = OfTwoTypes(1, 2)
+    assert [both.a, both.b, both.c, list(both.d), both.e] == [1, 2, 7, [], None]
 
 
 def test_derived_fields_follow_those_of_the_base():

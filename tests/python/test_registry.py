@@ -219,6 +219,22 @@ def test_target_is_the_namespace_by_default(register, target):
     assert public_names(target) == {"f"}
 
 
+def test_functions_that_are_removed_meanwhile_are_left_out(register, target, monkeypatch):
+    """The list of names is older than the look-ups: None was taken for a function."""
+    for name in ("test.ns.f", "test.ns.g"):
+        register(name, lambda: 1)
+    find = registry.find_global_func
+
+    def find_late(name):
+        if name == "test.ns.f":
+            tvm_ffi.remove_global_func(name)
+        return find(name)
+
+    monkeypatch.setattr(registry, "find_global_func", find_late)
+    tvm_ffi.init_ffi_api("test.ns", target.__name__)
+    assert public_names(target) == {"g"}
+
+
 def test_target_that_is_not_imported_is_a_key_error():
     with pytest.raises(KeyError, match="no_such_module"):
         tvm_ffi.init_ffi_api("test.ns", "no_such_module")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # First: all that is loaded later needs the symbols of the C ABI.
 from .object import library  # isort: skip
-from .._lazy import TYPE_CHECKING
+from .._lazy import Any
 from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
 from .call.plan_lookup import kept_plan_of
@@ -20,9 +20,6 @@ from .tensor import (  # type: ignore[attr-defined]  # have no stubs
     numpy_array,
     torch_capsule,
 )
-
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = ["cuda_array", "cycles", "exporter", "library", "numpy_array", "torch_capsule"]
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import _thread
 
-from .._lazy import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from .._lazy import Any
 
 
 def refuse_other_interpreters() -> None:

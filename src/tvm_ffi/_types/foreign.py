@@ -3,10 +3,7 @@
 
 from __future__ import annotations
 
-from .._lazy import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from .._lazy import Any
 
 
 def is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:

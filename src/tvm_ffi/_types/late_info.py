@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 from .._binding.object.object import type_key_to_index
-from .._lazy import TYPE_CHECKING
+from .._lazy import Any
 from .package_classes import CLASS_OF_KEY
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 def describe_late(type_key: str, cls: Any) -> None:

@@ -7,9 +7,6 @@ modules put them in here when they are loaded, which the package does; see `desc
 
 from __future__ import annotations
 
-from .._lazy import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Any
+from .._lazy import Any
 
 CLASS_OF_KEY: dict[str, Any] = {}

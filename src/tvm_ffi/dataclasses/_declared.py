@@ -10,10 +10,12 @@ from types import MemberDescriptorType
 from typing import Any, Callable, ClassVar
 
 from .._binding.object.object import CObject
+from .._binding.types.field import FFIProperty
 from .._types.info import MISSING
 from .._types.schema import TypeSchema
 from ._annotations import Names, evaluate, own_annotations
 from ._generics import arguments_of_bases, substitute, without_type_variables
+from .common import field_of_row
 from .field import KW_ONLY, Field, field, field_of_init_property, init_property
 
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
@@ -112,6 +114,19 @@ class _Reader:
             if not self._is_marker(meaning):
                 self.fields[name] = self._field(name, meaning, admitted, kw_only)
 
+    def _value_in_class(self, name: str) -> Any:
+        """Return what stands for a field in the class: its default, or what says more."""
+        owner = next((x for x in self._owners if name in vars(x)), None)
+        if owner is None:
+            return MISSING
+        value = vars(owner)[name]
+        if owner is self._cls or not isinstance(value, FFIProperty):
+            return value
+        # A type beside the one that objects of this class derive from is a mixin with properties.
+        info = getattr(owner, "__tvm_ffi_type_info__", None)
+        rows = [] if info is None else info.fields
+        return next((field_of_row(row, owner) for row in rows if row.name == name), value)
+
     def _is_marker(self, annotation: Any) -> bool:
         origin = typing.get_origin(annotation)
         if annotation is ClassVar or origin is ClassVar:
@@ -119,7 +134,7 @@ class _Reader:
         return any(marker is annotation or marker is origin for marker in self._markers)
 
     def _field(self, name: str, annotation: Any, admitted: Any, kw_only: bool) -> Field:
-        value = next((vars(x)[name] for x in self._owners if name in vars(x)), MISSING)
+        value = self._value_in_class(name)
         self.computed.pop(name, None)
         if isinstance(value, init_property):
             described = field_of_init_property(value)

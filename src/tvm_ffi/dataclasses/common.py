@@ -44,12 +44,12 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
     rows: list[list[Field]] = []
     while info is not None:
         owner = info.type_cls
-        rows.append([_field_of(entry, owner) for entry in info.fields or []])
+        rows.append([field_of_row(entry, owner) for entry in info.fields or []])
         info = info.parent_type_info
     return tuple(described for row in reversed(rows) for described in row)
 
 
-def _field_of(entry: TypeField, owner: type | None) -> Field:
+def field_of_row(entry: TypeField, owner: type | None) -> Field:
     """Return what the class has said, or what the native type has."""
     if entry.dataclass_field is not None:
         return entry.dataclass_field  # type: ignore[no-any-return]

@@ -34,7 +34,8 @@ __all__ = [
     "entry",
 ]
 
-_INT64 = range(-(2**63), 2**63)
+# Not a `range`, which is searched for what is not of the very class `int`.
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class _EnumMeta(_ObjectMeta):
@@ -100,7 +101,7 @@ class _EnumMeta(_ObjectMeta):
             return value
         if not isinstance(value, (int, str)):
             raise TypeError(f"enum index must be int or str, got {type(value).__name__}")
-        if isinstance(value, int) and value not in _INT64:
+        if isinstance(value, int) and not _INT64_MIN <= value <= _INT64_MAX:
             raise OverflowError(f"enum integer index {value} is outside int64")
         state = find_state(self.__tvm_ffi_type_info__.type_index)
         return None if state is None else state.indexes.get(value)
@@ -340,7 +341,7 @@ def _indices(
         raise TypeError(f"{cls.__name__}.{name} value must be {cls._payload.__name__}")
     if cls._payload is str:
         return ordinal, value, values
-    if value not in _INT64:
+    if not _INT64_MIN <= value <= _INT64_MAX:
         raise OverflowError(f"{cls.__name__}.{name}: {value} is outside int64")
     return value, name, values
 

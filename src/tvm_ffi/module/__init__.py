@@ -20,15 +20,12 @@ from .._binding.object.object import (
 from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
 from .._binding.values.text import NativeText
-from .._lazy import TYPE_CHECKING, late_attributes
+from .._lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
 from .._types.late_info import describe_late
 from ..container import Array
 from ..registry import get_global_func
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Any
-
     from ..signature import Signature
     from ._custom import CustomModule
     from ._property_mask import ModulePropertyMask
@@ -44,6 +41,9 @@ __getattr__ = late_attributes(
         "ModulePropertyMask": "._property_mask:ModulePropertyMask",
     },
 )
+
+# Its members.
+_BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 
 class Module(Object):
@@ -249,20 +249,15 @@ class Module(Object):
 
     def is_binary_serializable(self) -> bool:
         """Whether the module can be saved to bytes."""
-        return self._has_property("BINARY_SERIALIZABLE")
+        return bool(self.get_property_mask() & _BINARY_SERIALIZABLE)
 
     def is_runnable(self) -> bool:
         """Whether the module has functions to call."""
-        return self._has_property("RUNNABLE")
+        return bool(self.get_property_mask() & _RUNNABLE)
 
     def is_compilation_exportable(self) -> bool:
         """Whether the module can be exported as an object file."""
-        return self._has_property("COMPILATION_EXPORTABLE")
-
-    def _has_property(self, name: str) -> bool:
-        from ._property_mask import ModulePropertyMask
-
-        return bool(self.get_property_mask() & ModulePropertyMask[name])
+        return bool(self.get_property_mask() & _COMPILATION_EXPORTABLE)
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: type[Module], obj: Object) -> Module:  # noqa: PLW0211

@@ -11,6 +11,10 @@
 #include <tvm/ffi/optional.h>
 #include <tvm/ffi/reflection/registry.h>
 
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 namespace tvm {
 namespace ffi {
 namespace reflection {
@@ -99,8 +103,15 @@ class AccessPathObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("ffi.reflection.AccessPath", AccessPathObj, Object);
 
  private:
+  // Whoever makes an object from its fields, as readers of JSON graphs do, says what they are: a
+  // path is one step longer than its parent, or is refused.
   const AccessPathObj* ParentObj() const {
-    return static_cast<const AccessPathObj*>((*parent).get());
+    const AccessPathObj* found = parent.has_value() ? (*parent).as<AccessPathObj>() : nullptr;
+    if (found == nullptr || !step.has_value() || found->depth != depth - 1) ThrowNoPath();
+    return found;
+  }
+  [[noreturn]] TVM_FFI_FAILURE_ static void ThrowNoPath() {
+    TVM_FFI_THROW(ValueError) << "an access path needs a step, and a parent with one step less";
   }
   static bool AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs);
 };
@@ -138,6 +149,7 @@ inline Optional<AccessPath> AccessPathObj::GetParent() const {
 }
 
 inline AccessPath AccessPathObj::Extend(AccessStep next) const {
+  if (depth == INT32_MAX) ThrowNoPath();
   return AccessPath(ObjectPtr<Object>(
       make_object<AccessPathObj>(GetRef<ObjectRef>(this), std::move(next), depth + 1)));
 }
@@ -162,21 +174,23 @@ inline AccessPath AccessPathObj::MapItemMissing(Any key) const {
 }
 
 inline Array<AccessStep> AccessPathObj::ToSteps() const {
-  std::vector<AccessStep> steps(static_cast<size_t>(depth), AccessStep(UnsafeInit{}));
-  const AccessPathObj* path = this;
-  for (size_t i = steps.size(); i > 0; --i) {
-    steps[i - 1] = *path->step;
-    path = path->ParentObj();
+  std::vector<AccessStep> steps;
+  for (const AccessPathObj* path = this; path->depth > 0;) {
+    const AccessPathObj* before = path->ParentObj();
+    steps.push_back(*path->step);
+    path = before;
   }
-  return Array<AccessStep>(steps);
+  return Array<AccessStep>(steps.rbegin(), steps.rend());
 }
 
 // Both have the same depth.
 inline bool AccessPathObj::AreEqual(const AccessPathObj* lhs, const AccessPathObj* rhs) {
-  while (lhs != rhs && lhs->step.has_value()) {
+  while (lhs != rhs && lhs->depth > 0) {
+    const AccessPathObj* lhs_before = lhs->ParentObj();
+    const AccessPathObj* rhs_before = rhs->ParentObj();
     if (!(*lhs->step)->StepEqual(*rhs->step)) return false;
-    lhs = lhs->ParentObj();
-    rhs = rhs->ParentObj();
+    lhs = lhs_before;
+    rhs = rhs_before;
   }
   return true;
 }

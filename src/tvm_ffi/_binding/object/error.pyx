@@ -53,7 +53,11 @@ cdef extern from "Python.h":
         const char* tp_name
         PyObject* tp_mro
     PyTypeObject* Py_TYPE(PyObject* value) noexcept
-    PyObject* PyExc_RuntimeError
+    PyObject *PyExc_RuntimeError, *PyExc_MemoryError, *PyExc_Exception
+    int PyErr_CheckSignals() noexcept
+    bint PyErr_ExceptionMatches(PyObject* cls) noexcept
+    bint PyType_IsSubtype(PyTypeObject* cls, PyTypeObject* base) noexcept
+    void PyException_SetCause(PyObject* exception, PyObject* stolen) noexcept
 
 cdef extern from *:
     """
@@ -284,7 +288,8 @@ ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
 cdef _MakeError _make_error = <_MakeError>new_native_error
 
 
-cdef int raise_to_native() noexcept:
+cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
+    """The native error for the exception that is set; NULL with what came instead."""
     cdef abi.TVMFFIObjectHandle error = NULL
     cdef PyObject* cls = NULL
     cdef PyObject* exception = NULL
@@ -294,16 +299,25 @@ cdef int raise_to_native() noexcept:
     if exception != NULL:
         if traceback != NULL and set_traceback(exception, traceback) != 0:
             PyErr_Clear()
-        error = _make_error(exception)
+        # Describing it would, and what a handler raises there may be forgotten.
+        if PyErr_CheckSignals() == 0:
+            error = _make_error(exception)
+    Py_XDECREF(traceback)
+    Py_XDECREF(exception)
+    Py_XDECREF(cls)
+    return error
+
+
+cdef int raise_to_native() noexcept:
+    cdef abi.TVMFFIObjectHandle error = _error_of_what_is_set()
+    if error == NULL and PyErr_Occurred() != NULL and not PyErr_ExceptionMatches(PyExc_MemoryError):
+        error = _error_of_what_is_set()  # what the handler of a signal has raised meanwhile
     if error != NULL:
         abi.TVMFFIErrorSetRaised(error)
         abi.TVMFFIObjectDecRef(error)
     else:
         PyErr_Clear()
         abi.TVMFFIErrorSetRaisedFromCStr(b"MemoryError", b"out of memory while raising an error")
-    Py_XDECREF(traceback)
-    Py_XDECREF(exception)
-    Py_XDECREF(cls)
     return -1
 
 
@@ -456,6 +470,22 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL:
     return handle_of(error)  # what has died may have run any code
 
 
+cdef object _take_cause(abi.TVMFFIObjectHandle handle):
+    """The exception that native code has made another error of, which names it as its cause."""
+    while handle != NULL and (<abi.TVMFFIObject*>handle).type_index == abi.kTVMFFIError:
+        if is_of_exception(handle):
+            # From here on exceptions refer to each other, which the garbage collector sees.
+            return _or_none(exchange_pointer(&(<_ErrorObject*>handle).exception, NULL))
+        handle = abi.TVMFFIErrorGetCellPtr(handle).cause_chain
+    return None
+
+
+cdef bint _is_interruption(object exception) noexcept:
+    """Whether nobody who handles errors should handle it: ctrl-C, or the end of the program."""
+    return exception is not None and not PyType_IsSubtype(
+        Py_TYPE(<PyObject*>exception), <PyTypeObject*>PyExc_Exception)
+
+
 cdef bytes _native_backtrace(abi.TVMFFIObjectHandle handle, bint is_original):
     """The part of the backtrace text that the exception's own traceback does not have."""
     return _backtrace_from(
@@ -481,10 +511,18 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
     cdef Error error = wrap_error(handle)  # owns the handle from here on
     # The exception will refer to the error, so the error need not refer to the exception.
     cdef object exception = _put_down(error)
+    cdef object cause = None
     cdef bytes backtrace = _native_backtrace(handle, is_original)
     cdef list frames
     if exception is None:
-        exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
+        cause = _take_cause(abi.TVMFFIErrorGetCellPtr(handle).cause_chain)
+        if _is_interruption(cause):
+            exception, cause, backtrace = cause, None, b""
+        else:
+            exception = _new_exception(abi.TVMFFIErrorGetCellPtr(handle))
+    if cause is not None:
+        Py_INCREF(cause)
+        PyException_SetCause(<PyObject*>exception, <PyObject*>cause)
     # The handle is not used any more: from here on others know the error, and may empty it.
     if PyObject_SetAttr(
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
