@@ -187,18 +187,27 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static constexpr int32_t field_static_type_index = seq_index;
 
   static bool CheckAnyStrict(const TVMFFIAny* src) {
-    return src->type_index == seq_index && FindMisfit(src, /*strict=*/true) < 0;
+    if (src->type_index != seq_index) return false;
+    if constexpr (!std::is_same_v<T, Any>) {
+      for (int64_t i = 0; i < Size(src); ++i) {
+        if (!detail::AnyUnsafe::CheckAnyStrict<T>(Item(src, i))) return false;
+      }
+    }
+    return true;
   }
   static std::optional<Seq> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != seq_index && src->type_index != other_index) return std::nullopt;
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
+    Any held(AnyView::CopyFromTVMFFIAny(*src));
+    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
     Seq result;
     if constexpr (std::is_same_v<T, Any>) {
       for (int64_t i = 0; i < Size(src); ++i) result.push_back(Item(src, i));
     } else {
       result.reserve(Size(src));
       for (int64_t i = 0; i < Size(src); ++i) {
-        std::optional<T> value = Item(src, i).template try_cast<T>();
+        detail::ElementToConvert<T> item = Item(src, i);
+        std::optional<T> value = item.template try_cast<T>();
         if (!value.has_value()) return std::nullopt;
         result.push_back(*std::move(value));
       }
@@ -206,13 +215,17 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
     return result;
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
-    if (src->type_index == seq_index || src->type_index == other_index) {
-      int64_t index = FindMisfit(src, /*strict=*/false);
-      if (index >= 0) {
-        // Named after the target, whichever of the two kinds came.
-        return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") +
-               std::to_string(index) + ": " +
-               detail::AnyUnsafe::GetMismatchTypeInfo<T>(Item(src, index)) + "]";
+    if constexpr (!std::is_same_v<T, Any>) {
+      if (src->type_index == seq_index || src->type_index == other_index) {
+        Any held(AnyView::CopyFromTVMFFIAny(*src));
+        const TVMFFIAny* seq = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
+        for (int64_t i = 0; i < Size(seq); ++i) {
+          Any item = Item(seq, i);
+          if (item.template try_cast<T>().has_value()) continue;
+          // Named after the target, whichever of the two kinds came.
+          return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") + std::to_string(i) +
+                 ": " + detail::AnyUnsafe::GetMismatchTypeInfo<T>(item) + "]";
+        }
       }
     }
     return TypeTraitsBase::GetMismatchTypeInfo(src);
@@ -225,17 +238,6 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static int64_t Size(const TVMFFIAny* src) { return Cell(src)->size; }
   static const Any& Item(const TVMFFIAny* src, int64_t i) {
     return static_cast<const Any*>(Cell(src)->data)[i];
-  }
-  // Index of the first element that is not a T, or cannot become one; -1 if there is none.
-  static int64_t FindMisfit([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] bool strict) {
-    if constexpr (!std::is_same_v<T, Any>) {
-      for (int64_t i = 0; i < Size(src); ++i) {
-        const TVMFFIAny* item = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(Item(src, i));
-        if (TypeTraits<T>::CheckAnyStrict(item)) continue;
-        if (strict || !TypeTraits<T>::TryCastFromAnyView(item).has_value()) return i;
-      }
-    }
-    return -1;
   }
 };
 
