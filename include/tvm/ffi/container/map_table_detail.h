@@ -421,8 +421,11 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
                    : static_cast<DenseMapBaseObj*>(this)->Put(pair);
 }
 
-// One by one, because the destructor of a value may use the table, and change its layout.
+// One by one, because the destructor of a value may use the table, and change its layout.  Held,
+// because it may drop what it finds in the caller's variable.
 inline void MapBaseObj::clear() {
+  ObjectPtr<MapBaseObj> held =
+      detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(detail::ObjectUnsafe::GetHeader(this));
   for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
 }
 

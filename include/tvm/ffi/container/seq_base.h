@@ -47,7 +47,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   SeqBaseObj(const SeqBaseObj&) = delete;
   SeqBaseObj& operator=(const SeqBaseObj&) = delete;
   ~SeqBaseObj() {
-    clear();
+    while (!empty()) DropLast();
     if (data_deleter != nullptr) data_deleter(data);
   }
 
@@ -70,9 +70,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     return *(end() - 1);
   }
 
-  void clear() {
-    while (!empty()) DropLast();
-  }
+  // May not be empty then: destructors of elements may put others in.
+  void clear() { DropBehind(0); }
   void pop_back() {
     if (empty()) detail::ThrowIndexError("pop_back on empty sequence");
     DropLast();
@@ -131,7 +130,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void Reverse() { ReverseRange(0, TVMFFISeqCell::size); }
   void resize(int64_t new_size) {
     if (new_size < 0) detail::ThrowSequenceError("ValueError", "Cannot resize to negative size");
-    while (TVMFFISeqCell::size > new_size) DropLast();
+    if (TVMFFISeqCell::size > new_size) return DropBehind(new_size);
     while (TVMFFISeqCell::size < new_size) AppendNone();
   }
 
@@ -167,6 +166,15 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void DropLast() {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
+  }
+  // Those that are there now: what their destructors put in stays, so that it ends.  Held, because a
+  // destructor may drop what it finds in the caller's variable.
+  void DropBehind(int64_t new_size) {
+    ObjectPtr<SeqBaseObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
+        detail::ObjectUnsafe::GetHeader(this));
+    for (int64_t i = TVMFFISeqCell::size; i-- > new_size;) {
+      if (i < TVMFFISeqCell::size) erase(i);
+    }
   }
   // Of an element to be inserted.
   void CheckPosition(int64_t i) const {
