@@ -206,9 +206,8 @@ TEST_CASE("a hook may look at the dict, and change others") {
 TEST_CASE("a hook that drops or replaces the table it is for is an error") {
   for (int64_t size : {3, 40}) {
     AnyDict dict = DictOf(size);
-    CHECK_EQ(Meanwhile(
-                 nullptr, [&] { dict = AnyDict(); }, [&] { dict.Set(Key(1), 1); }),
-             kCompared);
+    CHECK_EQ(
+        Meanwhile(nullptr, [&] { dict = AnyDict(); }, [&] { dict.Set(Key(1), 1); }), kCompared);
     Map<Any, Any> map;
     for (int64_t i = 0; i < size; ++i) map.Set(Key(i), i);
     auto grow = [&] {
@@ -216,9 +215,7 @@ TEST_CASE("a hook that drops or replaces the table it is for is an error") {
     };
     CHECK_EQ(Meanwhile(nullptr, grow, [&] { static_cast<void>(map.Get(Key(1))); }), kCompared);
     CHECK_EQ(map.size(), static_cast<size_t>(size + 100));
-    CHECK_EQ(Meanwhile(
-                 nullptr, [&] { map = {}; }, [&] { map.Set(Key(1), 1); }),
-             kCompared);
+    CHECK_EQ(Meanwhile(nullptr, [&] { map = {}; }, [&] { map.Set(Key(1), 1); }), kCompared);
     CHECK_EQ(map.size(), size_t{0});
   }
 }

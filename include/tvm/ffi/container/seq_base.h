@@ -167,8 +167,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
   }
-  // Those that are there now: what their destructors put in stays, so that it ends.  Held, because a
-  // destructor may drop what it finds in the caller's variable.
+  // Those that are there now: what their destructors put in stays, so that it ends.  Held, because
+  // a destructor may drop what it finds in the caller's variable.
   void DropBehind(int64_t new_size) {
     ObjectPtr<SeqBaseObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
         detail::ObjectUnsafe::GetHeader(this));
