@@ -173,7 +173,11 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     ObjectPtr<SeqBaseObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
         detail::ObjectUnsafe::GetHeader(this));
     for (int64_t i = TVMFFISeqCell::size; i-- > new_size;) {
-      if (i < TVMFFISeqCell::size) erase(i);
+      if (i + 1 == TVMFFISeqCell::size) {
+        DropLast();
+      } else if (i < TVMFFISeqCell::size) {
+        erase(i);
+      }
     }
   }
   // Of an element to be inserted.
