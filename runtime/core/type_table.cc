@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -165,51 +166,65 @@ int32_t TypeTable::Add(const TypeRequest& request) {
     Refuse("InternalError", "type `", request.key, "`: child_slots must be in 0..", kMaxTypes - 1,
            ", got ", request.child_slots);
   }
-  int32_t index = request.static_index;
-  if (index < 0) {
-    index = AllocDynamicIndex(request, parent);
-  } else if (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr) {
+  bool is_dynamic = request.static_index < 0;
+  int32_t index = is_dynamic ? FreeDynamicIndex(request, parent) : request.static_index;
+  if (!is_dynamic && (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr)) {
     Refuse("InternalError", "type `", request.key, "`: static index ", index,
            " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
+  }
+  // Others would be taken for its children.
+  if (!is_dynamic && request.child_slots >= kTVMFFIDynObjectBegin - index) {
+    Refuse("InternalError", "type `", request.key, "`: ", request.child_slots,
+           " child slots behind the static index ", index, " reach beyond ",
+           kTVMFFIDynObjectBegin - 1);
   }
   if (parent != nullptr && index <= parent->info.type_index) {
     Refuse("InternalError", "type `", request.key, "`: index ", index,
            " must be greater than the parent's ", parent->info.type_index);
   }
 
-  auto* entry = new Entry();
+  // What may run out of memory comes first: a failed registration changes nothing.
+  auto entry = std::make_unique<Entry>();
+  auto ancestors =
+      std::make_unique<const TVMFFITypeInfo*[]>(static_cast<size_t>(request.depth) + 1);
+  std::atomic<Entry*>& slot = SlotOf(index);
+  if (keys_.size() == keys_.capacity()) keys_.reserve(2 * keys_.size() + 1);
+  std::string_view key = Intern(request.key);
+  index_by_key_.emplace(key, index);
+  keys_.push_back(key);
+  if (is_dynamic) TakeDynamicIndex(index, request.child_slots + 1, parent);
+
   TVMFFITypeInfo& info = entry->info;
   info.type_index = index;
   info.type_depth = request.depth;
-  info.type_key = Lend(Intern(request.key));
+  info.type_key = Lend(key);
   info.type_key_hash = std::hash<std::string_view>()(request.key);  // libstdc++'s, by contract
-  auto* ancestors = new const TVMFFITypeInfo*[static_cast<size_t>(request.depth) + 1]();
   if (parent != nullptr) {
-    std::copy_n(parent->info.type_ancestors, parent_depth, ancestors);
-    ancestors[parent_depth] = &parent->info;
+    std::copy_n(parent->info.type_ancestors, parent_depth, ancestors.get());
+    ancestors[static_cast<size_t>(parent_depth)] = &parent->info;
   }
-  info.type_ancestors = ancestors;
+  info.type_ancestors = ancestors.release();
   entry->slots = request.child_slots + 1;
   entry->allocated_slots = 1;
   entry->children_may_overflow =
       request.children_may_overflow && (parent == nullptr || parent->children_may_overflow);
-  Publish(index, entry);
-  index_by_key_.emplace(View(info.type_key), index);
-  keys_.push_back(View(info.type_key));
+  slot.store(entry.release(), std::memory_order_release);
   return index;
 }
 
 // A child takes its range from the parent's while that has room, else from the end of the table.
-int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) {
+int32_t TypeTable::FreeDynamicIndex(const TypeRequest& request, const Entry* parent) const {
   if (parent == nullptr) {
     Refuse("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
   }
   int32_t needed = request.child_slots + 1;
-  if (parent->allocated_slots + needed <= parent->slots) {
-    int32_t index = parent->info.type_index + parent->allocated_slots;
-    parent->allocated_slots += needed;
-    return index;
+  int32_t first = parent->info.type_index + parent->allocated_slots;
+  int32_t end = parent->info.type_index + parent->slots;
+  // Past types that were given an index of the range by their own wish.
+  for (int32_t index = first; index < std::min(first + needed, end); ++index) {
+    if (FindEntry(index) != nullptr) first = index + 1;
   }
+  if (first + needed <= end) return first;
   if (!parent->children_may_overflow) {
     Refuse("TypeError", "type `", request.key, "` cannot derive from `",
            View(parent->info.type_key),
@@ -219,19 +234,26 @@ int32_t TypeTable::AllocDynamicIndex(const TypeRequest& request, Entry* parent) 
   if (needed > kMaxTypes - next_dynamic_index_) {
     Refuse("InternalError", "type `", request.key, "`: the type table is full");
   }
-  int32_t index = next_dynamic_index_;
-  next_dynamic_index_ += needed;
-  return index;
+  return next_dynamic_index_;
 }
 
-void TypeTable::Publish(int32_t index, Entry* entry) {
-  std::atomic<Chunk*>& slot = chunks_[static_cast<size_t>(index) >> kChunkBits];
-  Chunk* chunk = slot.load(std::memory_order_relaxed);
+// What the above has found, and as many behind it as the type wants for its children.
+void TypeTable::TakeDynamicIndex(int32_t index, int32_t count, Entry* parent) {
+  if (index == next_dynamic_index_) {
+    next_dynamic_index_ += count;
+  } else {
+    parent->allocated_slots = index + count - parent->info.type_index;
+  }
+}
+
+std::atomic<TypeTable::Entry*>& TypeTable::SlotOf(int32_t index) {
+  std::atomic<Chunk*>& place = chunks_[static_cast<size_t>(index) >> kChunkBits];
+  Chunk* chunk = place.load(std::memory_order_relaxed);
   if (chunk == nullptr) {
     chunk = new Chunk();
-    slot.store(chunk, std::memory_order_release);
+    place.store(chunk, std::memory_order_release);
   }
-  (*chunk)[static_cast<size_t>(index) & (kChunkSize - 1)].store(entry, std::memory_order_release);
+  return (*chunk)[static_cast<size_t>(index) & (kChunkSize - 1)];
 }
 
 bool TypeTable::IsPassedOver(int32_t index) const {

@@ -97,8 +97,9 @@ class TypeTable {
   bool IsPassedOver(int32_t index) const;
   Entry& RegisteredEntry(int32_t index, const char* what);
   int32_t Add(const TypeRequest& request);
-  int32_t AllocDynamicIndex(const TypeRequest& request, Entry* parent);
-  void Publish(int32_t index, Entry* entry);
+  int32_t FreeDynamicIndex(const TypeRequest& request, const Entry* parent) const;
+  void TakeDynamicIndex(int32_t index, int32_t count, Entry* parent);
+  std::atomic<Entry*>& SlotOf(int32_t index);
   void AddField(Entry* entry, const TVMFFIFieldInfo& info);
   static void AddAttr(Column* column, size_t position, Value owned);
   Column& GetOrAddColumn(std::string_view name);

@@ -2,8 +2,12 @@
 // Hooks of keys that change the very table that asks them.  AddressSanitizer sees what they leave.
 #include <doctest/doctest.h>
 #include <tvm/ffi/container/dict.h>
+#include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
+#include <tvm/ffi/container/tuple.h>
+#include <tvm/ffi/container/variant.h>
 #include <tvm/ffi/error.h>
+#include <tvm/ffi/extra/stl.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/function.h>
 
@@ -216,6 +220,92 @@ TEST_CASE("a hook that drops or replaces the table it is for is an error") {
   }
 }
 
+// Cause: what was found in one table was looked up, or erased, in the one that had taken its place
+// in the variable.  Another owner kept the first, so nothing seemed to have happened to it.
+TEST_CASE("a hook may replace the map that is looked into") {
+  for (int64_t size : {3, 40}) {
+    Map<Any, Any> kept, map;
+    for (int64_t i = 0; i < size; ++i) kept.Set(Key(i), i);
+    auto replace = [&] { map = Map<Any, Any>(); };
+    for (int64_t id : {int64_t{1}, int64_t{1000}}) {
+      map = kept;
+      std::optional<Any> found;
+      CHECK_EQ(Meanwhile(replace, replace, [&] { found = map.Get(Key(id)); }), "");
+      CHECK_EQ(found.has_value(), id < size);
+    }
+    map = kept;
+    CHECK_EQ(Meanwhile(nullptr, replace, [&] { map.erase(Key(1)); }),
+             "RuntimeError: the table changed while `__any_hash__` or `__any_equal__` of a key was "
+             "running");
+    CHECK_EQ(map.size(), size_t{0});
+    CHECK_EQ(kept.size(), static_cast<size_t>(size));
+  }
+}
+
+// Cause: a table that was only watched any more was taken for one that somebody holds.
+TEST_CASE("a hook that drops a table with a weak reference is an error") {
+  Map<Any, Any> map{{Key(1), 1}, {Key(2), 2}};
+  WeakObjectPtr<Object> weak(detail::ObjectUnsafe::ObjectPtrFromObjectRef<Object>(map));
+  auto drop = [&] { map = Map<Any, Any>(); };
+  CHECK_EQ(Meanwhile(nullptr, drop, [&] { static_cast<void>(map.count(Key(2))); }), kCompared);
+  CHECK(weak.expired());
+}
+
+// Cause: searches borrow keys that are references.
+TEST_CASE("a hook that drops the key that is searched for is an error") {
+  Map<ObjectRef, int64_t> map;
+  for (int64_t i = 0; i < 40; ++i) map.Set(Key(i).cast<ObjectRef>(), i);
+  ObjectRef key = Key(39).cast<ObjectRef>();
+  auto drop = [&] { key = ObjectRef(); };
+  auto count = [&] { static_cast<void>(map.count(key)); };
+  CHECK_EQ(Meanwhile(drop, nullptr, count),
+           "RuntimeError: the key was dropped while `__any_hash__` of a key was running");
+  key = Key(39).cast<ObjectRef>();
+  CHECK_EQ(Meanwhile(nullptr, drop, count),
+           "RuntimeError: the key was dropped while `__any_equal__` of a key was running");
+}
+
+// What `value`, a List or Dict, converts to while a hook empties the container.
+template <typename T, typename Container>
+std::string ConvertedWhileEmptied(Container container) {
+  Any value = container;
+  auto empty = [&] {
+    container.clear();
+    if constexpr (std::is_same_v<Container, List<Any>>) container.reserve(1000);
+  };
+  size_t size = 0;
+  std::string thrown = Meanwhile(empty, empty, [&] { size = value.cast<T>().size(); });
+  return thrown.empty() ? std::to_string(size) : thrown;
+}
+
+// Cause: parts were converted where they lay, in memory that hooks of keys further in could free.
+TEST_CASE("a hook may change the containers around the dict that is being converted") {
+  using IntMap = Map<ObjectRef, int64_t>;
+  AnyDict inner = DictOf(6);
+  AnyDict misfit = DictOf(6);
+  misfit.Set(Key(7), "seven");
+  auto lists = [](const Any& item) { return List<Any>{List<Any>{item, item}, 1}; };
+  auto arrays = [](const Any& item) { return List<Any>{Array<Any>{item, item}}; };
+  auto dicts = [](const Any& item) { return AnyDict{{"a", item}, {"b", item}}; };
+  using Pair = Tuple<IntMap, IntMap>;
+  using StdPair = std::tuple<IntMap, IntMap>;
+  // The list has lost its other elements by the time they would be converted.
+  CHECK_EQ((ConvertedWhileEmptied<Array<Array<IntMap>>>(lists(inner))), "1");
+  CHECK_EQ((ConvertedWhileEmptied<std::vector<std::vector<IntMap>>>(lists(inner))), "1");
+  CHECK_EQ((ConvertedWhileEmptied<Array<Variant<int64_t, Array<IntMap>>>>(lists(inner))), "1");
+  CHECK_EQ((ConvertedWhileEmptied<Array<Pair>>(arrays(inner))), "1");
+  CHECK_EQ((ConvertedWhileEmptied<std::vector<StdPair>>(arrays(inner))), "1");
+  CHECK_EQ((ConvertedWhileEmptied<Map<String, IntMap>>(dicts(inner))), "2");
+  CHECK_EQ((ConvertedWhileEmptied<Map<String, Array<Any>>>(dicts(List<Any>{inner}))), "2");
+  const std::string kBefore = "TypeError: Cannot convert from type `";
+  auto is_refused = [&](const std::string& thrown) { return thrown.rfind(kBefore, 0) == 0; };
+  CHECK(is_refused(ConvertedWhileEmptied<Array<Array<IntMap>>>(lists(misfit))));
+  CHECK(is_refused(ConvertedWhileEmptied<Array<Variant<bool, Array<IntMap>>>>(lists(misfit))));
+  CHECK(is_refused(ConvertedWhileEmptied<std::vector<std::vector<IntMap>>>(lists(misfit))));
+  CHECK(is_refused(ConvertedWhileEmptied<Array<Pair>>(arrays(misfit))));
+  CHECK(is_refused(ConvertedWhileEmptied<Map<String, IntMap>>(dicts(misfit))));
+}
+
 TEST_CASE("a hook may change the dict that is being converted") {
   AnyDict dict = DictOf(40);
   Any value = dict;
@@ -250,6 +340,29 @@ TEST_CASE("an error of a hook leaves the table that grows as it was") {
   CHECK_EQ(Meanwhile(fail, nullptr, [&] { dict.Set(Key(100), 1); }), "ValueError: no hash");
   CHECK_EQ(dict.size(), size_t{7});
   CheckWhole(dict);
+}
+
+// Cause: before a table grows it moves the rest of a chain, which in a crowded one may find no slot
+// half-way.  What was left was put in order by growing, or not at all: pairs were out of reach, and
+// a slot named a key that it no longer held.
+TEST_CASE("an error of a hook leaves the chains of a crowded table as they were") {
+  for (uint64_t round = 0; round < 100; ++round) {
+    std::mt19937_64 random(round);
+    AnyDict dict;
+    int num_hashes = 0;
+    // A search asks for a few hashes, one that grows from 512 slots for all of them.
+    auto fail = [&] {
+      if (++num_hashes > 300 && dict.size() > 300) throw Error("ValueError", "no hash", "");
+    };
+    std::string thrown;
+    while (thrown.empty()) {
+      Any key = Key(static_cast<int64_t>(random()));
+      num_hashes = 0;
+      thrown = Meanwhile(fail, nullptr, [&] { dict.Set(key, key); });
+    }
+    CHECK_EQ(thrown, "ValueError: no hash");
+    CheckWhole(dict);
+  }
 }
 
 TEST_CASE("whatever hooks do, the dict stays whole") {

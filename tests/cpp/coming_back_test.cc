@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements whose destructors use the very container that drops them.
 #include <doctest/doctest.h>
+#include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 
@@ -81,6 +82,53 @@ TEST_CASE("values may let a dict grow that is cleared") {
     CHECK_EQ(dict.size(), static_cast<size_t>(7 * size));
     for (auto [key, value] : dict) CHECK_EQ(dict[key].cast<int64_t>(), key);
   }
+}
+
+// Cause: a list was emptied until nothing was left.
+TEST_CASE("what elements put into the list that is emptied stays") {
+  List<Any> list = ListOf(6, 0, 6);
+  int64_t next = 100;
+  when_it_goes = [&] { list.push_back(next++ < 112 ? NewComingBack() : Any(next)); };
+  list.clear();
+  CHECK_EQ(list.size(), size_t{6});
+  list.resize(0);
+  CHECK_EQ(list.size(), size_t{6});
+  std::vector<Any> numbers{1, 2, 3};
+  list.Assign(numbers.begin(), numbers.end());
+  when_it_goes = nullptr;
+  CHECK_EQ(Numbers(list), "113 114 115 116 117 118 1 2 3 ");
+}
+
+// The size of a sequence whose elements replace it by an empty one, after `empty`.
+template <typename Sequence, typename Empty>
+size_t SizeOfDropped(const Empty& empty) {
+  Sequence sequence;
+  for (int i = 0; i < 6; ++i) sequence.push_back(NewComingBack());
+  when_it_goes = [&] { sequence = Sequence(); };
+  empty(&sequence);
+  when_it_goes = nullptr;
+  return sequence.size();
+}
+
+template <typename Sequence>
+void CheckDropped() {
+  std::vector<Any> numbers{1, 2, 3};
+  CHECK_EQ(SizeOfDropped<Sequence>([](Sequence* s) { s->clear(); }), size_t{0});
+  CHECK_EQ(SizeOfDropped<Sequence>([](Sequence* s) { s->resize(1); }), size_t{0});
+  CHECK_EQ(SizeOfDropped<Sequence>([&](Sequence* s) { s->Assign(numbers.begin(), numbers.end()); }),
+           size_t{3});
+}
+
+// Cause: loops went on in a container that had died.
+TEST_CASE("elements may drop the container that is emptied") {
+  CheckDropped<List<Any>>();
+  CheckDropped<Array<Any>>();
+  Dict<int64_t, Any> dict;
+  for (int64_t i = 0; i < 40; ++i) dict.Set(i, NewComingBack());
+  when_it_goes = [&] { dict = Dict<int64_t, Any>(); };
+  dict.clear();
+  when_it_goes = nullptr;
+  CHECK_EQ(dict.size(), size_t{0});
 }
 
 }  // namespace

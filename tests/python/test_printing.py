@@ -120,6 +120,29 @@ def test_hooks_of_types_are_abbreviated():
     assert repr(Box(Array(range(1001)))) == "<(0, 1, 2, ..., 998, 999, 1000)>"
 
 
+def test_hooks_cannot_lend_what_they_got_to_another_thread():
+    """Cause: two threads changed the stack of one walk, and the process crashed."""
+    refused = []
+
+    @tvm_ffi.dataclasses.py_class("test.printing.Lending")
+    class Lending(tvm_ffi.Object):
+        content: Any
+
+        def __ffi_repr__(self, show):
+            def print_as_well():
+                with pytest.raises(RuntimeError, match="called on another thread"):
+                    show(self.content)
+                refused.append(True)
+
+            thread = threading.Thread(target=print_as_well)
+            thread.start()
+            thread.join()
+            return f"<{show(self.content)}>"
+
+    assert repr(Array([Lending(Array([1])), Lending(2)])) == "(<(1,)>, <2>)"
+    assert len(refused) == 2
+
+
 # ---- Options -------------------------------------------------------------------------------------
 
 

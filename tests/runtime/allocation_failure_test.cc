@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "failing_memory.h"
 #include "raised.h"
@@ -257,6 +258,29 @@ TEST_CASE("types register after failed attempts") {
   CHECK_EQ(TVMFFIGetTypeInfo(type)->num_methods, 2);
   CHECK_EQ(StrongCount(function), static_cast<uint64_t>(3 + 2 * fields));
   TVMFFIObjectDecRef(function);
+}
+
+// Cause: a type took its index, and was in the table, before the last request for memory.
+TEST_CASE("types take no index in failed attempts") {
+  TVMFFIByteArray key = Bytes("test.memory.TwoChildren");
+  int32_t parent = TVMFFITypeGetOrAllocIndex(&key, -1, 1, 2, 0, kTVMFFIObject);
+  std::string child = std::string("test.memory.") + kLongText;
+  TVMFFIObjectHandle allocate = GetGlobal("pytvmffi.TypeAllocate");
+  TVMFFIAny index;
+  std::vector<int64_t> indices;
+  CheckEveryRequest(
+      "type",
+      [&] {
+        TVMFFIAny args[] = {RawStr(child.c_str()), Int(parent)};
+        index = None();
+        return TVMFFIFunctionCall(allocate, args, 2, &index);
+      },
+      [&] {
+        indices.push_back(index.v_int64);
+        child += "2";
+      });
+  TVMFFIObjectDecRef(allocate);
+  CHECK(indices == std::vector<int64_t>{parent + 1, parent + 2});
 }
 
 TEST_CASE("attributes are not kept by failed attempts") {

@@ -146,6 +146,17 @@ TEST_CASE("free static index is given as asked") {
   CHECK_EQ(Text(TVMFFIGetTypeInfo(100)->type_key), "test.Static");
 }
 
+// Cause: children got the indices of the range one after the other, also those that were taken.
+TEST_CASE("children pass over types in the range with indices of their own") {
+  int32_t parent = Register({"test.Ranged", 101, 1, 4});
+  CHECK_EQ(Register({"test.Ranged.fixed", 103, 2, 0, 1, parent}), 103);
+  CHECK_EQ(Register({"test.Ranged.first", -1, 2, 0, 1, parent}), 102);
+  CHECK_EQ(Register({"test.Ranged.second", -1, 2, 0, 1, parent}), 104);
+  CHECK_EQ(Register({"test.Ranged.third", -1, 2, 0, 1, parent}), 105);
+  CHECK(Register({"test.Ranged.fourth", -1, 2, 0, 1, parent}) >= kTVMFFIDynObjectBegin);
+  CHECK_EQ(Text(TVMFFIGetTypeInfo(103)->type_key), "test.Ranged.fixed");
+}
+
 TEST_CASE("type info stays in place when many types follow") {
   std::string key = "test.Stable";
   int32_t index = Register({key});

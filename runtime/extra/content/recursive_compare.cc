@@ -187,7 +187,7 @@ class RecursiveComparer {
   // known_ holds both objects: the hook may remove them from where they were found.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
-    HookScope running(&num_hooks_, kLimits);
+    HookScope running(&hooks_, kLimits);
     ObjectPair pair = PairOf(lhs, rhs);
     if (!Add(lhs, rhs)) return 0;
     int result = call(pair.lhs, pair.rhs);
@@ -272,9 +272,9 @@ class RecursiveComparer {
   std::vector<Open> open_;
   std::unordered_map<ObjectPair, Known, ObjectPairHash> known_;
   std::vector<ObjectPair> added_;  // the keys of known_ in the order of their arrival
-  size_t num_hooks_ = 0;
-  HookArgument<&RecursiveComparer::EqualForHook> equal_for_hook_{this, &kLimits};
-  HookArgument<&RecursiveComparer::CompareForHook> compare_for_hook_{this, &kLimits};
+  RunningHooks hooks_;
+  HookArgument<&RecursiveComparer::EqualForHook> equal_for_hook_{this, &hooks_, &kLimits};
+  HookArgument<&RecursiveComparer::CompareForHook> compare_for_hook_{this, &hooks_, &kLimits};
 };
 
 int CompareInOrder(const Any& lhs, const Any& rhs) {

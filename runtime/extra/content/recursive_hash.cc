@@ -181,7 +181,7 @@ class RecursiveHasher {
       return false;
     }
     const Object* object = ObjectOf(value);
-    HookScope running(&num_hooks_, kLimits);
+    HookScope running(&hooks_, kLimits);
     Known* known = &known_.emplace(object, Known{value, object->GetTypeKeyHash()}).first->second;
     try {
       known->hash = static_cast<uint64_t>((*hook)(object, hash_for_hook_.Get()));
@@ -206,8 +206,8 @@ class RecursiveHasher {
 
   std::vector<OpenHash> open_;
   std::unordered_map<const Object*, Known> known_;
-  size_t num_hooks_ = 0;
-  HookArgument<&RecursiveHasher::HashForHook> hash_for_hook_{this, &kLimits};
+  RunningHooks hooks_;
+  HookArgument<&RecursiveHasher::HashForHook> hash_for_hook_{this, &hooks_, &kLimits};
 };
 
 int64_t HashBigInt(const BigInt& value, const TypedFunction<int64_t(AnyView)>&) {

@@ -159,7 +159,7 @@ class ReprPrinter {
   void AppendHookText(
       const TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>& hook,
       Any value) {
-    HookScope running(&num_hooks_, kLimits);
+    HookScope running(&hooks_, kLimits);
     PathScope on_path(&on_path_, ObjectOf(value));
     String text = hook(ObjectOf(value), print_for_hook_.Get());
     text_.append(text.data(), text.size());
@@ -266,9 +266,9 @@ class ReprPrinter {
   std::string text_;
   std::vector<PartReader> open_;
   ObjectSet on_path_;
-  size_t num_hooks_ = 0;
+  RunningHooks hooks_;
   bool with_addresses_ = IsAddressWanted();
-  HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &kLimits};
+  HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &hooks_, &kLimits};
 };
 
 // The text of a value as ReprPrint has it, unless its containers have more than `threshold`

@@ -261,7 +261,7 @@ class EqualWalk {
 
   // Of the innermost frame.
   Outcome CallHook(const Function& hook) {
-    HookScope running(&num_hooks_, kStructuralLimits);
+    HookScope running(&hooks_, kStructuralLimits);
     path_.AddExtra({});
     const Frame& frame = path_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
@@ -329,8 +329,8 @@ class EqualWalk {
   TVMFFIDefRegionKind region_;  // in which the next values are compared
   bool skip_tensor_content_;
   bool finds_mismatch_;
-  size_t num_hooks_ = 0;
-  HookArgument<&EqualWalk::EqualForHook> for_hook_{this, &kStructuralLimits};
+  RunningHooks hooks_;
+  HookArgument<&EqualWalk::EqualForHook> for_hook_{this, &hooks_, &kStructuralLimits};
 };
 
 }  // namespace

@@ -200,7 +200,7 @@ class HashWalk {
 
   // Of the innermost frame.
   uint64_t CallHook(const Function& hook) {
-    HookScope running(&num_hooks_, kStructuralLimits);
+    HookScope running(&hooks_, kStructuralLimits);
     const Frame& frame = frames_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
     Any hash = hook(ObjectOf(frame.value), static_cast<int64_t>(frame.hash), for_hook_.Get());
@@ -288,8 +288,8 @@ class HashWalk {
   uint32_t num_nodes_ = 0;
   TVMFFIDefRegionKind region_;  // in which the next value is walked
   bool skip_tensor_content_;
-  size_t num_hooks_ = 0;
-  HookArgument<&HashWalk::HashForHook> for_hook_{this, &kStructuralLimits};
+  RunningHooks hooks_;
+  HookArgument<&HashWalk::HashForHook> for_hook_{this, &hooks_, &kStructuralLimits};
 };
 
 }  // namespace

@@ -20,9 +20,10 @@ bool HasStackForOneMore(size_t num_hooks) {
 
 }  // namespace
 
-HookScope::HookScope(size_t* num_hooks, const WalkLimits& limits) : num_hooks_(num_hooks) {
-  if (!HasStackForOneMore(*num_hooks)) limits.ThrowNoStack(*num_hooks);
-  ++*num_hooks_;
+HookScope::HookScope(RunningHooks* hooks, const WalkLimits& limits) : hooks_(hooks) {
+  if (!HasStackForOneMore(hooks->count)) limits.ThrowNoStack(hooks->count);
+  ++hooks->count;
+  hooks->have_turn = true;
 }
 
 }  // namespace tvm::ffi::extra

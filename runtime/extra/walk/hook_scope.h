@@ -12,17 +12,29 @@
 
 namespace tvm::ffi::extra {
 
-// Counts a hook for as long as it runs.
+// The hooks of a walk that run, one inside the other.
+struct RunningHooks {
+  size_t count = 0;
+  // Whether the innermost of them has the turn.  Else the walk has it, or what it calls besides:
+  // hooks of keys, getters of fields, destructors.  None of these may come back into the walk,
+  // which is in the midst of a step.
+  bool have_turn = false;
+};
+
+// Counts a hook, which has the turn, for as long as it runs.
 class HookScope {
  public:
   // Throws ValueError when little is left of the machine stack.
-  HookScope(size_t* num_hooks, const WalkLimits& limits);
+  HookScope(RunningHooks* hooks, const WalkLimits& limits);
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
-  ~HookScope() { --*num_hooks_; }
+  ~HookScope() {
+    --hooks_->count;
+    hooks_->have_turn = false;
+  }
 
  private:
-  size_t* num_hooks_;
+  RunningHooks* hooks_;
 };
 
 }  // namespace tvm::ffi::extra

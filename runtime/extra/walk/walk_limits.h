@@ -27,6 +27,8 @@ struct WalkLimits {
   const char* no_stack = "%zu nested hooks have used up the machine stack";
   const char* is_over =
       "the function that a hook got was called after the end of the operation that called the hook";
+  const char* is_not_its_turn =
+      "the function that a hook got was called on another thread, or when the hook was not running";
 
   // Throws ValueError.  Called with the number of open levels before one is added.
   void CheckDepth(size_t depth) const {

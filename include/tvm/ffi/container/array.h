@@ -222,14 +222,17 @@ class Array : public detail::SeqRef<Array<T>, T> {
       return f(std::move(item));
     }
   }
-  ArrayObj* Replace(int64_t n) {
+  template <typename Items>
+  void Replace(const Items& items) {
     ArrayObj* array = GetArrayObj();
-    if (array != nullptr && array->unique() && static_cast<int64_t>(array->capacity()) >= n) {
+    if (array != nullptr && array->unique() && array->capacity() >= items.size()) {
       array->clear();
-    } else {
-      this->data_ = ArrayObj::Empty(n);
+      // Unless destructors of elements have put others in, or another array in its place.
+      if (array == GetArrayObj() && array->empty()) {
+        return array->InitRange(0, items.begin(), items.end());
+      }
     }
-    return GetArrayObj();
+    FillFrom(items.begin(), items.end(), static_cast<int64_t>(items.size()));
   }
   template <typename U>
   static size_t CountOf(const U& arg) {

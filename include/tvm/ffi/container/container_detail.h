@@ -69,6 +69,17 @@ inline constexpr bool all_storage_enabled_v = (storage_enabled_v<T> && ...);
 template <typename... T>
 inline constexpr bool all_object_ref_v = (std::is_base_of_v<ObjectRef, T> && ...);
 
+// Whether nothing but these headers runs while a value becomes a T.  Tables ask hooks of their
+// keys, and other types are made by code of others, which may change or drop the container that the
+// value lies in.
+template <typename T>
+inline constexpr bool converts_alone_v = std::is_arithmetic_v<T> || std::is_same_v<T, Any> ||
+                                         std::is_same_v<T, String> || std::is_same_v<T, Bytes>;
+
+// What a container's element is converted from: itself, or a reference of our own.
+template <typename T>
+using ElementToConvert = std::conditional_t<converts_alone_v<T>, const Any&, Any>;
+
 // Name<A, B>
 template <typename... V>
 std::string ContainerTypeStr(const char* name) {

@@ -100,11 +100,13 @@ class List : public detail::SeqRef<List<T>, T> {
     if (need > capacity) list->Reserve(capacity * 2 > need ? capacity * 2 : need);
     return list;
   }
-  ListObj* Replace(int64_t n) {
+  template <typename Items>
+  void Replace(const Items& items) {
+    if (GetListObj() != nullptr) GetListObj()->clear();
+    // Also when destructors of elements have dropped the list.
     if (GetListObj() == nullptr) this->data_ = make_object<ListObj>();
-    GetListObj()->clear();
-    GetListObj()->Reserve(n);
-    return GetListObj();
+    ListObj* list = Writable(static_cast<int64_t>(items.size()));
+    list->InitRange(static_cast<int64_t>(list->size()), items.begin(), items.end());
   }
 
   template <typename, typename>

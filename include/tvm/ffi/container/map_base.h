@@ -219,8 +219,9 @@ class TVM_FFI_HIDDEN DenseMapBaseObj : public MapBaseObj {
   void Clear();
   Place FindPlace(const Any& key);
   template <typename Moved>
-  bool Evict(uint64_t slot, uint64_t hash, const Moved& moved);
+  bool Evict(uint64_t slot, uint64_t before, const Moved& moved);
   bool EvictPair(uint64_t slot);
+  bool EvictPairs(uint64_t slot, uint64_t before, uint64_t count);
   uint64_t PredecessorOf(uint64_t slot, uint64_t hash) const;
   uint64_t ExtendChain(uint64_t last);
   void SetJump(uint64_t slot, uint8_t jump) {
@@ -251,6 +252,9 @@ namespace detail {
 }
 [[noreturn]] TVM_FFI_FAILURE_ inline void ThrowMapChanged(const char* hook) {
   TVM_FFI_THROW(RuntimeError) << "the table changed while `" << hook << "` of a key was running";
+}
+[[noreturn]] TVM_FFI_FAILURE_ inline void ThrowKeyDropped(const char* hook) {
+  TVM_FFI_THROW(RuntimeError) << "the key was dropped while `" << hook << "` of a key was running";
 }
 
 // Makes tables and lets them grow, for Map and Dict.

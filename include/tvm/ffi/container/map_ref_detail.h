@@ -116,18 +116,22 @@ class MapRef : public ObjectRef {
   }
   V operator[](const K& key) const { return at(key); }
   std::optional<V> Get(const K& key) const {
-    if (table() == nullptr) return std::nullopt;
-    MapBaseObj::iterator found = table()->find(LookupKey<K>(key));
-    if (found == table()->end()) return std::nullopt;
+    // The table, as hooks of keys may put another one into this variable.
+    const MapBaseObj* map = table();
+    if (map == nullptr) return std::nullopt;
+    MapBaseObj::iterator found = map->find(LookupKey<K>(key));
+    if (found == map->end()) return std::nullopt;
     return AnyUnsafe::CopyFromAnyViewAfterCheck<V>(found->second);
   }
   void Set(const K& key, const V& value) { self().Put(MapBaseObj::KVType(Any(key), Any(value))); }
   void erase(const K& key) {
-    if (table() == nullptr) return;
-    MapBaseObj::iterator found = table()->find(LookupKey<K>(key));
+    const MapBaseObj* map = table();
+    if (map == nullptr) return;
+    MapBaseObj::iterator found = map->find(LookupKey<K>(key));
+    if (TVM_FFI_PREDICT_FALSE(map != table())) ThrowMapChanged("__any_hash__` or `__any_equal__");
     // A shared Map is copied only when there is something to erase; the copy has it in the same
     // place.
-    if (found != table()->end()) self().Writable()->erase(found);
+    if (found != map->end()) self().Writable()->erase(found);
   }
 
  protected:
@@ -198,9 +202,10 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
     Ref result;
     const MapBaseObj* table = Table(src);
-    // Hooks of keys run when the result gets them, and may change the source.
+    // Hooks of keys run when the result gets them, and when a part is converted; they may change
+    // the source.
     ObjectPtr<MapBaseObj> copy;
-    if constexpr (std::is_same_v<K, Any> || std::is_base_of_v<ObjectRef, K>) {
+    if constexpr (std::is_same_v<K, Any> || !kConvertsAlone) {
       copy = detail::MapUnsafe::Copy(table, own_index);
       table = copy.get();
     }
@@ -217,7 +222,9 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
     if (src->type_index == own_index || src->type_index == other_index) {
       // Named after what was wanted, not after what came.
       std::string name = own_index == kTVMFFIMap ? "Map" : "Dict";
-      for (const MapBaseObj::KVType& pair : *Table(src)) {
+      // See above.
+      ObjectPtr<MapBaseObj> copy = detail::MapUnsafe::Copy(Table(src), own_index);
+      for (const MapBaseObj::KVType& pair : *copy) {
         if (!pair.first.template try_cast<K>().has_value()) {
           return name + "[some key is " + detail::AnyUnsafe::GetMismatchTypeInfo<K>(pair.first) +
                  ", V]";
@@ -233,6 +240,7 @@ struct MapTypeTraitsBase : ObjectRefTypeTraitsBase<Ref> {
 
  private:
   static constexpr bool kHoldsAny = std::is_same_v<K, Any> && std::is_same_v<V, Any>;
+  static constexpr bool kConvertsAlone = detail::converts_alone_v<K> && detail::converts_alone_v<V>;
   static const MapBaseObj* Table(const TVMFFIAny* src) {
     return detail::ObjectUnsafe::RawObjectPtrFromUnowned<MapBaseObj>(src->v_obj);
   }

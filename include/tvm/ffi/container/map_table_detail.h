@@ -41,14 +41,15 @@ TVM_FFI_HIDDEN inline constexpr uint64_t kMapJumps[126] = {
 
 // ---- Hooks of keys ----------------------------------------------------------------------------
 
-// Remembers a table, and the pair in question, while a hook runs.  The key of the pair is kept, so
-// that no other has its address; the table is kept, and so copied rather than changed where that
-// is its way.
+// Remembers a table, the pair in question and the key that is asked about while a hook runs.  The
+// keys are kept, so that no other has their address; the table is kept, and so copied rather than
+// changed where that is its way.
 class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
  public:
-  TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index)
+  TVM_FFI_NO_INLINE HookWatch(const MapBaseObj* table, uint64_t index, const Any& asked)
       : table_(detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(
             detail::ObjectUnsafe::GetHeader(table))),
+        asked_(asked),
         index_(index),
         data_(table->data_),
         size_(table->size_),
@@ -60,9 +61,22 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
     if (index != kNoIndex) meta_ = Dense()->Meta(index);
   }
   const Any& key() const { return key_; }
-  // A table that nobody else holds any more is no longer the one in the caller's variable.
-  TVM_FFI_NO_INLINE bool HasChanged() const {
-    if (table_.unique() || table_->data_ != data_ || table_->size_ != size_ ||
+  const Any& asked() const { return asked_; }
+  // Fails: RuntimeError when the search cannot go on.
+  TVM_FFI_NO_INLINE void CheckUnchanged(const char* hook) const {
+    if (HasChanged()) detail::ThrowMapChanged(hook);
+    // The caller's key may be lent, see LookupKey.
+    if (detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck(asked_)->use_count() == 1) {
+      detail::ThrowKeyDropped(hook);
+    }
+  }
+
+ private:
+  const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
+  // A table that nobody else holds any more is no longer the one in the caller's variable.  Who
+  // only watches it, by a weak reference, does not hold it.
+  bool HasChanged() const {
+    if (table_.use_count() == 1 || table_->data_ != data_ || table_->size_ != size_ ||
         table_->slots_ != slots_) {
       return true;
     }
@@ -73,10 +87,8 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
     return index_ != kNoIndex && !table_->PairAt(index_)->first.same_as(key_);
   }
 
- private:
-  const DenseMapBaseObj* Dense() const { return static_cast<DenseMapBaseObj*>(table_.get()); }
-
   ObjectPtr<MapBaseObj> table_;
+  Any asked_;
   Any key_;
   uint64_t index_;
   void* data_;
@@ -89,19 +101,17 @@ class TVM_FFI_HIDDEN MapBaseObj::HookWatch {
 
 TVM_FFI_MAP_TABLE_ uint64_t MapBaseObj::AskHash(const TVMFFIAny* hook, const Any& key,
                                                 uint64_t index) const {
-  HookWatch watch(this, index);
-  Any kept(key);  // it may lie in the table
-  uint64_t hash = AnyHash::CallHook(hook, kept);
-  if (watch.HasChanged()) detail::ThrowMapChanged("__any_hash__");
+  HookWatch watch(this, index, key);
+  uint64_t hash = AnyHash::CallHook(hook, watch.asked());
+  watch.CheckUnchanged("__any_hash__");
   return hash;
 }
 
 TVM_FFI_MAP_TABLE_ bool MapBaseObj::AskEqual(const TVMFFIAny* hook, uint64_t index,
                                              const Any& key) const {
-  HookWatch watch(this, index);
-  Any kept(key);
-  bool is_equal = AnyEqual::CallHook(hook, watch.key(), kept);
-  if (watch.HasChanged()) detail::ThrowMapChanged("__any_equal__");
+  HookWatch watch(this, index, key);
+  bool is_equal = AnyEqual::CallHook(hook, watch.key(), watch.asked());
+  watch.CheckUnchanged("__any_equal__");
   return is_equal;
 }
 
@@ -186,21 +196,19 @@ inline uint64_t DenseMapBaseObj::ExtendChain(uint64_t last) {
   return kNoSlot;
 }
 
-// Moves the part of a chain that begins at `slot`, which does not head it, to other slots, and
-// calls moved(slot) for each of these.  The hash is that of the key at `slot`.
+// Moves the part of a chain that begins at `slot`, which comes after `before`, to other slots, and
+// calls moved(from, what its metadata was, to) for each of these.  False when one finds no slot:
+// then those before it have moved, and it is out of reach.
 template <typename Moved>
-bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t hash, const Moved& moved) {
-  uint64_t before = PredecessorOf(slot, hash);
-  if (before == kNoSlot) return false;
+bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t before, const Moved& moved) {
   // The slot itself must not be taken again by what moves after it.
   uint8_t vacated = kProtected;
   for (uint64_t from = slot; from != kNoSlot;) {
     uint8_t meta = Meta(from);
     uint64_t to = ExtendChain(before);
-    // The rest is out of reach now, but still in the order list that the caller rebuilds from.
     if (to == kNoSlot) return false;
     std::memcpy(static_cast<void*>(At(to)), At(from), sizeof(Entry));
-    moved(to);
+    moved(from, meta, to);
     Meta(from) = vacated;
     vacated = kEmpty;
     before = to;
@@ -209,9 +217,49 @@ bool DenseMapBaseObj::Evict(uint64_t slot, uint64_t hash, const Moved& moved) {
   return true;
 }
 
+// The same with all or none.
 TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPair(uint64_t slot) {
-  return Evict(slot, HashOf(At(slot)->pair.first, slot),
-               [this](uint64_t to) { RelinkNeighbours(to); });
+  uint64_t before = PredecessorOf(slot, HashOf(At(slot)->pair.first, slot));
+  if (before == kNoSlot) return false;
+  uint64_t count = 1;
+  for (uint64_t at = slot; (at = Step(at, Meta(at))) != kNoSlot;) ++count;
+  if (count > 1) return EvictPairs(slot, before, count);
+  return Evict(slot, before, [this](uint64_t, uint8_t, uint64_t to) { RelinkNeighbours(to); });
+}
+
+TVM_FFI_MAP_TABLE_ bool DenseMapBaseObj::EvictPairs(uint64_t slot, uint64_t before,
+                                                    uint64_t count) {
+  struct Move {
+    uint64_t from;
+    uint64_t to;
+    uint8_t meta;
+  };
+  // Where the moves are noted.  Chains are short, unless somebody looked for keys that collide.
+  struct Moves {
+    explicit Moves(uint64_t count) : items(count > std::size(few) ? new Move[count] : few) {}
+    ~Moves() {
+      if (items != few) delete[] items;
+    }
+    Move few[16];
+    Move* items;
+  } moves(count);
+  uint64_t done = 0;
+  uint8_t meta_before = Meta(before);
+  bool is_evicted = Evict(slot, before, [&](uint64_t from, uint8_t meta, uint64_t to) {
+    RelinkNeighbours(to);
+    moves.items[done++] = {from, to, meta};
+  });
+  if (is_evicted) return true;
+  // Backwards, as later ones may have come to where earlier ones were.
+  while (done > 0) {
+    const Move& move = moves.items[--done];
+    std::memcpy(static_cast<void*>(At(move.from)), At(move.to), sizeof(Entry));
+    RelinkNeighbours(move.from);
+    Meta(move.to) = kEmpty;
+    Meta(move.from) = move.meta;
+  }
+  Meta(before) = meta_before;
+  return false;
 }
 
 // Where the pair of a key goes, unlinked from the order; kNoSlot when the table has to grow.
@@ -373,8 +421,11 @@ inline bool MapBaseObj::TryPut(KVType* pair) {
                    : static_cast<DenseMapBaseObj*>(this)->Put(pair);
 }
 
-// One by one, because the destructor of a value may use the table, and change its layout.
+// One by one, because the destructor of a value may use the table, and change its layout.  Held,
+// because it may drop what it finds in the caller's variable.
 inline void MapBaseObj::clear() {
+  ObjectPtr<MapBaseObj> held =
+      detail::ObjectUnsafe::ObjectPtrFromUnowned<MapBaseObj>(detail::ObjectUnsafe::GetHeader(this));
   for (uint64_t count = size_; count > 0 && size_ > 0; --count) EraseIndex(FirstIndex());
 }
 
@@ -497,7 +548,9 @@ inline uint64_t MapUnsafe::FreeSlotFor(uint64_t hash, Relocation* relocations,
     return to->ExtendChain(last);
   }
   if (to->Meta(slot) != DenseMapBaseObj::kEmpty) {
-    bool is_evicted = to->Evict(slot, relocations[to->At(slot)->next].hash, [&](uint64_t moved) {
+    uint64_t before = to->PredecessorOf(slot, relocations[to->At(slot)->next].hash);
+    if (before == DenseMapBaseObj::kNoSlot) return before;
+    bool is_evicted = to->Evict(slot, before, [&](uint64_t, uint8_t, uint64_t moved) {
       relocations[to->At(moved)->next].slot = moved;
     });
     if (!is_evicted) return DenseMapBaseObj::kNoSlot;

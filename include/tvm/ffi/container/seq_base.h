@@ -47,7 +47,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   SeqBaseObj(const SeqBaseObj&) = delete;
   SeqBaseObj& operator=(const SeqBaseObj&) = delete;
   ~SeqBaseObj() {
-    clear();
+    while (!empty()) DropLast();
     if (data_deleter != nullptr) data_deleter(data);
   }
 
@@ -70,9 +70,8 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     return *(end() - 1);
   }
 
-  void clear() {
-    while (!empty()) DropLast();
-  }
+  // May not be empty then: destructors of elements may put others in.
+  void clear() { DropBehind(0); }
   void pop_back() {
     if (empty()) detail::ThrowIndexError("pop_back on empty sequence");
     DropLast();
@@ -131,7 +130,7 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
   void Reverse() { ReverseRange(0, TVMFFISeqCell::size); }
   void resize(int64_t new_size) {
     if (new_size < 0) detail::ThrowSequenceError("ValueError", "Cannot resize to negative size");
-    while (TVMFFISeqCell::size > new_size) DropLast();
+    if (TVMFFISeqCell::size > new_size) return DropBehind(new_size);
     while (TVMFFISeqCell::size < new_size) AppendNone();
   }
 
@@ -168,6 +167,19 @@ class SeqBaseObj : public Object, protected TVMFFISeqCell {
     --TVMFFISeqCell::size;
     MutableEnd()->~Any();
   }
+  // Those that are there now: what their destructors put in stays, so that it ends.  Held, because
+  // a destructor may drop what it finds in the caller's variable.
+  void DropBehind(int64_t new_size) {
+    ObjectPtr<SeqBaseObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(
+        detail::ObjectUnsafe::GetHeader(this));
+    for (int64_t i = TVMFFISeqCell::size; i-- > new_size;) {
+      if (i + 1 == TVMFFISeqCell::size) {
+        DropLast();
+      } else if (i < TVMFFISeqCell::size) {
+        erase(i);
+      }
+    }
+  }
   // Of an element to be inserted.
   void CheckPosition(int64_t i) const {
     if (i < 0 || i > TVMFFISeqCell::size) detail::ThrowInsertBounds(i, TVMFFISeqCell::size);
@@ -187,18 +199,27 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static constexpr int32_t field_static_type_index = seq_index;
 
   static bool CheckAnyStrict(const TVMFFIAny* src) {
-    return src->type_index == seq_index && FindMisfit(src, /*strict=*/true) < 0;
+    if (src->type_index != seq_index) return false;
+    if constexpr (!std::is_same_v<T, Any>) {
+      for (int64_t i = 0; i < Size(src); ++i) {
+        if (!detail::AnyUnsafe::CheckAnyStrict<T>(Item(src, i))) return false;
+      }
+    }
+    return true;
   }
   static std::optional<Seq> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != seq_index && src->type_index != other_index) return std::nullopt;
     if (CheckAnyStrict(src)) return Base::CopyFromAnyViewAfterCheck(src);
+    Any held(AnyView::CopyFromTVMFFIAny(*src));
+    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
     Seq result;
     if constexpr (std::is_same_v<T, Any>) {
       for (int64_t i = 0; i < Size(src); ++i) result.push_back(Item(src, i));
     } else {
       result.reserve(Size(src));
       for (int64_t i = 0; i < Size(src); ++i) {
-        std::optional<T> value = Item(src, i).template try_cast<T>();
+        detail::ElementToConvert<T> item = Item(src, i);
+        std::optional<T> value = item.template try_cast<T>();
         if (!value.has_value()) return std::nullopt;
         result.push_back(*std::move(value));
       }
@@ -206,13 +227,17 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
     return result;
   }
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
-    if (src->type_index == seq_index || src->type_index == other_index) {
-      int64_t index = FindMisfit(src, /*strict=*/false);
-      if (index >= 0) {
-        // Named after the target, whichever of the two kinds came.
-        return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") +
-               std::to_string(index) + ": " +
-               detail::AnyUnsafe::GetMismatchTypeInfo<T>(Item(src, index)) + "]";
+    if constexpr (!std::is_same_v<T, Any>) {
+      if (src->type_index == seq_index || src->type_index == other_index) {
+        Any held(AnyView::CopyFromTVMFFIAny(*src));
+        const TVMFFIAny* seq = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
+        for (int64_t i = 0; i < Size(seq); ++i) {
+          Any item = Item(seq, i);
+          if (item.template try_cast<T>().has_value()) continue;
+          // Named after the target, whichever of the two kinds came.
+          return (seq_index == kTVMFFIArray ? "Array[index " : "List[index ") + std::to_string(i) +
+                 ": " + detail::AnyUnsafe::GetMismatchTypeInfo<T>(item) + "]";
+        }
       }
     }
     return TypeTraitsBase::GetMismatchTypeInfo(src);
@@ -225,17 +250,6 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static int64_t Size(const TVMFFIAny* src) { return Cell(src)->size; }
   static const Any& Item(const TVMFFIAny* src, int64_t i) {
     return static_cast<const Any*>(Cell(src)->data)[i];
-  }
-  // Index of the first element that is not a T, or cannot become one; -1 if there is none.
-  static int64_t FindMisfit([[maybe_unused]] const TVMFFIAny* src, [[maybe_unused]] bool strict) {
-    if constexpr (!std::is_same_v<T, Any>) {
-      for (int64_t i = 0; i < Size(src); ++i) {
-        const TVMFFIAny* item = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(Item(src, i));
-        if (TypeTraits<T>::CheckAnyStrict(item)) continue;
-        if (strict || !TypeTraits<T>::TryCastFromAnyView(item).has_value()) return i;
-      }
-    }
-    return -1;
   }
 };
 

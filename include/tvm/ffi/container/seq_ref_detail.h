@@ -15,7 +15,7 @@ namespace detail {
 // Self supplies, privately for SeqRef:
 //   GetSeq()              the object, or nullptr
 //   Writable(extra)       the object, ready to be changed and to take `extra` more elements
-//   Replace(n)            an own, empty object with room for n elements
+//   Replace(items)        puts items in the place of all there are
 template <typename Self, typename T>
 class SeqRef : public ObjectRef {
  public:
@@ -81,10 +81,8 @@ class SeqRef : public ObjectRef {
     Write(extra > 0 ? extra : 0, "resize", [&](auto* s) { s->resize(size); });
   }
   void reserve(int64_t capacity) {
-    int64_t extra = capacity - static_cast<int64_t>(size());
-    if (capacity > static_cast<int64_t>(this->capacity())) {
-      Write(extra, "reserve", [](auto*) {});
-    }
+    if (capacity <= static_cast<int64_t>(this->capacity())) return;
+    Write(capacity - static_cast<int64_t>(size()), "reserve", [](auto*) {});
   }
   void clear() {
     if (seq() != nullptr) self().Writable(0)->clear();
@@ -95,7 +93,7 @@ class SeqRef : public ObjectRef {
   template <typename Iter>
   void Assign(Iter first, Iter last) {
     std::vector<Item> items = Taken(first, last);
-    self().Replace(static_cast<int64_t>(items.size()))->InitRange(0, items.begin(), items.end());
+    self().Replace(items);
   }
 
  protected:

@@ -155,6 +155,8 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
   static std::string GetMismatchTypeInfo(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return TypeTraitsBase::GetMismatchTypeInfo(src);
     if (!HasShape(src)) return "Array[size=" + std::to_string(Items(src)->size()) + "]";
+    Any held(AnyView::CopyFromTVMFFIAny(*src));
+    src = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(held);
     int64_t index = FindMisfit(src, IsCastable(), Indices());
     if (index < 0) return TypeTraitsBase::GetMismatchTypeInfo(src);
     return "Array[index " + std::to_string(index) + ": " + Describe(src, index, Indices()) + "]";
@@ -203,12 +205,17 @@ struct TypeTraits<Tuple<T...>> : ObjectRefTypeTraitsBase<Tuple<T...>> {
            ...);
     return misfit;
   }
+  template <typename E>
+  static std::optional<E> Cast(detail::ElementToConvert<E> item) {
+    return item.template try_cast<E>();
+  }
   template <size_t... I>
   static std::optional<Self> Convert([[maybe_unused]] const TVMFFIAny* src,
                                      std::index_sequence<I...>) {
     std::tuple<std::optional<T>...> values;
+    ObjectPtr<ArrayObj> held = detail::ObjectUnsafe::ObjectPtrFromUnowned<ArrayObj>(src->v_obj);
     bool all =
-        ((std::get<I>(values) = Items(src)->begin()[I].template try_cast<T>()).has_value() && ...);
+        ((std::get<I>(values) = Cast<T>(held->at(static_cast<int64_t>(I)))).has_value() && ...);
     if (!all) return std::nullopt;
     return Self(*std::get<I>(std::move(values))...);
   }

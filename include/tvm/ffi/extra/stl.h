@@ -23,23 +23,30 @@ namespace detail {
 template <typename... T>
 inline constexpr bool all_castable_v = (castable_v<T> && ...);
 
-// Elements of an Array or List object.
-struct StlElements {
-  const Any* data;
-  size_t size;
-
-  static StlElements Of(const TVMFFIAny* src) {
-    const TVMFFISeqCell* cell = reinterpret_cast<const TVMFFISeqCell*>(src->v_obj + 1);
-    return {static_cast<const Any*>(cell->data), static_cast<size_t>(cell->size)};
+// An Array or List object, held while its elements are converted.  A List may change meanwhile, see
+// ElementToConvert.
+class StlElements {
+ public:
+  explicit StlElements(const TVMFFIAny* src)
+      : object_(ObjectUnsafe::ObjectPtrFromUnowned<SeqBaseObj>(src->v_obj)) {}
+  size_t size() const { return object_->size(); }
+  // Of an element that is there.
+  template <typename T>
+  std::optional<T> Cast(size_t i) const {
+    ElementToConvert<T> item = object_->begin()[i];
+    return item.template try_cast<T>();
   }
+
+ private:
+  ObjectPtr<SeqBaseObj> object_;
 };
 
 // False, and *out incomplete, when an element does not convert.
 template <typename T>
-bool CastElements(StlElements elements, std::vector<T>* out) {
-  out->reserve(elements.size);
-  for (size_t i = 0; i < elements.size; ++i) {
-    std::optional<T> value = elements.data[i].template try_cast<T>();
+bool CastElements(const StlElements& elements, std::vector<T>* out) {
+  out->reserve(elements.size());
+  for (size_t i = 0; i < elements.size(); ++i) {
+    std::optional<T> value = elements.template Cast<T>(i);
     if (!value.has_value()) return false;
     out->push_back(*std::move(value));
   }
@@ -92,7 +99,7 @@ struct TypeTraits<std::vector<T>, std::enable_if_t<detail::castable_v<T>>>
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray && src->type_index != kTVMFFIList) return std::nullopt;
     std::optional<Self> result(std::in_place);
-    if (!detail::CastElements(detail::StlElements::Of(src), &*result)) return std::nullopt;
+    if (!detail::CastElements(detail::StlElements(src), &*result)) return std::nullopt;
     return result;
   }
   static std::string TypeStr() { return detail::ContainerTypeStr<T>("std::vector"); }
@@ -110,10 +117,10 @@ struct TypeTraits<std::array<T, N>, std::enable_if_t<detail::castable_v<T>>>
   }
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return std::nullopt;
-    detail::StlElements elements = detail::StlElements::Of(src);
+    detail::StlElements elements(src);
     // In a vector first, because T need not have a default.
     std::vector<T> items;
-    if (elements.size != N || !detail::CastElements(elements, &items)) return std::nullopt;
+    if (elements.size() != N || !detail::CastElements(elements, &items)) return std::nullopt;
     return Collect(&items, std::make_index_sequence<N>());
   }
   static std::string TypeStr() {
@@ -145,8 +152,8 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
   }
   static std::optional<Self> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIArray) return std::nullopt;
-    detail::StlElements elements = detail::StlElements::Of(src);
-    if (elements.size != sizeof...(T)) return std::nullopt;
+    detail::StlElements elements(src);
+    if (elements.size() != sizeof...(T)) return std::nullopt;
     return Convert(elements, std::index_sequence_for<T...>());
   }
   static std::string TypeStr() {
@@ -162,9 +169,10 @@ struct TypeTraits<std::tuple<T...>, std::enable_if_t<detail::all_castable_v<T...
 
  private:
   template <size_t... I>
-  static std::optional<Self> Convert(detail::StlElements elements, std::index_sequence<I...>) {
+  static std::optional<Self> Convert([[maybe_unused]] const detail::StlElements& elements,
+                                     std::index_sequence<I...>) {
     std::tuple<std::optional<T>...> values;
-    bool all = ((std::get<I>(values) = elements.data[I].template try_cast<T>()).has_value() && ...);
+    bool all = ((std::get<I>(values) = elements.template Cast<T>(I)).has_value() && ...);
     if (!all) return std::nullopt;
     return std::optional<Self>(std::in_place, *std::get<I>(std::move(values))...);
   }
@@ -187,7 +195,9 @@ struct StlMapTraits : StlCopyTraits<TypeTraits<M>, M> {
   static std::optional<M> TryCastFromAnyView(const TVMFFIAny* src) {
     if (src->type_index != kTVMFFIMap) return std::nullopt;
     std::optional<M> result(std::in_place);
-    for (const auto& pair : *ObjectUnsafe::RawObjectPtrFromUnowned<MapObj>(src->v_obj)) {
+    // Held, so that it is copied rather than changed.
+    Map<Any, Any> map(ObjectUnsafe::ObjectPtrFromUnowned<Object>(src->v_obj));
+    for (const MapBaseObj::KVType& pair : *map.get()) {
       std::optional<K> key = pair.first.template try_cast<K>();
       if (!key.has_value()) return std::nullopt;
       std::optional<V> value = pair.second.template try_cast<V>();
