@@ -122,7 +122,7 @@ __getattr__ = late_attributes(
         "TypeMethod": "._types.info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
         "_CLASS_DEVICE": device_class,  # changes with _set_class_device
-        "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.error:backtrace_text",
+        "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.traceback:backtrace_text",
         "_WITH_APPEND_BACKTRACE": "._traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
         "_register_object_by_index": "._types.info:register_object_by_index",

@@ -201,8 +201,9 @@ struct SeqTypeTraitsBase : ObjectRefTypeTraitsBase<Seq> {
   static bool CheckAnyStrict(const TVMFFIAny* src) {
     if (src->type_index != seq_index) return false;
     if constexpr (!std::is_same_v<T, Any>) {
-      for (int64_t i = 0; i < Size(src); ++i) {
-        if (!detail::AnyUnsafe::CheckAnyStrict<T>(Item(src, i))) return false;
+      const Any* item = static_cast<const Any*>(Cell(src)->data);
+      for (const Any* end = item + Size(src); item != end; ++item) {
+        if (!detail::AnyUnsafe::CheckAnyStrict<T>(*item)) return false;
       }
     }
     return true;

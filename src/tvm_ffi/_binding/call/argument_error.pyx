@@ -4,10 +4,9 @@
 from cpython.ref cimport Py_INCREF, PyObject
 from libc.stdint cimport int32_t, uintptr_t
 
-from tvm_ffi._binding.object.error cimport (
-    add_note, check, traceback_of, without_binding_frames,
-)
+from tvm_ffi._binding.object.error cimport add_note, check
 from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.object.traceback cimport traceback_of, without_binding_frames
 
 cdef extern from "Python.h":
     int PyException_SetTraceback(object error, object traceback) except -1

@@ -17,8 +17,6 @@ cdef class Error(CObject):
 cdef int raise_from_native(int code) noexcept
 # Make the exception that is set the pending native error of this thread; always returns -1.
 cdef int raise_to_native() noexcept
-# The traceback of an exception, whatever its class says; None: it has none.
-cdef object traceback_of(object exception)
 # Set Python's current exception, without the traceback entry that a raise statement adds.
 cdef void set_exception(object exception) noexcept
 # Add a note to an exception, which is a convenience: Python before 3.11 has none, and the class may
@@ -36,5 +34,3 @@ cdef abi.TVMFFIObjectHandle native_error_of(Error error) except NULL
 # has been handed back to Python.
 cdef bint is_of_exception(abi.TVMFFIObjectHandle handle) noexcept
 cdef PyObject* exception_in(abi.TVMFFIObjectHandle handle) noexcept
-# The traceback without the entries in front that belong to this package's own code.
-cdef object without_binding_frames(object traceback)

@@ -22,24 +22,19 @@ from tvm_ffi._binding.object.object cimport (
     wrap_object,
 )
 from tvm_ffi._binding.object.release cimport add_harmless_type
+from tvm_ffi._binding.object.traceback cimport (
+    add_frame, backtrace_of, frames_of_backtrace, traceback_of, without_binding_frames,
+)
 
 from tvm_ffi._binding.object.object import register_class
 
 cdef extern from "Python.h":
-    ctypedef struct PyThreadState:
-        pass
-    ctypedef struct PyFrameObject:
-        pass
-    ctypedef struct PyCodeObject:
-        pass
-    PyThreadState* PyThreadState_Get() noexcept
     PyObject* PyErr_Occurred() noexcept
     void PyErr_SetObject(PyObject* type, PyObject* value) noexcept
     void PyErr_SetString(PyObject* type, const char* message) noexcept
     int PyException_SetTraceback(object error, object traceback) except -1
     int set_traceback "PyException_SetTraceback"(
         PyObject* exception, PyObject* traceback) noexcept
-    PyObject* get_traceback "PyException_GetTraceback"(PyObject* exception) noexcept
     bytes PyUnicode_AsEncodedString(object text, const char* encoding, const char* errors)
     void PyErr_Fetch(PyObject** cls, PyObject** exception, PyObject** traceback) noexcept
     void PyErr_NormalizeException(
@@ -65,19 +60,6 @@ cdef extern from *:
     """
     PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** place, PyObject* value) noexcept
 
-cdef extern from "frameobject.h":
-    PyFrameObject* PyFrame_New(
-        PyThreadState* state, PyCodeObject* code, PyObject* globals, PyObject* locals) noexcept
-    int PyTraceBack_Here(PyFrameObject* frame) noexcept
-    bint PyTraceBack_Check(object value)
-
-cdef extern from "Python.h":
-    PyCodeObject* PyCode_NewEmpty(
-        const char* filename, const char* funcname, int firstlineno) except NULL
-    PyCodeObject* PyFrame_GetCode(PyFrameObject* frame) noexcept
-    ctypedef struct PyTracebackObject:
-        PyFrameObject* tb_frame
-
 
 # The two live tables of kinds; `register_error` adds to both.
 ERROR_NAME_TO_TYPE = {}
@@ -101,8 +83,6 @@ cdef int _ALREADY_SET_CODE = -2
 cdef str _ERROR_ATTRIBUTE = "__tvm_ffi_error__"
 cdef dict _name_to_type = ERROR_NAME_TO_TYPE
 cdef dict _type_to_name = ERROR_TYPE_TO_NAME
-# Globals of the frames that stand for native lines.
-cdef dict _frame_globals = {"__builtins__": {}}
 
 
 cdef struct _ErrorObject:
@@ -195,55 +175,13 @@ cdef Error _origin_of(object exception):
     return origin if isinstance(origin, Error) else None
 
 
-cdef object traceback_of(object exception):
-    cdef PyObject* traceback = get_traceback(<PyObject*>exception)
-    if traceback == NULL:
-        return None
-    value = <object>traceback
-    Py_XDECREF(traceback)
-    return value
-
-
-cdef object _code_of(object entry):
-    """The code of a traceback's entry, read as C does.
-
-    The attributes ``tb_frame`` and ``f_code`` call audit hooks, which may raise, and which need a
-    frame of their own where an exception for too many of them is reported.
-    """
-    cdef PyObject* code = <PyObject*>PyFrame_GetCode((<PyTracebackObject*>entry).tb_frame)
-    value = <object>code
-    Py_XDECREF(code)
-    return value
-
-
-cdef object without_binding_frames(object traceback):
-    """The traceback without the entries that stand in front and belong to this package's code."""
-    while traceback is not None and _code_of(traceback).co_filename.startswith(
-        "tvm_ffi/_binding/"
-    ):
-        traceback = traceback.tb_next
-    return traceback
-
-
-cdef str _backtrace_of(object traceback):
-    """Lines of a Python traceback in the native form: most recent call first."""
-    cdef list lines = []
-    cdef object entry = traceback
-    while entry is not None:
-        code = _code_of(entry)
-        lines.append(f'  File "{code.co_filename}", line {entry.tb_lineno}, in {code.co_name}\n')
-        entry = entry.tb_next
-    lines.reverse()
-    return "".join(lines)
-
-
 cdef abi.TVMFFIObjectHandle new_native_error(object exception) except NULL:
     # Not by assignment: frozen dataclasses refuse it.
     cdef object traceback = without_binding_frames(traceback_of(exception))
     PyException_SetTraceback(exception, traceback)
     cdef bytes kind = _kind_of(exception)
     cdef bytes message = _message_of(exception)
-    cdef bytes python_backtrace = _backtrace_of(traceback).encode("utf-8", "backslashreplace")
+    cdef bytes python_backtrace = backtrace_of(traceback).encode("utf-8", "backslashreplace")
     cdef const abi.TVMFFIByteArray* native = abi.TVMFFIBacktrace(NULL, 0, NULL, 0)
     cdef bytes backtrace = python_backtrace + native.data[: native.size]
     cdef Error origin = _origin_of(exception)
@@ -322,58 +260,6 @@ cdef int raise_to_native() noexcept:
 
 
 # ---- native to Python ----------------------------------------------------------------------
-
-# Code objects that stand for the lines of a backtrace text, so that raising the same error again
-# compiles nothing.  Emptied when it has grown large; a text is a few hundred bytes.
-cdef dict _codes_by_backtrace = {}
-cdef int _MAX_CACHED_BACKTRACES = 1024
-
-
-cdef object _new_code(bytes filename, bytes function, int line):
-    """A code object that exists to be named in a traceback."""
-    cdef PyObject* code = <PyObject*>PyCode_NewEmpty(filename, function, line)
-    result = <object>code
-    Py_XDECREF(code)
-    return result
-
-
-cdef tuple _codes_of(bytes backtrace):
-    """One code object per well-formed backtrace line, in the order of the text."""
-    cdef list codes = []
-    cdef bytes line, filename, number, function
-    for line in backtrace.splitlines():
-        head, found, rest = line.strip().rpartition(b'", line ')
-        number, separator, function = rest.partition(b", in ")
-        if not (found and separator and head.startswith(b'File "') and number.isdigit()):
-            continue
-        filename = head[len(b'File "'):]
-        codes.append(_new_code(filename, function, min(int(number), 0x7FFFFFFF)))
-    return tuple(codes)
-
-
-cdef tuple _cached_codes_of(bytes backtrace):
-    cdef tuple codes = _codes_by_backtrace.get(backtrace)
-    if codes is None:
-        codes = _codes_of(backtrace)
-        if len(_codes_by_backtrace) >= _MAX_CACHED_BACKTRACES:
-            _codes_by_backtrace.clear()
-        _codes_by_backtrace[backtrace] = codes
-    return codes
-
-
-cdef list _frames_of(tuple codes):
-    """One frame per code object.  Made while no exception is set: making one looks things up."""
-    cdef list frames = []
-    cdef PyFrameObject* frame
-    for code in codes:
-        frame = PyFrame_New(
-            PyThreadState_Get(), <PyCodeObject*><PyObject*>code, <PyObject*>_frame_globals, NULL)
-        if frame == NULL:
-            raise MemoryError()
-        frames.append(<object><PyObject*>frame)
-        Py_XDECREF(<PyObject*>frame)
-    return frames
-
 
 cdef object _new_exception(abi.TVMFFIErrorCell* cell):
     """An exception of the class that is registered for the error's kind."""
@@ -528,10 +414,10 @@ cdef int _set_exception(abi.TVMFFIObjectHandle handle) except -2:
         <PyObject*>exception, <PyObject*>_ERROR_ATTRIBUTE, <PyObject*>error
     ) != 0:
         PyErr_Clear()  # a class with slots, or one that refuses: the link is a convenience
-    frames = _frames_of(_cached_codes_of(backtrace))
+    frames = frames_of_backtrace(backtrace)
     set_exception(exception)
     for frame in frames:  # each goes in front of the traceback
-        PyTraceBack_Here(<PyFrameObject*><PyObject*>frame)
+        add_frame(<PyObject*>frame)
     return 0
 
 
@@ -689,28 +575,6 @@ cdef object _wrap_shared(abi.TVMFFIObjectHandle handle):
 def error_from_exception(error: BaseException) -> Error:
     """Return a native error that carries the exception."""
     return wrap_error(new_native_error(error))
-
-
-# ---- for programs that build tracebacks themselves -----------------------------------------
-
-def backtrace_text(traceback) -> str:
-    """Return the lines of a Python traceback in the native form, most recent call first."""
-    if traceback is not None and not PyTraceBack_Check(traceback):
-        raise TypeError(f"traceback must be a traceback or None, got {type(traceback).__name__}")
-    return _backtrace_of(traceback)
-
-
-def frame_of_line(str filename, int line, str function):
-    """Return a frame that stands for a line of code that is not Python's."""
-    code = _new_code(
-        filename.encode("utf-8", "backslashreplace"),
-        function.encode("utf-8", "backslashreplace"), line)
-    return _frames_of((code,))[0]
-
-
-def frames_of_text(str backtrace) -> list:
-    """Return a frame for each line of a native backtrace, in the order of the text."""
-    return _frames_of(_cached_codes_of(backtrace.encode("utf-8", "backslashreplace")))
 
 
 cdef bint _is_text_alone(abi.TVMFFIObject* error) noexcept:
