@@ -50,6 +50,7 @@ WORDS_OF_OTHERS = (
     "can't allocate read lock",
     "error return without exception set",  # CPython's parser
     "returned NULL without setting an exception",  # CPython 3.11
+    "os.PathLike object, not PosixPath",  # os.fspath, which asks for a method and takes any error
     "cannot create shared object descriptor",
     "cannot open shared object file",
 )
