@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Backtraces in two forms: tracebacks of Python, and the text that native errors carry.
 
-A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints it, with the most recent
-call first.  A line that is not Python's gets a frame which exists to be named in a traceback.
+A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints it; the most recent
+call comes first.  A line that is not Python's gets a frame which exists to be named in a traceback.
 """
 
 from cpython.ref cimport Py_XDECREF, PyObject
