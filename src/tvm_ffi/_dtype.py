@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __getattr__ = late_attributes(globals(), {"DataTypeCode": "._dlpack_codes:DataTypeCode"})
 
-# The codes that are asked about, as in DataTypeCode, which most programs do without.
+# Codes of DataTypeCode, which most programs do without; compared by a test.
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
 
 # Names of torch and NumPy dtypes that differ from ours.

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import core
+from tvm_ffi import _dtype, core
 from tvm_ffi._dtype import DataTypeCode
 
 PLAIN = [
@@ -179,6 +179,13 @@ def test_codes_are_those_of_dlpack():
     codes = {code.name: int(code) for code in DataTypeCode}
     assert (codes["INT"], codes["BFLOAT"], codes["BOOL"], codes["Float4E2M1FN"]) == (0, 4, 6, 17)
     assert 5 not in codes.values()
+
+
+def test_codes_that_properties_ask_about_are_those_of_the_enumeration():
+    """They stand twice, since the enumeration is loaded by few programs."""
+    names = ("INT", "UINT", "FLOAT", "HANDLE", "BFLOAT", "BOOL", "Float8E3M4")
+    asked = (_dtype._INT, _dtype._UINT, _dtype._FLOAT, _dtype._HANDLE, _dtype._BFLOAT, _dtype._BOOL)
+    assert (*asked, _dtype._FIRST_OF_FEW_BITS) == tuple(DataTypeCode[name] for name in names)
 
 
 # ---- the low-level value -------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi import Module, load_module
+from tvm_ffi import Module, load_module, module
 from tvm_ffi.module import ModulePropertyMask
 
 
@@ -58,6 +58,16 @@ def test_properties(kernels):
     assert kernels.is_binary_serializable() is True
     assert kernels.is_compilation_exportable() is False
     assert ModulePropertyMask.RUNNABLE == 2
+
+
+def test_bits_that_properties_ask_about_are_those_of_the_enumeration():
+    """They stand twice, since the enumeration is loaded by few programs."""
+    asked = {
+        "BINARY_SERIALIZABLE": module._BINARY_SERIALIZABLE,
+        "RUNNABLE": module._RUNNABLE,
+        "COMPILATION_EXPORTABLE": module._COMPILATION_EXPORTABLE,
+    }
+    assert asked == {bit.name: bit.value for bit in ModulePropertyMask}
 
 
 def test_library_has_no_source_and_cannot_be_written(kernels, tmp_path):

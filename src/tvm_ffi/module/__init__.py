@@ -42,7 +42,7 @@ __getattr__ = late_attributes(
     },
 )
 
-# Its members.
+# The members of ModulePropertyMask, which most programs do without; compared by a test.
 _BINARY_SERIALIZABLE, _RUNNABLE, _COMPILATION_EXPORTABLE = 1, 2, 4
 
 
