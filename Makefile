@@ -173,7 +173,7 @@ test-nogil: $(BUILD)/nogil/.installed
 	$(call python_in,nogil) -m pytest --numprocesses $(JOBS) --dist loadfile \
 		--junit-xml $(call RESULTS,nogil) tests/python $(PYTEST_ARGS)
 	TVM_FFI_STRESS_SECONDS=$(STRESS_SECONDS) $(call python_in,nogil) -m pytest -s \
-		tests/python/test_thread_stress.py
+		tests/python/stress/test_thread_stress.py
 
 $(BUILD)/nogil/.environment: pyproject.toml
 	@$(PYTHON_NOGIL) -c "import sys; sys.exit(sys._is_gil_enabled())" 2>/dev/null || \
@@ -191,13 +191,13 @@ $(BUILD)/nogil/.installed: $(BUILD)/nogil/.environment $(SOURCES)
 NOGIL_TSAN := $(abspath $(BUILD))/nogil-tsan
 NOGIL_TSAN_REPORT := no free-threaded Python under TSan: '$(PYTHON_NOGIL_TSAN)' is not to be found, has \
 	the GIL, or was not configured --with-thread-sanitizer; name one with PYTHON_NOGIL_TSAN=PATH
-NOGIL_TSAN_TESTS ?= tests/python/test_thread_stress.py tests/python/test_threads.py \
+NOGIL_TSAN_TESTS ?= tests/python/stress/test_thread_stress.py tests/python/stress/test_threads.py \
 	tests/python/signature/test_carriage.py
 
 test-nogil-tsan: $(BUILD)/nogil-tsan/.installed
 	rm -rf $(NOGIL_TSAN)/reports && mkdir $(NOGIL_TSAN)/reports
 	TVM_FFI_TESTS_SANITIZED=1 TVM_FFI_STRESS_SECONDS=$(STRESS_SECONDS) \
-		TSAN_OPTIONS=exitcode=0:suppressions=$(abspath tests/python/tsan_suppressions.txt):log_path=$(NOGIL_TSAN)/reports/tsan \
+		TSAN_OPTIONS=exitcode=0:suppressions=$(abspath tests/python/stress/tsan_suppressions.txt):log_path=$(NOGIL_TSAN)/reports/tsan \
 		PYTHONPATH=$(NOGIL_TSAN)/site $(PYTHON_NOGIL_TSAN) -m pytest -s -p no:cacheprovider \
 		--junit-xml $(call RESULTS,nogil-tsan) $(NOGIL_TSAN_TESTS) $(PYTEST_ARGS); \
 		status=$$?; cat $(NOGIL_TSAN)/reports/* 2>/dev/null && exit 1; exit $$status

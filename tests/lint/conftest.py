@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Built or downloaded things; hidden folders other than .ci are left out as well.
+# Folders of built or downloaded files. Hidden folders other than .ci are left out, too.
 NOT_OURS = {"build", "dist", "__pycache__"}
 
 

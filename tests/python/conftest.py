@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Callable
 
+import boundary_mode
 import hypothesis
 import pytest
 
@@ -21,8 +22,6 @@ import tvm_ffi
 from tvm_ffi import libinfo
 from tvm_ffi._binding.object.object import live_object_count
 from tvm_ffi.core import CObject, TypeInfo
-
-from . import boundary_mode
 
 # A busy machine makes single examples slow.
 hypothesis.settings.register_profile("tests", deadline=None, database=None)

@@ -10,7 +10,7 @@ import jax
 import pytest
 
 TESTS = Path(__file__).resolve().parents[2] / "python" / "interop"
-NAMES = ("test_jax.py", "test_xla_layout.py")
+NAMES = ("test_jax.py", "test_jax_programs.py", "test_xla_layout.py")
 
 print(f"jax {jax.__version__}, jaxlib {jax.lib.__version__}, Python {sys.version.split()[0]}")
 status = pytest.main(

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from forged import READ_ONLY, Source
 
 import tvm_ffi
 import tvm_ffi.testing  # (registers a function)
 from tvm_ffi import Signature
-
-from ..forged import READ_ONLY, Source
 
 SOFTMAX = Signature.parse(
     "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1.0)"

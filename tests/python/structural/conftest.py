@@ -6,10 +6,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from types_in_text import load_types
 
 import tvm_ffi
-
-from ..types_in_text import load_types
 
 SOURCE = r"""
 #include <tvm/ffi/container/array.h>

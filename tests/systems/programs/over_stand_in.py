@@ -23,7 +23,7 @@ def stand_in(*sources: Path) -> dict[str, str]:
 
 def run_over_stand_in(program: str, *arguments: str, **variables: str) -> None:
     """Run a program of this folder where the dynamic loader finds the stand-in first."""
-    folders = (ROOT / "tests" / "python", ROOT / "tests" / "python" / "processes")
+    folders = (ROOT / "tests" / "python" / name for name in ("support", "processes"))
     settings = {**stand_in(), "PYTHONPATH": os.pathsep.join(map(str, folders)), **variables}
     done = subprocess.run(
         [sys.executable, HERE / program, *arguments], env={**os.environ, **settings}, check=False

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read-only memory reaches Python, and native functions that are known to read it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from forged import READ_ONLY, Source
+from numpy.lib.stride_tricks import as_strided
+
+import tvm_ffi
+
+
+def read_only():
+    array = np.arange(3.0)
+    array.flags.writeable = False
+    return array
+
+
+VIEWS = {
+    "flag": read_only(),
+    "broadcast": np.broadcast_to(np.float32(1), (2, 2)),
+    "view": read_only()[::2],
+    "strides": as_strided(np.zeros(3), writeable=False),
+}
+
+
+@pytest.mark.parametrize("array", list(VIEWS.values()), ids=list(VIEWS))
+def test_nobody_says_that_it_is_read(kernels, array):
+    text = (
+        "Cannot pass argument #1 when calling `last`: the array is read-only; nothing says whether "
+        "the function writes into it: pass `tvm_ffi.readonly(array)` if it only reads, or a "
+        "writable copy"
+    )
+    for _ in range(2):
+        with pytest.raises(BufferError) as caught:
+            kernels.last(1, array)
+        assert str(caught.value) == text
+    assert kernels.last(1, array.copy()).shape == array.shape
+
+
+def test_a_mapped_file_is_safe(kernels, tmp_path):
+    file = tmp_path / "data.bin"
+    np.arange(4.0).tofile(file)
+    array = np.memmap(file, dtype=np.float64, mode="r")
+    with pytest.raises(BufferError, match="the array is read-only"):
+        kernels.echo(array)
+    assert kernels.echo(tvm_ffi.readonly(array)).readonly
+
+
+def test_the_caller_says_that_it_is_read(kernels):
+    array = read_only()
+    got = kernels.echo(tvm_ffi.readonly(array))
+    assert got.readonly
+    assert got.data_ptr() == array.ctypes.data
+
+
+def test_a_promise_marks_what_could_be_written(kernels):
+    array = np.zeros(3)
+    assert kernels.echo(tvm_ffi.readonly(array)).readonly
+    assert not kernels.echo(array).readonly
+    assert array.flags.writeable
+
+
+def test_a_promise_about_what_is_no_array(kernels):
+    with pytest.raises(TypeError, match="readonly takes an array or tensor, got int"):
+        tvm_ffi.readonly(1)
+    assert repr(tvm_ffi.readonly(np.zeros(1))) == "readonly(array([0.]))"
+
+
+def test_a_signature_says_what_is_done(kernels):
+    array, writable = read_only(), np.zeros(3)
+    assert len(kernels.reading(array, writable, writable)) == 3
+    assert len(kernels.reading(x=array, y=writable, z=tvm_ffi.readonly(array))) == 3
+    with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it; pass"):
+        kernels.reading(array, array, writable)
+    with pytest.raises(BufferError, match="argument 'y' .* writes into it; pass a writable array"):
+        kernels.reading(array, tvm_ffi.readonly(writable), writable)
+    with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+        kernels.reading(array, writable, z=array)
+
+
+def immutable():
+    """Return an array of a class that marks all its arrays, as JAX does."""
+    return Source(flags=READ_ONLY)
+
+
+def test_classes_of_immutable_arrays_go_where_nobody_knows(kernels):
+    assert kernels.echo(immutable()).readonly
+    assert len(kernels.reading(immutable(), np.zeros(1), immutable())) == 3
+    with pytest.raises(BufferError, match="argument 'y' .* writes into it"):
+        kernels.reading(np.zeros(1), immutable(), np.zeros(1))
+
+
+def read_only_tensors(tmp_path):
+    np.arange(4.0).tofile(tmp_path / "data.bin")
+    mapped = tvm_ffi.from_dlpack(np.memmap(tmp_path / "data.bin", dtype=np.float64, mode="r"))
+    kept = []
+    tvm_ffi.convert(kept.append)(read_only())  # lent for the call, and stays
+    return {
+        "of NumPy": tvm_ffi.from_dlpack(read_only()),
+        "of a file": mapped,
+        "of another tensor": tvm_ffi.from_dlpack(mapped),
+        "of a container": tvm_ffi.Array([read_only()])[0],
+        "of a call": kept[0],
+        "of immutable arrays": tvm_ffi.from_dlpack(immutable()),
+        "unpickled": pickle.loads(pickle.dumps(mapped)),
+        "copied": copy.copy(mapped),
+    }
+
+
+def test_tensors_over_read_only_memory_go_where_arrays_go(kernels, tmp_path):
+    """They were not looked at, and a kernel that wrote into a mapped file ended the process."""
+    writable = tvm_ffi.from_dlpack(np.zeros(3))
+    for origin, tensor in read_only_tensors(tmp_path).items():
+        assert tensor.readonly, origin
+        with pytest.raises(BufferError, match="#1 .*: the array is read-only; nothing says"):
+            kernels.last(1, tensor)
+        assert kernels.last(1, tvm_ffi.readonly(tensor)).readonly
+        assert len(kernels.reading(tensor, writable, tvm_ffi.readonly(tensor))) == 3
+        with pytest.raises(BufferError, match="argument 'y' .*, and the function writes into it"):
+            kernels.reading(tensor, tensor, writable)
+        with pytest.raises(BufferError, match="argument 'z' .* nothing says whether"):
+            kernels.reading(tensor, writable, z=tensor)
+        with pytest.raises(BufferError, match="the array is read-only"):
+            kernels.echo.bind(tensor)
+    assert not kernels.last(1, writable).readonly
+
+
+def test_subclasses_of_tensor_are_looked_at(kernels):
+    class Own(tvm_ffi.Tensor):
+        pass
+
+    tensor = Own.__new__(Own)
+    tensor.__move_handle_from__(tvm_ffi.from_dlpack(read_only()))
+    with pytest.raises(BufferError, match="the array is read-only"):
+        kernels.echo(tensor)
+
+
+def test_a_promise_about_a_tensor_marks_nothing(kernels):
+    """The mark of a tensor that a callback had kept stayed with it."""
+    kept = []
+    tvm_ffi.convert(kept.append)(np.zeros(3))
+    kernels.echo(tvm_ffi.readonly(kept[0]))
+    assert not kept[0].readonly
+    assert not kernels.echo(kept[0]).readonly
+
+
+def test_python_gets_what_came_with_the_mark():
+    seen = []
+    function = tvm_ffi.convert(lambda tensor: seen.append(tensor.readonly))
+    function(read_only())
+    function(np.zeros(3))
+    assert seen == [True, False]
+
+
+def test_the_runtime_keeps_what_came_with_the_mark():
+    array = tvm_ffi.get_global_func("ffi.Array")(read_only())
+    assert array[0].readonly
+    assert tvm_ffi.Array([read_only()])[0].readonly
+
+
+def test_nothing_of_a_refused_call_is_left(kernels):
+    writable = np.zeros(3)
+    with pytest.raises(BufferError):
+        kernels.last(writable, read_only(), writable)
+    assert not kernels.echo(writable).readonly

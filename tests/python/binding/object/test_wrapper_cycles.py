@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reference cycles through wrappers, and what the garbage collector sees of them."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import weakref
+from typing import Any
+
+import pytest
+
+import tvm_ffi
+import tvm_ffi.testing
+from tvm_ffi import core, dataclasses
+from tvm_ffi.core import CObject
+from tvm_ffi.module import CustomModule
+
+from .watched_values import Last, Target, empty
+
+NUMBERS = itertools.count()
+
+
+# ---- the garbage collector -----------------------------------------------------------------------
+
+
+class Greeter(CustomModule, kind="test.python.wrappers"):
+    """A module whose state refers to it."""
+
+    def __init__(self):
+        self.myself = self
+
+    def find_function(self, name):
+        return len
+
+
+def test_what_a_module_refers_to_may_outlive_it():
+    """A link once kept the address of a field of its owner, and each collection read it."""
+    kept = gc.get_referents(Greeter())
+    gc.collect()
+    reused = [b"A" * size for size in range(8, 200, 8) for _ in range(300)]
+    gc.collect()
+    assert kept
+    assert reused
+
+
+def test_object_that_holds_another_module_does_not_speak_for_its_own():
+    """Else the collector takes a state that is in use for one that nobody refers to."""
+    one, other = Greeter(), Greeter()
+    state = next(x for x in gc.get_referrers(one.__dict__) if type(x).__name__ == "_State")
+    one.__move_handle_from__(other)
+    del one, other
+    gc.collect()
+    assert isinstance(state.attributes, dict)
+
+
+class Owner:
+    """Keeps a function that leads back to it."""
+
+    def act(self):
+        return "alive"
+
+    def fail(self):
+        raise ValueError("failed")
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_function_of_an_object_that_keeps_it_is_collected(is_bound):
+    def make():
+        owner = Owner()
+        owner.f = tvm_ffi.convert_func(owner.act if is_bound else lambda: owner)
+        return weakref.ref(owner)
+
+    seen = make()
+    gc.collect()
+    assert seen() is None
+
+
+def test_function_that_native_code_has_as_well_is_not_collected(kernels):
+    owner = Owner()
+    owner.f = tvm_ffi.convert_func(owner.act)
+    kernels.keep(owner.f)
+    del owner
+    gc.collect()
+    assert kernels.call_kept() == "alive"
+    kernels.forget()
+    gc.collect()
+
+
+# ---- what a wrapper has beside its handle --------------------------------------------------------
+
+
+def test_error_that_gets_another_object_carries_what_that_came_from():
+    """The exception stayed, and was written into a native error that has no place for it."""
+    error = core._convert_to_ffi_error(ValueError("mine"))
+    error.__move_handle_from__(core.Error("TypeError", "other", ""))
+    assert (error.kind, error.message) == ("TypeError", "other")
+    assert isinstance(error.py_error(), TypeError)
+    assert isinstance(tvm_ffi.Array([error])[0].py_error(), TypeError)
+
+
+@pytest.mark.parametrize("move", [core.Error.__move_handle_from__, CObject.__move_handle_from__])
+def test_exception_goes_along_with_its_error(move):
+    original = ValueError("mine")
+    first, second = core._convert_to_ffi_error(original), core.Error("TypeError", "other", "")
+    move(second, first)
+    assert second.py_error() is original
+    with pytest.raises(ValueError, match="Error is empty"):
+        first.py_error()
+    holder = CObject()
+    move(holder, second)
+    move(first, holder)
+    assert first.py_error() is original
+
+
+def test_error_made_anew_forgets_its_exception():
+    original = ValueError("mine")
+    error = core._convert_to_ffi_error(original)
+    error.__init__("TypeError", "other", "")
+    assert isinstance(error.py_error(), TypeError)
+    error = core._convert_to_ffi_error(original)
+    error.__setstate__({"handle": None})
+    with pytest.raises(ValueError, match="Error is empty"):
+        error.py_error()
+
+
+@dataclasses.py_class("test.wrappers.Fields")
+class Fields(tvm_ffi.Object):
+    first: Any
+    second: Any = None
+
+
+@pytest.mark.parametrize(
+    ("hold", "read"),
+    [
+        pytest.param(lambda e: tvm_ffi.Array([e]), lambda kept: kept[0], id="array"),
+        pytest.param(Fields, lambda kept: kept.first, id="field"),
+    ],
+)
+def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
+    """The first wrapper took it out of the native error, and took it along when it died."""
+    original = ValueError("mine")
+    kept = hold(original)
+    assert all(read(kept).py_error() is original for _ in range(3))
+    first, second = read(kept), read(kept)
+    assert first.py_error() is original
+    del first, second
+    assert read(kept).py_error() is original
+
+
+@pytest.mark.parametrize("assign", [lambda x: setattr(x, "first", 7), lambda x: x.__init__(5, 6)])
+def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
+    """The object's fields were looked at where they had been."""
+    fields = Fields(1, 2)
+    seen = []
+
+    def act():
+        seen.append(fields.__chandle__() != 0)
+        empty(fields)
+
+    fields.first = Last(act)
+    assign(fields)
+    assert seen == [True]
+
+
+def test_collection_that_writes_a_field_while_it_is_looked_at():
+    """The field's value was taken, then memory asked for, which may start a collection."""
+    seen = []
+
+    def act(phase, _):
+        if phase == "start" and len(seen) + 1 == turns[0]:
+            fields.first = 17
+        seen.append(phase)
+
+    turns = [0]
+    gc.collect()
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(act)
+    try:
+        for turn in range(1, 8, 2):
+            fields = Fields(3)
+            turns[0] = turn
+            seen.clear()
+            gc.set_threshold(1, 1000, 1000)
+            fields.first = Target()
+            gc.set_threshold(*thresholds)
+            assert fields.first == 17 or callable(fields.first)
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(act)
+    gc.collect()
+
+
+def test_what_the_collector_shows_of_fields_is_the_values_alone():
+    fields = Fields(Target())
+    assert not [x for x in gc.get_objects() if type(x).__name__ in ("ReferenceLink", "_HeldValues")]
+    assert any(isinstance(x, Target) for x in gc.get_referents(fields))
+
+
+def test_object_emptied_by_way_of_the_base_class_is_not_looked_at_any_more():
+    """The override alone told the link, and `CObject` went around it."""
+    fields, other = Fields(tvm_ffi.convert_func(Target())), Fields(5)
+    CObject.__move_handle_from__(fields, other)
+    gc.collect()
+    assert fields.first == 5
+    CObject.__move_handle_from__(other, Fields(6))
+    assert other.first == 6
+
+
+@pytest.mark.parametrize("holders", [(5, "x"), [], (None,)])
+def test_fields_that_a_class_names_are_checked(holders):
+    class Derived(Fields):
+        __ffi_holders__ = holders
+
+    derived = Derived.__new__(Derived)
+    derived.__move_handle_from__(Fields(1))
+    with pytest.raises(TypeError):
+        Fields.first.set(derived, len)
+
+
+def test_fields_of_another_type_are_no_holders():
+    @dataclasses.py_class("test.wrappers.Others")
+    class Others(tvm_ffi.Object):
+        number: int
+        a: Any = None
+        b: Any = None
+        c: Any = None
+
+    getters = {x.name: x.getter for x in Others.__tvm_ffi_type_info__.fields}
+
+    class Derived(Fields):
+        __ffi_holders__ = ()
+
+    derived = Derived.__new__(Derived)
+    derived.__move_handle_from__(Fields(1))
+    for name, message in (("c", "field `c` belongs to"), ("number", "holds no objects")):
+        Derived.__ffi_holders__ = (getters[name],)
+        with pytest.raises(TypeError, match=message):
+            Fields.first.set(derived, len)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: setattr(x, "first", x.act),
+        lambda x: setattr(x, "first", lambda: x),
+        lambda x: setattr(x, "first", Last(x.act)) or setattr(x, "second", x.act),
+        lambda x: setattr(x, "first", raised_by(x)),
+        lambda x: setattr(x, "first", raised_by(x)) or x.first.py_error(),
+    ],
+)
+def test_object_whose_field_leads_back_to_it_is_collected(make):
+    @dataclasses.py_class(f"test.wrappers.Acting{next(NUMBERS)}")
+    class Acting(tvm_ffi.Object):
+        first: Any
+        second: Any = None
+
+        def act(self):
+            return self
+
+        def fail(self):
+            raise ValueError("failed")
+
+    def hold():
+        acting = Acting(None)
+        make(acting)
+        return weakref.ref(acting)
+
+    seen = hold()
+    gc.collect()
+    assert seen() is None
+
+
+# ---- cycles --------------------------------------------------------------------------------------
+
+
+class TensorLike(core.DLTensorTestWrapper):
+    """A class with an exchange table, from which the classes of a test derive."""
+
+
+def tensor_class_that_keeps_a_function():
+    class Keeps(TensorLike):
+        pass
+
+    Keeps.function = tvm_ffi.convert_func(len, tensor_cls=Keeps)
+    return weakref.ref(Keeps)
+
+
+def owner_of(make):
+    def hold():
+        owner = Owner()
+        owner.kept = make(owner)
+        return weakref.ref(owner)
+
+    return hold
+
+
+def raised_by(owner):
+    """Return an exception, whose traceback leads to the owner."""
+    try:
+        owner.fail()
+    except ValueError as error:
+        return error
+
+
+def passed(error):
+    """Return an error whose exception the native error has as well."""
+    tvm_ffi.convert_func(repr)(error)
+    return error
+
+
+def wrappers_of(exception):
+    """Return two wrappers of one native error."""
+    error = core._convert_to_ffi_error(exception)
+    return error, tvm_ffi.Array([error])[0]
+
+
+@pytest.mark.parametrize(
+    "hold",
+    [
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(owner.act)),
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(1, "x" * 99, owner)),
+        owner_of(lambda owner: core.CAny(owner.act)),
+        owner_of(core.CAny),
+        owner_of(core._convert_to_opaque_object),
+        tensor_class_that_keeps_a_function,
+        owner_of(lambda owner: core.CAny(raised_by(owner))),
+        owner_of(lambda owner: tvm_ffi.convert_func(len).bind(raised_by(owner))),
+        owner_of(lambda owner: passed(core._convert_to_ffi_error(raised_by(owner)))),
+        owner_of(lambda owner: [passed(x) for x in wrappers_of(raised_by(owner))]),
+    ],
+    ids=[
+        "bound method",
+        "bound object",
+        "any method",
+        "any object",
+        "opaque",
+        "tensor class",
+        "any exception",
+        "bound exception",
+        "error that was passed",
+        "error with two wrappers",
+    ],
+)
+def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
+    """`self.step = function.bind(self.method)` and its kind were never collected."""
+    seen = hold()
+    gc.collect()
+    assert seen() is None
+
+
+def test_what_others_have_as_well_is_not_collected(kernels):
+    seen = owner_of(lambda owner: [core.CAny(owner.act), kernels.keep(owner.act)])()
+    gc.collect()
+    assert seen() is not None
+    kernels.forget()
+    gc.collect()

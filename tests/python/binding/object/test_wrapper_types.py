@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Object types that a wrapper accepts."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import re
+import textwrap
+import weakref
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+import tvm_ffi.testing
+from tvm_ffi import core
+from tvm_ffi._binding.call.call_plan import CallPlan
+from tvm_ffi._binding.call.origin import function_of_module, set_module_origin
+from tvm_ffi._binding.object import note
+from tvm_ffi.core import CObject
+
+from .watched_values import Doing, Last, Target, empty
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "make", "message"),
+    [
+        (
+            lambda: tvm_ffi.Array([1]),
+            lambda: tvm_ffi.Map({}),
+            "Array stands for objects of type `ffi.Array`, got one of type `ffi.Map`",
+        ),
+        (
+            lambda: tvm_ffi.convert_func(len),
+            lambda: tvm_ffi.List([1]),
+            "Function stands for objects of type `ffi.Function`, got one of type `ffi.List`",
+        ),
+        (
+            lambda: tvm_ffi.from_dlpack(np.zeros(3)),
+            lambda: tvm_ffi.convert_func(len),
+            "Tensor stands for objects of type `ffi.Tensor`, got one of type `ffi.Function`",
+        ),
+    ],
+)
+def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
+    """Its memory was read as that of the wrapper's own type."""
+    filled, other = wrapper(), make()
+    address, other_address = filled.__chandle__(), other.__chandle__()
+    for fill in (
+        filled.__move_handle_from__,
+        lambda value: filled.__init_handle_by_constructor__(lambda: value),
+    ):
+        with pytest.raises(TypeError, match=re.escape(message)):
+            fill(other)
+    assert (filled.__chandle__(), other.__chandle__()) == (address, other_address)
+
+
+def test_wrapper_takes_objects_of_derived_types_and_any_where_nothing_reads_them():
+    """`CObject` and `Object` read no memory, so they hold objects of any type.
+
+    That was so of all classes that no type was registered for, `ArrayBase` and its kind among them,
+    whose methods read what they were given as an array.
+    """
+    made = core.Object()
+    made.__move_handle_from__(tvm_ffi.Array([1]))
+    assert made.__chandle__() != 0
+    anything = CObject()
+    anything.__move_handle_from__(made)
+    assert (made.__chandle__(), anything.__chandle__() != 0) == (0, True)
+    array = tvm_ffi.Array([1])
+    array.__move_handle_from__(anything)
+    assert list(array) == [1]
+
+
+# ---- classes whose methods read memory -----------------------------------------------------------
+
+Pair = tvm_ffi.testing.TestIntPair
+READERS = [tvm_ffi.Array, tvm_ffi.List, tvm_ffi.Map, tvm_ffi.Dict, tvm_ffi.Tensor]
+READERS += [tvm_ffi.Function, core.Error, core.OpaquePyObject]
+
+
+def compiled_base(cls):
+    """Return the nearest compiled class that a class derives from."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & (1 << 9))
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
+    """The constructor of one type filled what the methods of the other one read."""
+
+    class Both(Pair, cls):
+        pass
+
+    plain = cls is tvm_ffi.Tensor  # whose wrappers are laid out as those of objects
+    both = (core.Object if plain else Both).__new__(Both)
+    with pytest.raises(
+        TypeError, match=r"Both stands for .*, got one of type `testing.TestIntPair`"
+    ):
+        Pair.__init__(both, 12345, 2)
+    assert both.__chandle__() == 0
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_class_that_claims_another_type_holds_no_object_of_it(cls):
+    class Claims(cls):
+        __tvm_ffi_type_info__ = Pair.__tvm_ffi_type_info__
+
+    claims = Claims.__new__(Claims)
+    with pytest.raises(TypeError, match=r"Claims stands for .*, got one of type"):
+        Pair.__init__(claims, 12345, 2)
+    assert claims.__chandle__() == 0
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_base_that_stands_for_no_type_holds_what_its_methods_read(cls):
+    base = compiled_base(cls)
+    wrapper = base.__new__(base)
+    with pytest.raises(TypeError, match=r"stands for objects of type .*, got one of type"):
+        wrapper.__move_handle_from__(Pair(1, 2))
+    assert wrapper.__chandle__() == 0
+
+
+def test_base_of_arrays_and_lists_takes_both():
+    base = compiled_base(tvm_ffi.Array).__mro__[1]
+    wrapper = base.__new__(base)
+    for made in (tvm_ffi.Array([1, 2]), tvm_ffi.List([3, 4, 5])):
+        count = len(made)
+        wrapper.__move_handle_from__(made)
+        assert len(wrapper) == count
+    message = "SequenceBase stands for objects of type `ffi.Array` or `ffi.List`, got one of"
+    with pytest.raises(TypeError, match=message):
+        wrapper.__move_handle_from__(tvm_ffi.Map({1: 2}))
+
+
+@pytest.mark.parametrize("cls", READERS)
+def test_wrapper_does_not_become_one_of_another_layout(cls):
+    class Plain(tvm_ffi.Object):
+        pass
+
+    class Reader(cls):
+        __slots__ = ()
+
+    plain = Plain()
+    plain.__move_handle_from__(Pair(1, 2))
+    try:
+        plain.__class__ = Reader
+    except TypeError:
+        return
+    assert cls is tvm_ffi.Tensor  # wrappers of tensors have no field of their own
+    for read in (
+        lambda: plain.shape,
+        plain.numpy,
+        lambda: np.from_dlpack(plain),
+        lambda: repr(plain),
+        lambda: pickle.dumps(plain),
+    ):
+        with pytest.raises(TypeError, match="Reader holds no tensor but an object of type"):
+            read()
+
+
+def test_wrapper_filled_by_what_another_one_kept_is_checked_after_that(kernels):
+    """Its type was looked at first, then a finalizer put something else into the other wrapper."""
+    other = CObject()
+    table = tvm_ffi.Map({1: 2})
+
+    class Refills(Target):
+        def __del__(self):
+            other.__move_handle_from__(table)
+
+    other.__move_handle_from__(tvm_ffi.Array([tvm_ffi.convert_func(Refills())]))
+
+    def act():
+        empty(other)
+        other.__move_handle_from__(tvm_ffi.Array([1]))
+
+    kernels.count(other, Doing(act))
+    array = tvm_ffi.Array([7])
+    with pytest.raises(TypeError, match=r"got one of type `ffi\.Map`"):
+        array.__move_handle_from__(other)
+    assert list(array) == [7]
+
+
+def test_constructor_that_returns_an_object_of_another_type_is_refused():
+    class Made(tvm_ffi.Array):
+        pass
+
+    made = Made([1])
+    pair = Pair(1, 2)
+    with pytest.raises(TypeError, match=r"Made stands for objects of type `ffi\.Array`"):
+        made.__init_handle_by_constructor__(lambda: pair)
+    assert (list(made), pair.a) == ([1], 1)
+
+
+# ---- what the package itself calls ---------------------------------------------------------------
+
+
+def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(run_python):
+    """All of them are emptied, and containers work as before."""
+    program = """
+        import gc
+        import tvm_ffi
+        from tvm_ffi.core import CObject, Function
+
+        for function in [x for x in gc.get_objects() if isinstance(x, Function)]:
+            CObject().__move_handle_from__(function)
+        table = tvm_ffi.Map({1: (2, "three")})
+        assert table[1][1] == "three" and 4 not in table
+        assert tvm_ffi.Dict({1: 2}).get(1) == 2
+        assert tvm_ffi.List([tvm_ffi.Shape((1, 2)), [None]])[0] == (1, 2)
+    """
+    result = run_python(textwrap.dedent(program))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: note.note_of(None),
+        lambda: note.set_note(None, 1),
+        lambda: set_module_origin(None, None, "", False),
+        lambda: set_module_origin(tvm_ffi.convert_func(len), None, "", False),
+        lambda: core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper).__dlpack__(),
+        lambda: tvm_ffi.convert_func(len)(
+            core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper)
+        ),
+    ],
+)
+def test_nothing_in_place_of_an_object_is_refused(ask):
+    """The memory behind None was read."""
+    with pytest.raises((TypeError, ValueError, AttributeError)):
+        ask()
+
+
+def test_value_that_comes_back_while_an_any_is_filled_is_released():
+    """What had been put in meanwhile was overwritten, and never released."""
+    seen = []
+
+    def act():
+        target = Target()
+        seen.append(weakref.ref(target))
+        value.__init__(target)
+
+    value = core.CAny(Last(act))
+    value.__init__(5)
+    assert seen
+    value.__init__(6)
+    gc.collect()
+    assert seen[0]() is None
+
+
+def test_function_of_what_is_no_module_is_refused():
+    """The object was passed on as a module, whatever it was."""
+    with pytest.raises(TypeError):
+        function_of_module(tvm_ffi.Array([1, 2]), "name", False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"defaults": ()}, "as many defaults"),
+        ({"directions": b""}, "as many defaults"),
+        ({"converters": (None, None)}, "as many defaults"),
+        ({"num_positional": 2}, "by position"),
+        ({"num_positional_only": -1}, "by position"),
+        ({"num_positional_only": 1, "num_positional": 0}, "by position"),
+        ({"names": (1,)}, "must be a str"),
+    ],
+)
+def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
+    """Calls read its parts without a look at their lengths."""
+    parts = {
+        "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
+        "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,
+    }  # fmt: skip
+    CallPlan(*parts.values())
+    with pytest.raises((TypeError, ValueError), match=message):
+        CallPlan(*{**parts, **changes}.values())

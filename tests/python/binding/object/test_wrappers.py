@@ -1,0 +1,393 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrappers that are emptied while a call, container or array uses their objects."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import pickle
+import weakref
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+import tvm_ffi.testing
+from tvm_ffi import core
+from tvm_ffi.core import CObject
+
+from .watched_values import Doing, empty, watched_array, watched_function, watched_tensor
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+def test_argument_emptied_while_later_ones_are_converted_stays_alive_for_the_callee(kernels):
+    array, target = watched_array()
+    alive = []
+
+    def act():
+        empty(array)
+        alive.append(target() is not None)
+
+    assert kernels.count(array, Doing(act)) == 2
+    assert alive == [True]
+
+
+def test_argument_emptied_before_it_is_converted_is_a_value_error(kernels):
+    function, _ = watched_function()
+    with pytest.raises(ValueError, match=r"argument #1 .* is empty"):
+        kernels.count(Doing(lambda: empty(function)), function)
+
+
+def test_argument_emptied_by_a_callback_stays_alive_for_the_callee(kernels):
+    array, target = watched_array()
+    alive = []
+
+    def act():
+        empty(array)
+        alive.append(target() is not None)
+
+    kernels.call_alone(act, array)
+    assert alive == [True]
+
+
+def test_function_emptied_by_its_own_argument_is_called_all_the_same():
+    function, target = watched_function()
+    alive = []
+
+    def act():
+        empty(function)
+        alive.append(target() is not None)
+
+    assert function(Doing(act), 1) == 2
+    assert alive == [True]
+    with pytest.raises(ValueError, match="Function is empty"):
+        function()
+
+
+@pytest.mark.parametrize("watch", ["array", "function"])
+def test_wrapper_emptied_and_filled_by_an_argument_keeps_what_the_call_has(kernels, watch):
+    """What was put aside once went when the empty wrapper was filled during the same call."""
+    wrapper, target = watched_array() if watch == "array" else watched_function()
+    other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
+    alive = []
+
+    def act():
+        empty(wrapper)
+        wrapper.__move_handle_from__(other)
+        alive.append(target() is not None)
+
+    call = kernels.count if watch == "array" else wrapper
+    call(wrapper, Doing(act))
+    assert alive == [True]
+
+
+def test_function_filled_anew_by_its_own_argument_calls_what_it_was():
+    function, _ = watched_function()
+    other = tvm_ffi.convert_func(lambda *args: "other")
+    assert function(Doing(lambda: function.__move_handle_from__(other)), 1) == 2
+    assert function() == "other"
+
+
+def test_value_behind_a_stand_in_stays_alive_when_it_is_emptied(kernels):
+    array, target = watched_array()
+    alive = []
+
+    class StandIn(core.ObjectConvertible):
+        def asobject(self):
+            return array
+
+    def act():
+        empty(array)
+        alive.append(target() is not None)
+
+    assert kernels.count(StandIn(), Doing(act)) == 2
+    assert alive == [True]
+
+
+class ReturnsReadOnly(core.ObjectConvertible):
+    """Stands for the promise to read a tensor."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    def asobject(self):
+        return tvm_ffi.readonly(self.tensor)
+
+
+@pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
+@pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
+def test_tensor_to_be_read_stays_alive_when_it_is_emptied(kernels, wrap, build):
+    """What is passed in place of the argument was borrowed from a wrapper that no list names."""
+    tensor, owner = watched_tensor()
+    alive = []
+
+    def act():
+        empty(tensor)
+        alive.append(owner() is not None)
+
+    argument = wrap(tensor)
+    if build == "call":
+        kernels.weighted_sum(argument, Doing(act))
+    elif build == "array":
+        assert tvm_ffi.Array([argument, Doing(act)])[0].numpy().tolist() == [0, 1, 2, 3, 4, 5]
+    elif build == "map":
+        made = tvm_ffi.Map({1: argument, 2: Doing(act)})
+        assert made[1].numpy().tolist() == [0, 1, 2, 3, 4, 5]
+    else:
+        kernels.call_alone(act, [argument])
+    assert alive == [True]
+
+
+def test_what_reading_promises_hold_is_released(kernels):
+    tensor, owner = watched_tensor()
+    for argument in (tvm_ffi.readonly(tensor), ReturnsReadOnly(tensor)):
+        kernels.weighted_sum(argument)
+        del argument
+    empty(tensor)
+    assert owner() is None
+
+
+def test_argument_that_is_moved_first_stays_alive_for_the_second(kernels):
+    """The list of what the call borrows began with the second, after the first was made ready."""
+    array, target = watched_array()
+    assert kernels.take_then_count_owners(array._move(), array) == 1
+    assert array.__chandle__() == 0
+    assert target() is not None  # put aside for the call
+    array.__init__([1])
+    empty(array)
+    assert target() is None
+
+
+def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
+    array, _ = watched_array()
+
+    class Moves(core.ObjectConvertible):
+        def asobject(self):
+            return array._move()
+
+    assert kernels.take_then_count_owners(Moves(), array) == 1
+
+
+@pytest.mark.parametrize("num_before", range(9))
+def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num_before):
+    """Two entries were made for one wrapper, and the second took the place of the first."""
+    wrapper, _ = watched_array()
+    other, target = watched_array()
+    alive, turns = [], []
+
+    def refill(phase, _):
+        turns.append(phase)
+        if len(turns) == 1:
+            empty(wrapper)
+            wrapper.__move_handle_from__(other)
+            empty(wrapper)
+
+    def act():
+        holder = CObject()
+        thresholds = gc.get_threshold()
+        gc.collect()
+        gc.set_threshold(9, 1000, 1000)
+        gc.callbacks.append(refill)
+        filling = [[] for _ in range(num_before)]
+        try:
+            holder.__move_handle_from__(wrapper)
+        finally:
+            gc.set_threshold(*thresholds)
+            gc.callbacks.remove(refill)
+        gc.collect()
+        del filling  # until here it counted, so that the collection came when it was due
+        alive.append(target() is not None)
+
+    kernels.count(wrapper, Doing(act))
+    assert alive == [True]
+
+
+@pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
+def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
+    """The reference to be moved is no other user of the object."""
+    array, target = watched_array()
+    kernels.take(array._move(), *others)
+    assert target() is None
+
+
+def test_what_a_call_kept_goes_when_the_wrapper_is_emptied_again(kernels):
+    array, target = watched_array()
+    kernels.count(array, Doing(lambda: empty(array)))
+    assert target() is not None
+    array.__init__([1])
+    empty(array)
+    assert target() is None
+
+
+def test_object_that_is_not_in_use_is_moved_as_the_only_reference(kernels):
+    array, target = watched_array()
+    kernels.take(array._move())
+    assert target() is None
+
+
+def test_argument_moved_by_a_callback_stays_alive_for_the_callee(kernels):
+    array, target = watched_array()
+    alive = []
+
+    def act():
+        kernels.take(array._move())  # its result is dropped
+        alive.append((array.__chandle__(), target() is not None))
+
+    kernels.call_alone(act, array)
+    assert alive == [(0, True)]
+
+
+def test_item_emptied_while_a_container_is_built_stays_alive(kernels):
+    function, target = watched_function()
+    alive = []
+
+    def act():
+        empty(function)
+        alive.append(target() is not None)
+
+    array = tvm_ffi.Array([function, Doing(act, 7)])
+    assert alive == [True]
+    assert array[0](1, 2) == 2
+    assert array[1] == 7
+
+
+def test_an_rvalue_reference_keeps_its_object():
+    function, _ = watched_function()
+    reference = core.ObjectRValueRef(function)
+    reference.__init__(tvm_ffi.convert_func(len))  # which does nothing
+    assert reference.obj is function
+
+
+# ---- containers and fields -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [tvm_ffi.Array, tvm_ffi.List])
+def test_sequence_emptied_by_its_index_is_a_value_error(make):
+    row = make([1, 2, 3])
+    with pytest.raises(ValueError, match="is empty"):
+        row[Doing(lambda: empty(row))]
+
+
+@pytest.mark.parametrize("make", [tvm_ffi.Map, tvm_ffi.Dict])
+@pytest.mark.parametrize("look_up", [lambda t, k: t[k], lambda t, k: k in t, lambda t, k: t.get(k)])
+def test_mapping_emptied_by_its_key_is_a_value_error(make, look_up):
+    table = make({1: 2})
+    with pytest.raises(ValueError, match="is empty"):
+        look_up(table, Doing(lambda: empty(table)))
+
+
+@pytest.mark.parametrize("make", [tvm_ffi.Array, tvm_ffi.Map])
+def test_iterators_of_nothing_are_refused(make):
+    iterator = iter(make({} if make is tvm_ffi.Map else []))
+    with pytest.raises(TypeError):
+        type(iterator)(None, 0)
+    with pytest.raises(TypeError):
+        type(iterator)(None)
+
+
+# ---- tensors -------------------------------------------------------------------------------------
+
+
+def test_numpy_array_keeps_the_memory_of_an_emptied_tensor():
+    tensor, owner = watched_tensor()
+    array = tensor.numpy()
+    empty(tensor)
+    assert owner() is not None
+    assert array.tolist() == [0, 1, 2, 3, 4, 5]
+    del array
+    assert owner() is None
+
+
+def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
+    """A collection puts another tensor into the wrapper, between its handle and its address."""
+
+    def look(turn):
+        array = np.full(64, 7.0)
+        alive, other = weakref.ref(array), tvm_ffi.from_dlpack(array)
+        del array
+        seen, drained, lent = [], [], []
+
+        def act(phase, _):
+            if phase == "stop":  # what is asked for next starts another one
+                drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
+                return
+            seen.append(phase)
+            if len(seen) == turn:
+                lent[0].__move_handle_from__(other)
+
+        def use(tensor):
+            lent.append(tensor)
+            thresholds = gc.get_threshold()
+            gc.collect()
+            gc.callbacks.append(act)
+            gc.set_threshold(1, 1000, 1000)
+            try:
+                shown = tensor.numpy()
+            finally:
+                gc.set_threshold(*thresholds)
+                gc.callbacks.remove(act)
+            empty(tensor)
+            assert shown.size == 3 or alive() is not None
+
+        kernels.call_with_lent(use, np.zeros(3))
+
+    tvm_ffi.from_dlpack(np.zeros(1)).numpy()
+    for turn in range(1, 12):
+        look(turn)
+
+
+def test_no_wrapper_is_found_behind_a_numpy_array():
+    tensor, owner = watched_tensor()
+    array = tensor.numpy()
+    del tensor
+    found = [array.base, *gc.get_referents(array.base), *vars(type(array.base)).values()]
+    for wrapper in found:
+        if isinstance(wrapper, CObject):
+            empty(wrapper)
+    if isinstance(getattr(array.base, "tensor", None), CObject):
+        empty(array.base.tensor)
+    assert owner() is not None
+
+
+def test_content_for_a_pickle_keeps_the_memory_of_an_emptied_tensor():
+    tensor, owner = watched_tensor()
+    content = tensor.__reduce_ex__(5)[1][0]
+    empty(tensor)
+    assert owner() is not None
+    assert np.frombuffer(content).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_tensor_of_a_pickle_keeps_its_buffer_whatever_is_released():
+    buffers = []
+    data = pickle.dumps(tvm_ffi.from_dlpack(np.arange(64.0)), 5, buffer_callback=buffers.append)
+    memory = np.frombuffer(bytearray(buffers[0]), np.uint8)
+    content = memory.base if isinstance(memory.base, bytearray) else memory.base.obj
+    del memory
+    tensor = pickle.loads(data, buffers=[content])
+    for view in gc.get_objects():
+        if type(view) is memoryview:
+            with contextlib.suppress(BufferError):  # somebody's whose memory is in use
+                view.release()
+    if tensor.data_ptr() == np.frombuffer(content, np.uint8).ctypes.data:  # not copied
+        with pytest.raises(BufferError):
+            content.clear()
+    assert tensor.numpy().tolist() == list(range(64))
+
+
+@pytest.mark.parametrize("name", ["copy", "max_version", "dl_device"])
+def test_tensor_emptied_by_what_is_asked_for_is_a_value_error(name):
+    tensor, _ = watched_tensor()
+
+    class Pair(tuple):
+        def __iter__(self):
+            empty(tensor)
+            return super().__iter__()
+
+        def __getitem__(self, i):
+            empty(tensor)
+            return super().__getitem__(i)
+
+    value = Doing(lambda: empty(tensor)) if name == "copy" else Pair((1, 0))
+    with pytest.raises(ValueError, match="Tensor is empty"):
+        tensor.__dlpack__(**{name: value})

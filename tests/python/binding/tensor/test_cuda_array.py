@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays with ``__cuda_array_interface__`` alone, as Numba's: stand-ins in memory of the host."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+import weakref
+
+import numpy as np
+import pytest
+from forged import Framework, Source
+
+import tvm_ffi
+from tvm_ffi._binding.tensor import cuda_array_interface
+
+cuda_0 = tvm_ffi.device("cuda", 0)
+cuda_3 = tvm_ffi.device("cuda", 3)
+
+
+class DeviceArray:
+    """What Numba's device arrays say of themselves, over an array of NumPy."""
+
+    def __init__(self, array, **changes):
+        self.array = array
+        self.changes = changes
+
+    @property
+    def __cuda_array_interface__(self):
+        return {
+            "shape": self.array.shape,
+            "strides": None if self.array.flags.c_contiguous else self.array.strides,
+            "data": (self.array.ctypes.data, False),
+            "typestr": self.array.dtype.str,
+            "stream": None,
+            "version": 3,
+            **self.changes,
+        }
+
+
+class Driver:
+    """Stands for the CUDA driver: records, and says that all memory is of device 3."""
+
+    def __init__(self, status=0):
+        self.status = status
+        self.waited = []
+
+    def cuPointerGetAttribute(self, out, attribute, address):  # noqa: N802  (the driver's name)
+        assert attribute == 9
+        ctypes.cast(out, ctypes.POINTER(ctypes.c_int))[0] = 3
+        return self.status
+
+    def cuStreamSynchronize(self, stream):  # noqa: N802
+        self.waited.append(stream.value)
+        return self.status
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    """Return a driver, which is found in place of the machine's."""
+    made = Driver()
+    monkeypatch.setattr(cuda_array_interface, "_driver", lambda: made)
+    return made
+
+
+@pytest.fixture
+def no_driver(monkeypatch):
+    monkeypatch.setattr(cuda_array_interface, "_driver", lambda: None)
+
+
+# ---- what arrives ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros((2, 3)), np.zeros((4, 6))[::2, ::-3], np.ones((), np.float32), np.zeros((0, 3))],
+    ids=["compact", "strided", "scalar", "empty"],
+)
+def test_array_is_seen_as_it_lies(echo, driver, array):
+    tensor = echo(DeviceArray(array))
+    steps = tuple(step // array.itemsize for step in array.strides)
+    assert (tensor.shape, str(tensor.dtype)) == (array.shape, array.dtype.name)
+    assert tensor.data_ptr() == array.ctypes.data
+    assert (tensor.device, tensor.readonly) == (cuda_3, False)
+    if array.size:
+        assert tensor.strides == steps
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "int64", "uint16", "float16", "complex128"])
+def test_element_types_arrive(echo, driver, name):
+    assert str(echo(DeviceArray(np.zeros(3, name))).dtype) == name
+
+
+def test_array_lives_as_long_as_the_tensor(echo, driver):
+    source = DeviceArray(np.zeros(3))
+    alive = weakref.ref(source)
+    tensor = echo(source)
+    del source
+    gc.collect()
+    assert alive() is not None
+    del tensor
+    gc.collect()
+    assert alive() is None
+
+
+def test_array_is_not_kept_after_the_call(kernels, driver):
+    source = DeviceArray(np.zeros(3))
+    before = sys.getrefcount(source)
+    kernels.count(source, source)
+    assert sys.getrefcount(source) == before
+
+
+def test_device_is_the_first_where_no_driver_tells(echo, no_driver):
+    assert echo(DeviceArray(np.zeros(3))).device == cuda_0
+
+
+def test_from_dlpack_is_for_what_has_dlpack(driver):
+    with pytest.raises(TypeError, match="compatible tensor or PyCapsule"):
+        tvm_ffi.from_dlpack(DeviceArray(np.zeros(3)))
+
+
+def test_read_only_array_goes_where_it_is_read(kernels, driver):
+    source = DeviceArray(np.zeros(3), data=(4096, True))
+    with pytest.raises(BufferError, match="the array is read-only; nothing says whether"):
+        kernels.count(source)
+    assert len(kernels.reading(source, np.zeros(1), np.zeros(1))) == 3
+
+
+# ---- streams ---------------------------------------------------------------------------------
+
+
+def test_call_runs_on_the_stream_of_the_array(kernels, driver):
+    with tvm_ffi.use_raw_stream(cuda_3, 0xBEF0):
+        kernels.see_stream(False, DeviceArray(np.zeros(3), stream=0xA0))
+        assert kernels.seen_stream().value == 0xA0
+        assert tvm_ffi.get_raw_stream(cuda_3) == 0xBEF0
+        kernels.see_stream(False, DeviceArray(np.zeros(3)))  # whose values are ready
+        assert kernels.seen_stream().value == 0xBEF0
+    assert driver.waited == []
+
+
+def test_stream_is_waited_for_where_another_one_was_decided(kernels, driver):
+    first = Framework(stream=0x5EED).tensor_class(device=(2, 3))
+    kernels.see_stream(False, first, DeviceArray(np.zeros(3), stream=0xA0))
+    assert kernels.seen_stream().value == 0x5EED
+    assert driver.waited == [0xA0]
+    kernels.see_stream(False, first, DeviceArray(np.zeros(3), stream=0x5EED))
+    assert driver.waited == [0xA0]
+
+
+def test_stream_is_waited_for_where_values_are_kept(driver):
+    tvm_ffi.Array([DeviceArray(np.zeros(3), stream=2)])
+    assert driver.waited == [2]
+
+
+def test_exporter_behind_the_array_is_told_its_stream(kernels, driver):
+    exporter = Source(device=(2, 3))
+    kernels.see_stream(False, DeviceArray(np.zeros(3), stream=0xA0), exporter)
+    assert exporter.arguments["stream"] == 0xA0
+
+
+def test_stream_that_cannot_be_waited_for(driver, monkeypatch):
+    driver.status = 700
+    with pytest.raises(RuntimeError, match="cannot wait for the stream 0xa0 .* CUDA error 700"):
+        tvm_ffi.Array([DeviceArray(np.zeros(3), stream=0xA0)])
+    monkeypatch.setattr(cuda_array_interface, "_driver", lambda: None)
+    with pytest.raises(RuntimeError, match="there is no CUDA driver"):
+        tvm_ffi.Array([DeviceArray(np.zeros(3), stream=0xA0)])
+
+
+# ---- what is refused -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "text"),
+    [
+        ({"typestr": "|V8"}, TypeError, "elements of type '|V8' have no DLPack form"),
+        ({"typestr": ">f8"}, TypeError, "native byte order, got '>f8'"),
+        ({"typestr": "<f32"}, TypeError, "'<f32' have no DLPack form"),
+        ({"mask": DeviceArray(np.zeros(3))}, TypeError, "which elements of a masked array"),
+        ({"strides": (12,)}, ValueError, r"strides\[0\] is 12 bytes, .* no multiple of 8"),
+        ({"strides": (8, 8)}, ValueError, "not as many as the extents"),
+        ({"shape": (-1,)}, ValueError, r"shape\[0\]"),
+        ({"shape": (2**70,)}, OverflowError, "int"),
+        ({"data": (-1, False)}, OverflowError, "negative"),
+        ({"data": (0, False)}, ValueError, "data"),
+        ({"stream": -1}, OverflowError, "negative"),
+        ({"stream": "default"}, TypeError, "int"),
+    ],
+    ids=lambda value: str(value)[:24],
+)
+def test_wrong_interface(kernels, driver, changes, error, text):
+    with pytest.raises(error, match=text):
+        kernels.count(DeviceArray(np.zeros(3), **changes))
+    assert kernels.count(DeviceArray(np.zeros(3))) == 1
+
+
+@pytest.mark.parametrize("interface", [None, 7, {}, {"data": (8, False)}], ids=repr)
+def test_interface_that_is_none(kernels, driver, interface):
+    broken = type("Broken", (), {"__cuda_array_interface__": interface})()
+    with pytest.raises(TypeError, match="argument #0 when calling `count`.*__cuda_array_interface"):
+        kernels.count(broken)

@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays that come and go through ``__dlpack__`` and bare capsules, well made and forged."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import inspect
+import itertools
+import weakref
+
+import numpy as np
+import pytest
+from forged import READ_ONLY, Source, capsule, capsule_name, read_versioned
+from threads_together import run_together
+
+import tvm_ffi
+
+BOTH_KINDS = pytest.mark.parametrize("version", [None, (1, 0), (1, 3), (1, 99)], ids=str)
+
+
+def values_of(tensor):
+    return np.from_dlpack(tensor).ravel().tolist()
+
+
+# ---- what comes in ---------------------------------------------------------------------------
+
+
+@BOTH_KINDS
+def test_exporter_is_read_without_a_copy(echo, version):
+    source = Source(version=version)
+    tensor = echo(source)
+    assert type(tensor) is tvm_ffi.Tensor
+    assert (tensor.shape, tensor.strides, str(tensor.dtype)) == ((3, 4), (4, 1), "float32")
+    assert tensor.device == tvm_ffi.device("cpu")
+    assert tensor.data_ptr() == source.address
+    assert values_of(tensor) == list(range(12))
+
+
+@BOTH_KINDS
+def test_exporter_is_released_once_and_only_at_the_end(echo, version):
+    source = Source(version=version)
+    tensor = echo(source)
+    array = np.from_dlpack(tensor)
+    del tensor
+    gc.collect()
+    assert source.deleted == 0
+    assert array[2, 3] == 11
+    del array
+    gc.collect()
+    assert source.deleted == 1
+
+
+def test_argument_that_is_not_kept_is_released_after_the_call(kernels):
+    source = Source()
+    kernels.count(source)
+    assert source.deleted == 1
+
+
+def test_exporter_without_a_deleter_is_accepted(echo):
+    source = Source(has_deleter=False)
+    assert values_of(echo(source)) == list(range(12))
+
+
+def test_versioned_capsule_is_asked_for(kernels):
+    source = Source()
+    kernels.count(source)
+    assert source.arguments == {"max_version": (1, 3)}
+
+
+def test_exporter_that_knows_no_arguments_gives_a_legacy_capsule(echo):
+    class Old(Source):
+        def __dlpack__(self):
+            return super().__dlpack__()
+
+    assert values_of(echo(Old(version=None))) == list(range(12))
+
+
+def test_exporter_that_knows_only_stream_gives_a_legacy_capsule(echo):
+    class Old(Source):
+        def __dlpack__(self, stream=None):
+            return super().__dlpack__()
+
+    assert values_of(echo(Old(version=None))) == list(range(12))
+
+
+def test_type_error_inside_an_exporter_is_not_taken_for_an_old_signature(echo):
+    class Broken(Source):
+        def __dlpack__(self, **arguments):
+            if arguments:
+                raise TypeError("the reason of the exporter")
+            raise ValueError("asked without arguments")
+
+    with pytest.raises((TypeError, ValueError), match="reason|without"):
+        echo(Broken())
+
+
+def test_missing_strides_are_those_of_a_compact_tensor(echo, kernels):
+    tensor = echo(Source((3, 4), None))
+    assert tensor.strides == (4, 1)
+    assert kernels.has_strides(tensor)
+    assert values_of(tensor) == list(range(12))
+
+
+def test_negative_strides_and_byte_offset_arrive(echo):
+    tensor = echo(Source((3,), (-2,), byte_offset=16))
+    assert (tensor.strides, tensor.byte_offset) == ((-2,), 16)
+    assert values_of(tensor) == [4, 2, 0]
+
+
+def test_zero_strides_arrive(echo):
+    assert values_of(echo(Source((2, 3), (0, 1)))) == [0, 1, 2, 0, 1, 2]
+
+
+def test_scalar_without_shape_is_accepted(echo):
+    tensor = echo(Source((), None, has_shape=False))
+    assert (tensor.shape, tensor.strides, tensor.numel()) == ((), (), 1)
+
+
+@pytest.mark.parametrize("ndim", [8, 9, 31, 100])
+def test_many_dimensions_arrive(echo, ndim):
+    tensor = echo(Source((1,) * ndim, (1,) * ndim))
+    assert tensor.shape == (1,) * ndim
+
+
+def test_empty_tensor_needs_no_data(echo):
+    assert echo(Source((0, 4), (4, 1), has_data=False)).shape == (0, 4)
+
+
+@BOTH_KINDS
+def test_from_dlpack_takes_exporter_and_capsule(version):
+    for make in (lambda s: s, Source.new_capsule):
+        source = Source(version=version)
+        tensor = tvm_ffi.from_dlpack(make(source))
+        assert values_of(tensor) == list(range(12))
+        del tensor
+        assert source.deleted == 1
+
+
+def test_read_only_mark_arrives_and_leaves(echo):
+    source = Source(flags=READ_ONLY)
+    tensor = echo(source)
+    assert tensor.readonly
+    assert not tensor.numpy().flags.writeable
+    assert read_versioned(tensor.__dlpack__(max_version=(1, 0))).flags & READ_ONLY
+    with pytest.raises(BufferError, match="read-only"):
+        tensor.__dlpack__()
+    assert not echo(Source()).readonly
+
+
+def test_unknown_flags_are_ignored(echo):
+    assert values_of(echo(Source(flags=1 << 40))) == list(range(12))
+
+
+# ---- capsules used twice or wrongly ------------------------------------------------------------
+
+
+@BOTH_KINDS
+def test_capsule_is_consumed_once(version):
+    source = Source(version=version)
+    used = source.new_capsule()
+    tensor = tvm_ffi.from_dlpack(used)
+    assert capsule_name(used).startswith(b"used_dltensor")
+    with pytest.raises((TypeError, ValueError), match="consumed before"):
+        tvm_ffi.from_dlpack(used)
+    del tensor
+    assert source.deleted == 1
+
+
+def test_exporter_that_hands_out_one_capsule_twice(echo):
+    class Stingy(Source):
+        def __dlpack__(self, **arguments):
+            if not hasattr(self, "only"):
+                self.only = self.new_capsule()
+            return self.only
+
+    source = Stingy()
+    echo(source)
+    with pytest.raises((TypeError, ValueError), match=r"#0 when calling `echo`.*consumed before"):
+        echo(source)
+    assert source.deleted == 1
+
+
+def test_object_that_is_no_tensor_is_released():
+    """It was converted, found to be none, and forgotten."""
+
+    class Exports(tvm_ffi.Array):
+        def __dlpack__(self, **keywords):
+            return None
+
+    class Target:
+        def __call__(self):
+            return None
+
+    target = Target()
+    seen = weakref.ref(target)
+    array = Exports([tvm_ffi.convert_func(target)])
+    with pytest.raises(TypeError, match="take a tensor, got Exports, which is passed as another"):
+        tvm_ffi.from_dlpack(array)
+    del array, target
+    gc.collect()
+    assert seen() is None
+
+
+def test_capsule_is_consumed_by_one_of_many_threads():
+    """Without the GIL, two saw that nobody had."""
+    for _ in range(50):
+        shared = np.arange(64.0).__dlpack__()
+        answers = run_together(functools.partial(_consume, shared), 4)
+        assert sorted(answers) == [False, False, False, True]
+
+
+def _consume(shared, _):
+    try:
+        return tvm_ffi.from_dlpack(shared).numpy().tolist() == list(range(64))
+    except ValueError:
+        return False
+
+
+def test_capsule_of_another_kind_is_refused():
+    with pytest.raises(TypeError, match="got one with the name 'something'"):
+        tvm_ffi.from_dlpack(capsule(1, b"something"))
+    with pytest.raises(TypeError, match="no name"):
+        tvm_ffi.from_dlpack(capsule(1, None))
+
+
+@pytest.mark.parametrize("answer", [None, 42, "capsule", object()], ids=lambda x: type(x).__name__)
+def test_exporter_that_returns_no_capsule(echo, answer):
+    class Broken(Source):
+        def __dlpack__(self, **arguments):
+            return answer
+
+    with pytest.raises(TypeError, match=rf"must return a PyCapsule, got {type(answer).__name__}"):
+        echo(Broken())
+
+
+@pytest.mark.parametrize("error", [RuntimeError, BufferError, ZeroDivisionError, KeyboardInterrupt])
+def test_exporter_that_raises(echo, error):
+    class Broken(Source):
+        def __dlpack__(self, **arguments):
+            raise error("no export today")
+
+    with pytest.raises(error, match="no export today"):
+        echo(Broken())
+    with pytest.raises(error, match="no export today"):
+        tvm_ffi.from_dlpack(Broken())
+
+
+@pytest.mark.parametrize("value", [None, 1, "x", [1.0], object()], ids=lambda x: type(x).__name__)
+def test_from_dlpack_of_something_else_is_a_type_error(value):
+    with pytest.raises(TypeError, match="compatible tensor or PyCapsule"):
+        tvm_ffi.from_dlpack(value)
+
+
+def test_instance_attribute_is_no_protocol(echo):
+    class Plain:
+        pass
+
+    value = Plain()
+    value.__dlpack__ = Source().__dlpack__
+    assert echo(value) is value
+
+
+# ---- forged structs ----------------------------------------------------------------------------
+
+
+def refused(source, error, match):
+    """Check that both ways in refuse the struct, and that its owner keeps it."""
+    with pytest.raises(error, match=match):
+        tvm_ffi.from_dlpack(source)
+    bare = source.new_capsule()
+    with pytest.raises(error, match=match):
+        tvm_ffi.from_dlpack(bare)
+    assert capsule_name(bare).startswith(b"dltensor")  # not consumed
+    assert source.deleted == 0
+
+
+@pytest.mark.parametrize("major", [0, 2, 77, 0xFFFFFFFF])
+def test_foreign_major_version_is_refused(major):
+    refused(Source(version=(major, 0)), ValueError, rf"version {major}\.0 is not supported")
+
+
+@BOTH_KINDS
+@pytest.mark.parametrize("ndim", [-1, -(2**31), 2**31 - 1, 100_000])
+def test_absurd_ndim_is_refused(version, ndim):
+    refused(Source(ndim=ndim, version=version), ValueError, "ndim")
+
+
+@BOTH_KINDS
+def test_negative_extent_is_refused(version):
+    refused(Source((3, -4), version=version), ValueError, r"shape\[1\].*-4")
+
+
+@BOTH_KINDS
+def test_missing_shape_is_refused(version):
+    refused(Source(has_shape=False, version=version), ValueError, "shape")
+
+
+@BOTH_KINDS
+def test_elements_without_data_are_refused(echo, version):
+    refused(Source(has_data=False, version=version), (ValueError, BufferError), "data")
+
+
+@BOTH_KINDS
+def test_more_bytes_than_the_address_space_are_refused(version):
+    refused(
+        Source((2**62, 2**62), (2**62, 1), version=version), (ValueError, MemoryError), "shape|size"
+    )
+
+
+def test_padded_small_types_are_refused():
+    with pytest.raises(RuntimeError, match="[Ss]ubbyte"):
+        tvm_ffi.from_dlpack(Source(flags=4))
+
+
+def test_refused_argument_names_function_and_position(kernels):
+    with pytest.raises(ValueError, match=r"argument #1 when calling `count`.*version 9\.0"):
+        kernels.count(1, Source(version=(9, 0)), 3)
+    assert kernels.count(1, Source(), 3) == 3
+
+
+def test_arguments_before_a_refused_one_are_released(kernels):
+    good = Source()
+    with pytest.raises(ValueError, match="argument #1"):
+        kernels.count(good, Source(version=(9, 0)))
+    assert good.deleted == 1
+
+
+def test_python_code_of_a_deleter_does_not_hide_the_error_of_the_call(kernels):
+    source = Source()
+    with pytest.raises(ValueError, match="after looking at the stream"):
+        kernels.see_stream(True, source)
+    assert source.deleted == 1
+
+
+# ---- requirements ------------------------------------------------------------------------------
+
+
+def test_alignment_is_checked():
+    buffer = np.zeros(1024, np.uint8)
+    start = -buffer.ctypes.data % 64
+    aligned = buffer[start : start + 64]
+    assert tvm_ffi.from_dlpack(aligned, require_alignment=64).numel() == 64
+    with pytest.raises(RuntimeError, match="not aligned to 64 bytes"):
+        tvm_ffi.from_dlpack(buffer[start + 4 : start + 68], require_alignment=64)
+
+
+def test_contiguity_is_checked():
+    array = np.zeros((4, 6), np.float32)
+    assert tvm_ffi.from_dlpack(array, require_contiguous=True).shape == (4, 6)
+    assert tvm_ffi.from_dlpack(array[1:2, ::2][:, :1], require_contiguous=True).shape == (1, 1)
+    assert tvm_ffi.from_dlpack(array[:, :0], require_contiguous=True).shape == (4, 0)
+    for strided in (array[:, ::2], array.T, array[::-1]):
+        with pytest.raises(RuntimeError, match="not contiguous"):
+            tvm_ffi.from_dlpack(strided, require_contiguous=True)
+
+
+@pytest.mark.parametrize("required", [{"require_alignment": 4096}, {"require_contiguous": True}])
+def test_capsule_that_misses_a_requirement_is_not_consumed(required):
+    source = Source((3,), (2,), byte_offset=4)
+    bare = source.new_capsule()
+    with pytest.raises(RuntimeError, match="not"):
+        tvm_ffi.from_dlpack(bare, **required)
+    assert (capsule_name(bare), source.deleted) == (b"dltensor_versioned", 0)
+    assert tvm_ffi.from_dlpack(bare).strides == (2,)
+
+
+@pytest.mark.parametrize("required", [{"require_alignment": "x"}, {"alignment": 4}])
+def test_wrong_requirement_is_a_type_error(required):
+    with pytest.raises(TypeError):
+        tvm_ffi.from_dlpack(np.zeros(3), **required)
+
+
+# ---- what goes out -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tensor():
+    return tvm_ffi.from_dlpack(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize("max_version", [None, (0, 8), (0, 0)])
+def test_export_is_legacy_without_a_version_from_1(tensor, max_version):
+    assert capsule_name(tensor.__dlpack__(max_version=max_version)) == b"dltensor"
+
+
+@pytest.mark.parametrize("max_version", [(1, 0), (1, 3), (1, 9), (2, 0)])
+def test_export_is_versioned_from_1_on(tensor, max_version):
+    exported = tensor.__dlpack__(max_version=max_version)
+    assert capsule_name(exported) == b"dltensor_versioned"
+    managed = read_versioned(exported)
+    assert (managed.major, managed.flags) == (1, 0)
+    assert managed.tensor.data + managed.tensor.byte_offset == tensor.data_ptr()
+    assert [managed.tensor.shape[i] for i in range(2)] == [2, 3]
+    assert [managed.tensor.strides[i] for i in range(2)] == [3, 1]
+
+
+def test_export_to_another_device_is_refused(tensor):
+    with pytest.raises(BufferError, match="^tensor is on cpu:0, cannot export to cuda:1$"):
+        tensor.__dlpack__(dl_device=(2, 1))
+    assert tensor.__dlpack__(dl_device=(1, 0))
+
+
+def test_export_of_a_copy_is_refused(tensor):
+    with pytest.raises(BufferError, match="copy"):
+        tensor.__dlpack__(copy=True)
+    assert tensor.__dlpack__(copy=False)
+
+
+def test_positional_export_arguments_are_refused(tensor):
+    with pytest.raises(TypeError, match=r"__dlpack__\(\) takes keyword arguments only, got 1"):
+        tensor.__dlpack__(None)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))), ids=str)
+def test_export_arguments_in_any_order(tensor, order):
+    asked = [("stream", -1), ("max_version", (1, 0)), ("dl_device", (1, 0)), ("copy", None)]
+    keywords = dict(asked[i] for i in order)
+    assert capsule_name(tensor.__dlpack__(**keywords)) == b"dltensor_versioned"
+    keywords["dl_device"] = (2, 0)
+    with pytest.raises(BufferError, match="cannot export to"):
+        tensor.__dlpack__(**keywords)
+
+
+def test_export_arguments_by_names_that_are_made_at_run_time(tensor):
+    name = "".join(["max", "_", "version"])  # equal to the name in our source, but another object
+    assert capsule_name(tensor.__dlpack__(**{name: (1, 0)})) == b"dltensor_versioned"
+
+
+def test_unknown_export_arguments_are_refused(tensor):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'version'"):
+        tensor.__dlpack__(version=(1, 0))
+    many = {f"name {i}": i for i in range(20)}
+    with pytest.raises(TypeError, match="unexpected keyword argument 'name 0'"):
+        tensor.__dlpack__(**many)
+
+
+@pytest.mark.parametrize("max_version", [1, "1.0", (), ("1", 0), (None,)])
+def test_export_for_something_that_is_no_version_is_refused(tensor, max_version):
+    with pytest.raises((TypeError, IndexError)):
+        tensor.__dlpack__(max_version=max_version)
+
+
+def test_export_for_a_version_that_is_no_tuple(tensor):
+    assert capsule_name(tensor.__dlpack__(max_version=[1, 0])) == b"dltensor_versioned"
+
+
+def test_export_is_documented_as_other_methods_are():
+    method = tvm_ffi.Tensor.__dlpack__
+    assert str(inspect.signature(method)) == (
+        "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)"
+    )
+    assert method.__name__ == "__dlpack__"
+    assert method.__doc__.startswith("Export as a DLPack capsule")
+
+
+@pytest.mark.parametrize("max_version", [(1, 0), None])
+def test_unused_export_is_released(max_version):
+    source = Source()
+    tensor = tvm_ffi.from_dlpack(source)
+    exported = tensor.__dlpack__(max_version=max_version)
+    del tensor
+    assert source.deleted == 0
+    del exported
+    assert source.deleted == 1
+
+
+def test_export_of_an_empty_tensor_object_is_a_value_error():
+    empty = tvm_ffi.Tensor.__new__(tvm_ffi.Tensor)
+    for use in (empty.__dlpack__, empty.__dlpack_device__, empty._to_dlpack_versioned):
+        with pytest.raises(ValueError, match="Tensor is empty"):
+            use()
+
+
+def test_export_can_be_imported_again(tensor):
+    again = tvm_ffi.from_dlpack(tensor.__dlpack__(max_version=(1, 3)))
+    del tensor
+    assert values_of(again) == [0, 1, 2, 3, 4, 5]
+
+
+def test_dlpack_version_is_told():
+    assert tvm_ffi.core.__dlpack_version__ == (1, 3)
+
+
+def test_ctypes_structs_have_the_sizes_of_the_standard():
+    import forged
+
+    sizes = [
+        ctypes.sizeof(cls)
+        for cls in (forged.Tensor, forged.Legacy, forged.Versioned, forged.ExchangeTable)
+    ]
+    assert sizes == [48, 64, 80, 56]

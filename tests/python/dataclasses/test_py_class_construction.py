@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Construction of `py_class` objects: arguments, defaults, converters, own __init__ methods."""
+
+import copy
+import gc
+import inspect
+import json
+import weakref
+from typing import Any, Optional, Union
+
+import pytest
+
+import tvm_ffi
+from tvm_ffi import Object, core
+from tvm_ffi.dataclasses import KW_ONLY, MISSING, field, init_property, py_class
+
+from .python_types import Leaf, Three, key
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Three(1), "(a=1, b=2, c=3)"),
+        (lambda: Three(1, 5, c=6), "(a=1, b=5, c=6)"),
+        (lambda: Three(b=5, a=1), "(a=1, b=5, c=3)"),
+        (lambda: Three(1, b=MISSING), "(a=1, b=2, c=3)"),
+        (lambda: Three(True), "(a=1, b=2, c=3)"),
+    ],
+)
+def test_construction(make, text):
+    assert repr(make()) == "test.py_class.Three" + text
+    assert str(inspect.signature(Three)) == "(a, b=<MISSING>, *, c=<MISSING>)"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (Three, "missing required argument: 'a'"),
+        (lambda: Three(1, 2, 3), "takes at most 2 positional argument(s), but 3 were given"),
+        (lambda: Three(1, d=1), "got an unexpected keyword argument 'd'"),
+        (lambda: Three(1, a=1), "got multiple values for argument 'a'"),
+        (lambda: Three("x"), "field 'a':\n  expected int, got str"),
+        (lambda: Three(1.5), "field 'a':\n  expected int, got float"),
+        (lambda: Three(None), "field 'a':\n  expected int, got None"),
+        (lambda: Three([1]), "field 'a':\n  expected int, got ffi.Array"),
+        (lambda: Three(Leaf(1)), "field 'a':\n  expected int, got test.py_class.Leaf"),
+        (
+            lambda: Three(2**70),
+            f"field 'a':\n  integer {2**70} out of int64 range [{-(2**63)}, {2**63 - 1}]",
+        ),
+    ],
+)
+def test_refused_construction(make, message):
+    with pytest.raises(TypeError) as raised:
+        make()
+    assert str(raised.value) == f"test.py_class.Three.__ffi_init__() {message}"
+    assert Three(1).a == 1
+
+
+def test_a_default_of_another_type_is_reported_when_an_object_is_made():
+    @py_class("test.py_class.BadDefault")
+    class Bad(Object):
+        x: int = "s"
+
+    @py_class("test.py_class.BadFactory")
+    class Worse(Object):
+        x: int = field(default_factory=str)
+
+    for cls in (Bad, Worse):
+        with pytest.raises(TypeError, match="default for field 'x':\n  expected int, got str"):
+            cls()
+        assert cls(3).x == 3
+
+
+def test_what_a_factory_raises_is_its_own():
+    @py_class(key())
+    class Failing(Object):
+        x: int = field(default_factory=lambda: 1 // 0)
+
+    with pytest.raises(ZeroDivisionError):
+        Failing()
+    assert Failing(1).x == 1
+
+
+def test_defaults_that_make_each_other_end_in_recursion_error():
+    @py_class(key())
+    class Chicken(Object):
+        egg: Object = field(default_factory=lambda: Egg())  # noqa: PLW0108  (it comes later)
+
+    @py_class(key())
+    class Egg(Object):
+        chicken: Object = field(default_factory=Chicken)
+
+    with pytest.raises(RecursionError):
+        Chicken()
+    assert Chicken(Leaf(1)).egg.v == 1
+
+
+_shared = tvm_ffi.List([1])  # by the type, which is for ever
+
+
+def test_a_python_list_as_default_is_copied_and_a_native_one_shared():
+    @py_class(key())
+    class Holder(Object):
+        own: list[int] = [1]  # noqa: RUF012  (what is tested)
+        common: list[int] = _shared
+
+    first, second = Holder(), Holder()
+    first.own.append(2)
+    first.common.append(2)
+    assert (list(second.own), list(second.common)) == ([1], [1, 2])
+
+
+def test_assignment_converts_and_checks():
+    @py_class(key())
+    class Node(Object):
+        items: list[int]
+        table: dict[str, int]
+        pair: tuple[int, str]
+        leaf: Leaf
+        maybe: Optional[Leaf]
+        either: Union[int, str]
+
+    node = Node([], {}, (1, "x"), Leaf(1), None, 1)
+    node.items = (True, 2)
+    assert list(node.items) == [1, 2]
+    node.maybe = Leaf(3)
+    node.either = "text"
+    assert (node.maybe.v, node.either) == (3, "text")
+    refused = [
+        ("items", ["x"], "element [0]: expected int, got str"),
+        ("items", 5, "expected List, got int"),
+        ("table", {"a": "x"}, "value for key 'a': expected int, got str"),
+        ("table", {1: 1}, "key 1: expected str, got int"),
+        ("pair", (1,), "expected tuple of length 2, got Array of length 1"),
+        ("leaf", None, "expected test.py_class.Leaf, got None"),
+        ("leaf", node, f"expected test.py_class.Leaf, got {node.__tvm_ffi_type_info__.type_key}"),
+        ("maybe", 5, "expected test.py_class.Leaf, got int"),
+        ("either", 1.5, "expected int | str, got float"),
+    ]
+    for name, value, message in refused:
+        with pytest.raises(TypeError) as raised:
+            setattr(node, name, value)
+        assert str(raised.value) == message
+    assert (list(node.items), node.leaf.v, node.either) == ([1, 2], 1, "text")
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        node.other = 1
+    with pytest.raises(AttributeError, match="no deleter"):
+        del node.leaf
+
+
+def test_a_list_that_fits_is_kept_and_shared():
+    @py_class(key())
+    class Node(Object):
+        items: list[int]
+
+    items = tvm_ffi.List([1])
+    node = Node(items)
+    assert node.items.same_as(items)
+
+
+def test_keyword_only_fields():
+    @py_class(key())
+    class Some(Object):
+        a: int
+        _: KW_ONLY
+        b: int
+        c: int = field(kw_only=False)
+
+    @py_class(key(), kw_only=True)
+    class All(Some):
+        d: "int"
+
+    assert str(inspect.signature(Some)) == "(a, c, *, b)"
+    assert Some.__match_args__ == ("a", "c")
+    assert str(inspect.signature(All)) == "(a, c, *, b, d)"
+    with pytest.raises(TypeError, match="missing required keyword-only argument: 'b'"):
+        Some(1, 2)
+
+
+def test_a_converter_runs_before_the_check():
+    @py_class(key())
+    class Read(Object):
+        number: int = field(converter=int)
+        name: str = field(converter=str.strip, default=" x ")
+
+    read = Read("12")
+    assert (read.number, read.name) == (12, "x")
+    read.number = "7"
+    assert read.number == 7
+    with pytest.raises(ValueError, match="invalid literal"):
+        read.number = "seven"
+    with pytest.raises(TypeError, match="converter must be a callable"):
+        field(converter=3)
+
+
+def test_computed_fields_and_post_init():
+    seen = []
+
+    @py_class(key())
+    class Rect(Object):
+        w: int
+        h: int
+
+        @init_property
+        def area(self) -> int:
+            return self.w * self.h
+
+        def __post_init__(self):
+            seen.append(self.area)
+
+    rect = Rect(2, 3)
+    assert (rect.area, seen) == (6, [6])
+    rect.w = 5
+    assert rect.area == 6
+    rect.area = 10
+    assert rect.area == 10
+    assert str(inspect.signature(Rect)) == "(w, h)"
+    assert "area" not in repr(rect)
+    copy.copy(rect)
+    assert seen == [6]
+
+
+def test_an_exception_half_way_through_construction_leaves_nothing_behind():
+    @py_class(key())
+    class Picky(Object):
+        x: int
+        held: Any = None
+
+        def __post_init__(self):
+            if self.x < 0:
+                raise ValueError("x must not be negative")
+
+    before = core._convert_to_opaque_object(object())  # a wrapper like any other
+    with pytest.raises(ValueError, match="must not be negative"):
+        Picky(-1, before)
+    assert Picky(1).x == 1
+
+
+# ---- Classes with their own __init__ -------------------------------------------------------------
+
+
+def test_an_own_init_finds_empty_fields():
+    @py_class(key())
+    class Own(Object):
+        number: int = 7
+        text: str
+        leaf: Optional[Leaf]
+
+        def __init__(self, number):
+            assert (self.number, self.text, self.leaf) == (0, None, None)
+            self.number = number
+
+    assert Own(3).number == 3
+    assert Own(3).text is None
+
+
+def test_init_of_a_base_leaves_an_object_as_it_is():
+    @py_class(key("Base"))
+    class Base(Object):
+        x: int
+
+    @py_class(key("Derived"))
+    class Derived(Base):
+        y: int
+
+        def __init__(self, y):
+            super().__init__(5)
+            self.y = y
+
+    obj = Derived(3)
+    assert (obj.x, obj.y) == (0, 3)
+
+
+def test_an_undecorated_subclass_shares_the_type():
+    class Sub(Leaf):
+        def __init__(self):
+            super().__init__(9)
+
+    obj = Sub()
+    assert (type(obj), obj.v) == (Sub, 9)
+    assert type(tvm_ffi.Array([obj])[0]) is Leaf
+
+
+def test_without_init_a_class_cannot_be_called():
+    @py_class(key(), init=False)
+    class Made(Object):
+        x: int
+
+    with pytest.raises(TypeError, match="`Made` cannot be constructed directly"):
+        Made(1)
+
+
+def _class_whose_values_raise(exceptions):
+    """Return a class whose converter, which it keeps for ever, raises what it takes from a list."""
+
+    def fail(value):
+        raise exceptions.pop()
+
+    @py_class(key())
+    class Made(Object):
+        x: int = field(default=1, converter=fail)
+
+    return Made
+
+
+@pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
+@pytest.mark.parametrize("way", ["constructor", "default", "graph"])
+def test_interruptions_of_a_conversion_arrive_as_themselves(make, way):
+    """They became errors that name the field or node, which `except Exception` handles."""
+    exception = make()
+    cls = _class_whose_values_raise([exception])
+    node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
+    text = json.dumps({"root_index": 0, "nodes": [node]})
+    ways = {
+        "constructor": lambda: cls(2),
+        "default": cls,
+        "graph": lambda: tvm_ffi.serialization.from_json_graph_str(text),
+    }
+    with pytest.raises(BaseException) as caught:  # noqa: PT011
+        ways[way]()
+    assert caught.value is exception
+    assert caught.value.__cause__ is None
+    assert [entry.name for entry in caught.traceback][-1] == "fail"
+
+
+def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
+    """It was made anew from its text, and lost."""
+    exception = ZeroDivisionError("by nothing")
+    exceptions = [exception]
+    cls = _class_whose_values_raise(exceptions)
+    with pytest.raises(RuntimeError, match=r"__ffi_init__\(\) field 'x':\n  by nothing") as caught:
+        cls(2)
+    assert caught.value.__cause__ is exception
+    exceptions.append(exception)
+    echo = tvm_ffi.convert_func(lambda: cls(2))
+    with pytest.raises(RuntimeError) as again:
+        echo()
+    assert again.value.__cause__ is exception
+
+
+def test_what_a_conversion_raised_goes_with_the_error_about_the_field():
+    """Native errors that exceptions lead back to would keep them where no collector looks."""
+    raised = []
+
+    class Raised(ValueError):
+        pass
+
+    def fail(value):
+        error = Raised("no")
+        raised.append(weakref.ref(error))
+        raise error
+
+    @py_class(key())
+    class Made(Object):
+        x: int = field(default=1, converter=fail)
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no"):
+            Made(2)
+    gc.collect()
+    assert [one() for one in raised] == [None] * 3

@@ -1,0 +1,590 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is read from the files of libraries, well made and malformed; nothing of them is run."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import re
+import shlex
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import elf_files
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tvm_ffi import inspection, libinfo
+from tvm_ffi._library.elf import Symbol, open_image
+from tvm_ffi._library.embedded_modules import EmbeddedModule, encode
+from tvm_ffi._library.file_bytes import FileBytes
+from tvm_ffi._regular_file import open_regular
+from tvm_ffi.inspection import LibraryFileError, compare_libraries, inspect_library
+from tvm_ffi.inspection._read import _functions
+
+SOURCE = Path(__file__).resolve().parents[1] / "kernels" / "described.c"
+
+# ---- A library, its device code written by hand --------------------------------------------------
+
+
+def cubin(abi: int, flags: int) -> bytes:
+    """Return the first 64 bytes of a cubin, whose section headers would end at byte 64."""
+    ident = b"\x7fELF\x02\x01\x01\x41" + bytes([abi]) + bytes(7)
+    return ident + struct.pack("<HHIQQQIHHHHHH", 2, 190, 1, 0, 0, 64, flags, 64, 56, 0, 64, 0, 0)
+
+
+def fatbin(*entries: tuple[int, int, int, bytes]) -> bytes:
+    """Return a fat binary of entries (kind, sm, flags, code)."""
+    body = b""
+    for kind, sm, flags, code in entries:
+        body += struct.pack("<HHIQIIHHI", kind, 0x101, 64, len(code), 0, 0, 8, 1, sm)
+        body += bytes(8) + struct.pack("<Q", flags) + bytes(16) + code
+    return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body
+
+
+def hip_bundle(*entries: tuple[bytes, int]) -> bytes:
+    """Return the header of an offload bundle with entries (triple, size)."""
+    parts = [b"__CLANG_OFFLOAD_BUNDLE__", struct.pack("<Q", len(entries))]
+    for triple, size in entries:
+        parts += [struct.pack("<QQQ", 4096, size, len(triple)), triple]
+    return b"".join(parts)
+
+
+MODULES = [
+    EmbeddedModule("_lib", None, (1, 2)),
+    EmbeddedModule("cuda", b"12345", (2,)),
+    EmbeddedModule("shared", b""),
+]
+FATBIN = fatbin((2, 80, 0x15, b"\x7fELF"), (2, 90, 0x100015, b"x" * 8), (1, 100, 0x208011, b"ptx"))
+HIP = hip_bundle((b"host-x86_64-unknown-linux--", 0), (b"hipv4-amdgcn-amd-amdhsa--gfx942", 77))
+
+
+def as_c_text(data: bytes) -> str:
+    return '"' + "".join(f"\\{byte:03o}" for byte in data) + '"'
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Return a function that compiles the library."""
+    folder = tmp_path_factory.mktemp("described")
+
+    texts = {
+        "EMBEDDED": encode(MODULES),
+        "CUBIN": cubin(7, 0x5A0D5A) + cubin(8, 0x6006402),
+        "FATBIN": FATBIN,
+        "HIP": HIP,
+    }
+    lines = [f"#define {macro} {as_c_text(text)}\n" for macro, text in texts.items()]
+    (folder / "device_code.h").write_text("".join(lines), encoding="ascii")
+
+    def compile_one(name: str, *options: str) -> Path:
+        flags = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wall", "-Wextra", "-Werror"]
+        flags += [f"-I{include}" for include in (folder, *libinfo.include_paths())]
+        command = [*shlex.split(os.environ.get("CC") or "cc"), *flags, *options]
+        subprocess.run([*command, str(SOURCE), "-o", str(folder / name)], check=True)
+        return folder / name
+
+    return compile_one
+
+
+@pytest.fixture(scope="module")
+def described(build):
+    """Return the path of the library."""
+    return build("described.so")
+
+
+@pytest.fixture(scope="module")
+def needy(build):
+    """Return the path of one with another function, which needs a symbol that nobody has."""
+    return build("needy.so", "-DNEEDS_LATER", "-Wl,-soname,needy.so.1", "-Wl,-rpath,/somewhere")
+
+
+@pytest.fixture(scope="module")
+def report(described):
+    return inspect_library(described)
+
+
+# ---- A whole library -----------------------------------------------------------------------------
+
+
+def test_functions_with_what_the_file_tells(report):
+    assert [function.name for function in report.functions] == ["add", "plain", "secret", "typed"]
+    add, plain, secret, typed = report.functions
+    assert add.signature == "(Tensor, int) -> None"
+    assert add.doc == "Adds a number.\n\nIn place.  ü \x1b[31m"
+    assert add.metadata is not None
+    assert add.metadata["cost"] == 3
+    assert add.unread == ()
+    assert (plain.signature, plain.doc, plain.unread) == (None, None, ())
+    assert (secret.signature, secret.doc) == (None, None)
+    assert secret.unread == ("metadata", "doc")
+    assert typed.signature == "(const std::string&, Array<int64_t>) -> int"
+    assert typed.unread == ()
+
+
+def test_needs_and_era(report):
+    (needed,) = report.symbols
+    assert (needed.name, needed.is_provided, needed.since) == ("TVMFFIObjectDecRef", True, None)
+    assert report.is_served
+    assert report.problems == ()
+    assert report.era.declared == "0.1.16"
+    assert report.runtime == "0.1.16"
+
+
+def test_embedded_modules(report):
+    assert [(module.kind, module.size_bytes, module.imports) for module in report.modules] == [
+        ("_lib", None, (1, 2)),
+        ("cuda", 5, (2,)),
+        ("shared", 0, ()),
+    ]
+
+
+def test_device_code(report):
+    found = sorted(
+        (code.kind, code.arch, code.size_bytes, code.place) for code in report.device_code
+    )
+    assert found == [
+        ("cubin", "sm_100", 64, ".rodata"),
+        ("cubin", "sm_80", 4, ".nv_fatbin"),
+        ("cubin", "sm_90a", 8, ".nv_fatbin"),
+        ("cubin", "sm_90a", 64, ".rodata"),
+        ("hip", "gfx942", 77, ".hip_fatbin"),
+        ("ptx", "sm_100f", 3, ".nv_fatbin"),
+    ]
+
+
+def test_machine_links_and_floors(report, described):
+    assert report.size_bytes == described.stat().st_size
+    assert report.machine == platform.machine()
+    assert (report.bits, report.is_little_endian, report.is_for_this_machine) == (64, True, True)
+    assert report.soname is None
+    assert any(name.startswith("libc.") for name in report.needed)
+    assert set(report.floors) == {"GLIBC"}
+
+
+def test_missing_symbol_is_a_problem(needy):
+    report = inspect_library(needy)
+    assert not report.is_served
+    assert report.problems == ("needs TVMFFIOfALaterRelease, which the runtime does not provide",)
+    assert (report.soname, report.runpath) == ("needy.so.1", ("/somewhere",))
+
+
+def test_a_library_beside_it_may_define_what_it_needs(needy, tmp_path):
+    other = tmp_path / "other.so"
+    symbols = [("TVMFFIOfALaterRelease", True)]
+    other.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
+    assert inspect_library(needy, beside=[other]).is_served
+
+
+def test_json_has_all_of_it(report):
+    values = json.loads(json.dumps(report.to_json()))
+    assert values["format"] == 1
+    assert values["is_served"] is True
+    assert values["functions"][0]["signature"] == "(Tensor, int) -> None"
+    assert values["modules"][1] == {"kind": "cuda", "size_bytes": 5, "imports": [2]}
+
+
+def test_differences(described, needy):
+    before, after = inspect_library(described), inspect_library(needy)
+    difference = compare_libraries(before, after)
+    assert difference
+    assert difference.is_breaking
+    assert difference.functions_added == ("added",)
+    assert difference.symbols_newly_needed == ("TVMFFIOfALaterRelease",)
+    assert difference.functions_removed == difference.functions_changed == ()
+    back = compare_libraries(after, before)
+    assert back.functions_removed == ("added",)
+    assert back.symbols_newly_needed == ()
+    assert not compare_libraries(before, before)
+
+
+def test_difference_of_signatures_versions_and_code():
+    def library(signature, floors, *codes):
+        code = tuple(inspection.DeviceCodeReport("cubin", arch, 1, "") for arch in codes)
+        functions = (
+            inspection.FunctionReport("f", signature), inspection.FunctionReport("g", None),
+        )  # fmt: skip
+        return inspection.LibraryReport(
+            "x.so", 1, "x86_64", 64, True, True, "0.1.16",
+            functions=functions, floors=floors, device_code=code,
+        )  # fmt: skip
+
+    before = library("(int) -> int", {"GLIBC": "2.9", "CXXABI": "1.3"}, "sm_80", "sm_90")
+    after = library("(float) -> int", {"GLIBC": "2.34", "GCC": "3.0"}, "sm_90", "sm_100")
+    difference = compare_libraries(before, after)
+    change = inspection.Change
+    assert difference.functions_changed == (change("f", "(int) -> int", "(float) -> int"),)
+    assert difference.floors_raised == (change("GLIBC", "2.9", "2.34"), change("GCC", "0", "3.0"))
+    assert difference.device_code_removed == ("cubin sm_80",)
+    assert difference.device_code_added == ("cubin sm_100",)
+    assert compare_libraries(after, before).floors_raised == (change("CXXABI", "0", "1.3"),)
+
+
+# ---- Releases of the ABI -------------------------------------------------------------------------
+
+BY_VALUE = "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE"
+BY_REFERENCE = "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyERKNS0_8OptionalIivEE"
+
+
+@pytest.mark.parametrize(
+    ("needed", "at_least", "at_most"),
+    [
+        ([], None, None),
+        (["TVMFFIGetVersion"], None, None),
+        (["TVMFFIHandleInitOnce"], "0.1.8", None),
+        (["TVMFFIBigIntFromByteArray", "TVMFFIHandleInitOnce"], "0.1.14", None),
+        ([BY_VALUE], None, "0.1.12"),
+        ([BY_REFERENCE], "0.1.13.post3", None),
+        ([BY_VALUE, "_ZN3tvm3ffi9ReprPrintERKNS0_3AnyE"], "0.1.11", "0.1.12"),
+    ],
+)
+def test_needed_symbols_date_a_library(tmp_path, needed, at_least, at_most):
+    path = tmp_path / "library.so"
+    symbols = [(name, False) for name in needed]
+    path.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
+    era = inspect_library(path).era
+    assert (era.declared, era.at_least, era.at_most) == (None, at_least, at_most)
+
+
+def test_names_of_symbols_are_readable(tmp_path):
+    path = tmp_path / "library.so"
+    names = {
+        BY_VALUE: "tvm::ffi::json::Stringify",
+        "_ZTVN3tvm3ffi9ModuleObjE": "vtable for tvm::ffi::ModuleObj",
+        "_ZNK3tvm3ffi5Error4whatEv": "tvm::ffi::Error::what",
+        "TVMFFIGetVersion": "TVMFFIGetVersion",
+    }
+    others = ["memcpy", "_ZN3foo3barEN3tvm3ffi3AnyE", "_ZSt4moveIRN3tvm3ffi3AnyEEvT_"]
+    symbols = [(name, False) for name in [*names, *others]]
+    path.write_bytes(elf_files.library(machine=elf_files.X86_64, symbols=symbols))
+    found = {symbol.name: symbol.readable_name for symbol in inspect_library(path).symbols}
+    assert found == names
+
+
+# ---- Other machines ------------------------------------------------------------------------------
+
+SYMBOLS = [("__tvm_ffi_add", True), ("TVMFFIObjectDecRef", False)]
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"), [(elf_files.AARCH64, "aarch64"), (elf_files.X86_64, "x86_64")]
+)
+def test_library_for_another_machine(tmp_path, machine, name):
+    path = tmp_path / "library.so"
+    path.write_bytes(elf_files.library(machine=machine, symbols=SYMBOLS))
+    report = inspect_library(path)
+    assert report.machine == name
+    assert report.is_for_this_machine == (platform.machine() == name)
+    assert [function.name for function in report.functions] == ["add"]
+    assert report.is_served
+
+
+@pytest.mark.parametrize(
+    ("machine", "bits", "big_endian", "words"),
+    [
+        (elf_files.S390, 64, True, "a 64-bit big-endian library for s390"),
+        (elf_files.PPC, 32, True, "a 32-bit big-endian library for ppc"),
+        (3, 32, False, "a 32-bit little-endian library for 386"),
+    ],
+)
+def test_what_the_abi_is_not_for(tmp_path, machine, bits, big_endian, words):
+    path = tmp_path / "library.so"
+    data = elf_files.library(machine=machine, bits=bits, big_endian=big_endian, symbols=SYMBOLS)
+    path.write_bytes(data)
+    report = inspect_library(path)
+    assert [function.name for function in report.functions] == ["add"]
+    assert report.problems == (f"{words}: the ABI is for 64-bit little-endian machines",)
+    assert not report.is_for_this_machine
+
+
+# ---- Files that are no libraries -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"MZ\x90\0 a DLL", r"byte 0: not an ELF file: it begins with b'MZ\\x90\\x00'"),
+        (b"\x7fELF", "byte 4: malformed ELF: it ends at byte 4"),
+        (b"\x7fELF\x07" + bytes(60), "byte 4: malformed ELF: class 7, expected 1 or 2"),
+        (SOURCE.read_bytes(), "byte 0: not an ELF file"),
+    ],
+    ids=["empty", "DLL", "cut off", "class 7", "text"],
+)
+def test_other_files(tmp_path, content, message):
+    path = tmp_path / "library.so"
+    path.write_bytes(content)
+    with pytest.raises(LibraryFileError, match=rf"^{path}: {message}"):
+        inspect_library(path)
+
+
+def test_programs_and_folders(tmp_path):
+    data = bytearray(elf_files.library(machine=elf_files.X86_64))
+    data[16] = 1
+    path = tmp_path / "object.o"
+    path.write_bytes(data)
+    with pytest.raises(LibraryFileError, match="byte 16: an object file, not a shared library"):
+        inspect_library(path)
+    with pytest.raises(OSError, match="directory"):
+        inspect_library(tmp_path)
+    with pytest.raises(OSError, match="missing"):
+        inspect_library(tmp_path / "missing.so")
+
+
+def inspected(path: Path, data: bytes) -> str:
+    """Return what is wrong with a file, "" when nothing is; anything but the one error fails."""
+    path.write_bytes(data)
+    began, problem = time.process_time(), ""
+    try:
+        inspect_library(path)
+    except LibraryFileError as error:
+        problem = str(error)
+    assert time.process_time() - began < 5
+    assert problem == "" or problem.startswith(f"{path}: byte ") or data == b""
+    return problem
+
+
+def test_truncated_at_every_length(described, tmp_path):
+    data = described.read_bytes()
+    path = tmp_path / "truncated.so"
+    lengths = {*range(70), *range(64, len(data), 131), *range(len(data) - 130, len(data))}
+    # The table of sections stands at the end.
+    assert all(inspected(path, data[:length]) for length in lengths)
+    assert inspected(path, data) == ""
+    small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
+    assert all(inspected(path, small[:length]) for length in range(len(small)))
+
+
+def test_huge_numbers_in_every_place(described, tmp_path):
+    path = tmp_path / "huge.so"
+    small = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
+    for place in range(16, len(small) - 8, 4):
+        for number in (0, 2**63, 2**31 - 1):
+            inspected(path, small[:place] + struct.pack("<Q", number) + small[place + 8 :])
+    data = described.read_bytes()
+    (sections,) = struct.unpack_from("<Q", data, 40)
+    for place in range(sections, len(data) - 8, 8):
+        for number in (2**64 - 1, len(data) - 1):
+            inspected(path, data[:place] + struct.pack("<Q", number) + data[place + 8 :])
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 60))
+def test_random_bytes_anywhere(described, tmp_path, seed, count):
+    data = bytearray(described.read_bytes())
+    source = random.Random(seed)
+    for _ in range(count):
+        data[source.randrange(4, len(data))] = source.randrange(256)
+    inspected(tmp_path / "random.so", bytes(data))
+
+
+def test_sections_that_overlap_take_no_time(tmp_path):
+    """Each of thirty thousand sections was the whole file: 1.7 MB took more than a minute."""
+    data = elf_files.library(machine=elf_files.X86_64, symbols=SYMBOLS)
+    (table,) = struct.unpack_from("<Q", data, 40)
+    count = 30_000
+    whole = struct.pack("<IIQQQQIIQQ", 1, 1, 2, 64, 0, table, 0, 0, 1, 0)
+    made = bytearray(data[: table + 4 * 64] + whole * (count - 4))
+    struct.pack_into("<H", made, 60, count)
+    problem = inspected(tmp_path / "sections.so", bytes(made))
+    assert re.search("sections of [0-9]+ bytes overlap in a file of", problem)
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize("big_endian", [False, True])
+def test_another_reader_finds_the_same(described, bits, big_endian, tmp_path):
+    pytest.importorskip("elftools", reason="pyelftools is not installed")
+    from elftools.elf.elffile import ELFFile
+
+    made = tmp_path / "made.so"
+    made.write_bytes(
+        elf_files.library(machine=elf_files.PPC, bits=bits, big_endian=big_endian, symbols=SYMBOLS)
+    )
+    for path in (described, made):
+        with path.open("rb") as file, open_image(path) as image:
+            other = ELFFile(file)
+            assert [
+                (s.name, s["sh_addr"], s["sh_offset"], s["sh_size"], s["sh_link"])
+                for s in other.iter_sections()
+                if s["sh_type"] not in ("SHT_NULL", "SHT_NOBITS")
+            ] == [(s.name, s.address, s.offset, s.size, s.link) for s in image.sections]
+            symbols = other.get_section_by_name(".dynsym").iter_symbols()
+            assert [(s.name, s["st_value"], s["st_size"]) for s in symbols if s.name] == [
+                (s.name, s.address, s.size) for s in image.symbols()
+            ]
+
+
+def test_names_that_overlap_take_no_time(tmp_path):
+    """The names of a hundred symbols are ends of one long text."""
+    name = "x" * 60_000
+    data = bytearray(
+        elf_files.library(machine=elf_files.X86_64, symbols=[(name, False)] + [("y", False)] * 99)
+    )
+    for i in range(2, 101):
+        struct.pack_into("<I", data, 64 + i * 24, 1)
+    assert "no name at 1" in inspected(tmp_path / "overlap.so", bytes(data))
+
+
+def version_needs(libraries: int, versions: int, name: int) -> bytes:
+    """Return so many libraries, all with the same versions, all of one name."""
+    rows = []
+    for i in range(libraries):
+        step = 0 if i == libraries - 1 else 16
+        rows.append(struct.pack("<HHIII", 1, versions, 0, 16 * (libraries - i), step))
+    for i in range(versions):
+        rows.append(struct.pack("<IHHII", 0, 0, 0, name, 0 if i == versions - 1 else 16))
+    return b"".join(rows)
+
+
+def needy_library(needs: bytes, names: bytes = b"") -> bytes:
+    needs_section = (".gnu.version_r", 0x6FFFFFFE, 0, needs)
+    return elf_files.library(machine=elf_files.X86_64, sections=[needs_section], texts=names)
+
+
+def test_versions_that_libraries_share_take_no_time(tmp_path):
+    """Each of them was read for each library: three thousand of both took seconds, in 100 KB."""
+    path = tmp_path / "versions.so"
+    assert "more entries than '.gnu.version_r' has" in inspected(
+        path, needy_library(version_needs(3000, 3000, 0))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "floors"),
+    [("GLIBC_2.34", {"GLIBC": "2.34"}), ("GLIBC_" + "9" * 5000, {}), ("GLIBC_2." + "1" * 10, {})],
+    ids=["usual", "5000 digits", "10 digits"],
+)
+def test_versions_with_any_number_of_digits(tmp_path, name, floors):
+    """Python refuses to read so many digits, and its words were the error."""
+    path = tmp_path / "versions.so"
+    path.write_bytes(needy_library(version_needs(1, 2, 1), name.encode() + b"\0"))
+    assert inspect_library(path).floors == floors
+
+
+def test_texts_without_an_end_take_no_time(tmp_path):
+    """A megabyte was searched for each row, and cost nothing of what a library may cost."""
+    rows = struct.pack("<Q", 0x100000) * 60_000
+    text = ("text", 1, 0x100000, b"A" * (1 << 20))
+    sections = [text, ("tvm_ffi_exports", 1, 0x800000, rows)]
+    data = elf_files.library(machine=elf_files.X86_64, sections=sections)
+    assert inspected(tmp_path / "endless.so", data) == ""
+
+
+def test_rows_in_the_hole_of_a_file_take_no_memory(tmp_path):
+    """Half a gigabyte that takes no room on the disk became as many addresses."""
+    path = tmp_path / "sparse.so"
+    data = bytearray(
+        elf_files.library(
+            machine=elf_files.X86_64, sections=[("tvm_ffi_exports", 1, 4096, bytes(8))]
+        )
+    )
+    size = 1 << 29
+    struct.pack_into("<QQ", data, len(data) - 64 + 24, 4096, size)
+    path.write_bytes(data)
+    os.truncate(path, 4096 + size)
+    began = time.process_time()
+    with pytest.raises(LibraryFileError, match="byte 4096: more than 1000000 rows of 'tvm_ffi_ex"):
+        inspect_library(path)
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device"])
+def test_what_has_no_end_is_no_library(tmp_path, described, kind):
+    """To open a FIFO was to wait for somebody who writes."""
+    path = tmp_path / "library.so"
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(LibraryFileError, match=f"^{path}: not a regular file"):
+        inspect_library(path)
+    with pytest.raises(LibraryFileError, match=f"^{path}: not a regular file"):
+        inspect_library(described, beside=[path])
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path, described):
+    """It was mapped, and the process ended with SIGBUS."""
+    path = tmp_path / "library.so"
+    path.write_bytes(described.read_bytes())
+    with open_image(path) as image:
+        os.truncate(path, 100)
+        with pytest.raises(OSError, match="became shorter than [0-9]+ bytes while it was read"):
+            image.symbols()
+
+
+@pytest.mark.parametrize("length", [0, 1, 255, 256, 257, 300, 5000, (1 << 20) + 3])
+def test_a_search_in_pieces_finds_what_is_there(tmp_path, length):
+    path = tmp_path / "bytes"
+    path.write_bytes(b"x" * length + b"needle" + b"x" * 7)
+    with open_regular(path) as file:
+        data = FileBytes(file)
+        assert data.find(b"needle", 0, len(data)) == length
+        assert data.find(b"needle", 0, length + 5) == -1
+        assert data.find(b"needle", length + 1, len(data)) == -1
+        assert data[length : length + 6] == b"needle"
+
+
+def test_rows_that_share_a_long_text_take_no_time(build):
+    """Ten thousand rows, each with the same million letters as name and text."""
+    library = build("rows.so", "-DMANY_ROWS")
+    began = time.process_time()
+    inspect_library(library)
+    assert time.process_time() - began < 5
+
+
+def test_signatures_that_share_a_long_text_take_no_time():
+    """Each of sixteen functions had the same 900 KB read: a file of a megabyte took 100 s."""
+    text = "(" + ", ".join(f"p{i}: int" for i in range(10_000)) + ")"
+    names = [f"f{i:02}" for i in range(100)]
+    symbols = [Symbol(f"__tvm_ffi_{name}", 0, 0, True, False) for name in names]
+    began = time.process_time()
+    found = _functions({name: {"declaration": text} for name in names}, symbols, 2 * len(text))
+    assert time.process_time() - began < 10
+    assert [function.signature is not None for function in found] == [True] * 2 + [False] * 98
+
+
+def exporting(*texts: bytes) -> bytes:
+    """Return a library with a function ``f`` and rows of three texts each about functions."""
+    starts = [sum(len(text) + 1 for text in texts[:index]) for index in range(len(texts))]
+    rows = struct.pack(f"<{len(texts)}Q", *(0x100000 + start for start in starts))
+    content = b"".join(text + b"\0" for text in texts)
+    sections = [("text", 1, 0x100000, content), ("tvm_ffi_exports", 1, 0x800000, rows)]
+    symbols = [("__tvm_ffi_f", True)]
+    return elf_files.library(machine=elf_files.X86_64, symbols=symbols, sections=sections)
+
+
+@pytest.mark.parametrize(("depth", "is_read"), [(31, True), (32, False), (600, False)])
+def test_metadata_that_are_nested_deep(tmp_path, depth, is_read):
+    """JSON that could be read could not be written again: RecursionError."""
+    path = tmp_path / "deep.so"
+    path.write_bytes(exporting(b"f", b"metadata", b'{"x":%s1%s}' % (b"[" * depth, b"]" * depth)))
+    (function,) = inspect_library(path).to_json()["functions"]
+    assert (function["metadata"] is not None) == is_read
+
+
+def test_device_code_in_a_section_with_a_long_name(tmp_path):
+    """Each cubin is reported with the name: 700 KB made 650 MB."""
+    path = tmp_path / "place.so"
+    section = ("x" * 60_000, 1, 0, cubin(7, 0x5A0D5A) * 100)
+    path.write_bytes(elf_files.library(machine=elf_files.X86_64, sections=[section]))
+    places = [code.place for code in inspect_library(path).device_code]
+    assert places == ["x" * 255] * 100
+
+
+def test_malformed_embedded_modules_are_a_problem(described, tmp_path):
+    data = described.read_bytes()
+    binary = encode(MODULES)
+    assert data.count(binary) == 1
+    path = tmp_path / "broken.so"
+    path.write_bytes(data.replace(binary, binary[:16] + b"\xff" * 8 + binary[24:]))
+    report = inspect_library(path)
+    assert report.modules == ()
+    assert not report.is_served
+    assert report.problems[0].startswith("embedded modules: library binary: byte 16: ")

@@ -1,0 +1,389 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JAX adapter in transformed, exported and forked programs, and errors of functions there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import tvm_ffi
+
+jax = pytest.importorskip("jax", exc_type=ImportError)
+
+import jax.numpy as jnp  # noqa: E402
+
+from tvm_ffi.interop.jax import call_tvm_ffi, export_checks  # noqa: E402
+
+from .jax_functions import (  # noqa: E402
+    Failure,
+    functions,  # noqa: F401  (an automatic fixture)
+    handler_fixture,  # noqa: F401
+    scale,
+    scaled,
+    struct,
+)
+
+# ---- transformations ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("method", "calls"),
+    [("sequential", 3), ("sequential_unrolled", 3), ("expand_dims", 1), ("broadcast_all", 1)],
+)
+def test_vmap(handler, method, calls):
+    shapes = []
+
+    def twice(x, y):
+        shapes.append(x.shape)
+        y.numpy()[...] = 2 * x.numpy()
+
+    def one(x):
+        return call_tvm_ffi(twice, x, out=struct(x.shape), vmap_method=method)
+
+    assert jax.vmap(one)(jnp.ones((3, 2))).tolist() == [[2, 2]] * 3
+    assert shapes == [(2,) if calls == 3 else (3, 2)] * calls
+
+
+def test_reverse_differentiation_by_a_rule():
+    def rule(inputs, outputs, cotangents):
+        assert (len(inputs), outputs.shape) == (1, (4,))
+        return cotangents.reshape(-1, 2).sum(1) * 2
+
+    def loss(x):
+        return (call_tvm_ffi("tests.jax.repeated", x, vjp=rule) * jnp.arange(4.0)).sum()
+
+    assert jax.grad(loss)(jnp.ones(2)).tolist() == [2, 10]
+    assert jax.jit(jax.grad(loss))(jnp.ones(2)).tolist() == [2, 10]
+    assert jax.vmap(jax.grad(loss))(jnp.ones((2, 2))).tolist() == [[2, 10]] * 2
+
+
+def test_forward_differentiation_by_a_rule():
+    def rule(inputs, outputs, tangents):
+        return (tangents[0] * 2).repeat(2)
+
+    def function(x):
+        return call_tvm_ffi("tests.jax.repeated", x, jvp=rule)
+
+    _, tangent = jax.jvp(function, (jnp.ones(2),), (jnp.array([1.0, 3.0]),))
+    assert tangent.tolist() == [2, 2, 6, 6]
+    assert jax.grad(lambda x: function(x).sum())(jnp.ones(2)).tolist() == [4, 4]
+
+
+def test_the_rule_can_be_another_function_of_ours():
+    def rule(inputs, outputs, cotangents):
+        return scale(cotangents)
+
+    def loss(x):
+        return scale(x, vjp=rule).sum()
+
+    assert jax.grad(loss)(jnp.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_without_a_rule_differentiation_says_so():
+    with pytest.raises(ValueError, match="cannot be differentiated"):
+        jax.grad(lambda x: scale(x).sum())(jnp.ones(2))
+
+
+@pytest.mark.parametrize("kind", ["vjp", "jvp"])
+def test_a_rule_that_raises(kind):
+    def rule(*_):
+        raise ZeroDivisionError("in the rule")
+
+    with pytest.raises(ZeroDivisionError, match="in the rule"):
+        jax.grad(lambda x: scale(x, **{kind: rule}).sum())(jnp.ones(2))
+
+
+@pytest.mark.parametrize("kind", ["vjp", "jvp"])
+@pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
+def test_a_function_that_fails_in_a_derivative(kind, is_compiled):
+    def rule(inputs, outputs, given):
+        given = given[0] if kind == "jvp" else given
+        x = call_tvm_ffi("tests.jax.fail", given, out=struct(given.shape))
+        return x if kind == "jvp" else (x,)
+
+    def derivative(x):
+        return jax.jvp(lambda x: scale(x, **{kind: rule}), (x,), (x,))[1]
+
+    if kind == "vjp":
+        derivative = jax.grad(lambda x: scale(x, **{kind: rule}).sum())
+    with pytest.raises(Failure, match="tests.jax.fail.*KeyError"):
+        jax.block_until_ready((jax.jit(derivative) if is_compiled else derivative)(jnp.ones(2)))
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_a_rule_that_returns_another_number_of_cotangents_is_refused():
+    def loss(x):
+        return scale(x, vjp=lambda i, o, c: (c, c)).sum()
+
+    with pytest.raises(ValueError, match="vjp returned 2 cotangents, the call has 1 arrays"):
+        jax.grad(loss)(jnp.ones(2))
+    with pytest.raises(TypeError, match="vjp or jvp, not both"):
+        scale(jnp.ones(2), vjp=loss, jvp=loss)
+
+
+def test_loops_and_conditions():
+    def body(_, x):
+        return call_tvm_ffi("tests.jax.increment", x)
+
+    x = jnp.zeros(2, int)
+    assert jax.lax.fori_loop(0, 5, body, x).tolist() == [5, 5]
+    carried, _ = jax.lax.scan(lambda c, _: (body(0, c), None), x, length=3)
+    assert carried.tolist() == [3, 3]
+    chosen = jax.jit(lambda p, x: jax.lax.cond(p, lambda x: body(0, x), lambda x: x, x))
+    assert (chosen(True, x).tolist(), chosen(False, x).tolist()) == ([1, 1], [0, 0])
+
+
+def test_an_exported_program_runs_in_another_process(tmp_path):
+    exported = jax.export.export(
+        jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
+        disabled_checks=export_checks(),
+    )(struct((2,)))
+    path = tmp_path / "program"
+    path.write_bytes(exported.serialize())
+    program = f"""
+        import jax, numpy as np, tvm_ffi, tvm_ffi.interop.jax
+        exported = jax.export.deserialize(open({str(path)!r}, "rb").read())
+        try:
+            print(exported.call(np.ones(2, np.float32)))
+        except jax.errors.JaxRuntimeError as error:
+            print(error)
+        def own(x, y, factor):
+            y.numpy()[:] = (x.numpy() * factor).repeat(2) + 1
+        tvm_ffi.register_global_func("tests.jax.repeated", own)
+        print(exported.call(np.ones(2, np.float32)).tolist())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", "import jax.export\n" + textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    missing, result = done.stdout.splitlines()
+    assert "no global function is named 'tests.jax.repeated'" in missing
+    assert result == "[3.0, 3.0, 3.0, 3.0]"
+
+
+def test_programs_of_symbolic_shapes():
+    (n,) = jax.export.symbolic_shape("n")
+    exported = jax.export.export(
+        jax.jit(lambda x: call_tvm_ffi("tests.jax.repeated", x)),
+        disabled_checks=export_checks(),
+    )(struct((n,)))
+    assert str(exported.out_avals[0].shape) == "(2*n,)"
+    assert exported.call(np.ones(3, np.float32)).tolist() == [2] * 6
+
+
+def test_several_devices_run_a_program_in_parts():
+    """In a process of its own: the number of devices is chosen before JAX starts."""
+    program = """
+        import os
+        os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+        import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+        from jax.sharding import Mesh, PartitionSpec as P
+        from tvm_ffi.interop.jax import call_tvm_ffi
+        shapes = []
+        def twice(x, y):
+            shapes.append(x.shape)
+            y.numpy()[...] = 2 * x.numpy()
+        mesh = Mesh(np.array(jax.devices()), ("i",))
+        def part(x):
+            return call_tvm_ffi(twice, x, out=jax.ShapeDtypeStruct(x.shape, x.dtype))
+        f = jax.jit(jax.shard_map(part, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+        print(f(jnp.arange(8.0)).tolist(), shapes)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    values = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0]
+    assert done.stdout.strip() == f"{values} {[(2,)] * 4}"
+
+
+# ---- forks --------------------------------------------------------------------------------------
+
+FORK = """
+    import os, sys
+    import jax, jax.numpy as jnp, numpy as np, tvm_ffi
+    from tvm_ffi.interop.jax import call_tvm_ffi
+    def twice(x, y):
+        y.numpy()[...] = 2 * x.numpy()
+    out = jax.ShapeDtypeStruct((2,), np.float32)
+    def program(x):
+        return call_tvm_ffi(twice, x, out=out) + 1
+    ones = np.ones(2, np.float32)
+    if sys.argv[1] == "started":
+        jax.jit(program)(ones)
+    child = os.fork()
+    if child == 0:
+        try:
+            print(jax.jit(lambda x: program(x))(ones).tolist(), flush=True)
+        except RuntimeError as error:
+            print(str(error).splitlines()[0], flush=True)
+        os._exit(0)
+    print(os.waitpid(child, 0)[1], jax.jit(program)(ones).tolist())
+"""
+
+
+@pytest.mark.parametrize(
+    ("when", "in_child"),
+    [
+        ("imported", "[3.0, 3.0]"),
+        ("started", "call_tvm_ffi('twice'): JAX had started when this process was forked"),
+    ],
+)
+def test_a_process_that_is_forked(when, in_child):
+    """XLA's threads do not come along: what needs them would wait forever."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORK), when],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    child, parent = done.stdout.splitlines()
+    assert child.startswith(in_child)
+    assert parent == "0 [3.0, 3.0]"
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "status"),
+    [
+        (ValueError, "n is 3", "INVALID_ARGUMENT: .*ValueError: n is 3"),
+        (TypeError, "a str", "INVALID_ARGUMENT: .*TypeError: a str"),
+        (IndexError, "5", "OUT_OF_RANGE: .*IndexError: 5"),
+        (MemoryError, "all of it", "RESOURCE_EXHAUSTED: .*MemoryError: all of it"),
+        (RuntimeError, "x" * 5000, "INTERNAL: .*RuntimeError: x{5000}"),
+    ],
+    ids=["value", "type", "index", "memory", "long"],
+)
+def test_an_error_of_the_function_ends_the_program_with_kind_and_text(handler, kind, text, status):
+    def raise_it(x, y):
+        raise kind(text)
+
+    with pytest.raises(Failure, match=status):
+        jax.block_until_ready(call_tvm_ffi(raise_it, jnp.ones(2), out=struct((2,))))
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_the_error_names_the_function():
+    with pytest.raises(Failure, match=r"call_tvm_ffi\('tests.jax.fail'\): KeyError"):
+        jax.block_until_ready(call_tvm_ffi("tests.jax.fail", jnp.ones(2), out=struct((2,))))
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
+@pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
+def test_an_error_in_a_transformed_call(transform, method):
+    def call(x):
+        return call_tvm_ffi("tests.jax.fail", x, out=struct(x.shape), vmap_method=method)
+
+    with pytest.raises(Failure, match="KeyError"):
+        jax.block_until_ready(transform(call)(jnp.ones((2, 2))))
+    assert jax.vmap(scale)(jnp.ones((2, 2))).tolist() == [[2, 2]] * 2
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap], ids=["jit", "vmap"])
+def test_another_number_of_results_in_a_transformed_call(transform):
+    tvm_ffi.register_global_func(
+        "tests.jax.too_many",
+        lambda x: [np.zeros(2, np.float32)] * 3,
+        signature="tests.jax.too_many(x: float32[n]) -> (float32[n], float32[n])",
+        override=True,
+    )
+    x = jnp.ones(2) if transform is jax.jit else jnp.ones((3, 2))
+    with pytest.raises(Failure, match="ValueError: the function returned 3 tensors, expected 2"):
+        jax.block_until_ready(transform(lambda x: call_tvm_ffi("tests.jax.too_many", x))(x))
+
+
+def test_a_function_that_does_not_exist():
+    with pytest.raises(ValueError, match=r"tests.jax.scale; did you mean 'tests.jax.scaled'"):
+        call_tvm_ffi("tests.jax.scale", jnp.ones(2), out=struct((2,)))
+    with pytest.raises(TypeError, match="a global name, a Function or a callable, got int"):
+        call_tvm_ffi(5, out=())
+    with pytest.raises(TypeError, match=r"call_tvm_ffi\('tests.jax.scaled'\) needs out="):
+        call_tvm_ffi("tests.jax.scaled", jnp.ones(2))
+
+
+def test_a_function_that_is_gone_when_the_program_runs():
+    tvm_ffi.register_global_func("tests.jax.gone", scaled)
+    program = jax.jit(lambda x: call_tvm_ffi("tests.jax.gone", x, out=struct((2,))))
+    assert program(jnp.ones(2)).tolist() == [2, 2]
+    tvm_ffi.remove_global_func("tests.jax.gone")
+    with pytest.raises(Failure, match="no global function is named 'tests.jax.gone'"):
+        jax.block_until_ready(program(jnp.ones(2)))
+    tvm_ffi.register_global_func("tests.jax.gone", scaled)
+    assert program(jnp.ones(2)).tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (None, "TypeError: the function returned None, expected 2 tensors"),
+        (np.zeros(3), "ValueError: the function returned 1 tensor, expected 2"),
+        (
+            (np.zeros(3, np.float32), 5),
+            "TypeError: result 1 of the function is int, expected a tensor",
+        ),
+        (
+            (np.zeros(3, np.float32), np.zeros(3, np.float32)),
+            r"ValueError: result 1 of the function has shape \[3\], expected \[2\]",
+        ),
+        (
+            (np.zeros(3, np.int32), np.zeros(2, np.float32)),
+            "ValueError: result 0 of the function has dtype int32, expected float32",
+        ),
+    ],
+    ids=["none", "too-few", "no-tensor", "shape", "dtype"],
+)
+def test_results_that_were_not_declared(result, message):
+    tvm_ffi.register_global_func(
+        "tests.jax.returning",
+        lambda x: result,
+        signature="tests.jax.returning(x: float32[n]) -> (float32[cdiv(n, 2)], float32[n // 2])",
+        override=True,
+    )
+    with pytest.raises(Failure, match=message):
+        jax.block_until_ready(call_tvm_ffi("tests.jax.returning", jnp.ones(5)))
+
+
+def test_an_array_that_outlives_the_call_is_an_error():
+    kept = []
+
+    def keep(x, y):
+        kept.append(np.from_dlpack(x))
+
+    with pytest.raises(Failure, match="argument #0 of the callback was lent"):
+        jax.block_until_ready(call_tvm_ffi(keep, jnp.ones(2), out=struct((2,))))
+    kept.clear()
+
+
+def test_deleted_and_donated_arrays_are_refused_by_jax():
+    deleted, donated = jnp.ones(2), jnp.ones(2)
+    deleted.delete()
+    program = jax.jit(scale, donate_argnums=0)
+    assert program(donated).tolist() == [2, 2]
+    for x in (deleted, donated):
+        for call in (scale, jax.jit(scale), program):
+            with pytest.raises((RuntimeError, ValueError), match="deleted"):
+                call(x)
+    assert scale(jnp.ones(2)).tolist() == [2, 2]
+
+
+def test_an_array_may_be_deleted_while_the_program_runs():
+    """What a program was given stays until it has ended."""
+
+    def slow(x, y):
+        time.sleep(0.1)
+        y.numpy()[...] = x.numpy()
+
+    x = jnp.full(1000, 3.0)
+    y = jax.jit(lambda x: call_tvm_ffi(slow, x, out=struct((1000,))))(x)
+    x.delete()
+    assert set(y.tolist()) == {3.0}
+
+
+def test_names_of_attributes_that_are_ours_are_refused():
+    with pytest.raises(ValueError, match="an attribute cannot be called '__function'"):
+        call_tvm_ffi("tests.jax.scaled", jnp.ones(2), out=(), __function=1)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``find_package(tvm_ffi)`` from another project: a wheel, a CMake installation, a build folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+ROOT = Path(__file__).resolve().parents[3]
+# The environment's own CMake and Ninja come first, also when it is not activated.
+SEARCH = os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)])
+CMAKE = shutil.which("cmake", path=SEARCH)
+
+pytestmark = [
+    pytest.mark.skipif(CMAKE is None, reason="no cmake"),
+    pytest.mark.unsanitized(
+        "programs linked with the package would need the sanitizer's libraries"
+    ),
+]
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.18)
+project(consumer LANGUAGES {language})
+find_package(tvm_ffi {version} CONFIG REQUIRED)
+foreach(kind shared static minimal)
+  add_executable(with_${{kind}} main.{suffix})
+  target_link_libraries(with_${{kind}} PRIVATE tvm_ffi::${{kind}})
+endforeach()
+add_executable(configured main.{suffix})
+tvm_ffi_configure_target(configured)
+"""
+
+PROGRAM = """
+#include <stdio.h>
+#include <tvm/ffi/c_api.h>
+
+int main(void) {
+  TVMFFIVersion version;
+  TVMFFIGetVersion(&version);
+  printf("%u.%u.%u", version.major, version.minor, version.patch);
+  return 0;
+}
+"""
+
+# With a compiler cache those of `make venv`, which has filled it; else what takes least time.
+BUILD_OPTIONS = ["-DCMAKE_BUILD_TYPE=Debug"]
+if shutil.which("ccache"):
+    werror = os.environ.get("WERROR", "ON")
+    BUILD_OPTIONS = ["-DCMAKE_BUILD_TYPE=Release", f"-DTVM_FFI_WARNINGS_AS_ERRORS={werror}"]
+
+ABI_LEVEL = "0.1.16"
+PROGRAMS = ("with_shared", "with_static", "with_minimal", "configured")
+
+
+def run(*command: str | Path) -> str:
+    """Run a command; its output is shown when it fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        env={**os.environ, "PATH": SEARCH},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{command} ended with status {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def cmake(*arguments: str | Path) -> str:
+    assert CMAKE is not None
+    return run(CMAKE, *arguments)
+
+
+def write_project(folder: Path, language: str, version: str = "0.1") -> Path:
+    suffix = {"C": "c", "CXX": "cc"}[language]
+    folder.mkdir()
+    text = PROJECT.format(language=language, suffix=suffix, version=version)
+    (folder / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    (folder / f"main.{suffix}").write_text(PROGRAM, encoding="utf-8")
+    return folder
+
+
+def build_and_run(project: Path, root: str | Path) -> list[str]:
+    """Build the project against the package below `root`; return what its programs print."""
+    build = project / "build"
+    cmake("-S", project, "-B", build, f"-Dtvm_ffi_ROOT={root}")
+    cmake("--build", build)
+    return [run(build / name) for name in PROGRAMS]
+
+
+@pytest.mark.parametrize("language", ["C", "CXX"])
+def test_the_installed_python_package_is_found(tmp_path, language):
+    project = write_project(tmp_path / "consumer", language)
+    assert build_and_run(project, libinfo.find_cmake_path()) == [ABI_LEVEL] * len(PROGRAMS)
+
+
+def test_a_newer_version_is_refused(tmp_path):
+    project = write_project(tmp_path / "consumer", "C", version="0.2")
+    with pytest.raises(AssertionError, match=r'compatible with requested version "0\.2"'):
+        build_and_run(project, libinfo.find_cmake_path())
+
+
+NAMELESS = """
+cmake_minimum_required(VERSION 3.18)
+project(nameless LANGUAGES C)
+find_package(tvm_ffi CONFIG REQUIRED)
+foreach(name plain mapped)
+  add_executable(${name} main.c)
+endforeach()
+tvm_ffi_add_prefix_map(mapped ${CMAKE_CURRENT_SOURCE_DIR})
+tvm_ffi_add_apple_dsymutil(mapped)
+"""
+
+
+def test_a_target_does_not_tell_where_it_was_compiled(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(NAMELESS, encoding="utf-8")
+    source = "#include <stdio.h>\nint main(void) { return puts(__FILE__) < 0; }\n"
+    (tmp_path / "main.c").write_text(source, encoding="utf-8")
+    build = tmp_path / "build"
+    cmake("-S", tmp_path, "-B", build, f"-Dtvm_ffi_ROOT={libinfo.find_cmake_path()}")
+    cmake("--build", build)
+    assert run(build / "plain") == f"{tmp_path / 'main.c'}\n"
+    assert run(build / "mapped") == "main.c\n"
+
+
+def test_cmake_installs_a_package_that_may_be_moved(tmp_path):
+    build, installed, moved = tmp_path / "build", tmp_path / "installed", tmp_path / "moved"
+    cmake("-S", ROOT, "-B", build, *BUILD_OPTIONS)
+    cmake("--build", build, "--parallel", str(os.cpu_count() or 1))
+
+    in_build_folder = write_project(tmp_path / "in_build_folder", "C")
+    assert build_and_run(in_build_folder, build) == [ABI_LEVEL] * len(PROGRAMS)
+
+    cmake("--install", build, "--prefix", installed)
+    shutil.rmtree(build)
+    installed.rename(moved)
+    consumer = write_project(tmp_path / "consumer", "C")
+    assert build_and_run(consumer, moved) == [ABI_LEVEL] * len(PROGRAMS)
+    written = "".join(path.read_text("utf-8") for path in moved.rglob("*.cmake"))
+    assert str(tmp_path) not in written
+
+
+def test_the_sources_in_the_package_can_be_configured(tmp_path):
+    """They take part in another project's build, and do not build our wheel there."""
+    project = tmp_path / "consumer"
+    project.mkdir()
+    text = (
+        "cmake_minimum_required(VERSION 3.18)\nproject(consumer LANGUAGES C CXX)\nset(SKBUILD 2)\n"
+        f"add_subdirectory({libinfo.find_source_path()} tvm_ffi)\n"
+        "get_target_property(type tvm_ffi::shared TYPE)\n"
+        'message(STATUS "tvm_ffi::shared is a ${type}")\n'
+    )
+    (project / "CMakeLists.txt").write_text(text, encoding="utf-8")
+    output = cmake("-S", project, "-B", project / "build")
+    assert "tvm_ffi::shared is a SHARED_LIBRARY" in output

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A runtime that is in the process before the package is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tvm_ffi import libinfo
+
+ABI = Path(__file__).resolve().parents[2] / "abi" / "abi.json"
+
+LOAD_FIRST = """
+import ctypes, sys
+ctypes.CDLL({path!r}, ctypes.{scope})
+import tvm_ffi
+print(tvm_ffi.Array([1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def other_runtime(build_once) -> Path:
+    """Return a library with the functions of the C ABI, none of which does anything."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    if shutil.which(compiler[0]) is None:
+        pytest.skip("no C compiler")
+
+    def build(folder: Path) -> None:
+        names = json.loads(ABI.read_text(encoding="utf-8"))["functions"]
+        source = folder / "other.c"
+        source.write_text("\n".join(f"void* {name}(void) {{ return 0; }}" for name in names))
+        library = str(folder / "other_runtime.so")
+        options = ["-shared", "-fPIC", "-Wl,-soname,libtvm_ffi.so", "-o", library]
+        subprocess.run([*compiler, str(source), *options], check=True)
+
+    return build_once("other_runtime", build) / "other_runtime.so"
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_another_implementation_is_named_in_one_sentence(run_python, other_runtime, scope):
+    """The loader takes what is there for the library that the binding needs."""
+    result = run_python(LOAD_FIRST.format(path=str(other_runtime), scope=scope))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.strip().rpartition("\n")[2] == (
+        f"ImportError: {other_runtime} is in this process already and belongs to another "
+        "implementation of the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before "
+        "what loads it, or remove that implementation"
+    )
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_a_copy_of_this_one_serves(run_python, tmp_path, scope):
+    copy = shutil.copy(libinfo.find_libtvm_ffi(), tmp_path / "copy.so")
+    result = run_python(LOAD_FIRST.format(path=str(copy), scope=scope))
+    assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
+
+
+LOAD_LATER = """
+import ctypes, shutil, sys, tvm_ffi
+def load(number):
+    # A module that is alive is not loaded again, so each time another file.
+    return tvm_ffi.load_module(shutil.copy(sys.argv[1], f"{folder}/{{number}}.so"))
+assert load(0).count(1, 2) == 2
+{later}
+for number in range(1, 6):
+    assert load(number).count(1, 2) == 2
+print(tvm_ffi.Array([1]))
+"""
+
+
+@pytest.mark.parametrize("scope", ["RTLD_GLOBAL", "RTLD_LOCAL"])
+def test_another_implementation_that_is_loaded_later_is_warned_of_once(
+    run_python, other_runtime, tmp_path, scope
+):
+    """It changes nothing for what is loaded through this one."""
+    later = f"ctypes.CDLL({str(other_runtime)!r}, ctypes.{scope})"
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
+    assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
+    assert result.stderr == (
+        f"warning: {other_runtime} is a second copy of the TVM FFI runtime in this process; what "
+        "uses it and what uses the first know nothing of each other's types and functions, so "
+        "remove it or what loads it\n"
+    )
+
+
+def test_each_of_several_copies_is_warned_of(run_python, other_runtime, tmp_path):
+    copies = [shutil.copy(other_runtime, tmp_path / f"runtime{i}.so") for i in range(3)]
+    later = "\n".join(f"ctypes.CDLL({str(copy)!r})" for copy in copies)
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
+    warned = [line.split(" is a second copy")[0] for line in result.stderr.splitlines()]
+    assert warned == [f"warning: {copy}" for copy in copies], result.stderr
+
+
+def test_a_process_with_one_runtime_is_not_warned(run_python, tmp_path):
+    result = run_python(LOAD_LATER.format(folder=tmp_path, later=""))
+    assert (result.returncode, result.stderr) == (0, "")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Some of the failures of memory and of the system; `make test-faults` has all."""
+
+from __future__ import annotations
+
+import importlib.util
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unsanitized("what lets requests fail takes the place of its allocator")
+
+FOLDER = Path(__file__).resolve().parents[2] / "faults"
+
+
+@pytest.fixture(scope="module")
+def faults():
+    spec = importlib.util.spec_from_file_location("every_fault", FOLDER / "every_fault.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("kind", ["native", "python"])
+def test_a_request_for_memory_may_fail(faults, kernel_library, tmp_path, kind):
+    """The traceback of an exception may be missing then, which Cython's code did not expect."""
+    if kind == "python" and sysconfig.get_config_var("Py_GIL_DISABLED"):
+        pytest.skip("Python 3.13 without a GIL crashes by itself when a list gets no memory")
+    preloaded = faults.compile_preloaded("failing_memory", tmp_path)
+    steps = [step for step in faults.MEMORY_STEPS if step not in faults.LONG_STEPS]
+    arguments = ["--every", "3", kind, str(kernel_library), *steps]
+    result = faults.run_session("memory_session.py", preloaded, *arguments)
+    assert result.problems == []
+    assert [outcome.step for outcome in result.outcomes] == steps
+    assert all(outcome.failures > 0 for outcome in result.outcomes)
+
+
+def test_the_system_may_refuse_a_call(faults, kernel_library, tmp_path):
+    preloaded = faults.compile_preloaded("failing_calls", tmp_path)
+    arguments = ["--every", "7", str(kernel_library), "load", "inspect", "export"]
+    result = faults.run_session("system_session.py", preloaded, *arguments)
+    assert result.problems == []
+    assert sum(outcome.failures for outcome in result.outcomes) > 20
