@@ -16,7 +16,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import Object, core
-from tvm_ffi._binding.types.registration import register_metadata
+from tvm_ffi._binding.types import register_metadata
 from tvm_ffi.core import FFIProperty
 from tvm_ffi.dataclasses import KW_ONLY, MISSING, field, init_property, py_class
 
