@@ -1,43 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-# The compiled half of the Python package: one extension module per .pyx file below src/tvm_ffi/_binding,
-# all built alike and installed to the same folder.
+# The compiled half of the Python package: one extension module per folder of src/tvm_ffi/_binding, whose
+# files its __init__.pyx includes.  Cython writes type imports, string tables and helper code once per
+# module, so few large modules compile faster and are smaller than many small ones.
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 
 set(TVM_FFI_PYTHON_ROOT ${PROJECT_SOURCE_DIR}/src)
 set(TVM_FFI_BINDING_ROOT ${TVM_FFI_PYTHON_ROOT}/tvm_ffi/_binding)
-file(GLOB_RECURSE TVM_FFI_BINDING_SOURCES CONFIGURE_DEPENDS
-  RELATIVE ${TVM_FFI_BINDING_ROOT} ${TVM_FFI_BINDING_ROOT}/*.pyx)
+# The slowest to compile first.
+set(TVM_FFI_BINDING_FOLDERS tensor call object values types containers convert)
 file(GLOB_RECURSE TVM_FFI_BINDING_DECLARATIONS CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/*.pxd)
 
 set(TVM_FFI_AFTER_CYTHON ${PROJECT_SOURCE_DIR}/cmake/allow_missing_tracebacks.py)
 
-# tvm_ffi_add_binding_module(SOURCE): FOLDER/NAME.pyx becomes the module tvm_ffi._binding.FOLDER.NAME.
-function(tvm_ffi_add_binding_module source)
-  get_filename_component(folder ${source} DIRECTORY)
-  get_filename_component(name ${source} NAME_WE)
-  set(target binding_${folder}_${name})
-  set(new ${PROJECT_BINARY_DIR}/binding/new/${folder})
-  set(generated ${PROJECT_BINARY_DIR}/binding/${folder}/${name}.c)
+# tvm_ffi_add_binding_module(FOLDER): the files of a folder become the module tvm_ffi._binding.FOLDER,
+# the compiled __init__ of the package that the folder is.
+function(tvm_ffi_add_binding_module folder)
+  set(target binding_${folder})
+  set(new ${PROJECT_BINARY_DIR}/binding/new)
+  set(generated ${PROJECT_BINARY_DIR}/binding/${folder}.c)
+  file(GLOB sources CONFIGURE_DEPENDS ${TVM_FFI_BINDING_ROOT}/${folder}/*.py[xi])
   # Cython's own dependency file misses `from package cimport module`, so every module depends on
   # every declaration; copy_if_different then spares the C compiler when the code is the same.
   # No pickles of Cython's making: what they set the fields to is for the writer to choose.
   # Methods that are Python's own, as `binding=False` makes them, tell their signatures in their texts.
   add_custom_command(OUTPUT ${generated}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${new} ${PROJECT_BINARY_DIR}/binding/${folder}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${new}
     COMMAND ${Python_EXECUTABLE} -m cython -3 --fast-fail -X freethreading_compatible=True
       -X auto_pickle=False -X embedsignature=True -X embedsignature.format=clinic
-      --module-name tvm_ffi._binding.${folder}.${name} -I ${TVM_FFI_PYTHON_ROOT}
-      -o ${new}/${name}.c tvm_ffi/_binding/${source}
-    COMMAND ${Python_EXECUTABLE} ${TVM_FFI_AFTER_CYTHON} ${new}/${name}.c
-    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${new}/${name}.c ${generated}
+      --module-name tvm_ffi._binding.${folder} -I ${TVM_FFI_PYTHON_ROOT}
+      -o ${new}/${folder}.c tvm_ffi/_binding/${folder}/__init__.pyx
+    COMMAND ${Python_EXECUTABLE} ${TVM_FFI_AFTER_CYTHON} ${new}/${folder}.c
+    COMMAND ${CMAKE_COMMAND} -E copy_if_different ${new}/${folder}.c ${generated}
     WORKING_DIRECTORY ${TVM_FFI_PYTHON_ROOT}
-    DEPENDS ${TVM_FFI_BINDING_ROOT}/${source} ${TVM_FFI_BINDING_DECLARATIONS} ${TVM_FFI_AFTER_CYTHON}
-    COMMENT "Cython ${source}"
+    DEPENDS ${sources} ${TVM_FFI_BINDING_DECLARATIONS} ${TVM_FFI_AFTER_CYTHON}
+    COMMENT "Cython ${folder}"
     VERBATIM)
 
   python_add_library(${target} MODULE WITH_SOABI ${generated})
   set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME ${name}
+    OUTPUT_NAME __init__
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/binding/${folder}
     C_VISIBILITY_PRESET hidden
     INSTALL_RPATH $ORIGIN/../../lib)
@@ -55,8 +56,8 @@ function(tvm_ffi_add_binding_module source)
   install(TARGETS ${target} LIBRARY DESTINATION _binding/${folder})
 endfunction()
 
-foreach(source IN LISTS TVM_FFI_BINDING_SOURCES)
-  tvm_ffi_add_binding_module(${source})
+foreach(folder IN LISTS TVM_FFI_BINDING_FOLDERS)
+  tvm_ffi_add_binding_module(${folder})
 endforeach()
-# Python before 3.14 unwinds threads that come too late; they are held up there.
-target_compile_options(binding_object_gate PRIVATE -fexceptions)
+# Python before 3.14 unwinds threads that come too late; they are held up in the interpreter gate.
+target_compile_options(binding_object PRIVATE -fexceptions)

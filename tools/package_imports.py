@@ -33,10 +33,10 @@ UPWARD = {
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
-    ("tvm_ffi.signature._values", "tvm_ffi._binding.call.argument_error"),
-    ("tvm_ffi.signature._values", "tvm_ffi._binding.call.read_only_argument"),
-    ("tvm_ffi.signature._values", "tvm_ffi._binding.object.object"),
-    ("tvm_ffi.signature._values", "tvm_ffi._binding.values.any"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
+    ("tvm_ffi.signature._values", "tvm_ffi._binding.values"),
     ("tvm_ffi.signature._values", "tvm_ffi._types.index"),
     ("tvm_ffi.signature._values", "tvm_ffi._types.schema"),
 }

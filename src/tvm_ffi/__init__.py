@@ -11,7 +11,7 @@ signal handler.
 """
 
 from . import _binding, core, serialization  # in this order: the first looks for a foreign `core`
-from ._binding.object.object import register_late_classes as _register_late_classes
+from ._binding.object import register_late_classes as _register_late_classes
 from ._convert import convert
 from ._dtype import (
     bfloat16 as bfloat16,
@@ -148,7 +148,7 @@ if _TYPE_CHECKING:
         testing,
         utils,
     )
-    from ._binding.tensor.read_only import readonly
+    from ._binding.tensor import readonly
     from ._dlpack_codes import DLDeviceType
     from ._printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
@@ -191,7 +191,7 @@ def _runtime_for_ctypes() -> object:
     """Return the runtime's C functions, as ``LIB``."""
     import ctypes
 
-    return globals().setdefault("LIB", ctypes.CDLL(core._load.library.path, ctypes.RTLD_GLOBAL))
+    return globals().setdefault("LIB", ctypes.CDLL(core._load.library_path, ctypes.RTLD_GLOBAL))
 
 
 __getattr__ = _late_attributes(
@@ -210,7 +210,7 @@ __getattr__ = _late_attributes(
         "libinfo": ".libinfo",
         "get_printoptions": "._printing:get_printoptions",
         "method": ".dataclasses.py_class:method",
-        "readonly": "._binding.tensor.read_only:readonly",
+        "readonly": "._binding.tensor:readonly",
         "signature": ".signature",
         "Signature": ".signature:Signature",
         "TensorLike": ".signature:TensorLike",

@@ -5,14 +5,10 @@ from __future__ import annotations
 
 import sys
 
-from ._binding.call.making import convert_func
-from ._binding.object.error import error_from_exception
-from ._binding.object.object import CObject, ObjectRValueRef, opaque_object
-from ._binding.tensor.dlpack import from_dlpack
-from ._binding.values.device import Device
-from ._binding.values.dtype import DataType
-from ._binding.values.native_value import PyNativeObject
-from ._binding.values.stand_in import ObjectConvertible
+from ._binding.call import convert_func
+from ._binding.object import CObject, ObjectRValueRef, error_from_exception, opaque_object
+from ._binding.tensor import from_dlpack
+from ._binding.values import DataType, Device, ObjectConvertible, PyNativeObject
 from ._dtype import dtype
 from ._lazy import Any
 from ._types.foreign import is_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 
-from ._binding.values.dtype import DataType, create_dtype, set_dtype_class
+from ._binding.values import DataType, create_dtype, set_dtype_class
 from ._lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:

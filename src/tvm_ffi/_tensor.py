@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ._binding.containers.shape import Shape
-from ._binding.object.public_name import show_in
-from ._binding.tensor.dlpack import from_dlpack
-from ._binding.values.device import Device, device_class
+from ._binding.containers import Shape
+from ._binding.object import show_in
+from ._binding.tensor import from_dlpack
+from ._binding.values import Device, device_class
 from ._lazy import TYPE_CHECKING
 from ._types.late_info import describe_late
 

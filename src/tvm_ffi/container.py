@@ -23,9 +23,16 @@ from _collections_abc import (
 from _operator import index as _index_of
 
 from . import _ffi_api
-from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
-from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
-from ._binding.object.object import Object, register_class, type_key_to_index
+from ._binding.containers import (
+    ArrayBase,
+    DictBase,
+    ListBase,
+    MapBase,
+    MappingBase,
+    MappingIterator,
+    SequenceBase,
+)
+from ._binding.object import Object, register_class, type_key_to_index
 from ._lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
 from ._types.late_info import describe_late
 

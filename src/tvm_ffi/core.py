@@ -4,36 +4,47 @@
 from __future__ import annotations
 
 from ._binding import load as _load  # isort: skip
-from ._binding.call.call_plan import set_container_converter as _set_container_converter
-from ._binding.call.function import Function
-from ._binding.call.making import convert_func
-from ._binding.call.making import convert_func as _convert_to_ffi_func
-from ._binding.containers.container import CContainerBase
-from ._binding.object.error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME, Error
-from ._binding.object.error import error_from_exception as _convert_to_ffi_error
-from ._binding.object.object import CObject, Object, ObjectRValueRef, OpaquePyObject, object_repr
-from ._binding.object.object import opaque_object as _convert_to_opaque_object
-from ._binding.object.object import type_key_to_index as _object_type_key_to_index
-from ._binding.object.public_name import show_in as _show_in
-from ._binding.tensor.dlpack import from_dlpack
-from ._binding.tensor.tensor import Tensor
-from ._binding.tensor.tensor import dlpack_version as __dlpack_version__
-from ._binding.tensor.tensor import set_tensor_class as _set_class_tensor
-from ._binding.types.field import FFIProperty, FieldGetter, FieldSetter
-from ._binding.values.any import CAny
-from ._binding.values.any import to_py_class_value as _to_py_class_value
-from ._binding.values.device import Device, device_class
-from ._binding.values.device import get_current_stream as _env_get_current_stream
-from ._binding.values.device import set_current_stream as _env_set_current_stream
-from ._binding.values.device import set_device_class as _set_class_device
-from ._binding.values.dtype import DataType
-from ._binding.values.dtype import create_dtype as _create_cdtype_from_tuple
-from ._binding.values.dtype import set_dtype_class as _set_class_dtype
-from ._binding.values.native_value import Bytes, PyNativeObject, String
-from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
-from ._binding.values.pointer import address_of_stream as _address_of_stream
-from ._binding.values.stand_in import ObjectConvertible
-from ._binding.values.text import ByteArrayArg
+from ._binding.call import Function, convert_func
+from ._binding.call import convert_func as _convert_to_ffi_func
+from ._binding.containers import CContainerBase
+from ._binding.object import (
+    ERROR_NAME_TO_TYPE,
+    ERROR_TYPE_TO_NAME,
+    CObject,
+    Error,
+    Object,
+    ObjectRValueRef,
+    OpaquePyObject,
+    object_repr,
+)
+from ._binding.object import error_from_exception as _convert_to_ffi_error
+from ._binding.object import hooks as _hooks
+from ._binding.object import opaque_object as _convert_to_opaque_object
+from ._binding.object import show_in as _show_in
+from ._binding.object import type_key_to_index as _object_type_key_to_index
+from ._binding.tensor import Tensor, from_dlpack
+from ._binding.tensor import dlpack_version as __dlpack_version__
+from ._binding.tensor import set_tensor_class as _set_class_tensor
+from ._binding.types import FFIProperty, FieldGetter, FieldSetter
+from ._binding.values import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
+from ._binding.values import (
+    ByteArrayArg,
+    Bytes,
+    CAny,
+    DataType,
+    Device,
+    ObjectConvertible,
+    PyNativeObject,
+    String,
+    device_class,
+)
+from ._binding.values import address_of_stream as _address_of_stream
+from ._binding.values import create_dtype as _create_cdtype_from_tuple
+from ._binding.values import get_current_stream as _env_get_current_stream
+from ._binding.values import set_current_stream as _env_set_current_stream
+from ._binding.values import set_device_class as _set_class_device
+from ._binding.values import set_dtype_class as _set_class_dtype
+from ._binding.values import to_py_class_value as _to_py_class_value
 from ._lazy import TYPE_CHECKING, late_attributes
 from ._types.late_conversion import container_converter as _container_converter
 from ._types.late_info import describe_late
@@ -41,7 +52,7 @@ from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
-    from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
+    from ._binding.tensor import DLTensorTestWrapper
     from ._dlpack_codes import DLDeviceType
     from ._types.info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
     from ._types.schema import TypeSchema
@@ -91,18 +102,18 @@ _show_in(
 
 
 describe_late("ffi.Object", Object)
-_set_container_converter(_container_converter)
+_hooks.container_converter = _container_converter
 
 
 def _load_test_wrapper() -> type:
-    from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
+    from ._binding.tensor import DLTensorTestWrapper
 
     _show_in(__name__, DLTensorTestWrapper)
     return DLTensorTestWrapper
 
 
 def _load_bound_call() -> type:
-    from ._binding.call.bound_call import BoundCall
+    from ._binding.call import BoundCall
 
     _show_in(__name__, BoundCall)
     return BoundCall
@@ -122,11 +133,11 @@ __getattr__ = late_attributes(
         "TypeMethod": "._types.info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
         "_CLASS_DEVICE": device_class,  # changes with _set_class_device
-        "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.traceback:backtrace_text",
+        "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object:backtrace_text",
         "_WITH_APPEND_BACKTRACE": "._traceback:with_append_backtrace",
-        "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
+        "_lookup_type_attr": "._binding.types:lookup_type_attr",
         "_register_object_by_index": "._types.info:register_object_by_index",
-        "_register_type_attr": "._binding.types.attribute:register_type_attr",
+        "_register_type_attr": "._binding.types:register_type_attr",
         "_type_cls_to_type_info": "._types.lookup:info_of_class",
         "_type_index_to_type_info": "._types.lookup:info_of_index",
     },

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._binding.object.error import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
+from ._binding.object import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
 from ._lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import sys
 
-from ._binding.call.making import convert_func, find_global_func, set_global_func
-from ._binding.object.object import type_key_to_index
+from ._binding.call import convert_func, find_global_func, set_global_func
+from ._binding.object import type_key_to_index
 from ._lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:

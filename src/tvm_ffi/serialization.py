@@ -8,11 +8,10 @@ parents share is stored once.
 from __future__ import annotations
 
 from . import _ffi_api
-from ._binding.call.making import function_of_class, named_function
-from ._binding.object.object import empty_object, opaque_object
-from ._binding.object.public_name import show_in
-from ._binding.tensor.tensor import tensor_of_content
-from ._binding.values.dtype import create_dtype
+from ._binding.call import function_of_class, named_function
+from ._binding.object import empty_object, opaque_object, show_in
+from ._binding.tensor import tensor_of_content
+from ._binding.values import create_dtype
 from ._lazy import Any
 
 __all__ = ["from_json_graph_str", "to_json_graph_str"]

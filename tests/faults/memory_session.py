@@ -29,8 +29,7 @@ import numpy as np
 
 import tvm_ffi
 from tvm_ffi import _ffi_api, codegen, core, inspection, libinfo, serialization, testing
-from tvm_ffi._binding.object import note
-from tvm_ffi._binding.object.object import live_object_count
+from tvm_ffi._binding.object import live_object_count, purge
 from tvm_ffi.module import CustomModule
 
 Result = TypeVar("Result")
@@ -336,7 +335,7 @@ class Memory:
     def in_use(self) -> int:
         """Bytes on the heap, or of Python's blocks, but for notes about objects that have died."""
         gc.collect()
-        note.purge()
+        purge()
         if self.kind == 0:
             return int(self.library.faults_heap_bytes())
         return 64 * sys.getallocatedblocks()

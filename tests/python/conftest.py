@@ -20,7 +20,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo
-from tvm_ffi._binding.object.object import live_object_count
+from tvm_ffi._binding.object import live_object_count
 from tvm_ffi.core import CObject, TypeInfo
 
 # A busy machine makes single examples slow.

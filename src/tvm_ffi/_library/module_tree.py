@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._binding.object.note import note_of
+from .._binding.object import note_of
 from ..module import Module
 from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_circle
 

@@ -9,13 +9,10 @@ import typing
 from collections.abc import Iterable
 from typing import Any, Generic, TypeVar
 
-from .._binding.call.function import Function
-from .._binding.object.error import Error
-from .._binding.object.object import CObject, Object, type_key_to_index
-from .._binding.tensor.tensor import Tensor
-from .._binding.values.device import Device
-from .._binding.values.dtype import DataType
-from .._binding.values.native_value import Bytes, String
+from .._binding.call import Function
+from .._binding.object import CObject, Error, Object, type_key_to_index
+from .._binding.tensor import Tensor
+from .._binding.values import Bytes, DataType, Device, String
 from .._dtype import dtype
 from .._schema.names import NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.schema import Schema

@@ -11,10 +11,9 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
-from .._binding.object.object import CObject, type_key_to_index
-from .._binding.types.attribute import lookup_type_attr
-from .._binding.types.facts import type_facts
-from .._binding.values.any import CAny, to_py_class_value
+from .._binding.object import CObject, type_key_to_index
+from .._binding.types import lookup_type_attr, type_facts
+from .._binding.values import CAny, to_py_class_value
 from .._schema.names import ORIGIN_OF_KEY, is_known
 from .index import index_of_origin
 from .package_classes import CLASS_OF_KEY

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._binding.call.making import find_global_func
-from .._binding.object.object import type_key_to_index
+from .._binding.call import find_global_func
+from .._binding.object import type_key_to_index
 from .._schema.names import INDEX_OF_WORD, NO_TYPE, key_of_origin
 
 

@@ -9,21 +9,17 @@ from inspect import Parameter, Signature
 from keyword import iskeyword
 from typing import Any, Callable
 
-from .._binding.call.function import Function
-from .._binding.call.making import find_global_func
+from .._binding.call import Function, find_global_func
 from .._binding.call.signature import signature_of_metadata
-from .._binding.object.object import (
+from .._binding.object import (
     CObject,
     Object,
     forget_class,
     load_late_class,
     register_class,
 )
-from .._binding.types.attribute import lookup_type_attr
-from .._binding.types.constructor import Constructor
-from .._binding.types.facts import type_facts
-from .._binding.types.field import FFIProperty
-from .._binding.values.native_value import PyNativeObject
+from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_facts
+from .._binding.values import PyNativeObject
 from .._schema.json_form import declared_type
 from .schema import TypeSchema
 
@@ -96,7 +92,7 @@ class TypeField:
         TypeError
             If the field is an enumeration that has no such variant.
         """
-        from .._binding.values.any import to_py_class_value
+        from .._binding.values import to_py_class_value
         from .conversion import takes_payloads
 
         if self.ty is None or not takes_payloads(self.ty):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._binding.object.object import type_key_to_index
+from .._binding.object import type_key_to_index
 from .._lazy import Any
 from .package_classes import CLASS_OF_KEY
 

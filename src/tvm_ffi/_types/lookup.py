@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._binding.object.object import load_late_class, type_key_to_index
+from .._binding.object import load_late_class, type_key_to_index
 from .annotation import KEY_OF_CLASS
 from .index import key_of_index
 from .info import TypeInfo, registered_info, type_info_of

@@ -9,15 +9,11 @@ from __future__ import annotations
 import numbers
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
-from .._binding.call.function import Function
-from .._binding.call.making import convert_func
-from .._binding.object.object import CObject, ObjectRValueRef
-from .._binding.tensor.tensor import Tensor
-from .._binding.types.facts import type_facts
-from .._binding.values.any import CAny, to_py_class_value
-from .._binding.values.device import Device
-from .._binding.values.dtype import DataType
-from .._binding.values.stand_in import ObjectConvertible
+from .._binding.call import Function, convert_func
+from .._binding.object import CObject, ObjectRValueRef
+from .._binding.tensor import Tensor
+from .._binding.types import type_facts
+from .._binding.values import CAny, DataType, Device, ObjectConvertible, to_py_class_value
 from .._dtype import dtype
 from .foreign import is_of
 from .index import index_of_origin

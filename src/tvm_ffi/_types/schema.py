@@ -12,9 +12,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from .._binding.object.object import type_key_to_index
-from .._binding.types.attribute import lookup_type_attr
-from .._binding.values.any import CAny, to_py_class_value
+from .._binding.object import type_key_to_index
+from .._binding.types import lookup_type_attr
+from .._binding.values import CAny, to_py_class_value
 from .._schema.json_form import schema_from_json, schema_to_json
 from .._schema.names import ANY, NO_TYPE, ORIGIN_OF_KEY
 from .._schema.printing import TypePrinter

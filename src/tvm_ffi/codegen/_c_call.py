@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from .._binding.values.device import Device
+from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import Result, TensorType

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from .._binding.values.device import Device
+from .._binding.values import Device
 from .._schema.json_form import schema_to_json
 from .._schema.names import json_name
 from ..signature import Signature

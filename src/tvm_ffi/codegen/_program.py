@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from .._binding.values.device import Device
+from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, Result, ScalarType, TensorType

@@ -13,9 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._binding.object.object import type_key_to_index
-from .._binding.types.attribute import lookup_type_attr
-from .._binding.types.facts import type_facts
+from .._binding.object import type_key_to_index
+from .._binding.types import lookup_type_attr, type_facts
 from .._types.info import announce_class, withdraw_class
 from ..registry import get_global_func
 from ._declared import UnresolvedError, declared_fields, registered_base

@@ -9,8 +9,8 @@ import typing
 from types import MemberDescriptorType
 from typing import Any, Callable, ClassVar
 
-from .._binding.object.object import CObject
-from .._binding.types.field import FFIProperty
+from .._binding.object import CObject
+from .._binding.types import FFIProperty
 from .._types.info import MISSING
 from .._types.schema import TypeSchema
 from ._annotations import Names, evaluate, own_annotations

@@ -12,10 +12,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable
 
-from .._binding.call.making import convert_func
-from .._binding.object.release import add_plain_type, is_plain_type
-from .._binding.types.attribute import lookup_type_attr, register_type_attr
-from .._binding.types.registration import register_field, register_metadata, register_method
+from .._binding.call import convert_func
+from .._binding.object import add_plain_type, is_plain_type
+from .._binding.types import (
+    lookup_type_attr,
+    register_field,
+    register_metadata,
+    register_method,
+    register_type_attr,
+)
 from .._types.info import (
     add_described_constructor,
     complete_class,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._binding.types.attribute import lookup_type_attr, register_type_attr
+from .._binding.types import lookup_type_attr, register_type_attr
 from .._types.info import MISSING
 from .._types.package_classes import CLASS_OF_KEY
 from ..core import Object

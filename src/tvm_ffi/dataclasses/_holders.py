@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._binding.object.object import LinkedObject
-from .._binding.types.field import FFIProperty
-from .._binding.types.reference_link import relink
+from .._binding.object import LinkedObject
+from .._binding.types import FFIProperty, relink
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema

@@ -6,8 +6,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from .._binding.call.making import convert_func
-from .._binding.types.attribute import lookup_type_attr
+from .._binding.call import convert_func
+from .._binding.types import lookup_type_attr
 from .._types.schema import TypeSchema
 from ._annotations import Names, evaluate, own_annotations
 from ._declared import owners_of

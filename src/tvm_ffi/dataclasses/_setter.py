@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from .._binding.types.facts import type_facts
-from .._binding.types.stored_value import Refusal, plain_setter, rule_setter
+from .._binding.types import Refusal, plain_setter, rule_setter, type_facts
 from .._types import conversion
 from .._types.index import index_of_origin
 from .._types.plain_conversion import MismatchError

@@ -11,10 +11,7 @@ import copy
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from .._binding.types.attribute import lookup_type_attr
-from .._binding.types.facts import type_index_of
-from .._binding.types.field import FFIProperty
-from .._binding.types.reference_link import relink
+from .._binding.types import FFIProperty, lookup_type_attr, relink, type_index_of
 from ..core import CObject
 from ..registry import get_global_func
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from .._binding.object.object import _ObjectMeta, type_key_to_index
+from .._binding.object import _ObjectMeta, type_key_to_index
 from .._types.info import MISSING
 from ..core import Object
 from ..registry import get_global_func, register_object

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from .._binding.object.object import type_key_to_index
+from .._binding.object import type_key_to_index
 from .._schema.names import key_of_origin
 from .._types.info import type_info_of
 from ..registry import get_registered_type_keys

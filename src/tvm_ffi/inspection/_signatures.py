@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from .._binding.object.object import type_key_to_index
+from .._binding.object import type_key_to_index
 from .._library.elf import Image
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter

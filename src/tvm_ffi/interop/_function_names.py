@@ -12,7 +12,7 @@ import secrets
 import threading
 from typing import Any, Callable, Union
 
-from .._binding.call.planned_call import declared_signature
+from .._binding.call import declared_signature
 from ..core import Function
 from ..registry import get_global_func, register_global_func
 from ..signature import Signature, TensorType

@@ -7,19 +7,19 @@ import os
 import stat
 
 from .. import _ffi_api
-from .._binding.call.function import Function
-from .._binding.call.origin import function_of_module
-from .._binding.object.note import NativeReference, note_of, set_note
-from .._binding.object.object import (
+from .._binding.call import Function, function_of_module
+from .._binding.object import (
     CObject,
+    NativeReference,
     Object,
     OpaquePyObject,
+    note_of,
     register_class,
+    set_note,
     type_key_to_index,
 )
-from .._binding.types.facts import type_facts
-from .._binding.types.field import FieldGetter
-from .._binding.values.text import NativeText
+from .._binding.types import FieldGetter, type_facts
+from .._binding.values import NativeText
 from .._lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
 from .._types.late_info import describe_late
 from ..container import Array

@@ -14,9 +14,7 @@ from collections.abc import Sequence
 from typing import Any, Callable, ClassVar
 from weakref import ref
 
-from .._binding.object.note import note_of
-from .._binding.object.object import CObject, opaque_object
-from .._binding.object.state_owner import StateOwner, hold_state
+from .._binding.object import CObject, StateOwner, hold_state, note_of, opaque_object
 from ..module import Module, ModuleState, load_of_kind, restore_module
 from ..registry import get_global_func, register_global_func
 from ._property_mask import ModulePropertyMask

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import _ffi_api
-from .._binding.call.origin import forget_plans
-from .._binding.object.note import note_of
+from .._binding.call import forget_binders
+from .._binding.object import note_of
 from .._regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
@@ -63,7 +63,7 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
     set_description: Any = get_global_func("pytvmffi.ModuleDescribeFunction")
     for name, (signature, metadata) in described.items():
         set_description(module, name, metadata, signature.doc)
-        forget_plans(name)
+        forget_binders(name)
 
 
 def _checked(module: Module, name: str, description: Signature | str) -> tuple[Signature, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._binding.object.note import note_of
+from .._binding.object import note_of
 from ..registry import get_global_func
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .._binding.call import read_only_argument
-from .._binding.call.argument_error import error_about
-from .._binding.object.object import ObjectRValueRef
-from .._binding.values.any import CAny, to_py_class_value
+from .._binding.call import check_memory as _check_memory
+from .._binding.call import error_about
+from .._binding.object import ObjectRValueRef
+from .._binding.values import CAny, to_py_class_value
 from .._schema.dtypes import integer_range
 from .._schema.json_form import schema_to_json
 from .._schema.names import ORIGIN_OF_KEY
@@ -87,9 +87,7 @@ def check_value(value: Any, schema: Schema, failure: Failure) -> None:
 
 def check_memory(value: Any, direction: str) -> None:
     """Raise BufferError if the memory of an argument must not be written, but may be."""
-    read_only_argument.check_memory(
-        value.obj if isinstance(value, ObjectRValueRef) else value, direction
-    )
+    _check_memory(value.obj if isinstance(value, ObjectRValueRef) else value, direction)
 
 
 # ---- tensors -------------------------------------------------------------------------------------

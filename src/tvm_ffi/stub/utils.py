@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._binding.types.attribute import lookup_type_attr
+from .._binding.types import lookup_type_attr
 from .._schema.json_form import declared_function
 from .._types.index import key_of_index
 from .._types.info import MISSING, TypeField, TypeInfo, TypeMethod

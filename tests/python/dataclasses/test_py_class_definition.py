@@ -10,7 +10,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import Object, core
-from tvm_ffi._binding.types.registration import register_metadata
+from tvm_ffi._binding.types import register_metadata
 from tvm_ffi.dataclasses import field, py_class
 
 from .python_types import Leaf, class_of, key

@@ -36,12 +36,12 @@ def interop() -> Iterator[Any]:
     """Return the adapter; what it has made for the tests of a file is forgotten behind them."""
     torch = pytest.importorskip("torch")
     import tvm_ffi.interop.torch as adapter
-    from tvm_ffi._binding.call.refused_call import set_refused_call
+    from tvm_ffi._binding.object import hooks
     from tvm_ffi.interop.torch import _elsewhere, _operators, _tracing
 
     _elsewhere.take_refused_calls()
     yield adapter
-    set_refused_call(lambda *_: NotImplemented)  # other files test what is said without it
+    hooks.fallback_call = lambda *_: NotImplemented  # other files test what is said without it
     torch._dynamo.reset()
     for name in list(_operators._by_name):
         _operators.forget(_operators._by_name[name])

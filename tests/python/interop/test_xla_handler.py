@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi._binding.values.device import get_current_stream
+from tvm_ffi._binding.values import get_current_stream
 from tvm_ffi.interop._xla import structs as xla
 from tvm_ffi.libinfo import load_lib_ctypes
 

@@ -19,7 +19,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import libinfo
-from tvm_ffi._binding.object.note import NativeReference
+from tvm_ffi._binding.object import NativeReference
 from tvm_ffi.module import CustomModule, Module, ModulePropertyMask
 
 SOURCES = Path(__file__).resolve().parents[2] / "runtime"

@@ -239,9 +239,7 @@ REFUSED = (
 
 
 @pytest.mark.parametrize("is_first", [False, True])
-@pytest.mark.parametrize(
-    "name", ["tvm_ffi", "tvm_ffi._binding.object.library", "tvm_ffi.container"]
-)
+@pytest.mark.parametrize("name", ["tvm_ffi", "tvm_ffi._binding.object", "tvm_ffi.container"])
 def test_import_in_a_sub_interpreter_is_refused_and_spoils_nothing(run_python, name, is_first):
     """The first one to load the compiled modules had them; all others had an error of Cython's."""
     result = run_python(

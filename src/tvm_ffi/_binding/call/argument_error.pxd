@@ -2,7 +2,7 @@
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.object cimport CObject
 
 # Says in the exception that is set which argument of which function it is about.  `names` are those
 # of the last arguments, or NULL; `declared_name` is that of the parameter, or None.  Returns -1.

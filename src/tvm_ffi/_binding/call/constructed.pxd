@@ -2,8 +2,8 @@
 from cpython.object cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.table cimport CallState
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.convert cimport CallState
+from tvm_ffi._binding.object cimport CObject
 
 # Both return None, as __init__ does, or NULL with an exception set.
 

@@ -11,18 +11,18 @@ from dataclasses import replace
 from inspect import Signature
 from typing import Any, Callable, Union
 
-from tvm_ffi._binding.call.bound_call import bound_call
-from tvm_ffi._binding.call.function import Function
-from tvm_ffi._binding.call.making import (
+from tvm_ffi._binding.call import (
+    Function,
+    ModuleOrigin,
+    bound_call,
     convert_func,
     find_global_func,
     function_of_class,
     named_function,
     plain_function,
 )
-from tvm_ffi._binding.call.origin import ModuleOrigin
-from tvm_ffi._binding.call.plan_lookup import is_registered, metadata_of, plan_of
 from tvm_ffi._binding.call.signature import signature_of_callable, signature_of_metadata_text
+from tvm_ffi._binding.call.signature_lookup import find_binder, is_registered, metadata_of
 
 __all__ = ["bound_call", "doc_of", "reduce", "reduce_subclass", "signature_of", "text_of"]
 
@@ -41,10 +41,10 @@ def doc_of(function: Function, pyfunc: Callable[..., Any] | None, origin: _Origi
         return None
     # The table of global functions keeps documentation, but has no way to ask for it.
     doc = None if isinstance(origin, str) else origin.doc()
-    plan = plan_of(function, origin)
-    if plan is None:
+    binder = find_binder(function, origin)
+    if binder is None:
         return _signature_line(function, origin) if doc is None else doc
-    declared = plan.signature
+    declared = binder.signature
     doc = declared.doc if doc is None else doc
     line = str(replace(declared, name=declared.name or _name_of(origin), doc=None))
     return line if doc is None else f"{doc}\n\n{line}"
@@ -70,9 +70,9 @@ def signature_of(
         return signature_of_callable(pyfunc)
     if origin is None:
         return None
-    plan = plan_of(function, origin)
-    if plan is not None:
-        shown: Signature = plan.signature.to_inspect()
+    binder = find_binder(function, origin)
+    if binder is not None:
+        shown: Signature = binder.signature.to_inspect()
         return shown
     return signature_of_metadata_text(metadata_of(function, origin))
 

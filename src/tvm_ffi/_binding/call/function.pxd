@@ -3,15 +3,14 @@ from cpython.object cimport PyObject, PyTypeObject
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.call.call_plan cimport CallPlan
-from tvm_ffi._binding.convert.table cimport CallState
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.convert cimport CallState
+from tvm_ffi._binding.object cimport CObject
 
 ctypedef PyObject* (*Vectorcall)(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
 
 
-# Calls read these without a lock; who writes to a wrapper that others may have holds `call_lock()`.
+# Calls read these without a lock; who writes to a wrapper that others may have holds `_wrapper_lock`.
 cdef class Function(CObject):
     # What the interpreter calls, at a fixed offset: where there is a GIL, `way` itself.  It reads
     # without care for other threads, so without a GIL this one never changes.
@@ -21,8 +20,8 @@ cdef class Function(CObject):
     cdef bint chose_gil    # whether somebody has set `release_gil`
     cdef bint is_resolved  # whether it was asked for its signature
     # How arguments find the parameters; None where there is no signature.  Its `ModuleOrigin` keeps
-    # each plan that it ever had; one that is found elsewhere stays.
-    cdef CallPlan plan
+    # each binder that it ever had; one that is found elsewhere stays.
+    cdef ArgumentBinder binder
     # Where the function was found: name of a global function, `_origin.ModuleOrigin`, or None.
     cdef object origin
     cdef dict __dict__
@@ -38,11 +37,11 @@ cdef extern from *:
     #define tvm_ffi_load_way(function) __atomic_load_n(&(function)->way, __ATOMIC_ACQUIRE)
     #define tvm_ffi_store_way(function, way_) \
       __atomic_store_n(&(function)->way, way_, __ATOMIC_RELEASE)
-    #define tvm_ffi_load_plan(function) \
-      ((PyObject*)__atomic_load_n(&(function)->plan, __ATOMIC_ACQUIRE))
-    #define tvm_ffi_swap_plan(function, value) \
+    #define tvm_ffi_load_binder(function) \
+      ((PyObject*)__atomic_load_n(&(function)->binder, __ATOMIC_ACQUIRE))
+    #define tvm_ffi_swap_binder(function, value) \
       ((PyObject*)__atomic_exchange_n( \
-          &(function)->plan, (__typeof__((function)->plan))(value), __ATOMIC_ACQ_REL))
+          &(function)->binder, (__typeof__((function)->binder))(value), __ATOMIC_ACQ_REL))
     #define tvm_ffi_receiver_class(method) \
       ((PyTypeObject*)__atomic_load_n(&(method)->receiver_class, __ATOMIC_RELAXED))
     #define tvm_ffi_set_receiver_class(method, cls) \
@@ -58,18 +57,13 @@ cdef extern from *:
     # See the fields of these names.
     Vectorcall load_way "tvm_ffi_load_way"(Function function) noexcept
     void store_way "tvm_ffi_store_way"(Function function, Vectorcall way) noexcept
-    PyObject* load_plan "tvm_ffi_load_plan"(Function function) noexcept  # borrowed
+    PyObject* load_binder "tvm_ffi_load_binder"(Function function) noexcept  # borrowed
     # Both owned.
-    PyObject* swap_plan "tvm_ffi_swap_plan"(Function function, PyObject* plan) noexcept
+    PyObject* swap_binder "tvm_ffi_swap_binder"(Function function, PyObject* binder) noexcept
     PyTypeObject* receiver_class "tvm_ffi_receiver_class"(Method method) noexcept
     # Whether it is the first class that is put in place of None; then it is owned.
     bint set_receiver_class "tvm_ffi_set_receiver_class"(Method method, PyTypeObject* cls) noexcept
 
-# For changes of how wrappers are called; only C code that cannot wait may run under it.
-cdef object call_lock()
-# Finds out how arguments find the parameters, and sets `way`.  -1 with an exception set.
-ctypedef int (*Resolve)(Function function) noexcept
-cdef void set_resolve(Resolve resolve) noexcept
 # The vectorcall entry of functions without a signature.
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-from tvm_ffi._binding.call.call_plan cimport CallPlan
-from tvm_ffi._binding.convert.table cimport Remark
+from tvm_ffi._binding.convert cimport Remark
 
 # -1 with a BufferError set unless an argument may get memory that must not be written.
 cdef int refuse_read_only(
-    CallPlan plan, Py_ssize_t place, Py_ssize_t num_args, Remark because) noexcept
+    ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args, Remark because) noexcept

@@ -12,7 +12,7 @@ import json
 from inspect import Parameter, Signature
 from typing import Any, Callable
 
-from tvm_ffi._binding.object.object import type_key_to_index
+from tvm_ffi._binding.object import type_key_to_index
 from tvm_ffi._schema.json_form import declared_function
 from tvm_ffi._schema.printing import TypePrinter
 from tvm_ffi._schema.schema import Schema

@@ -2,12 +2,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.containers.memory cimport seq_cell
-from tvm_ffi._binding.convert.table cimport CallState, begin_call, make_object
+from tvm_ffi._binding.convert cimport CallState, begin_call, make_object
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
-from tvm_ffi._binding.object.object cimport (
-    CObject, Guard, begin_guard, end_guard, object_locks,
-)
+from tvm_ffi._binding.object cimport CObject, Guard, begin_guard, end_guard, object_locks
 
 
 cdef class CContainerBase(CObject):

@@ -9,8 +9,6 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t, uint64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.loan cimport Loan, LoanPool, return_loan
-from tvm_ffi._binding.convert.precedence cimport Precedence
 from tvm_ffi._binding.interpreter cimport load_flag  # no-cython-lint: for the C code
 
 

@@ -2,7 +2,6 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.object.object cimport CObject
 
 
 cdef class Error(CObject):

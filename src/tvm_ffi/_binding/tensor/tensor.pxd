@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.object.object cimport CObject, HandleOwner
+from tvm_ffi._binding.object cimport CObject, HandleOwner
 
 
 cdef class Tensor(CObject):

@@ -2,7 +2,7 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.table cimport CallState, Packer
+from tvm_ffi._binding.convert cimport CallState, Packer
 
 # Any int, also one beyond 64 bits.
 cdef int pack_int(

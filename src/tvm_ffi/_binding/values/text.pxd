@@ -3,8 +3,8 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert.table cimport CallState, Packer
-from tvm_ffi._binding.object.object cimport CObject
+from tvm_ffi._binding.convert cimport CallState, Packer
+from tvm_ffi._binding.object cimport CObject
 
 cdef int pack_str(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) noexcept

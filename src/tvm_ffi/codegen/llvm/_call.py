@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from ..._binding.values.device import Device
+from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..._binding.values.device import Device
+from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType

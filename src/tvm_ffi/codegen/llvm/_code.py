@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from ..._binding.object.object import type_key_to_index
+from ..._binding.object import type_key_to_index
 
 __all__ = [
     "ANY",

@@ -13,7 +13,7 @@ from typing import Any, Callable
 
 from llvmlite import binding as llvm
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
 from . import _machine as machine

@@ -21,7 +21,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Callable, overload
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...codegen.llvm import JitModule
 from ...codegen.llvm import export_library as export_modules
 from ...signature import Signature

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
-from ..._binding.object.error import ERROR_NAME_TO_TYPE
+from ..._binding.object import ERROR_NAME_TO_TYPE
 from ...error import register_error
 from ._types import numba
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...signature import Parameter
 from ._operators import NAMESPACE, Operator, UntraceableError, traced_operator
 from ._schema import schema_text, schema_word

@@ -15,8 +15,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from ..._binding.call.function import Function
-from ..._binding.call.refused_call import set_refused_call
+from ..._binding.call import Function
+from ..._binding.object import hooks
 from ...container import Array
 from ...core import DataType
 from ._arguments import pass_by_position, tensors_in
@@ -27,7 +27,7 @@ __all__ = ["call_operator", "take_refused_calls"]
 
 def take_refused_calls() -> None:
     """Let calls that native code cannot take go through torch's dispatcher."""
-    set_refused_call(call_operator)
+    hooks.fallback_call = call_operator
 
 
 def call_operator(function: Function, args: tuple[Any, ...]) -> Any:

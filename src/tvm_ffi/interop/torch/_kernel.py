@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...container import Array
 from ...core import Tensor
 from ...signature import Result, Signature, TensorType

@@ -19,7 +19,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...signature import Signature
 from ._fake import fake_of, unknown_result
 from ._kernel import kernel_of

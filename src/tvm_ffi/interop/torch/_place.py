@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ..._binding.call.function import Function
-from ..._binding.call.making import convert_func, function_of_class, named_function
+from ..._binding.call import Function, convert_func, function_of_class, named_function
 from ...module import Module
 from ...module._describing import name_of
 from ...registry import get_global_func_metadata

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 import torch
 
-from ..._binding.call.function import Function
+from ..._binding.call import Function
 from ...signature import Parameter, Result, Signature, TensorType
 from ._arguments import bind_positions, pass_by_position
 from ._fake import fake_of, unknown_result

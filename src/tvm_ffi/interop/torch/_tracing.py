@@ -15,9 +15,8 @@ from typing import Any, Callable, TypeVar
 
 import torch
 
-from ..._binding.call.function import Function
-from ..._binding.call.origin import function_of_module
-from ..._binding.object.object import CObject
+from ..._binding.call import Function, function_of_module
+from ..._binding.object import CObject
 from ...module import Module
 from ...signature import EMPTY, Parameter, Signature, ValueType
 from ._operators import Operator, UntraceableError, traced_operator

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import tvm_ffi
-from tvm_ffi._binding.call import plan_lookup
+from tvm_ffi._binding.call import signature_lookup
+from tvm_ffi._binding.object import hooks
 from tvm_ffi.signature import Parameter, Signature, ValueType
 
 UNKNOWN = "softmax() got an unexpected keyword argument 'tmperature'; did you mean 'temperature'?"
@@ -219,7 +220,7 @@ def test_global_functions_have_names(kernels):
 @pytest.mark.parametrize("asked", ["call", "__signature__"])
 def test_a_name_may_go_while_its_function_is_asked_about(kernels, monkeypatch, becomes, asked):
     """Another thread has removed the name, or given it away, before the table answers."""
-    name, find = "test_keyword_calls.goes", plan_lookup.find_global_func
+    name, find = "test_keyword_calls.goes", signature_lookup.find_global_func
     tvm_ffi.register_global_func(name, kernels["count"], signature="(x: int, y: int = 7)")
     function = tvm_ffi.get_global_func(name)
 
@@ -233,7 +234,7 @@ def test_a_name_may_go_while_its_function_is_asked_about(kernels, monkeypatch, b
                 )
         return find(wanted)
 
-    monkeypatch.setattr(plan_lookup, "find_global_func", find_late)
+    monkeypatch.setattr(signature_lookup, "find_global_func", find_late)
     try:
         if asked == "call":
             assert function(1, 2) == 2
@@ -301,7 +302,7 @@ def test_copies_of_functions_have_the_names(kernels):
     class Named(tvm_ffi.Function):
         pass
 
-    made = tvm_ffi._binding.call.making.function_of_class(Named, kernels.softmax, {"note": 1})
+    made = tvm_ffi._binding.call.function_of_class(Named, kernels.softmax, {"note": 1})
     assert made.note == 1
     assert shown(made(1, y=2)) == [1, 2, 1.0]
 
@@ -340,21 +341,19 @@ def test_a_hostile_argument_may_replace_the_plan(kernels):
 
 
 @pytest.mark.parametrize("cls", [KeyboardInterrupt, MemoryError])
-def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(kernels, cls):
+def test_a_call_that_is_interrupted_asks_for_the_signature_again_the_next_time(
+    kernels, cls, monkeypatch
+):
     """It was called without from then on: without defaults, with too few arguments."""
-    from tvm_ffi._binding.call.plan_lookup import kept_plan_of
-    from tvm_ffi._binding.call.planned_call import set_plan_lookup
 
     def interrupted(function, origin):
         raise cls
 
     function = kernels.get_function("softmax")
-    set_plan_lookup(interrupted)
-    try:
+    with monkeypatch.context() as patch:
+        patch.setattr(hooks, "signature_lookup", interrupted)
         with pytest.raises(cls):
             function(1, y=2)
-    finally:
-        set_plan_lookup(kept_plan_of)
     assert shown(function(1, y=2)) == [1, 2, 1.0]
 
 

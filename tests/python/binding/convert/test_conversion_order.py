@@ -10,7 +10,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core
-from tvm_ffi._binding.convert import table
+from tvm_ffi._binding import convert
 
 NONE, INT, FLOAT, POINTER, DTYPE, DEVICE, SMALL_STR = 0, 1, 3, 4, 5, 6, 11
 ERROR, FUNCTION, ARRAY = 67, 68, 71
@@ -101,7 +101,7 @@ def test_second_rule_with_the_same_precedence_is_refused():
     get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     get_name = ctypes.pythonapi.PyCapsule_GetName
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    capsule = table.__pyx_capi__["add_rule"]
+    capsule = convert.__pyx_capi__["add_rule"]
     address = get_pointer(capsule, get_name(capsule))
     add_rule = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(address)
     with pytest.raises(RuntimeError, match="two rules of conversion share the precedence 3"):

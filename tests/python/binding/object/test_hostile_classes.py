@@ -11,8 +11,8 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core
-from tvm_ffi._binding.object.error import error_from_exception
-from tvm_ffi._binding.types.constructor import Constructor
+from tvm_ffi._binding.object import error_from_exception
+from tvm_ffi._binding.types import Constructor
 
 # ---- exceptions that fail while they are described -----------------------------------------------
 

@@ -19,8 +19,8 @@ from elsewhere import Step, make_step, twice
 
 import tvm_ffi
 from tvm_ffi import Array, Dict, Function, List, Map, Module, Object, Shape, core, load_module
-from tvm_ffi._binding.call.origin import set_module_origin
-from tvm_ffi._binding.object.note import NativeReference
+from tvm_ffi._binding.call import set_module_origin
+from tvm_ffi._binding.object import NativeReference
 from tvm_ffi.module import find_again
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)

@@ -10,7 +10,7 @@ from typing import Any, Optional
 import pytest
 
 import tvm_ffi
-from tvm_ffi._binding.object.release import is_plain_type
+from tvm_ffi._binding.object import is_plain_type
 from tvm_ffi.core import CAny
 
 PATIENCE_MS = 20_000  # nobody waits as long, unless the thread cannot get the GIL

@@ -12,7 +12,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import testing
-from tvm_ffi._binding.object.type_words import in_python_words, public_name, with_class
+from tvm_ffi._binding.object.type_names import in_python_words, public_name, with_class
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ import pytest
 import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core
-from tvm_ffi._binding.call.call_plan import CallPlan
-from tvm_ffi._binding.call.origin import function_of_module, set_module_origin
-from tvm_ffi._binding.object import note
+from tvm_ffi._binding.call import ArgumentBinder, function_of_module, set_module_origin
+from tvm_ffi._binding.object import note_of, set_note
 from tvm_ffi.core import CObject
 
 from .watched_values import Doing, Last, Target, empty
@@ -216,8 +215,8 @@ def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda: note.note_of(None),
-        lambda: note.set_note(None, 1),
+        lambda: note_of(None),
+        lambda: set_note(None, 1),
         lambda: set_module_origin(None, None, "", False),
         lambda: set_module_origin(tvm_ffi.convert_func(len), None, "", False),
         lambda: core.DLTensorTestWrapper.__new__(core.DLTensorTestWrapper).__dlpack__(),
@@ -273,6 +272,6 @@ def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
         "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,
     }  # fmt: skip
-    CallPlan(*parts.values())
+    ArgumentBinder(*parts.values())
     with pytest.raises((TypeError, ValueError), match=message):
-        CallPlan(*{**parts, **changes}.values())
+        ArgumentBinder(*{**parts, **changes}.values())

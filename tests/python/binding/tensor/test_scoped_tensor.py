@@ -12,8 +12,8 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core
-from tvm_ffi._binding.object.object import live_object_count
-from tvm_ffi._binding.types.facts import type_index_of
+from tvm_ffi._binding.object import live_object_count
+from tvm_ffi._binding.types import type_index_of
 from tvm_ffi.dataclasses import py_class
 
 

@@ -20,7 +20,7 @@ def tensor_of(array):
 
 def of_bytes(content, dtype, shape):
     """Return a tensor of a type that NumPy lacks."""
-    from tvm_ffi._binding.tensor.tensor import tensor_of_content
+    from tvm_ffi._binding.tensor import tensor_of_content
 
     return tensor_of_content(bytearray(content), shape, dtype, False)
 

@@ -332,7 +332,7 @@ def test_tensor_inside_a_transform_is_refused_in_one_sentence(kernels, transform
 
 def test_refusal_that_nobody_has_words_for_has_no_native_stack():
     """Torch writes the frames of its C++ code into the message."""
-    from tvm_ffi._binding.tensor.torch_words import without_native_stack
+    from tvm_ffi._binding.tensor.torch_errors import without_native_stack
 
     text = "Cannot do it\nException raised from F at f.cpp:1 (most recent call first):\nframe #0: g"
     assert without_native_stack(text) == "Cannot do it"

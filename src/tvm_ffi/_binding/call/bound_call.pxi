@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls whose arguments are packed once, for loops over the same buffers.
+
+What native code gets is owned from here: tensors and strings stand alone and hold their Python
+objects, everything else holds a reference of its own.
+"""
+
+from cpython.mem cimport PyMem_Calloc, PyMem_Free
+from cpython.object cimport PyObject, PyTypeObject, inquiry, traverseproc, visitproc
+from libc.stdint cimport int32_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Packer, Remark, begin_call, loan_pool, own_packed, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.object cimport check, handle_of, release_object, set_exception
+from tvm_ffi._binding.tensor cimport renew_stream
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
+
+
+cdef class BoundCall:
+    """A call with fixed arguments; `Function.bind` makes it."""
+
+    cdef Vectorcall vectorcall
+    cdef readonly Function function
+    cdef tuple values       # the Python objects, in the order of the parameters
+    cdef abi.TVMFFIAny* args
+    cdef int32_t num_args
+    cdef CallState state    # stream and framework of the arguments
+    cdef int32_t stream_place  # of the argument whose framework has decided the stream
+
+    def __cinit__(self):
+        self.vectorcall = _call
+        begin_call(&self.state, NULL)
+
+    cdef int _bind(self, Function function, tuple args, dict kwargs) except -1:
+        cdef int32_t i
+        handle_of(function)
+        self.function = function
+        self.values = arguments_in_order(function, args, kwargs)
+        self.args = <abi.TVMFFIAny*>PyMem_Calloc(len(self.values) + 1, sizeof(abi.TVMFFIAny))
+        if self.args == NULL:
+            raise MemoryError()
+        for i in range(len(self.values)):
+            if self._pack(i) != 0:
+                explain_argument(
+                    function,
+                    name_of_argument(<ArgumentBinder>load_binder(function), i, len(self.values)),
+                    i, len(self.values), NULL)
+                check(-2)
+            self.num_args += 1
+        return 0
+
+    cdef int _pack(self, int32_t place) noexcept:
+        """Pack an argument, owned; -1 with an exception set."""
+        cdef PyObject* value = <PyObject*>self.values[place]
+        cdef const Packer* packer = packer_of(value)
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny view
+        cdef int code
+        if packer == NULL:
+            return -1
+        self.state.temporaries, self.state.num_temporaries = temporaries, 0
+        if self.state.stream_device_type == 0:
+            self.stream_place = place
+        code = packer.pack(value, &view, &self.state, packer)
+        if code == 0 and self.state.remark != Remark.NOTHING:
+            code = check_remark(
+                self.function, self.function.chandle, place, <int32_t>len(self.values), &self.state,
+                False)
+        if code == 0 and view.type_index == abi.kTVMFFIDLTensorPtr:
+            set_exception(BufferError(
+                "cannot keep a tensor that is lent for this call; copy the data instead"))
+            code = -1
+        if code == 0:
+            code = own_packed(&view)
+        if code == 0:
+            self.args[place] = view
+        release_temporaries(&self.state, loan_pool())
+        self.state.temporaries, self.state.num_temporaries = NULL, 0
+        return code
+
+    cdef void _release_args(self) noexcept:
+        cdef abi.TVMFFIAny* last
+        while self.num_args > 0:
+            self.num_args -= 1
+            last = &self.args[self.num_args]
+            if last.type_index >= abi.kTVMFFIStaticObjectBegin:
+                release_object(last.v_obj)
+
+    def __dealloc__(self):
+        self._release_args()
+        PyMem_Free(self.args)
+
+    def __call__(self, *args, **kwargs):
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs if kwargs else NULL)
+
+    def __repr__(self):
+        return f"<call of {self.function!r} with {self.num_args} bound arguments>"
+
+
+def bound_call(Function function not None, tuple args not None, dict kwargs not None):
+    """Return what `Function.bind` returns."""
+    cdef BoundCall bound = BoundCall.__new__(BoundCall)
+    bound._bind(function, args, kwargs)
+    return bound
+
+
+cdef PyObject* _call(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    cdef BoundCall bound = <BoundCall>callable
+    cdef CallState state
+    if PyVectorcall_NARGS(nargsf) != 0 or kwnames != NULL:
+        set_exception(TypeError("a bound call takes no arguments: they were given to bind()"))
+        return NULL
+    if bound.function is None:
+        set_exception(ValueError("the call was never bound; `Function.bind` does it"))
+        return NULL
+    state = bound.state
+    if state.stream_device_type != 0 and _cold_renew_stream(bound, &state) != 0:
+        return NULL
+    return call_packed(bound.function, bound.args, bound.num_args, &state)
+
+
+cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
+    """The framework's current stream may be another one than when the arguments were bound."""
+    if state.exchange_api == NULL:
+        return renew_stream(bound.values[bound.stream_place], state)
+    if state.exchange_api.current_work_stream != NULL:
+        state.exchange_api.current_work_stream(
+            <abi.DLDeviceType>state.stream_device_type, state.stream_device_id, &state.stream)
+    return 0
+
+
+# Through a pointer: seen as a function that returns -1 with an exception set.
+cdef int (*_cold_renew_stream)(BoundCall bound, CallState* state) noexcept
+_cold_renew_stream = <int (*)(BoundCall, CallState*) noexcept>_renew_stream
+
+
+def _install_bound_calls():
+    """Make bound calls callable without an argument tuple."""
+    cdef BoundCall probe = BoundCall.__new__(BoundCall)
+    enable_vectorcall(
+        <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
+
+
+# ---- what the garbage collector sees, see call/cycles --------------------------------------------
+
+cdef traverseproc _traverse_fields = NULL
+cdef _Clear _clear_fields = NULL
+
+
+cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
+    cdef int stop = _traverse_fields(self, visit, arg)
+    cdef int32_t i
+    for i in range((<BoundCall>self).num_args):
+        if stop != 0:
+            break
+        if (<BoundCall>self).args[i].type_index >= abi.kTVMFFIStaticObjectBegin:
+            stop = visit_as_only_owner((<BoundCall>self).args[i].v_obj, visit, arg)
+    return stop
+
+
+cdef int _clear(PyObject* self) noexcept:
+    cdef int code = _clear_fields(self)  # first: without its function it is not called any more
+    (<BoundCall>self)._release_args()
+    return code
+
+
+_traverse_fields = (<PyTypeObject*>BoundCall).tp_traverse
+_clear_fields = <_Clear>(<PyTypeObject*>BoundCall).tp_clear
+(<PyTypeObject*>BoundCall).tp_traverse = <traverseproc>_traverse
+(<PyTypeObject*>BoundCall).tp_clear = <inquiry>_clear
+_install_bound_calls()

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python callables as native functions.
+
+A callback runs on whatever thread the caller is on, takes the GIL, and hands exceptions to native
+code as errors.  Up to a few arguments are converted on the stack.
+
+The native object is made here and not by the runtime: native code reaches the callable in one jump,
+and Python can tell its own callables from other functions (`callable_of`).
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF, PyObject
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, PackFunction, Packer, Precedence, add_rule, begin_call, make_object,
+    pack_owned_or_lent, pack_temporary,
+)
+from tvm_ffi._binding.cpython cimport (
+    PyErr_Fetch, PyErr_Restore, PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall,
+    PyTuple_GET_SIZE, Py_TYPE,
+)
+from tvm_ffi._binding.object cimport (
+    add_harmless_type, add_note, call_in_python, check, own_python_object, raise_to_native,
+    release_python_object,
+)
+from tvm_ffi._binding.tensor cimport LentTensor, end_loan, has_views, lend_tensor
+from tvm_ffi._binding.values cimport text_of
+
+cdef enum:
+    MAX_CALLBACK_STACK_ARGS = 32  # more than these go to the heap
+
+
+# The native object of a Python callable.
+cdef struct _CallbackObject:
+    abi.TVMFFIObject header
+    abi.TVMFFIFunctionCell cell
+    PyObject* callable      # owned
+    PyObject* tensor_class  # owned; class that tensors arrive as; NULL: our own
+    const abi.DLPackExchangeAPI* exchange_api  # of that class
+
+
+cdef void _delete_callback(void* self, int flags) noexcept nogil:
+    cdef _CallbackObject* callback = <_CallbackObject*>self
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
+        release_python_object(callback.callable)
+        if callback.tensor_class != NULL:
+            release_python_object(callback.tensor_class)
+    if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
+        free(callback)
+
+
+cdef PyObject* callable_of(abi.TVMFFIObjectHandle function) noexcept:
+    if function != NULL and (<abi.TVMFFIObject*>function).deleter == _delete_callback:
+        return (<_CallbackObject*>function).callable
+    return NULL
+
+
+cdef PyObject* tensor_class_of(abi.TVMFFIObjectHandle callback) noexcept:
+    return (<_CallbackObject*>callback).tensor_class
+
+
+cdef object callable_object(abi.TVMFFIObjectHandle function):
+    cdef PyObject* callable = callable_of(function)
+    return None if callable == NULL else <object>callable
+
+
+cdef object tensor_class_object(abi.TVMFFIObjectHandle function):
+    if callable_of(function) == NULL or tensor_class_of(function) == NULL:
+        return None
+    return <object>tensor_class_of(function)
+
+
+cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
+    """A callback argument, which is borrowed: objects get a reference of their own.
+
+    `state` names the framework whose tensors are wanted; NULL: none.
+    """
+    cdef int32_t index = view.type_index
+    cdef abi.TVMFFIAny owned = view[0]
+    if index == abi.kTVMFFIInt:
+        return view.v_int64
+    if index in (abi.kTVMFFIRawStr, abi.kTVMFFIByteArrayPtr):
+        return text_of(view)
+    if index == abi.kTVMFFIDLTensorPtr:
+        return lend_tensor(<abi.DLTensor*>view.v_ptr)
+    if index == abi.kTVMFFIObjectRValueRef:
+        if (<void**>view.v_ptr)[0] == NULL:
+            raise ValueError("RValueRef already moved")
+        check(abi.TVMFFIAnyViewToOwnedAny(view, &owned))
+    elif index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+    return make_object(&owned, state)
+
+
+cdef bint _end_loans(PyObject** values, int32_t count) noexcept:
+    """Empty the tensors that were lent for this call; Python may have kept them.
+
+    Whether arrays that were made of them are still alive.
+    """
+    cdef int32_t i
+    cdef bint are_viewed = False
+    for i in range(count):
+        if isinstance(<object>values[i], LentTensor) and end_loan(<LentTensor>values[i]):
+            are_viewed = True
+    return are_viewed
+
+
+cdef object _outliving_view(PyObject** values, int32_t count, bint collects_garbage):
+    """Say what outlives the loans; None when it was garbage that nobody had collected yet."""
+    cdef int32_t i
+    if collects_garbage:
+        import gc
+
+        gc.collect()
+    for i in range(count):
+        if isinstance(<object>values[i], LentTensor) and has_views(<LentTensor>values[i]):
+            return (
+                f"argument #{i} of the callback was lent for the call, and an array over its "
+                "memory outlives it: copy what is to be kept or returned")
+    return None
+
+
+cdef str _ended_views(PyObject** values, int32_t count, int code):
+    """What to say of arrays that outlive their loans.
+
+    A callback that has raised (`code` is not 0) reports that: its arrays may be in the traceback,
+    and a note says that nobody must look at them.
+    """
+    cdef PyObject* cls = NULL
+    cdef PyObject* error = NULL
+    cdef PyObject* traceback = NULL
+    if code == 0:
+        return _outliving_view(values, count, True)
+    PyErr_Fetch(&cls, &error, &traceback)
+    message = _outliving_view(values, count, False)
+    if error != NULL and message is not None:
+        add_note(<object>error, message)
+    PyErr_Restore(cls, error, traceback)
+    return None
+
+
+cdef int _refuse_views(abi.TVMFFIAny* result, str message) except -1:
+    """Fail a callback that has kept what was lent to it."""
+    if result.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectDecRef(result.v_obj)
+    result.type_index = abi.kTVMFFINone
+    result.v_ptr = NULL
+    raise BufferError(message)
+
+
+cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
+    """Pack an owned result; an int within 64 bits takes the shortest way."""
+    cdef int overflow = 0
+    if Py_TYPE(answer) == &PyLong_Type:
+        result.type_index = abi.kTVMFFIInt
+        result.zero_padding = 0
+        result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
+        if overflow == 0:
+            return 0
+    return pack_owned_or_lent(answer, result)
+
+
+cdef int _run_callback(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names,
+) except -1:
+    """Call with the arguments as Python objects, which `values` has room for.
+
+    `names` are those of the last arguments; NULL: all are positional.
+    """
+    cdef int32_t num_positional = num_args
+    cdef int32_t num_values = 0
+    cdef bint has_lent_tensors = False
+    cdef str outliving = None
+    cdef PyObject* answer = NULL
+    cdef int code = -1
+    cdef CallState framework
+    cdef CallState* state = NULL
+    if num_args < 0:
+        raise TypeError(f"a call has no {num_args} arguments")
+    if exchange_api != NULL:
+        begin_call(&framework, NULL)
+        framework.exchange_api = exchange_api
+        state = &framework
+    if names != NULL:
+        num_positional -= <int32_t>PyTuple_GET_SIZE(names)
+    try:
+        while num_values < num_args:
+            value = _argument_to_python(&args[num_values], state)
+            Py_INCREF(value)
+            values[num_values] = <PyObject*>value
+            has_lent_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
+            num_values += 1
+        answer = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
+        if answer != NULL:
+            code = _pack_answer(answer, result)
+            Py_XDECREF(answer)
+    finally:
+        try:
+            if has_lent_tensors and _end_loans(values, num_values):
+                outliving = _ended_views(values, num_values, code)
+        finally:
+            while num_values > 0:
+                num_values -= 1
+                Py_XDECREF(values[num_values])
+    if code != 0:
+        return check(-2)
+    if outliving is not None:
+        return _refuse_views(result, outliving)
+    if result.type_index == abi.kTVMFFIDLTensorPtr:
+        result.type_index = abi.kTVMFFINone
+        result.v_ptr = NULL
+        raise ValueError(
+            "a callback cannot return a tensor that was lent to it: nothing keeps its memory alive")
+    return 0
+
+
+cdef int _run_callback_on_heap(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names,
+) except -1:
+    cdef PyObject** values = <PyObject**>PyMem_Malloc(<size_t>num_args * sizeof(PyObject*))
+    if values == NULL:
+        raise MemoryError()
+    try:
+        return _run_callback(callable, exchange_api, args, num_args, result, values, names)
+    finally:
+        PyMem_Free(values)
+
+
+cdef int _callback(
+    void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
+) noexcept nogil:
+    """The native function of every Python callable; runs on any thread."""
+    return call_in_python(
+        <abi.TVMFFISafeCallType><void*>_enter_positional, self, args, num_args, result)
+
+
+cdef int _enter_positional(
+    void* self, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
+) noexcept:
+    return enter_callback(self, args, num_args, result, NULL)
+
+
+cdef int enter_callback(
+    abi.TVMFFIObjectHandle callback, const abi.TVMFFIAny* args, int32_t num_args,
+    abi.TVMFFIAny* result, PyObject* names,
+) noexcept:
+    cdef PyObject* callable = (<_CallbackObject*>callback).callable
+    cdef const abi.DLPackExchangeAPI* exchange_api = (<_CallbackObject*>callback).exchange_api
+    cdef PyObject* tensor_class = (<_CallbackObject*>callback).tensor_class  # which has the table
+    cdef int code
+    # What it calls may drop the last native reference: nothing of the object is used from here on.
+    Py_INCREF(<object>callable)
+    Py_XINCREF(tensor_class)
+    code = _run_guarded(callable, exchange_api, args, num_args, result, names)
+    Py_XDECREF(tensor_class)
+    Py_XDECREF(callable)
+    return code
+
+
+# Seen as C functions that return -1 with an exception set: `try` needs memory, which may be what is
+# missing.
+ctypedef int (*_Run)(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject** values, PyObject* names) noexcept
+ctypedef int (*_RunMany)(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names) noexcept
+cdef _Run _run = <_Run>_run_callback
+cdef _RunMany _run_many = <_RunMany>_run_callback_on_heap
+
+
+cdef inline int _run_guarded(
+    PyObject* callable, const abi.DLPackExchangeAPI* exchange_api, const abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result, PyObject* names,
+) noexcept:
+    cdef PyObject* values[MAX_CALLBACK_STACK_ARGS]
+    cdef int code
+    if num_args > MAX_CALLBACK_STACK_ARGS:
+        code = _run_many(callable, exchange_api, args, num_args, result, names)
+    else:
+        code = _run(callable, exchange_api, args, num_args, result, values, names)
+    return 0 if code == 0 else raise_to_native()
+
+
+cdef int new_callback(
+    object function, object tensor_class, const abi.DLPackExchangeAPI* exchange_api,
+    abi.TVMFFIObjectHandle* out,
+) except -1:
+    cdef _CallbackObject* callback = <_CallbackObject*>malloc(sizeof(_CallbackObject))
+    if callback == NULL:
+        raise MemoryError()
+    callback.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
+    callback.header.type_index = abi.kTVMFFIFunction
+    callback.header.__padding = 0
+    callback.header.deleter = _delete_callback
+    callback.cell.safe_call = _callback
+    callback.cell.cpp_call = NULL
+    own_python_object(function)
+    callback.callable = <PyObject*>function
+    callback.tensor_class = NULL
+    callback.exchange_api = exchange_api
+    if exchange_api != NULL:
+        own_python_object(tensor_class)
+        callback.tensor_class = <PyObject*>tensor_class
+    out[0] = callback
+    return 0
+
+
+cdef int _pack_callable(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIObjectHandle function = NULL
+    new_callback(<object>value, None, NULL, &function)
+    return pack_temporary(state, out, abi.kTVMFFIFunction, function)
+
+
+cdef bint _callable_rule(type cls, object value, Packer* packer) except -1:
+    if not callable(value):
+        return False
+    packer.pack = <PackFunction>_pack_callable
+    return True
+
+
+cdef bint _is_callback(abi.TVMFFIObject* function) noexcept:
+    return function.deleter == _delete_callback
+
+
+add_rule(Precedence.CALLABLE, _callable_rule)
+add_harmless_type(abi.kTVMFFIFunction, _is_callback)

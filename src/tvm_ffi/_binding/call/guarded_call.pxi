@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of functions that keep the GIL, on a Python that has none."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.object cimport PairGuard, begin_pair_guard, end_pair_guard, object_locks
+
+cdef PyObject** _locks = object_locks()
+
+
+cdef int call_guarded(
+    abi.TVMFFISafeCallType safe_call, abi.TVMFFIObjectHandle handle, abi.TVMFFIAny* args,
+    int32_t num_args, abi.TVMFFIAny* result,
+) noexcept:
+    cdef PairGuard guard
+    cdef abi.TVMFFIObjectHandle first = NULL
+    cdef abi.TVMFFIObjectHandle second = NULL
+    cdef int32_t i
+    cdef int code
+    # The first two among the arguments, as no function of the runtime takes more.
+    for i in range(num_args):
+        if args[i].type_index == abi.kTVMFFIList or args[i].type_index == abi.kTVMFFIDict:
+            second = args[i].v_obj
+            if first != NULL:
+                break
+            first = second
+    if first == NULL:
+        return safe_call(handle, args, num_args, result)
+    begin_pair_guard(&guard, _locks, first, second)
+    code = safe_call(handle, args, num_args, result)
+    end_pair_guard(&guard)
+    return code

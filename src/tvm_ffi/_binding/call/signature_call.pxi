@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of functions that have a signature: argument binding by position, name and default.
+
+An `ArgumentBinder` is made once per signature.  Binding compares the addresses of names, which the
+interpreter has interned, for the first parameters, and looks up the others in a dict;
+`signature._matching` writes the error messages.
+
+The first call of a function looks up its signature.  A function without one is called by position
+from then on, and pays nothing; a function with one pays a comparison per declared conversion where
+all arguments are given by position.
+"""
+
+cimport cython
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport calloc, free
+
+from tvm_ffi._binding.cpython cimport (
+    PyDict_Check, PyDict_GetItem, PyErr_Clear, PyErr_NoMemory, PyErr_Occurred, PyFloat_FromDouble,
+    PyFloat_Type, PyList_Check, PyLong_AsDouble, PyLong_AsLong, PyLong_Type, PyOS_FSPath,
+    PyObject_CallOneArg, PyObject_HasAttrString, PySequence_Fast_ITEMS, PyTuple_Check,
+    PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyUnicode_Compare, PyUnicode_Type, Py_TYPE,
+)
+from tvm_ffi._binding.interpreter cimport (
+    is_finalizing, load_count, load_flag, store_count, store_flag,
+)
+from tvm_ffi._binding.object cimport check, hooks, releases_gil_by_default, set_exception
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_NARGS
+
+cdef enum:
+    TO_FLOAT, TO_TEXT, TO_CONTAINER
+
+cdef enum:
+    MAX_COMPARED = 16  # names; from there on a hash is found sooner
+
+# Stands among the defaults for those that are missing.
+NO_DEFAULT = object()
+cdef PyObject* _no_default = <PyObject*>NO_DEFAULT
+
+DIRECTIONS = ("in", "out", "inout", "unknown")
+
+
+cdef class ArgumentBinder:
+    """How the arguments of one function find their parameters; `call.signature_lookup` makes it.
+
+    Parameters
+    ----------
+    signature : Signature
+        What the function takes.
+    names, defaults, converters : tuple
+        Of its parameters without a variadic one, in order: the interned name, the default as it is
+        packed or `NO_DEFAULT`, and None, ``float``, ``str`` or what converts containers.
+    directions : bytes
+        In the same order, places in `DIRECTIONS`.
+    num_positional_only, num_positional : int
+        How many of them may be given by position only, and by position.
+    """
+
+    def __cinit__(
+        self, signature, tuple names not None, tuple defaults not None, tuple converters not None,
+        bytes directions not None, int num_positional_only, int num_positional, bint is_variadic,
+    ):
+        # Calls trust what is checked here.
+        if not len(names) == len(defaults) == len(converters) == len(directions):
+            raise ValueError("a binder has as many defaults, converters and directions as names")
+        if not 0 <= num_positional_only <= num_positional <= len(names):
+            raise ValueError(
+                f"{num_positional_only} and {num_positional} of {len(names)} parameters cannot be "
+                "given by position only, and by position")
+        for name in names:
+            if type(name) is not str:
+                raise TypeError(f"the name of a parameter must be a str, got {name!r}")
+        self.signature = signature
+        self.names, self.defaults, self.converters = names, defaults, converters
+        self.directions = directions
+        self.places = {name: place for place, name in enumerate(names)
+                       if place >= num_positional_only}
+        self.num_params = len(names)
+        self.num_positional_only, self.num_positional = num_positional_only, num_positional
+        self.is_variadic = is_variadic
+        takes_all_by_position = not is_variadic and num_positional == self.num_params
+        self.exact_count = self.num_params if takes_all_by_position else -1
+        self.conversions = <Conversion*>calloc(len(names) + 1, sizeof(Conversion))
+        if self.conversions == NULL:
+            raise MemoryError()
+        for place, converter in enumerate(converters):
+            if converter is not None:
+                self._add_conversion(place, converter)
+
+    def __dealloc__(self):
+        free(self.conversions)
+
+    cdef int _add_conversion(self, int place, object converter) except -1:
+        cdef Conversion* conversion = &self.conversions[self.num_conversions]
+        conversion.place = place
+        conversion.kind = TO_CONTAINER
+        if converter is float:
+            conversion.kind, conversion.unchanged = TO_FLOAT, &PyFloat_Type
+        elif converter is str:
+            conversion.kind, conversion.unchanged = TO_TEXT, &PyUnicode_Type
+        self.num_conversions += 1
+        return 0
+
+
+def container_converter(schema):
+    """Return what converts a list, tuple or dict to a declared container."""
+    return hooks.container_converter(schema)
+
+
+# ---- binding -------------------------------------------------------------------------------
+
+cdef bint is_as_declared(ArgumentBinder binder, PyObject* const* values) noexcept:
+    cdef const Conversion* conversion
+    cdef int i
+    for i in range(binder.num_conversions):
+        conversion = &binder.conversions[i]
+        if Py_TYPE(values[conversion.place]) != conversion.unchanged:
+            return False
+    return True
+
+
+cdef Py_ssize_t count_bound(ArgumentBinder binder, Py_ssize_t num_args) noexcept:
+    if binder.is_variadic and num_args > binder.num_positional:
+        return binder.num_params + num_args - binder.num_positional
+    return binder.num_params
+
+
+cdef inline int _place_of(ArgumentBinder binder, PyObject* name) noexcept:
+    """The parameter of a name; -1: there is none."""
+    cdef PyObject* names = <PyObject*>binder.names
+    cdef PyObject* place
+    cdef int i
+    for i in range(binder.num_positional_only, min(binder.num_params, MAX_COMPARED)):
+        if PyTuple_GET_ITEM(names, i) == name:
+            return i
+    if Py_TYPE(name) == &PyUnicode_Type:
+        place = PyDict_GetItem(<PyObject*>binder.places, name)
+        return -1 if place == NULL else <int>PyLong_AsLong(place)
+    # A subclass may have a hash of its own.
+    for i in range(binder.num_positional_only, binder.num_params):
+        if PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0:
+            return i
+    return -1
+
+
+cdef int bind(
+    ArgumentBinder binder, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    PyObject** bound
+) noexcept:
+    cdef PyObject* defaults = <PyObject*>binder.defaults
+    cdef Py_ssize_t num_names = 0 if kwnames == NULL else PyTuple_GET_SIZE(kwnames)
+    # What a variadic parameter takes stands between those by position and those by name.
+    cdef Py_ssize_t num_extra = count_bound(binder, num_args) - binder.num_params
+    cdef Py_ssize_t i
+    cdef Py_ssize_t place
+    if num_args > binder.num_positional + num_extra:
+        return _explain(binder, num_args, kwnames)
+    for i in range(num_args):
+        bound[i] = values[i]
+    for i in range(num_args, binder.num_params + num_extra):
+        bound[i] = NULL
+    for i in range(num_names):
+        place = _place_of(binder, PyTuple_GET_ITEM(kwnames, i))
+        if place >= binder.num_positional:
+            place += num_extra
+        if place < 0 or bound[place] != NULL:
+            return _explain(binder, num_args, kwnames)
+        bound[place] = values[num_args + i]
+    for i in range(num_args, binder.num_params + num_extra):
+        if bound[i] == NULL:
+            bound[i] = PyTuple_GET_ITEM(defaults, i - num_extra)
+            if bound[i] == _no_default:
+                return _explain(binder, num_args, kwnames)
+    return 0
+
+
+cdef int _explain(ArgumentBinder binder, Py_ssize_t num_args, PyObject* kwnames) noexcept:
+    try:
+        from tvm_ffi.signature._matching import binding_problem  # few calls are wrong
+
+        keywords = () if kwnames == NULL else <tuple><object>kwnames
+        problem = binding_problem(binder.signature, num_args, keywords)
+        raise TypeError(f"{binder.signature.name}() {problem}")
+    except BaseException as error:
+        set_exception(error)
+    return -1
+
+
+# ---- conversion ----------------------------------------------------------------------------
+
+cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject** owned) noexcept:
+    cdef const Conversion* conversion
+    cdef Py_ssize_t num_owned = 0
+    cdef PyObject* made
+    cdef int i
+    # A variadic function's parameters by name stand elsewhere; their values are packed as they are.
+    for i in range(0 if binder.is_variadic else binder.num_conversions):
+        conversion = &binder.conversions[i]
+        if Py_TYPE(bound[conversion.place]) == conversion.unchanged:
+            continue
+        made = _converted(binder, conversion, bound[conversion.place])
+        if made == NULL and PyErr_Occurred() != NULL:
+            name_parameter(binder.signature, binder.names[conversion.place])
+            while num_owned > 0:
+                num_owned -= 1
+                Py_DECREF(<object>owned[num_owned])
+            return -1
+        if made != NULL:
+            bound[conversion.place] = owned[num_owned] = made
+            num_owned += 1
+    return num_owned
+
+
+cdef PyObject* _converted(
+    ArgumentBinder binder, const Conversion* conversion, PyObject* value
+) noexcept:
+    """What is packed instead of the value; NULL: the value, or an exception is set."""
+    cdef double number
+    if conversion.kind == TO_FLOAT:
+        if Py_TYPE(value) != &PyLong_Type:
+            return NULL
+        number = PyLong_AsDouble(value)
+        return NULL if number == -1 and PyErr_Occurred() != NULL else PyFloat_FromDouble(number)
+    if conversion.kind == TO_TEXT:
+        return PyOS_FSPath(value) if PyObject_HasAttrString(value, b"__fspath__") else NULL
+    if PyList_Check(value) or PyTuple_Check(value) or PyDict_Check(value):
+        return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.place),
+                                   value)
+    return NULL
+
+
+cdef Py_ssize_t _parameter_of(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args) noexcept:
+    """The parameter that an argument goes to; -1: a variadic one, or there is no binder."""
+    if binder is None:
+        return -1
+    if place < binder.num_positional:
+        return place
+    place -= num_args - binder.num_params
+    return place if place >= binder.num_positional else -1
+
+
+cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(binder, place, num_args)
+    return None if parameter < 0 else binder.names[parameter]
+
+
+cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(binder, place, num_args)
+    return "unknown" if parameter < 0 else DIRECTIONS[binder.directions[parameter]]
+
+
+# ---- calls ---------------------------------------------------------------------------------
+
+# How many times signatures were given from outside.
+cdef Py_ssize_t _num_descriptions = 0
+
+
+def declared_signature(Function function not None):
+    """Return the signature with which a function was declared; None where nobody has said it."""
+    binder = hooks.signature_lookup(function, origin_of(function))
+    return None if binder is None else binder.signature
+
+
+cdef PyObject* _call_unresolved(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The way until the first call, which asks for the signature.
+
+    In a finalizer at the end of the interpreter nobody may be left who could tell: what asks has
+    been emptied.
+    """
+    cdef Function function = <Function>callable
+    if resolve_signature(function) != 0:
+        if kwnames != NULL or not is_finalizing():
+            return NULL
+        PyErr_Clear()
+        return call_by_position(callable, values, nargsf, NULL)
+    return load_way(function)(callable, values, nargsf, kwnames)
+
+
+cdef int resolve_signature(Function function) noexcept:
+    """Find out how arguments find their parameters.  -1 with an exception set.
+
+    Several threads may do so at once.  The wrapper stays unresolved meanwhile, so that none of them
+    calls without what the signature says; a signature that is given from outside meanwhile wins.
+    """
+    cdef Py_ssize_t before
+    try:
+        while True:
+            before = num_descriptions()
+            binder = None
+            if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
+                binder = hooks.signature_lookup(function, origin_of(function))
+            if _keep(function, binder, binder is not None and binder.signature.non_blocking, before):
+                return 0
+    except BaseException as error:  # no memory, Ctrl-C: the next call asks again
+        set_exception(error)
+    return -1
+
+
+cdef bint _keep(
+    Function function, ArgumentBinder binder, bint is_non_blocking, Py_ssize_t before
+) except -1:
+    """Let the wrapper call like this unless signatures were given since; whether it does.
+
+    A thread that was quicker has kept an equal binder, which others may be reading.
+    """
+    cdef object _earlier = None  # dies outside of the section
+    with cython.critical_section(_wrapper_lock):
+        if _num_descriptions != before:
+            return False
+        if not function.is_resolved:
+            if is_non_blocking and not function.chose_gil:
+                store_flag(&function.releases_gil, False)
+            _earlier = _publish(function, binder)
+    return True
+
+
+cdef object _publish(Function function, ArgumentBinder binder):
+    """Let calls take this binder, or none; returns the earlier one.  Under the lock."""
+    Py_INCREF(binder)
+    cdef PyObject* earlier = swap_binder(function, <PyObject*>binder)
+    cdef object owned = <object>earlier
+    Py_DECREF(owned)
+    store_way(
+        function, <Vectorcall>call_by_position if binder is None else <Vectorcall>_call_with_binder)
+    store_flag(&function.is_resolved, True)
+    return owned
+
+
+cdef PyObject* _call_with_binder(
+    PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The way of functions with a signature."""
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef ArgumentBinder binder = <ArgumentBinder>load_binder(<Function>callable)
+    cdef PyObject* bound[MAX_STACK_ARGS]
+    cdef Py_ssize_t num_bound
+    if kwnames == NULL and num_args == binder.exact_count and is_as_declared(binder, values):
+        return call_by_position(callable, values, nargsf, NULL)
+    num_bound = count_bound(binder, num_args)
+    if num_bound > MAX_STACK_ARGS:
+        return _call_bound_on_heap(callable, values, num_args, kwnames, binder)
+    if bind(binder, values, num_args, kwnames, bound) != 0:
+        return NULL
+    return _call_bound(callable, binder, bound, num_bound)
+
+
+cdef inline PyObject* _call_bound(
+    PyObject* callable, ArgumentBinder binder, PyObject** bound, Py_ssize_t num_bound
+) noexcept:
+    """Call with arguments in the order of the parameters, converted where that is declared."""
+    cdef PyObject* owned[MAX_STACK_ARGS]
+    cdef Py_ssize_t num_owned = 0
+    cdef PyObject* answer
+    if binder.num_conversions != 0:
+        num_owned = convert_bound(binder, bound, owned)
+        if num_owned < 0:
+            return NULL
+    answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    while num_owned > 0:
+        num_owned -= 1
+        Py_DECREF(<object>owned[num_owned])
+    return answer
+
+
+cdef PyObject* _call_bound_on_heap(
+    PyObject* callable, PyObject* const* values, Py_ssize_t num_args, PyObject* kwnames,
+    ArgumentBinder binder,
+) noexcept:
+    """The same for any number of arguments."""
+    cdef Py_ssize_t num_bound = count_bound(binder, num_args)
+    cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*))
+    cdef PyObject** owned = bound + num_bound
+    cdef Py_ssize_t num_owned = -1
+    cdef PyObject* answer = NULL
+    if bound == NULL:
+        return PyErr_NoMemory()
+    if bind(binder, values, num_args, kwnames, bound) == 0:
+        num_owned = convert_bound(binder, bound, owned)
+    if num_owned >= 0:
+        answer = call_by_position(callable, bound, <size_t>num_bound, NULL)
+    while num_owned > 0:
+        num_owned -= 1
+        Py_DECREF(<object>owned[num_owned])
+    PyMem_Free(bound)
+    return answer
+
+
+def arguments_in_order(Function function not None, tuple args not None, dict kwargs not None):
+    """Return what native code gets in a call: in the order of the parameters, with defaults.
+
+    Raises
+    ------
+    TypeError
+        If an argument is missing, unknown or given twice, or names are not known.
+    """
+    cdef ArgumentBinder binder
+    if not load_flag(&function.is_resolved) and resolve_signature(function) != 0:
+        check(-2)
+    binder = <ArgumentBinder>load_binder(function)
+    if binder is None:
+        if kwargs:
+            name = next(iter(kwargs))
+            raise TypeError(f"bind() got an unexpected keyword argument '{name}'")
+        return args
+    return _bound(binder, args, kwargs)
+
+
+cdef tuple _bound(ArgumentBinder binder, tuple args, dict kwargs):
+    cdef tuple values = args + tuple(kwargs.values())
+    cdef tuple names = tuple(kwargs)
+    cdef Py_ssize_t num_bound = count_bound(binder, len(args))
+    cdef PyObject** bound = <PyObject**>PyMem_Malloc(2 * <size_t>num_bound * sizeof(void*) + 1)
+    cdef PyObject** owned = bound + num_bound
+    cdef Py_ssize_t num_owned = -1
+    if bound == NULL:
+        raise MemoryError()
+    try:
+        if bind(binder, PySequence_Fast_ITEMS(values), len(args), <PyObject*>names, bound) == 0:
+            num_owned = convert_bound(binder, bound, owned)
+        if num_owned < 0:
+            check(-2)
+        return tuple([<object>bound[i] for i in range(num_bound)])
+    finally:
+        while num_owned > 0:
+            num_owned -= 1
+            Py_DECREF(<object>owned[num_owned])
+        PyMem_Free(bound)
+
+
+cdef int set_origin(Function function, object origin) except -1:
+    function.origin = origin
+    if function.way == <Vectorcall>call_by_position:
+        function.way = _call_unresolved
+    return 0
+
+
+cdef Py_ssize_t num_descriptions() noexcept:
+    return load_count(&_num_descriptions)
+
+
+cdef void count_description() noexcept:
+    store_count(&_num_descriptions, _num_descriptions + 1)
+
+
+cdef int unresolve(Function function) except -1:
+    # The binder stays: another thread may be about to read it.
+    with cython.critical_section(_wrapper_lock):
+        if not function.chose_gil:
+            store_flag(&function.releases_gil, releases_gil_by_default())
+        store_way(function, <Vectorcall>_call_unresolved)
+        store_flag(&function.is_resolved, False)
+    return 0

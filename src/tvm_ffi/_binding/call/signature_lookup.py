@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signature lookup: the argument binder of a function, made from its metadata on the first call.
+
+Most functions have no signature, and nothing else is imported for them.  The origin of a function
+is the name of a global function, or a `ModuleOrigin`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from tvm_ffi._binding.call import (
+    DIRECTIONS,
+    NO_DEFAULT,
+    ArgumentBinder,
+    Function,
+    ModuleOrigin,
+    container_converter,
+    description_count,
+    find_global_func,
+)
+from tvm_ffi._lazy import TYPE_CHECKING, Any, Callable
+
+if TYPE_CHECKING:
+    from tvm_ffi.signature import Parameter, Signature
+    from tvm_ffi.signature._types import Type
+
+__all__ = ["binder_of_wrapper", "find_binder", "is_registered", "metadata_of", "new_binder"]
+
+_CONTAINERS = ("Array", "List", "Map", "Dict")
+
+
+# ---- Lookup --------------------------------------------------------------------------------------
+
+
+def binder_of_wrapper(
+    function: Function, origin: str | ModuleOrigin | None
+) -> ArgumentBinder | None:
+    """Same as `find_binder`, but `forget_binders` resets this wrapper when the signature changes."""
+    if isinstance(origin, ModuleOrigin):
+        origin.add_wrapper(function)  # first: another thread may change the signature from here on
+    return find_binder(function, origin)
+
+
+def find_binder(function: Function, origin: str | ModuleOrigin | None) -> ArgumentBinder | None:
+    """Return the argument binder of a native function; None without parameter names."""
+    if origin is None:
+        return None
+    if isinstance(origin, str):
+        text = metadata_of(function, origin)
+        return _binder_of_metadata(text, origin, lambda: "the table of global functions")
+    binder = origin.known_binder()
+    if binder is None:
+        before = description_count()
+        text = metadata_of(function, origin)
+        binder = _binder_of_metadata(text, origin.name, origin.library) or False
+        binder = origin.keep_binder(binder, before)
+    return binder or None
+
+
+def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
+    """Return the metadata of a function as JSON text; None, with a warning, if a library fails."""
+    if isinstance(origin, str):
+        return _metadata_of_global(function, origin)
+    try:
+        return origin.metadata()
+    except MemoryError:  # which says nothing about the metadata
+        raise
+    except Exception as error:
+        from tvm_ffi.signature._carriage import warn_damaged
+
+        warn_damaged(origin.name, origin.library(), error)
+        return None
+
+
+def _metadata_of_global(function: Function, name: str) -> str | None:
+    """Return the metadata of a global function; None if the name belongs to another function.
+
+    Other threads may register and remove functions, so the function is compared after the lookup.
+    """
+    get_metadata: Any = find_global_func("ffi.GetGlobalFuncMetadata")
+    try:
+        text: str = get_metadata(name)
+    except RuntimeError:  # the name is not registered
+        return None
+    return text if is_registered(function, name) else None
+
+
+def is_registered(function: Function, name: str) -> bool:
+    """Return True if the global function of this name is this function."""
+    return function == find_global_func(name)
+
+
+# ---- Argument binders from metadata --------------------------------------------------------------
+
+
+def _binder_of_metadata(
+    text: str | None, name: str, library: Callable[[], str]
+) -> ArgumentBinder | None:
+    """Return the argument binder that metadata describe; None without a signature in them.
+
+    Metadata that cannot be read are a warning.
+    """
+    if not text or '"signature"' not in text:
+        return None
+    from tvm_ffi.signature._carriage import named_signature, parsed_metadata, warn_damaged
+
+    try:
+        metadata = parsed_metadata(text)
+    except (TypeError, ValueError) as error:
+        warn_damaged(name, library(), error)
+        return None
+    signature = named_signature(metadata, name, library())
+    return None if signature is None else new_binder(signature)
+
+
+def new_binder(signature: Signature) -> ArgumentBinder:
+    """Return the argument binder of a signature."""
+    by_name = [parameter for parameter in signature.parameters if parameter.kind != "variadic"]
+    return ArgumentBinder(
+        signature,
+        tuple(sys.intern(parameter.name) for parameter in by_name),
+        tuple(map(_packable_default, by_name)),
+        tuple(_converter_of(parameter.type) for parameter in by_name),
+        bytes(DIRECTIONS.index(parameter.direction) for parameter in by_name),
+        sum(parameter.kind == "positional-only" for parameter in by_name),
+        sum(parameter.kind != "keyword-only" for parameter in by_name),
+        len(by_name) != len(signature.parameters),
+    )
+
+
+def _packable_default(parameter: Parameter) -> Any:
+    """Return the default of a parameter, converted to the type that is fastest to pack."""
+    from tvm_ffi._binding.values import CAny, DataType, device_class, to_py_class_value
+    from tvm_ffi.signature import EMPTY
+
+    default = parameter.default
+    if default is EMPTY:
+        return NO_DEFAULT
+    if isinstance(default, tuple):
+        return to_py_class_value(CAny(default))
+    if isinstance(default, str):
+        origin = _plain_origin(parameter.type)
+        if origin == "dtype":
+            return DataType(default)
+        if origin == "Device":
+            return device_class()(default)
+    return default
+
+
+def _converter_of(type_: Type) -> Callable[[Any], Any] | None:
+    """Return ``float``, ``str`` or the converter of a declared container; None for other types."""
+    origin = _plain_origin(type_)
+    if origin == "float":
+        return float
+    if origin == "str":
+        return str
+    if origin not in _CONTAINERS:
+        return None
+    schema = type_.schema  # type: ignore[union-attr]  # only values have an origin
+    inner = schema.args[0] if schema.origin == "Optional" and schema.args else schema
+    if all(arg.origin == "Any" for arg in inner.args or ()):
+        return None
+    return container_converter(inner)
+
+
+def _plain_origin(type_: Type) -> str | None:
+    """Return the origin of a value type; for ``Optional[T]``, the origin of T."""
+    from tvm_ffi.signature import ScalarType, ValueType
+
+    if isinstance(type_, ScalarType):
+        return "float" if type_.dtype.startswith("float") else None
+    if not isinstance(type_, ValueType):
+        return None
+    schema = type_.schema
+    return schema.args[0].origin if schema.origin == "Optional" and schema.args else schema.origin

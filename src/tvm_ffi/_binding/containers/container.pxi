@@ -1,0 +1,463 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Containers: Python sequences and dicts become native ones, by way of the runtime's functions."""
+
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_INCREF, PyObject
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
+    begin_conversion, begin_conversion_of, loan_pool, pack_object, pack_temporary, packer_of,
+    release_temporaries,
+)
+from tvm_ffi._binding.cpython cimport (
+    PyBool_Type, PyDict_CheckExact, PyErr_NoMemory, PyFloat_Type, PyList_CheckExact,
+    PyLong_AsLongLongAndOverflow, PyLong_Type, PySequence_Fast_ITEMS, PySequence_Tuple,
+    PyUnicode_Type, Py_None, Py_TYPE, next_item,
+)
+from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
+from tvm_ffi._binding.object cimport (
+    Borrowing, CObject, Guard, add_harmless_type, begin_borrowing, begin_guard, check,
+    end_borrowing, end_guard, handle_of, hold, object_locks, wrap_object,
+)
+from tvm_ffi._binding.tensor cimport choose_stream
+
+from tvm_ffi._binding.call import unseen_function
+
+cdef extern from *:
+    """
+    #define TVM_FFI_MAX_NESTING 1000
+    /* Every thread has room for so many. */
+    #define TVM_FFI_SAFE_NESTING 16
+
+    /* How many containers this thread is converting, one inside the other.  Python's own limit
+     * counts other things, and in 3.12 and 3.13 to more than the stack has room for. */
+    static _Thread_local int tvm_ffi_nesting = 0;
+
+    static void tvm_ffi_leave_container(void) {
+      --tvm_ffi_nesting;
+      Py_LeaveRecursiveCall();
+    }
+
+    /* Of an int; nearly always one comparison. */
+    static inline int tvm_ffi_is_within_64_bits(PyObject* number) {
+      int overflow = 0;
+    #if PY_VERSION_HEX >= 0x030C0000
+      if (PyUnstable_Long_IsCompact((PyLongObject*)number)) return 1;
+    #else
+      if (Py_SIZE(number) >= -2 && Py_SIZE(number) <= 2) return 1; /* digits of 30 bits at most */
+    #endif
+      PyLong_AsLongLongAndOverflow(number, &overflow);
+      return overflow == 0;
+    }
+
+    /* Whether the function of the runtime, of no arguments, says so. */
+    static int tvm_ffi_says(TVMFFIObjectHandle question) {
+      TVMFFIAny answer = {0};
+      return TVMFFIFunctionGetCellPtr(question)->safe_call(question, NULL, 0, &answer) == 0 &&
+             answer.v_int64 != 0;
+    }
+
+    static int tvm_ffi_enter_container(TVMFFIObjectHandle stack_is_low) {
+      int limit = TVM_FFI_MAX_NESTING;
+      if (Py_EnterRecursiveCall(" while converting a container") != 0) return -1;
+      if (++tvm_ffi_nesting <= TVM_FFI_SAFE_NESTING) return 0;
+      if (tvm_ffi_says(stack_is_low)) limit = tvm_ffi_nesting - 1;
+      if (tvm_ffi_nesting <= limit) return 0;
+      tvm_ffi_leave_container();
+      PyErr_Format(PyExc_RecursionError, "nesting deeper than %d while converting a container%s",
+                   limit, limit < TVM_FFI_MAX_NESTING ? ", on the small stack of this thread" : "");
+      return -1;
+    }
+    """
+    bint is_within_64_bits "tvm_ffi_is_within_64_bits"(PyObject* number) noexcept
+    bint says "tvm_ffi_says"(abi.TVMFFIObjectHandle question) noexcept
+    # -1 with an exception set
+    int enter_container "tvm_ffi_enter_container"(abi.TVMFFIObjectHandle stack_is_low) noexcept
+    void leave_container "tvm_ffi_leave_container"() noexcept
+
+cdef PyObject** _locks = object_locks()
+cdef CObject _make_array = unseen_function("ffi.Array")
+cdef CObject _make_map = unseen_function("ffi.Map")
+cdef CObject _stack_is_low = unseen_function("pytvmffi.StackIsLow")
+
+cdef enum:
+    MAX_STACK_ITEMS = 16  # containers of more are built on the heap
+    MAX_SEARCHED = 1024   # containers searched for a device; they may contain themselves
+    MAX_LOOKED_AT = 16    # elements looked at before a container is destroyed
+
+
+cdef class CContainerBase(CObject):
+    """Base of the containers."""
+
+
+# ---- building ------------------------------------------------------------------------------
+
+cdef int _build(
+    CObject make, PyObject** items, Py_ssize_t count, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    """Call `make` with the items; what they say about streams and frameworks goes to `outer`."""
+    cdef abi.TVMFFIAny few_args[MAX_STACK_ITEMS]
+    cdef abi.TVMFFIObject* few_temporaries[TEMPORARIES_PER_ARGUMENT * MAX_STACK_ITEMS]
+    cdef abi.TVMFFIAny* args = few_args
+    cdef abi.TVMFFIObject** temporaries = few_temporaries
+    cdef int code = -2
+    if count <= MAX_STACK_ITEMS:
+        return check(_build_in(make, items, count, args, temporaries, outer, result))
+    args = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny))
+    temporaries = <abi.TVMFFIObject**>malloc(
+        TEMPORARIES_PER_ARGUMENT * count * sizeof(void*))
+    if args != NULL and temporaries != NULL and count <= 0x7FFFFFFF:
+        code = _build_in(make, items, count, args, temporaries, outer, result)
+    else:
+        PyErr_NoMemory()
+    free(temporaries)
+    free(args)
+    return check(code)
+
+
+cdef int _build_in(
+    CObject make, PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args,
+    abi.TVMFFIObject** temporaries, CallState* outer, abi.TVMFFIAny* result,
+) noexcept:
+    """The same with room for the items.  Returns a code for `check`."""
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
+    cdef CallState state
+    cdef int code
+    begin_conversion_of(&state, temporaries, count)
+    if outer != NULL:
+        _share_stream(&state, outer)
+    borrowings = begin_borrowing(&borrowing, items, count)
+    code = _pack_items(items, count, args, &state)
+    if code == 0:
+        result.type_index = abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        code = abi.TVMFFIFunctionCall(make.chandle, args, <int32_t>count, result)
+    end_borrowing(borrowings, &borrowing)
+    if code == 0 and outer != NULL:
+        _inherit(outer, &state)
+    release_temporaries(&state, loan_pool())
+    return code
+
+
+cdef int _pack_items(
+    PyObject** items, Py_ssize_t count, abi.TVMFFIAny* args, CallState* state
+) noexcept:
+    """0, or -2 with a Python exception set."""
+    cdef const Packer* packer
+    cdef Py_ssize_t i
+    cdef int code = 0, overflow = 0
+    cdef bint is_guarded = False  # what nests needs it; ints do not
+    for i in range(count):
+        if Py_TYPE(items[i]) == &PyLong_Type:  # the commonest element, and the fastest to convert
+            args[i].type_index = abi.kTVMFFIInt
+            args[i].zero_padding = 0
+            args[i].v_int64 = PyLong_AsLongLongAndOverflow(items[i], &overflow)
+            if overflow == 0:
+                continue
+        if not is_guarded:
+            if enter_container(_stack_is_low.chandle) != 0:
+                return -2
+            is_guarded = True
+        packer = packer_of(items[i])
+        if packer == NULL or packer.pack(items[i], &args[i], state, packer) != 0:
+            code = -2
+            break
+    if is_guarded:
+        leave_container()
+    return code
+
+
+cdef inline void _share_stream(CallState* to, const CallState* source) noexcept:
+    to.stream_device_type = source.stream_device_type
+    to.stream_device_id = source.stream_device_id
+    to.stream = source.stream
+
+
+cdef void _inherit(CallState* outer, const CallState* inner) noexcept:
+    if outer.exchange_api == NULL:
+        outer.exchange_api = inner.exchange_api
+    _share_stream(outer, inner)  # which began with what the outer one has decided
+
+
+cdef int _build_sequence(
+    CObject make, object items, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    cdef tuple row
+    if (
+        not GIL_IS_OPTIONAL and PyList_CheckExact(items)
+        and _are_plain(PySequence_Fast_ITEMS(items), len(<list>items))
+    ):
+        return _build(make, PySequence_Fast_ITEMS(items), len(<list>items), outer, result)
+    # A copy: converting an item may run code that changes the list, and so may other threads where
+    # they are not kept out.
+    row = PySequence_Tuple(items)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef bint _are_plain(PyObject** items, Py_ssize_t count) noexcept:
+    """Whether converting the items runs no Python code, whose effects would have to be feared.
+
+    Nor makes a Python object: that may start a collection, whose callbacks run code.
+    """
+    cdef PyTypeObject* cls
+    cdef Py_ssize_t i
+    for i in range(count):
+        cls = Py_TYPE(items[i])
+        if not (
+            (cls == &PyLong_Type and is_within_64_bits(items[i]))
+            or cls == &PyUnicode_Type or cls == &PyFloat_Type or cls == &PyBool_Type
+            or items[i] == Py_None
+        ):
+            return False
+    return True
+
+
+cdef int _build_mapping(
+    CObject make, object mapping, CallState* outer, abi.TVMFFIAny* result
+) except -1:
+    cdef PyObject* few[MAX_STACK_ITEMS]
+    cdef PyObject* key = NULL
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t count = 0, position = 0
+    cdef tuple row
+    if (
+        not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping)
+        and 2 * len(<dict>mapping) <= MAX_STACK_ITEMS
+    ):
+        while next_item(<PyObject*>mapping, &position, &key, &value):
+            few[count], few[count + 1] = key, value
+            count += 2
+        if _are_plain(few, count):
+            return _build(make, few, count, outer, result)
+    row = _row_of(mapping)
+    return _build(make, PySequence_Fast_ITEMS(row), len(row), outer, result)
+
+
+cdef tuple _row_of(object mapping):
+    """Key, value, key, value, ... of a mapping; a copy, as for sequences.
+
+    A tuple: the collector shows lists to everybody, and who clears one frees what is converted.
+    """
+    cdef list pairs = []
+    if not GIL_IS_OPTIONAL and PyDict_CheckExact(mapping):
+        return _row_of_dict(mapping)
+    for first, second in list(mapping.items()):  # what is no pair is an error
+        pairs += (first, second)
+    return tuple(pairs)
+
+
+cdef tuple _row_of_dict(dict items):
+    cdef PyObject* key = NULL
+    cdef PyObject* value = NULL
+    cdef Py_ssize_t count = 0, position = 0
+    cdef tuple row = ()
+    while len(row) != 2 * len(items):  # asking for memory may run code that changes the dict
+        row = PyTuple_New(2 * len(items))
+    while next_item(<PyObject*>items, &position, &key, &value):
+        Py_INCREF(<object>key)  # the tuple takes both
+        Py_INCREF(<object>value)
+        PyTuple_SET_ITEM(row, count, <object>key)
+        PyTuple_SET_ITEM(row, count + 1, <object>value)
+        count += 2
+    return row
+
+
+cdef int _hold_new(CContainerBase self, abi.TVMFFIObjectHandle made, CallState* state) except -1:
+    """Let the wrapper hold a new container, in place of an earlier one."""
+    hold(self, made)
+    self.exchange_api = state.exchange_api
+    return 0
+
+
+cdef int hold_sequence(CContainerBase self, CObject make, object items) except -1:
+    cdef CallState state
+    cdef abi.TVMFFIAny made
+    begin_conversion(&state, NULL)
+    _build_sequence(make, items, &state, &made)
+    return _hold_new(self, made.v_obj, &state)
+
+
+cdef int hold_mapping(CContainerBase self, CObject make, object mapping) except -1:
+    cdef CallState state
+    cdef abi.TVMFFIAny made
+    begin_conversion(&state, NULL)
+    _build_mapping(make, mapping, &state, &made)
+    return _hold_new(self, made.v_obj, &state)
+
+
+# ---- Python to native and back -------------------------------------------------------------
+
+cdef int _pack_sequence(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIAny result
+    _build_sequence(_make_array, <object>value, state, &result)
+    return pack_temporary(state, out, abi.kTVMFFIArray, result.v_obj)
+
+
+cdef int _pack_mapping(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIAny result
+    _build_mapping(_make_map, <object>value, state, &result)
+    return pack_temporary(state, out, abi.kTVMFFIMap, result.v_obj)
+
+
+cdef int _pack_container(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef CContainerBase container = <CContainerBase>value
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(container)
+    cdef int64_t budget = MAX_SEARCHED
+    cdef abi.DLDevice device
+    if container.exchange_api != NULL:
+        if state.exchange_api == NULL:
+            state.exchange_api = container.exchange_api
+        if state.stream_device_type == 0 and _find_device(handle, &budget, &device):
+            if choose_stream(state, container.exchange_api, device) != 0:
+                return -1
+            handle = <abi.TVMFFIObject*>handle_of(container)  # frameworks may run Python code
+    return pack_object(out, handle.type_index, handle)
+
+
+cdef bint _find_device(
+    abi.TVMFFIObjectHandle handle, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    """The device of the first tensor outside the CPU in a container and those inside it."""
+    cdef int32_t index = (<abi.TVMFFIObject*>handle).type_index
+    cdef bint is_guarded = needs_guard(handle)
+    cdef bint is_found = False
+    cdef Guard guard
+    if index == abi.kTVMFFITensor:
+        out[0] = abi.TVMFFITensorGetDLTensorPtr(handle).device
+        return out.device_type != abi.kDLCPU
+    if is_guarded:
+        begin_guard(&guard, _locks, handle)
+    if index == abi.kTVMFFIArray or index == abi.kTVMFFIList:
+        is_found = _find_device_in_row(seq_cell(handle), budget, out)
+    elif index == abi.kTVMFFIMap or index == abi.kTVMFFIDict:
+        is_found = _find_device_in_table(map_cell(handle), budget, out)
+    if is_guarded:
+        end_guard(&guard)
+    return is_found
+
+
+# Without the GIL both may change after each element: the guard of one inside interrupts theirs.
+
+cdef bint _find_device_in_row(const SeqCell* row, int64_t* budget, abi.DLDevice* out) noexcept:
+    cdef int64_t position = 0
+    while position < row.size:
+        if _find_device_in(&row.data[position], budget, out):
+            return True
+        position += 1
+    return False
+
+
+cdef bint _find_device_in_table(
+    const MapCell* table, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    cdef uint64_t _position, slot = first_slot(table)
+    cdef Pair* pair
+    for _position in range(table.size):
+        pair = next_pair(table, &slot)
+        if pair == NULL:
+            break
+        if _find_device_in(&pair.value, budget, out):
+            return True
+    return False
+
+
+cdef bint _find_device_in(
+    const abi.TVMFFIAny* element, int64_t* budget, abi.DLDevice* out
+) noexcept:
+    cdef int32_t index = element.type_index
+    cdef abi.TVMFFIAny owned
+    cdef bint is_found
+    if index < abi.kTVMFFIStaticObjectBegin:
+        return False
+    if index in (abi.kTVMFFIArray, abi.kTVMFFIList, abi.kTVMFFIMap, abi.kTVMFFIDict):
+        if budget[0] <= 0 or says(_stack_is_low.chandle):
+            return False
+        budget[0] -= 1
+    if not GIL_IS_OPTIONAL:
+        return _find_device(element.v_obj, budget, out)
+    take_element(element, &owned)
+    is_found = _find_device(owned.v_obj, budget, out)
+    release_element(&owned)
+    return is_found
+
+
+cdef bint _native_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, CContainerBase):
+        return False
+    packer.pack = <PackFunction>_pack_container
+    return True
+
+
+cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, (tuple, list)):
+        packer.pack = <PackFunction>_pack_sequence
+    elif issubclass(cls, dict):
+        packer.pack = <PackFunction>_pack_mapping
+    else:
+        return False
+    return True
+
+
+cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):
+    container = wrap_object(owned.v_obj)
+    if state != NULL and state.exchange_api != NULL and isinstance(container, CContainerBase):
+        (<CContainerBase>container).exchange_api = state.exchange_api
+    return container
+
+
+# ---- the end of a container -----------------------------------------------------------------
+
+# To look at more elements costs as much as to let go of the GIL.
+
+cdef inline bint _is_plain_element(const abi.TVMFFIAny* element) noexcept:
+    return element.type_index < abi.kTVMFFIStaticObjectBegin or element.type_index in (
+        abi.kTVMFFIStr, abi.kTVMFFIBytes, abi.kTVMFFIShape)
+
+
+cdef bint _has_plain_elements(abi.TVMFFIObject* sequence) noexcept:
+    cdef SeqCell* cell = seq_cell(sequence)
+    cdef int64_t i
+    if cell.size > MAX_LOOKED_AT:
+        return False
+    for i in range(cell.size):
+        if not _is_plain_element(&cell.data[i]):
+            return False
+    return True
+
+
+cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
+    cdef MapCell* cell = map_cell(mapping)
+    cdef uint64_t _position, slot
+    cdef Pair* pair
+    if 2 * cell.size > MAX_LOOKED_AT:
+        return False
+    slot = first_slot(cell)
+    for _position in range(cell.size):
+        pair = next_pair(cell, &slot)
+        if pair == NULL or not (_is_plain_element(&pair.key) and _is_plain_element(&pair.value)):
+            return False
+    return True
+
+
+add_rule(Precedence.OWN_CONTAINER, _native_rule)
+add_rule(Precedence.PYTHON_CONTAINER, _python_rule)
+add_maker(abi.kTVMFFIArray, _make_container)
+add_maker(abi.kTVMFFIList, _make_container)
+add_maker(abi.kTVMFFIMap, _make_container)
+add_maker(abi.kTVMFFIDict, _make_container)
+add_harmless_type(abi.kTVMFFIArray, _has_plain_elements)
+add_harmless_type(abi.kTVMFFIList, _has_plain_elements)
+add_harmless_type(abi.kTVMFFIMap, _has_plain_pairs)
+add_harmless_type(abi.kTVMFFIDict, _has_plain_pairs)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Maps and dicts: read in the order of insertion from the memory that the C++ headers lay out
+(map_base.h), searched by the runtime's functions.
+"""
+
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Packer, begin_call, loan_pool, make_object, pack_object, packer_of,
+    release_temporaries,
+)
+from tvm_ffi._binding.interpreter cimport load_count, store_count
+from tvm_ffi._binding.object cimport (
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
+    handle_of, object_locks, read_objects_of,
+)
+
+from tvm_ffi._binding.call import find_global_func, unseen_function
+
+cdef CObject _make_dict = unseen_function("ffi.Dict")
+cdef CObject _map_get = unseen_function("ffi.MapGetItemOrMissing")
+cdef CObject _dict_get = unseen_function("ffi.DictGetItemOrMissing")
+cdef CObject _missing = find_global_func("ffi.GetInvalidObject")()
+
+
+@cython.binding(False)
+cdef class MappingBase(CContainerBase):
+    """Reading of Map and Dict."""
+
+    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
+
+    def __bool__(self):
+        return size_of(handle_of(self)) != 0
+
+    def __init_from_row__(self, list row):
+        """Hold a new table of key, value, key, value, ...; unlike in dicts, any key will do."""
+        make = _make_dict if isinstance(self, DictBase) else _make_map
+        hold_sequence(self, make, row)
+
+    def __len__(self):
+        return size_of(handle_of(self))
+
+    cdef bint find(self, object key, abi.TVMFFIAny* value) except -1:
+        """Take the value of the key, owned; False when there is none."""
+        cdef abi.TVMFFIObject* handle
+        cdef CObject get
+        cdef const Packer* packer = packer_of(<PyObject*>key)
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny args[2]
+        cdef PyObject* wrappers[2]
+        cdef Borrowing borrowing
+        cdef Borrowing** borrowings
+        cdef CallState state
+        cdef Guard guard
+        cdef bint is_guarded
+        cdef int code
+        if packer == NULL:
+            check(-2)
+        wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>key
+        begin_call(&state, temporaries)
+        borrowings = begin_borrowing(&borrowing, wrappers, 2)
+        try:
+            if packer.pack(<PyObject*>key, &args[1], &state, packer) != 0:
+                check(-2)
+            # Not before: a key may run any code while it is packed.
+            handle = <abi.TVMFFIObject*>handle_of(self)
+            pack_object(&args[0], handle.type_index, handle)
+            get = _map_get if handle.type_index == abi.kTVMFFIMap else _dict_get
+            value.type_index = abi.kTVMFFINone
+            value.zero_padding = 0
+            value.v_int64 = 0
+            is_guarded = needs_guard(handle)
+            if is_guarded:
+                begin_guard(&guard, _locks, handle)
+            code = abi.TVMFFIFunctionCall(get.chandle, args, 2, value)
+            if is_guarded:
+                end_guard(&guard)
+            check(code)
+        finally:
+            end_borrowing(borrowings, &borrowing)
+            release_temporaries(&state, loan_pool())
+        if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
+            abi.TVMFFIObjectDecRef(value.v_obj)
+            return False
+        return True
+
+    def __getitem__(self, key):
+        cdef abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            raise KeyError(key)
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __contains__(self, key):
+        cdef abi.TVMFFIAny value
+        if not self.find(key, &value):
+            return False
+        if value.type_index >= abi.kTVMFFIStaticObjectBegin:
+            abi.TVMFFIObjectDecRef(value.v_obj)
+        return True
+
+    def get(self, key, default=None):
+        """Return the value of a key, or `default`."""
+        cdef abi.TVMFFIAny value
+        cdef CallState state
+        if not self.find(key, &value):
+            return default
+        begin_call(&state, NULL)
+        state.exchange_api = self.exchange_api
+        return make_object(&value, &state)
+
+    def __iter__(self):
+        return MappingIterator(self, 0)
+
+
+cdef class MapBase(MappingBase):
+    """Construction of Map."""
+
+    def __init__(self, input_dict):
+        hold_mapping(self, _make_map, input_dict)
+
+
+cdef class DictBase(MappingBase):
+    """Construction of Dict."""
+
+    def __init__(self, input_dict=None):
+        hold_mapping(self, _make_dict, {} if input_dict is None else input_dict)
+
+
+@cython.binding(False)
+cdef class MappingIterator:
+    """Walks a table in order of insertion; RuntimeError when the table changes meanwhile.
+
+    Parameters
+    ----------
+    mapping : MappingBase
+        The table.
+    part : int
+        What to give: 0 for keys, 1 for values, 2 for both.
+    """
+
+    cdef MappingBase mapping
+    cdef int part
+    cdef uint64_t index      # position or slot of the next pair
+    cdef Py_ssize_t remaining  # read without the guard
+    cdef uint64_t size       # the table as it was at the start
+    cdef char* data
+
+    def __cinit__(self, MappingBase mapping not None, int part):
+        cdef abi.TVMFFIObjectHandle handle = handle_of(mapping)
+        cdef MapCell* cell = map_cell(handle)
+        cdef Guard guard
+        self.mapping = mapping
+        self.part = part
+        begin_guard(&guard, _locks, handle)
+        self.size = cell.size
+        self.remaining = <Py_ssize_t>cell.size
+        self.data = cell.data
+        self.index = first_slot(cell)
+        end_guard(&guard)
+
+    def __iter__(self):
+        return self
+
+    def __length_hint__(self):
+        return load_count(&self.remaining)
+
+    cdef int _take_next(self, abi.TVMFFIAny* key, abi.TVMFFIAny* value) except -1:
+        """Take what is asked for of the next pair; 0 at the end."""
+        cdef abi.TVMFFIObjectHandle handle = handle_of(self.mapping)
+        cdef Guard guard
+        cdef int found
+        begin_guard(&guard, _locks, handle)  # for the iterator, too: threads may share it
+        found = self._take_from(map_cell(handle), key, value)
+        end_guard(&guard)
+        if found < 0:
+            raise RuntimeError(f"{type(self.mapping).__name__} changed during iteration")
+        return found
+
+    cdef int _take_from(
+        self, const MapCell* cell, abi.TVMFFIAny* key, abi.TVMFFIAny* value
+    ) noexcept:
+        """-1: the table has changed."""
+        cdef Pair* pair = NULL
+        if self.remaining == 0:
+            return 0
+        if cell.size == self.size and cell.data == self.data:
+            # With a pair removed and another one added, the slot may have been emptied.
+            pair = next_pair(cell, &self.index)
+        if pair == NULL:
+            return -1
+        store_count(&self.remaining, self.remaining - 1)
+        if self.part != 1:
+            take_element(&pair.key, key)
+        if self.part != 0:
+            take_element(&pair.value, value)
+        return 1
+
+    def __next__(self):
+        cdef abi.TVMFFIAny key, value
+        if load_count(&self.remaining) == 0 or self._take_next(&key, &value) == 0:
+            raise StopIteration
+        if self.part == 0:
+            return make_element(&key, self.mapping)
+        if self.part == 1:
+            return make_element(&value, self.mapping)
+        try:
+            first = make_element(&key, self.mapping)
+        except BaseException:
+            release_element(&value)
+            raise
+        return first, make_element(&value, self.mapping)
+
+
+read_objects_of(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)
+read_objects_of(MapBase, abi.kTVMFFIMap, abi.kTVMFFIMap)
+read_objects_of(DictBase, abi.kTVMFFIDict, abi.kTVMFFIDict)

@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays and lists, read from the memory that the C++ headers lay out (seq_base.h).
+
+Indices, and values that are converted, may run code that changes the sequence: they come first,
+then the sequence is looked at, and from there to the end of the change no such code runs.
+"""
+
+cimport cython
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Packer, begin_conversion, loan_pool, pack_object, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.cpython cimport (
+    PY_SSIZE_T_MAX, PyErr_Format, PyErr_NoMemory, PyExc_IndexError, PyExc_ValueError, PyIndex_Check,
+    PyNumber_AsSsize_t, PySlice_AdjustIndices, PySlice_Unpack,
+)
+from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
+from tvm_ffi._binding.object cimport (
+    Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
+    handle_of, object_locks, read_objects_of,
+)
+
+from tvm_ffi._binding.call import unseen_function
+
+cdef extern from * nogil:
+    int64_t load_position "tvm_ffi_load"(const int64_t* place) noexcept
+
+cdef CObject _make_list = unseen_function("ffi.List")
+cdef CObject _set_item = unseen_function("ffi.ListSetItem")
+cdef CObject _insert = unseen_function("ffi.ListInsert")
+cdef CObject _erase_one = unseen_function("ffi.ListErase")
+cdef CObject _erase_range = unseen_function("ffi.ListEraseRange")
+cdef CObject _replace_slice = unseen_function("ffi.ListReplaceSlice")
+
+
+cdef inline bint _take_at(
+    abi.TVMFFIObjectHandle handle, int64_t position, abi.TVMFFIAny* owned
+) noexcept:
+    """Take the element at a position; False when there is none."""
+    cdef SeqCell* cell = seq_cell(handle)
+    cdef Guard guard
+    cdef bint is_there
+    if needs_guard(handle):
+        begin_guard(&guard, _locks, handle)
+        is_there = 0 <= position < cell.size
+        if is_there:
+            take_element(&cell.data[position], owned)
+        end_guard(&guard)
+        return is_there
+    if not 0 <= position < cell.size:
+        return False
+    take_element(&cell.data[position], owned)
+    return True
+
+
+cdef class SequenceBase(CContainerBase):
+    """Reading of Array and List."""
+
+    cdef void* _layout  # unused: no other wrapper becomes one of these, see object/compiled_class
+
+    def __bool__(self):
+        return size_of(handle_of(self)) != 0
+
+    def __len__(self):
+        return size_of(handle_of(self))
+
+    def __getitem__(self, index):
+        cdef abi.TVMFFIAny element
+        cdef abi.TVMFFIObjectHandle handle
+        cdef int64_t size
+        cdef Py_ssize_t i
+        if not PyIndex_Check(index):
+            if isinstance(index, slice):
+                return _cold_elements_in(self, index)
+            raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
+        i = PyNumber_AsSsize_t(index, PyExc_IndexError)
+        # Not before: the index may run code, which may change this sequence or move it away.
+        handle = handle_of(self)
+        size = size_of(handle)
+        if not _take_at(handle, i if i >= 0 else i + size, &element):
+            raise IndexError(f"Index out of range. size: {size}, got index {index}")
+        return make_element(&element, self)
+
+    def __iter__(self):
+        handle_of(self)
+        return _SequenceIterator(self)
+
+
+cdef list _elements_in(SequenceBase self, object index):
+    """The elements in a slice, all of one moment."""
+    cdef Py_ssize_t start = 0, stop = 0, step = 0, count = 0, i, num_taken_over = 0
+    cdef abi.TVMFFIObjectHandle handle
+    cdef abi.TVMFFIAny* elements
+    cdef list made = []
+    cdef Guard guard
+    PySlice_Unpack(index, &start, &stop, &step)
+    handle = handle_of(self)
+    begin_guard(&guard, _locks, handle)
+    count = PySlice_AdjustIndices(<Py_ssize_t>seq_cell(handle).size, &start, &stop, step)
+    elements = <abi.TVMFFIAny*>malloc(count * sizeof(abi.TVMFFIAny) + 1)
+    if elements != NULL:
+        for i in range(count):
+            take_element(&seq_cell(handle).data[start + i * step], &elements[i])
+    end_guard(&guard)
+    if elements == NULL:
+        raise MemoryError()
+    try:
+        for i in range(count):
+            num_taken_over = i + 1  # whether it becomes a Python object or not
+            made.append(make_element(&elements[i], self))
+    finally:
+        for i in range(num_taken_over, count):
+            release_element(&elements[i])
+        free(elements)
+    return made
+
+
+cdef list (*_cold_elements_in)(SequenceBase self, object index)
+_cold_elements_in = _elements_in
+
+
+cdef class ArrayBase(SequenceBase):
+    """Construction of Array."""
+
+    def __init__(self, input_list):
+        hold_sequence(self, _make_array, input_list)
+
+
+cdef class ListBase(SequenceBase):
+    """Construction of List."""
+
+    def __init__(self, input_list=()):
+        hold_sequence(self, _make_list, input_list)
+
+    def __setitem__(self, index, value):
+        cdef Py_ssize_t start = 0, stop = 0, step = 0
+        if isinstance(index, slice):
+            PySlice_Unpack(index, &start, &stop, &step)
+            _replace(self, start, stop, step, _list_of(value))
+        else:
+            _put(self, _set_item, _index_of(index), value)
+
+    def __delitem__(self, index):
+        cdef Py_ssize_t start = 0, stop = 0, step = 0
+        if isinstance(index, slice):
+            PySlice_Unpack(index, &start, &stop, &step)
+            _replace(self, start, stop, step, None)
+        else:
+            _erase(self, _index_of(index))
+
+    def insert(self, index, value):
+        """Insert before a position; one that is out of range counts as the nearest end."""
+        _put(self, _insert, PyNumber_AsSsize_t(index, NULL), value)
+
+    def extend(self, values):
+        """Add elements at the end; the list itself may be given."""
+        _replace(self, PY_SSIZE_T_MAX, PY_SSIZE_T_MAX, 1, _list_of(values))
+
+
+cdef ListBase _list_of(object values):
+    cdef ListBase made = ListBase.__new__(ListBase)
+    hold_sequence(made, _make_list, values)
+    return made
+
+
+cdef inline Py_ssize_t _index_of(object index) except? -1:
+    if not PyIndex_Check(index):
+        raise TypeError(f"indices must be integers or slices, not {type(index).__name__}")
+    return PyNumber_AsSsize_t(index, PyExc_IndexError)
+
+
+cdef inline void _pack_number(abi.TVMFFIAny* out, int64_t number) noexcept:
+    out.type_index = abi.kTVMFFIInt
+    out.zero_padding = 0
+    out.v_int64 = number
+
+
+cdef inline int _change(CObject function, abi.TVMFFIAny* args, int num_args) noexcept:
+    """Call a function of the runtime that changes a list.  Returns a code for `check`."""
+    cdef abi.TVMFFIAny result
+    result.type_index = abi.kTVMFFINone
+    result.zero_padding = 0
+    result.v_int64 = 0
+    return abi.TVMFFIFunctionCall(function.chandle, args, num_args, &result)
+
+
+cdef int _refuse_position(int64_t size, Py_ssize_t index) noexcept:
+    PyErr_Format(
+        PyExc_IndexError, b"Index out of range. size: %zd, got index %zd", <Py_ssize_t>size, index)
+    return -2
+
+
+cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) except -1:
+    """Call `function`, which is to set or to insert an element."""
+    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIAny args[3]
+    cdef PyObject* wrappers[2]
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
+    cdef CallState state
+    cdef abi.TVMFFIObjectHandle handle
+    cdef Guard guard
+    cdef int code
+    if packer == NULL:
+        check(-2)
+    wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>value
+    begin_conversion(&state, temporaries)
+    borrowings = begin_borrowing(&borrowing, wrappers, 2)
+    try:
+        if packer.pack(<PyObject*>value, &args[2], &state, packer) != 0:
+            check(-2)
+        handle = handle_of(self)
+        pack_object(&args[0], abi.kTVMFFIList, handle)
+        begin_guard(&guard, _locks, handle)
+        code = _put_at(function, index, args)
+        end_guard(&guard)
+        check(code)
+    finally:
+        end_borrowing(borrowings, &borrowing)
+        release_temporaries(&state, loan_pool())
+    return 0
+
+
+cdef int _put_at(CObject function, Py_ssize_t index, abi.TVMFFIAny* args) noexcept:
+    """The same with the list and the element in their places.  Returns a code for `check`."""
+    cdef int64_t size = seq_cell(args[0].v_obj).size
+    cdef int64_t position = index + size if index < 0 else index
+    if function is _insert:
+        position = min(max(position, 0), size)
+    elif not 0 <= position < size:
+        return _refuse_position(size, index)
+    _pack_number(&args[1], position)
+    return _change(function, args, 3)
+
+
+cdef int _erase(ListBase self, Py_ssize_t index) except -1:
+    cdef abi.TVMFFIObjectHandle handle = handle_of(self)
+    cdef PyObject* wrapper = <PyObject*>self
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
+    cdef abi.TVMFFIAny args[2]
+    cdef int64_t size, position
+    cdef Guard guard
+    cdef int code
+    borrowings = begin_borrowing(&borrowing, &wrapper, 1)
+    begin_guard(&guard, _locks, handle)
+    size = seq_cell(handle).size
+    position = index + size if index < 0 else index
+    if 0 <= position < size:
+        pack_object(&args[0], abi.kTVMFFIList, handle)
+        _pack_number(&args[1], position)
+        code = _change(_erase_one, args, 2)
+    else:
+        code = _refuse_position(size, index)
+    end_guard(&guard)
+    end_borrowing(borrowings, &borrowing)
+    return check(code)
+
+
+cdef int _replace(
+    ListBase self, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step, ListBase new
+) except -1:
+    """Put the elements of `new` in the place of those in a slice; None: remove those."""
+    cdef abi.TVMFFIObjectHandle handle = handle_of(self)
+    cdef abi.TVMFFIObjectHandle replacement = NULL if new is None else handle_of(new)
+    cdef PyObject* wrappers[2]
+    cdef Borrowing borrowing
+    cdef Borrowing** borrowings
+    cdef Guard guard
+    cdef int code
+    wrappers[0], wrappers[1] = <PyObject*>self, <PyObject*>new
+    borrowings = begin_borrowing(&borrowing, wrappers, 2)
+    begin_guard(&guard, _locks, handle)
+    if step == 1:
+        code = _replace_range(handle, start, stop, replacement)
+    else:
+        code = _replace_steps(handle, start, stop, step, replacement)
+    end_guard(&guard)
+    end_borrowing(borrowings, &borrowing)
+    return check(code)
+
+
+# Both return a code for `check`, and let elements go when the list is whole.
+
+cdef int _replace_range(
+    abi.TVMFFIObjectHandle handle, Py_ssize_t start, Py_ssize_t stop,
+    abi.TVMFFIObjectHandle replacement,
+) noexcept:
+    cdef abi.TVMFFIAny args[4]
+    PySlice_AdjustIndices(<Py_ssize_t>seq_cell(handle).size, &start, &stop, 1)
+    pack_object(&args[0], abi.kTVMFFIList, handle)
+    _pack_number(&args[1], start)
+    _pack_number(&args[2], max(start, stop))
+    if replacement == NULL:
+        return _change(_erase_range, args, 3)
+    pack_object(&args[3], abi.kTVMFFIList, replacement)
+    return _change(_replace_slice, args, 4)
+
+
+cdef int _replace_steps(
+    abi.TVMFFIObjectHandle handle, Py_ssize_t start, Py_ssize_t stop, Py_ssize_t step,
+    abi.TVMFFIObjectHandle replacement,
+) noexcept:
+    """All elements are replaced, by as many or by those that stay."""
+    cdef SeqCell* cell = seq_cell(handle)
+    cdef Py_ssize_t size = <Py_ssize_t>cell.size
+    cdef Py_ssize_t count = PySlice_AdjustIndices(size, &start, &stop, step)
+    cdef Py_ssize_t num_new, num_left = 0, num_seen = 0, i
+    cdef abi.TVMFFIAny* row  # borrowed: nothing is let go before the new list holds it as well
+    cdef abi.TVMFFIAny args[4]
+    cdef abi.TVMFFIAny made
+    cdef int code
+    if replacement != NULL:
+        num_new = <Py_ssize_t>seq_cell(replacement).size
+        if num_new != count:
+            PyErr_Format(
+                PyExc_ValueError,
+                b"attempt to assign sequence of size %zd to extended slice of size %zd",
+                num_new, count)
+            return -2
+    if count == 0:
+        return 0
+    row = <abi.TVMFFIAny*>malloc(size * sizeof(abi.TVMFFIAny))
+    if row == NULL or size > 0x7FFFFFFF:
+        free(row)
+        PyErr_NoMemory()
+        return -2
+    if step < 0:  # the same positions from the other end
+        start += (count - 1) * step
+    for i in range(size):
+        if num_seen == count or i != start:
+            row[num_left] = cell.data[i]
+            num_left += 1
+            continue
+        if replacement != NULL:
+            row[num_left] = seq_cell(replacement).data[
+                num_seen if step > 0 else count - 1 - num_seen]
+            num_left += 1
+        num_seen += 1
+        if num_seen < count:
+            start += abs(step)
+    made.type_index = abi.kTVMFFINone
+    made.zero_padding = 0
+    made.v_int64 = 0
+    code = abi.TVMFFIFunctionCall(_make_list.chandle, row, <int32_t>num_left, &made)
+    free(row)
+    if code != 0:
+        return code
+    pack_object(&args[0], abi.kTVMFFIList, handle)
+    _pack_number(&args[1], 0)
+    _pack_number(&args[2], size)
+    pack_object(&args[3], abi.kTVMFFIList, made.v_obj)
+    code = _change(_replace_slice, args, 4)
+    abi.TVMFFIObjectDecRef(made.v_obj)
+    return code
+
+
+@cython.binding(False)
+cdef class _SequenceIterator:
+    """Walks a sequence as Python's list iterator does: items that are appended are visited.
+
+    Threads that share an iterator get different elements, also without the GIL.
+    """
+
+    cdef SequenceBase sequence
+    cdef int64_t position
+    cdef bint is_at_end  # stays so, even if the sequence grows
+
+    def __cinit__(self, SequenceBase sequence not None):
+        self.sequence = sequence
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef abi.TVMFFIAny element
+        cdef abi.TVMFFIObjectHandle handle
+        if load_flag(&self.is_at_end):
+            raise StopIteration
+        handle = handle_of(self.sequence)
+        if not _take_at(handle, advance(&self.position, 1) - 1, &element):
+            store_flag(&self.is_at_end, True)
+            raise StopIteration
+        return make_element(&element, self.sequence)
+
+    def __length_hint__(self):
+        if load_flag(&self.is_at_end):
+            return 0
+        return max(size_of(handle_of(self.sequence)) - load_position(&self.position), 0)
+
+
+read_objects_of(SequenceBase, abi.kTVMFFIArray, abi.kTVMFFIList)
+read_objects_of(ArrayBase, abi.kTVMFFIArray, abi.kTVMFFIArray)
+read_objects_of(ListBase, abi.kTVMFFIList, abi.kTVMFFIList)

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of hooks, see _binding/hooks.pxd."""
+
+cimport cython
+
+
+@cython.final
+cdef class Hooks:
+    """Python functions that higher layers of the package give to the binding."""
+
+
+hooks = Hooks()
+globals()["hooks"] = hooks  # for Python modules

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Backtraces in two forms: tracebacks of Python, and the text that native errors carry.
+
+A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints it; the most recent
+call comes first.  A line that is not Python's gets a frame which exists to be named in a traceback.
+"""
+
+from cpython.ref cimport Py_XDECREF, PyObject
+
+from tvm_ffi._binding.cpython cimport (
+    PyCodeObject, PyCode_NewEmpty, PyException_GetTraceback, PyFrameObject, PyFrame_GetCode,
+    PyThreadState, PyThreadState_Get, PyTracebackObject,
+)
+
+cdef extern from "frameobject.h":
+    PyFrameObject* PyFrame_New(
+        PyThreadState* state, PyCodeObject* code, PyObject* global_names, PyObject* local_names) noexcept
+    int PyTraceBack_Here(PyFrameObject* frame) noexcept
+    bint PyTraceBack_Check(object value)
+
+
+# ---- Python's as text ------------------------------------------------------------------------
+
+cdef object traceback_of(object exception):
+    cdef PyObject* traceback = PyException_GetTraceback(<PyObject*>exception)
+    if traceback == NULL:
+        return None
+    value = <object>traceback
+    Py_XDECREF(traceback)
+    return value
+
+
+cdef object _code_of(object entry):
+    """The code of a traceback's entry, read as C does.
+
+    The attributes ``tb_frame`` and ``f_code`` call audit hooks, which may raise, and which need a
+    frame of their own where an exception for too many of them is reported.
+    """
+    cdef PyObject* code = <PyObject*>PyFrame_GetCode((<PyTracebackObject*>entry).tb_frame)
+    value = <object>code
+    Py_XDECREF(code)
+    return value
+
+
+cdef object without_binding_frames(object traceback):
+    """The traceback without the entries that stand in front and belong to this package's code."""
+    while traceback is not None and _code_of(traceback).co_filename.startswith(
+        "tvm_ffi/_binding/"
+    ):
+        traceback = traceback.tb_next
+    return traceback
+
+
+cdef str backtrace_of(object traceback):
+    """Lines of a Python traceback in the native form: most recent call first."""
+    cdef list lines = []
+    cdef object entry = traceback
+    while entry is not None:
+        code = _code_of(entry)
+        lines.append(f'  File "{code.co_filename}", line {entry.tb_lineno}, in {code.co_name}\n')
+        entry = entry.tb_next
+    lines.reverse()
+    return "".join(lines)
+
+
+# ---- text as frames --------------------------------------------------------------------------
+
+# Globals of the frames that stand for native lines.
+cdef dict _frame_globals = {"__builtins__": {}}
+
+# Code objects that stand for the lines of a backtrace text, so that raising the same error again
+# compiles nothing.  Emptied when it has grown large; a text is a few hundred bytes.
+cdef dict _codes_by_backtrace = {}
+cdef int _MAX_CACHED_BACKTRACES = 1024
+
+
+cdef object _new_code(bytes filename, bytes function, int line):
+    """A code object that exists to be named in a traceback."""
+    cdef PyObject* code = <PyObject*>PyCode_NewEmpty(filename, function, line)
+    result = <object>code
+    Py_XDECREF(code)
+    return result
+
+
+cdef tuple _codes_of(bytes backtrace):
+    """One code object per well-formed backtrace line, in the order of the text."""
+    cdef list codes = []
+    cdef bytes line, filename, number, function
+    for line in backtrace.splitlines():
+        head, found, rest = line.strip().rpartition(b'", line ')
+        number, separator, function = rest.partition(b", in ")
+        if not (found and separator and head.startswith(b'File "') and number.isdigit()):
+            continue
+        filename = head[len(b'File "'):]
+        codes.append(_new_code(filename, function, min(int(number), 0x7FFFFFFF)))
+    return tuple(codes)
+
+
+cdef tuple _cached_codes_of(bytes backtrace):
+    cdef tuple codes = _codes_by_backtrace.get(backtrace)
+    if codes is None:
+        codes = _codes_of(backtrace)
+        if len(_codes_by_backtrace) >= _MAX_CACHED_BACKTRACES:
+            _codes_by_backtrace.clear()
+        _codes_by_backtrace[backtrace] = codes
+    return codes
+
+
+cdef list frames_of_backtrace(bytes backtrace):
+    return _frames_of(_cached_codes_of(backtrace))
+
+
+cdef list _frames_of(tuple codes):
+    """One frame per code object.  Made while no exception is set: making one looks things up."""
+    cdef list frames = []
+    cdef PyFrameObject* frame
+    for code in codes:
+        frame = PyFrame_New(
+            PyThreadState_Get(), <PyCodeObject*><PyObject*>code, <PyObject*>_frame_globals, NULL)
+        if frame == NULL:
+            raise MemoryError()
+        frames.append(<object><PyObject*>frame)
+        Py_XDECREF(<PyObject*>frame)
+    return frames
+
+
+cdef void add_frame(PyObject* frame) noexcept:
+    PyTraceBack_Here(<PyFrameObject*>frame)
+
+
+# ---- for programs that build tracebacks themselves -----------------------------------------
+
+def backtrace_text(traceback) -> str:
+    """Return the lines of a Python traceback in the native form, most recent call first."""
+    if traceback is not None and not PyTraceBack_Check(traceback):
+        raise TypeError(f"traceback must be a traceback or None, got {type(traceback).__name__}")
+    return backtrace_of(traceback)
+
+
+def frame_of_line(str filename, int line, str function):
+    """Return a frame that stands for a line of code that is not Python's."""
+    code = _new_code(
+        filename.encode("utf-8", "backslashreplace"),
+        function.encode("utf-8", "backslashreplace"), line)
+    return _frames_of((code,))[0]
+
+
+def frames_of_text(str backtrace) -> list:
+    """Return a frame for each line of a native backtrace, in the order of the text."""
+    return frames_of_backtrace(backtrace.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors: DLPack in both directions, NumPy and CUDA arrays, and PyTorch.
+
+One extension module, compiled from the files below in this order: the statements of a file run
+after those of the files before it.  Names of one file are visible in all of them.
+"""
+
+include "cuda_array.pxi"
+include "dlpack_export.pxi"
+include "numpy_array.pxi"
+include "read_only.pxi"
+include "scoped_tensor.pxi"
+include "tensor_content.pxi"
+include "tensor.pxi"
+include "dltensor_wrapper.pxi"
+include "torch_views.pxi"
+include "exchange_api.pxi"
+include "dlpack_protocol.pxi"
+include "torch_legacy.pxi"

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our tensors for other libraries: DLPack capsules, and what ``__dlpack__`` is asked for."""
+
+from cpython.pycapsule cimport PyCapsule_Destructor, PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.ref cimport Py_DECREF, PyObject
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.cpython cimport (
+    PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_None, new_capsule,
+)
+from tvm_ffi._binding.object cimport check
+from tvm_ffi._binding.convert cimport Loan, LoanPool, as_loan, loan_pool
+from tvm_ffi._binding.values cimport Device, device_of
+
+import sys
+
+cdef LoanPool* _pool = loan_pool()
+
+
+# ---- capsules ------------------------------------------------------------------------------
+
+cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor):
+    cdef abi.DLManagedTensor* managed = NULL
+    cdef PyObject* capsule
+    if forbids_writing(&_marks, tensor):
+        raise BufferError(
+            "read-only tensor: a legacy DLPack capsule cannot say so; ask for version 1")
+    check(abi.TVMFFITensorToDLPack(tensor, &managed))
+    capsule = new_capsule(managed, b"dltensor", _delete_legacy_capsule)
+    if capsule == NULL:
+        managed.deleter(managed)
+        check(-2)
+    return _taken_over(capsule)
+
+
+cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
+    cdef abi.DLManagedTensorVersioned* managed = NULL
+    cdef Loan* loan = as_loan(_pool, tensor)
+    cdef PyObject* capsule
+    check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
+    if loan != NULL and loan.is_read_only:
+        managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    capsule = new_capsule(managed, b"dltensor_versioned", _delete_versioned_capsule)
+    if capsule == NULL:
+        managed.deleter(managed)
+        check(-2)
+    return _taken_over(capsule)
+
+
+cdef inline object _taken_over(PyObject* owned):
+    value = <object>owned
+    Py_DECREF(value)
+    return value
+
+
+cdef void _delete_legacy_capsule(object capsule) noexcept:
+    """Free what no consumer has taken; a consumer renames the capsule."""
+    cdef abi.DLManagedTensor* managed
+    if PyCapsule_IsValid(capsule, b"dltensor"):
+        managed = <abi.DLManagedTensor*>PyCapsule_GetPointer(capsule, b"dltensor")
+        managed.deleter(managed)
+
+
+cdef void _delete_versioned_capsule(object capsule) noexcept:
+    cdef abi.DLManagedTensorVersioned* managed
+    if PyCapsule_IsValid(capsule, b"dltensor_versioned"):
+        managed = <abi.DLManagedTensorVersioned*>PyCapsule_GetPointer(
+            capsule, b"dltensor_versioned")
+        managed.deleter(managed)
+
+
+# ---- read-only memory ----------------------------------------------------------------------
+
+cdef ReadOnlyMarks _marks
+
+
+cdef const ReadOnlyMarks* read_only_marks() noexcept:
+    return &_marks
+
+
+cdef int _learn_marks() except -1:
+    """The runtime gives such tensors deleters of their own; one of each kind shows them."""
+    cdef abi.DLManagedTensorVersioned sample
+    cdef int64_t extent = 1
+    cdef abi.TVMFFIObjectHandle tensor = NULL, view = NULL
+    memset(&sample, 0, sizeof(sample))
+    sample.version.major = abi.DLPACK_MAJOR_VERSION
+    sample.flags = abi.DLPACK_FLAG_BITMASK_READ_ONLY
+    sample.dl_tensor.data = &extent
+    sample.dl_tensor.device.device_type = abi.kDLCPU
+    sample.dl_tensor.dtype.code = abi.kDLInt
+    sample.dl_tensor.dtype.bits, sample.dl_tensor.dtype.lanes = 64, 1
+    sample.dl_tensor.ndim, sample.dl_tensor.shape = 1, &extent
+    check(abi.TVMFFITensorFromDLPackVersioned(&sample, 0, 0, &tensor))
+    try:
+        check(abi.TVMFFITensorCreateUnsafeView(
+            tensor, abi.TVMFFITensorGetDLTensorPtr(tensor), &view))
+        _marks.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
+        _marks.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
+        _marks.loans = _pool
+    finally:
+        if view != NULL:
+            abi.TVMFFIObjectDecRef(view)
+        abi.TVMFFIObjectDecRef(tensor)
+    return 0
+
+
+_learn_marks()
+
+
+# ---- what __dlpack__ is asked for ----------------------------------------------------------
+
+cdef enum:
+    DL_DEVICE, COPY, MAX_VERSION, STREAM, NUM_KEYWORDS  # the first ones as NumPy passes them
+
+cdef tuple _KEYWORDS = tuple(
+    [sys.intern(name) for name in ("dl_device", "copy", "max_version", "stream")])
+
+
+cdef inline int _keyword_of(PyObject* name, Py_ssize_t position) except -1:
+    """Which keyword this is.  Names in source code are interned: one address, no comparison."""
+    if position < NUM_KEYWORDS and name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, position):
+        return <int>position
+    return _find_keyword(name)
+
+
+cdef int _find_keyword(PyObject* name) except -1:
+    cdef int i
+    for i in range(NUM_KEYWORDS):
+        if name == PyTuple_GET_ITEM(<PyObject*>_KEYWORDS, i) or <object>name == _KEYWORDS[i]:
+            return i
+    raise TypeError(f"__dlpack__() got an unexpected keyword argument {<object>name!r}")
+
+
+cdef bint wants_version(
+    abi.DLDevice device, PyObject* const* args, Py_ssize_t num_args, PyObject* names
+) except -1:
+    cdef PyObject* values[NUM_KEYWORDS]
+    cdef Py_ssize_t i
+    if num_args != 0:
+        raise TypeError(f"__dlpack__() takes keyword arguments only, got {num_args} by position")
+    for i in range(NUM_KEYWORDS):
+        values[i] = Py_None
+    if names != NULL:
+        for i in range(PyTuple_GET_SIZE(names)):
+            values[_keyword_of(PyTuple_GET_ITEM(names, i), i)] = args[i]
+    if values[DL_DEVICE] != Py_None:
+        _check_device(device, <object>values[DL_DEVICE])
+    if values[COPY] != Py_None and <object>values[COPY]:
+        raise BufferError("cannot export a copy; copy with the consuming library")
+    return values[MAX_VERSION] != Py_None and _is_versioned(<object>values[MAX_VERSION])
+
+
+cdef bint _is_versioned(object max_version) except -1:
+    """Whether this DLPack version has the versioned kind of capsule."""
+    cdef long major = (<tuple>max_version)[0] if type(max_version) is tuple else max_version[0]
+    return major >= 1
+
+
+cdef int _check_device(abi.DLDevice device, object wanted) except -1:
+    if tuple(wanted) != (<int>device.device_type, device.device_id):
+        device_type, device_id = wanted
+        raise BufferError(
+            f"tensor is on {device_of(device)}, cannot export to {Device(device_type, device_id)}")
+    return 0

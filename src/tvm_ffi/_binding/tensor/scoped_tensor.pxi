@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native tensors over memory that is lent for a call, see `tensor/scoped_tensor.pxd`."""
+
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.object cimport check
+
+
+cdef void _delete_scoped_tensor(abi.DLManagedTensorVersioned* managed) noexcept nogil:
+    free(managed)
+
+
+cdef abi.TVMFFIObjectHandle new_scoped_tensor(const abi.DLTensor* lent) except NULL:
+    cdef size_t ndim = <size_t>max(lent.ndim, 0)
+    cdef abi.TVMFFIObjectHandle handle = NULL
+    cdef abi.DLManagedTensorVersioned* managed = <abi.DLManagedTensorVersioned*>malloc(
+        sizeof(abi.DLManagedTensorVersioned) + 2 * ndim * sizeof(int64_t))
+    if managed == NULL:
+        raise MemoryError()
+    managed.version.major = abi.DLPACK_MAJOR_VERSION
+    managed.version.minor = abi.DLPACK_MINOR_VERSION
+    managed.manager_ctx = NULL
+    managed.deleter = _delete_scoped_tensor
+    managed.flags = 0
+    managed.dl_tensor = lent[0]
+    _copy_extents(<int64_t*>(managed + 1), lent, &managed.dl_tensor)
+    if abi.TVMFFITensorFromDLPackVersioned(managed, 0, 0, &handle) != 0:
+        free(managed)
+        check(-1)
+    return handle
+
+
+cdef void _copy_extents(
+    int64_t* room, const abi.DLTensor* lent, abi.DLTensor* out
+) noexcept:
+    """Copy shape and strides; those of compact tensors may be missing."""
+    cdef int dim
+    cdef uint64_t step = 1  # unsigned: absurd extents beside one of 0 may overflow
+    out.shape = room
+    out.strides = room + max(lent.ndim, 0)
+    for dim in range(lent.ndim - 1, -1, -1):
+        out.shape[dim] = lent.shape[dim]
+        out.strides[dim] = <int64_t>step if lent.strides == NULL else lent.strides[dim]
+        step *= <uint64_t>max(lent.shape[dim], 1)

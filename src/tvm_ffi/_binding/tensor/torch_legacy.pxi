@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch tensors without an exchange table: releases before 2.10, or tables turned off.
+
+Tensors travel in DLPack capsules.  A table of our own, over torch's Python functions, stands where
+torch's would: it tells the current stream and turns results into torch tensors.
+"""
+
+from cpython.pycapsule cimport PyCapsule_IsValid, PyCapsule_New
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, uintptr_t
+from libc.stdlib cimport free, malloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
+)
+from tvm_ffi._binding.object cimport set_exception
+
+cdef abi.DLPackExchangeAPI _torch_api
+
+
+cdef int _pack_torch_tensor(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object tensor = <object>value
+    cdef abi.TVMFFIObjectHandle handle
+    cdef abi.DLDevice device
+    from torch.utils.dlpack import to_dlpack
+
+    if tensor.is_conj() or tensor.is_neg():
+        resolve = "resolve_conj" if tensor.is_conj() else "resolve_neg"
+        raise TypeError(
+            "tensor is a conjugated or negated view: its memory holds other values than it shows; "
+            f"pass tensor.{resolve}()")
+    handle = consume_capsule(to_dlpack(tensor.detach()), 0, False)
+    if pack_temporary(state, out, abi.kTVMFFITensor, handle) != 0:
+        return -1
+    device = abi.TVMFFITensorGetDLTensorPtr(handle).device
+    if device.device_type != abi.kDLCPU and choose_stream(state, &_torch_api, device) != 0:
+        return -1
+    if state.exchange_api == NULL:
+        state.exchange_api = &_torch_api
+    return 0
+
+
+cdef void _delete_legacy(abi.DLManagedTensor* legacy) noexcept:
+    cdef abi.DLManagedTensorVersioned* managed
+    managed = <abi.DLManagedTensorVersioned*>legacy.manager_ctx
+    if managed.deleter != NULL:
+        managed.deleter(managed)
+    free(legacy)
+
+
+cdef object _to_torch(abi.DLManagedTensorVersioned* managed):
+    """The tensor of an owned export, which is taken over on success."""
+    cdef abi.DLManagedTensor* legacy  # the form that all releases read
+    from torch.utils.dlpack import from_dlpack
+
+    legacy = <abi.DLManagedTensor*>malloc(sizeof(abi.DLManagedTensor))
+    if legacy == NULL:
+        raise MemoryError()
+    legacy.dl_tensor = managed.dl_tensor
+    legacy.manager_ctx = managed
+    legacy.deleter = _delete_legacy
+    capsule = PyCapsule_New(legacy, b"dltensor", NULL)
+    try:
+        return from_dlpack(capsule)
+    except BaseException:
+        if PyCapsule_IsValid(capsule, b"dltensor"):
+            free(legacy)
+        raise
+
+
+cdef int _give_result(abi.DLManagedTensorVersioned* managed, void** out) noexcept:
+    try:
+        tensor = _to_torch(managed)
+    except BaseException as error:
+        set_exception(error)
+        return -1
+    Py_INCREF(tensor)
+    out[0] = <void*>tensor
+    return 0
+
+
+cdef int _torch_stream(abi.DLDeviceType device_type, int32_t device_id, void** out) noexcept:
+    """torch's current stream, also of AMD's devices, which torch calls cuda too."""
+    cdef uintptr_t stream = 0
+    try:
+        if device_type in (abi.kDLCUDA, abi.kDLROCM):
+            import torch
+
+            stream = torch.cuda.current_stream(device_id).cuda_stream
+    except BaseException as error:
+        set_exception(error)
+        return -1
+    out[0] = <void*>stream
+    return 0
+
+
+cdef bint _torch_rule(type cls, object value, Packer* packer) except -1:
+    if not any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in cls.__mro__):
+        return False
+    refuse_fake_tensor(cls)
+    packer.pack = <PackFunction>_pack_torch_tensor
+    return True
+
+
+_torch_api.header.version.major = abi.DLPACK_MAJOR_VERSION
+_torch_api.header.version.minor = abi.DLPACK_MINOR_VERSION
+_torch_api.managed_tensor_to_py_object_no_sync = _give_result
+_torch_api.current_work_stream = _torch_stream
+add_rule(Precedence.TORCH_TENSOR, _torch_rule)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attributes of native types: values under a name, one per type."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Packer, begin_conversion, loan_pool, make_object, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.object cimport check
+
+
+def lookup_type_attr(int32_t type_index, str attr_key, bint ancestor=False):
+    """Return the value of a type's attribute, or None.
+
+    Parameters
+    ----------
+    type_index : int
+        Type index.
+    attr_key : str
+        Name of the attribute.
+    ancestor : bool
+        Whether to ask the nearest ancestor that has the attribute when the type has not.
+    """
+    cdef bytes text = attr_key.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef const abi.TVMFFITypeAttrColumn* column
+    cdef const abi.TVMFFITypeInfo* info
+    cdef int32_t depth, slot
+    view.data, view.size = text, len(text)
+    column = abi.TVMFFIGetTypeAttrColumn(&view)
+    if column == NULL:
+        return None
+    info = registered_type(type_index)
+    for depth in range(info.type_depth, -1, -1):
+        slot = type_index if depth == info.type_depth else info.type_ancestors[depth].type_index
+        slot -= column.begin_index
+        if 0 <= slot < column.size and column.data[slot].type_index != abi.kTVMFFINone:
+            return _owned_copy(&column.data[slot])
+        if not ancestor:
+            break
+    return None
+
+
+def register_type_attr(int32_t type_index, str attr_key, value) -> None:
+    """Set an attribute of a type; RuntimeError when it is set already."""
+    cdef bytes text = attr_key.encode("utf-8")
+    cdef abi.TVMFFIByteArray view
+    cdef const Packer* packer = packer_of(<PyObject*>value)
+    cdef abi.TVMFFIObject* temporaries[2]
+    cdef abi.TVMFFIAny packed
+    cdef CallState state
+    if packer == NULL:
+        check(-2)
+    view.data, view.size = text, len(text)
+    begin_conversion(&state, temporaries)
+    try:
+        if packer.pack(<PyObject*>value, &packed, &state, packer) != 0:
+            check(-2)
+        check(abi.TVMFFITypeRegisterAttr(type_index, &view, &packed))
+    finally:
+        release_temporaries(&state, loan_pool())

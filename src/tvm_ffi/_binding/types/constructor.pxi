@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Constructors of classes that stand for native types."""
+
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+
+from tvm_ffi._binding.cpython cimport (
+    PyMethod_New, PyObject_CallObject, PyObject_Vectorcall, PyTuple_GET_ITEM, PyTuple_GET_SIZE,
+    Py_None, Py_TYPE,
+)
+from tvm_ffi._binding.call cimport Function, Vectorcall, call_into, move_handle
+from tvm_ffi._binding.object cimport CObject, LinkedObject, set_exception
+from tvm_ffi._binding.vectorcall cimport (
+    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
+)
+
+
+cdef class Constructor:
+    """``__init__`` of a class that stands for a native type: makes the object natively.
+
+    Parameters
+    ----------
+    construct : Function
+        The type's constructor.
+    cls : type
+        The class.
+    info : TypeInfo
+        The type.
+    mark, missing : Object
+        What precedes named arguments, and what stands for a value that is not given.
+    after : callable, optional
+        ``after(self)`` is called when the object is there.
+    leaves_made : bool
+        Whether an object of a derived type, which its own class has made, is left as it is.
+    holders : tuple of FieldGetter, optional
+        Fields that may hold Python values.
+    """
+
+    cdef Vectorcall vectorcall
+    cdef object construct, cls, info, mark, missing, after
+    cdef tuple holders
+    cdef bint leaves_made
+    cdef dict __dict__
+
+    def __cinit__(
+        self, construct, cls, info, mark, missing, after=None, bint leaves_made=False, holders=None,
+    ):
+        if cls is not None and not (isinstance(cls, type) and issubclass(cls, CObject)):
+            raise TypeError(f"expected a class that derives from CObject, got {cls!r}")
+        self.vectorcall = _construct
+        self.construct, self.cls, self.info = construct, cls, info
+        self.mark, self.missing = mark, missing
+        self.after, self.leaves_made, self.holders = after, leaves_made, holders
+
+    def __call__(self, *args, **kwargs):
+        # Seen by `callable`; calls take the pointer above.
+        return PyVectorcall_Call(self, args, <PyObject*>kwargs)
+
+    def __get__(self, obj, owner):
+        return self if obj is None else PyMethod_New(self, obj)
+
+
+cdef PyObject* _construct(
+    PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames
+) noexcept:
+    """The vectorcall entry of Constructor; no traceback entry of its own, as in Function."""
+    cdef Constructor constructor = <Constructor>callable
+    cdef Py_ssize_t num_args = PyVectorcall_NARGS(nargsf)
+    cdef int code
+    if num_args == 0 or Py_TYPE(args[0]) != <PyTypeObject*><PyObject*>constructor.cls:
+        code = _check_receiver(constructor, args[0] if num_args != 0 else Py_None)
+        if code != 0:
+            return NULL if code < 0 else _none()
+    if constructor.after is not None or constructor.holders is not None:
+        return _construct_and_finish(constructor, args, num_args, kwnames)
+    return _make(constructor, args, num_args, kwnames)
+
+
+cdef inline PyObject* _make(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    cdef PyObject* made
+    if kwnames == NULL or PyTuple_GET_SIZE(kwnames) == 0:
+        if type(constructor.construct) is Function:
+            return call_into(
+                <Function>constructor.construct, args + 1, num_args - 1, <CObject>args[0])
+        made = PyObject_Vectorcall(
+            <PyObject*>constructor.construct, args + 1, <size_t>num_args - 1, NULL)
+    else:
+        made = _construct_with_names(constructor, args, num_args, kwnames)
+    if made == NULL:
+        return NULL
+    return move_handle(made, args[0])
+
+
+cdef PyObject* _construct_and_finish(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    cdef PyObject* none = _make(constructor, args, num_args, kwnames)
+    if none == NULL:
+        return NULL
+    try:
+        if constructor.holders is not None and isinstance(<object>args[0], LinkedObject):
+            link_python_values(<LinkedObject>args[0], constructor.holders)
+        if constructor.after is not None:
+            constructor.after(<object>args[0])
+    except BaseException as error:
+        Py_DECREF(<object>none)
+        set_exception(error)
+        return NULL
+    return none
+
+
+cdef inline PyObject* _none() noexcept:
+    Py_INCREF(None)
+    return Py_None
+
+
+cdef int _check_receiver(Constructor constructor, PyObject* receiver) noexcept:
+    """0 for an object to be made, 1 for one to be left as it is, -1 with an exception set."""
+    try:
+        info = getattr(type(<object>receiver), "__tvm_ffi_type_info__", None)
+        if info is constructor.info and isinstance(<object>receiver, CObject):
+            return 0
+        if constructor.leaves_made and _is_made(constructor, <object>receiver):
+            return 1
+        other = type(<object>receiver).__name__ if info is None else info.type_key
+        raise TypeError(
+            f"`{constructor.info.type_key}` constructs objects of its own type, not of `{other}`")
+    except BaseException as error:
+        set_exception(error)
+        return -1
+
+
+cdef bint _is_made(Constructor constructor, receiver) except -1:
+    if not isinstance(receiver, CObject) or (<CObject>receiver).chandle == NULL:
+        return False
+    return isinstance(receiver, constructor.cls)
+
+
+cdef PyObject* _construct_with_names(
+    Constructor constructor, PyObject* const* args, Py_ssize_t num_args, PyObject* kwnames
+) noexcept:
+    """The values by position, then the mark, then names and values in turn."""
+    cdef list row = []
+    cdef Py_ssize_t i
+    cdef tuple all_args
+    for i in range(1, num_args):
+        row.append(<object>args[i])
+    row.append(constructor.mark)
+    for i in range(PyTuple_GET_SIZE(kwnames)):
+        if args[num_args + i] != <PyObject*>constructor.missing:
+            row.append(<object>PyTuple_GET_ITEM(kwnames, i))
+            row.append(<object>args[num_args + i])
+    all_args = tuple(row)
+    return PyObject_CallObject(<PyObject*>constructor.construct, <PyObject*>all_args)
+
+
+def _install():
+    cdef Constructor probe = Constructor.__new__(Constructor, None, None, None, None, None)
+    cdef Py_ssize_t offset = <Py_ssize_t>(<char*>&probe.vectorcall - <char*><PyObject*>probe)
+    enable_vectorcall(<PyTypeObject*>Constructor, offset, True)
+
+
+_install()

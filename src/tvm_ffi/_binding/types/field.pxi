@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fields of native types as descriptors.
+
+A field lies at a fixed distance from the object's header.  Reading one through an object of another
+type would read foreign memory, so every access checks the type: one comparison for objects of the
+class itself.
+"""
+
+cimport cython
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Packer, begin_conversion, loan_pool, make_object, packer_of, release_temporaries,
+)
+from tvm_ffi._binding.cpython cimport Py_TYPE
+from tvm_ffi._binding.object cimport (
+    Borrowing, CObject, Guard, PairGuard, begin_borrowing, begin_guard, begin_pair_guard, check,
+    end_borrowing, end_guard, end_pair_guard, handle_of, object_locks, type_key_of,
+)
+
+cdef extern from *:
+    """
+    /* Read by all threads; of the class, the address. */
+    #define tvm_ffi_recent_class(property_) \
+      ((PyTypeObject*)__atomic_load_n(&(property_)->recent_class, __ATOMIC_RELAXED))
+    #define tvm_ffi_recent_index(property_) \
+      __atomic_load_n(&(property_)->recent_index, __ATOMIC_RELAXED)
+    #define tvm_ffi_swap_recent(property_, cls, index) \
+      (__atomic_store_n(&(property_)->recent_index, index, __ATOMIC_RELAXED), \
+       __atomic_exchange_n(&(property_)->recent_class, cls, __ATOMIC_ACQ_REL))
+    """
+    PyTypeObject* recent_class "tvm_ffi_recent_class"(FFIProperty property_) noexcept
+    int32_t recent_index "tvm_ffi_recent_index"(FFIProperty property_) noexcept
+    # Both classes are owned.
+    PyObject* swap_recent "tvm_ffi_swap_recent"(
+        FFIProperty property_, PyObject* cls, int32_t index) noexcept
+
+cdef PyObject** _locks = object_locks()
+
+cdef class _Field:
+    """Where a field lies, and in objects of which type."""
+
+    cdef abi.TVMFFIObject* header_of(self, object obj) except NULL:
+        """The object; TypeError for one of another type, ValueError if empty."""
+        cdef abi.TVMFFIObject* header
+        if not isinstance(obj, CObject):
+            raise TypeError(
+                f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+                f"got {type(obj).__name__}")
+        header = <abi.TVMFFIObject*>handle_of(<CObject>obj)
+        if header.type_index != self.owner_index:
+            self._check_owner(header.type_index)
+        return header
+
+    cdef int _check_owner(self, int32_t index) except -1:
+        cdef const abi.TVMFFITypeInfo* info
+        if index == self.owner_index:
+            return 0
+        info = abi.TVMFFIGetTypeInfo(index)
+        if info.type_depth > self.owner_depth and (
+            info.type_ancestors[self.owner_depth].type_index == self.owner_index
+        ):
+            return 0
+        raise TypeError(
+            f"field `{self.name}` belongs to `{type_key_of(self.owner_index)}`, "
+            f"got an object of type `{type_key_of(index)}`")
+
+
+cdef class FieldGetter(_Field):
+    """Reads one field: ``getter(obj)``."""
+
+    def __call__(self, obj):
+        return _value_in(self, self.header_of(obj))
+
+
+cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
+    cdef void* address = <char*>header + getter.offset
+    cdef abi.TVMFFIAny value
+    cdef Guard guard
+    cdef int code
+    # What the memory of these holds is known without asking.
+    if getter.size == 8:
+        if getter.static_type_index == abi.kTVMFFIInt:
+            return (<int64_t*>address)[0]
+        if getter.static_type_index == abi.kTVMFFIFloat:
+            return (<double*>address)[0]
+    value.type_index = abi.kTVMFFINone
+    value.zero_padding = 0
+    value.v_int64 = 0
+    begin_guard(&guard, _locks, header)
+    code = getter.getter(address, &value)
+    end_guard(&guard)
+    check(code)
+    return make_object(&value, NULL)
+
+
+cdef class FieldSetter(_Field):
+    """Writes one field, also a read-only one: ``setter(obj, value)``."""
+
+    cdef int write(self, object obj, object value) except -1:
+        cdef abi.TVMFFIObject* temporaries[2]
+        cdef abi.TVMFFIAny view
+        cdef PyObject* wrappers[2]
+        cdef Borrowing borrowing
+        cdef Borrowing** borrowings
+        cdef CallState state
+        cdef const Packer* packer
+        self.header_of(obj)  # what cannot be written is not converted
+        packer = packer_of(<PyObject*>value)
+        if packer == NULL:
+            check(-2)
+        wrappers[0], wrappers[1] = <PyObject*>obj, <PyObject*>value
+        begin_conversion(&state, temporaries)
+        borrowings = begin_borrowing(&borrowing, wrappers, 2)
+        try:
+            if packer.pack(<PyObject*>value, &view, &state, packer) != 0:
+                check(-2)
+            return self._store(self.header_of(obj), &view)
+        finally:
+            end_borrowing(borrowings, &borrowing)
+            release_temporaries(&state, loan_pool())
+
+    cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1:
+        cdef void* address = <char*>header + self.offset
+        cdef const void* read = header
+        cdef PairGuard guard
+        cdef int code
+        # A setter reads it to make an Array or Map of it.
+        if view.type_index == abi.kTVMFFIList or view.type_index == abi.kTVMFFIDict:
+            read = view.v_obj
+        begin_pair_guard(&guard, _locks, header, read)
+        if self.is_function:
+            code = self._call_setter(address, view)
+        else:
+            code = (<abi.TVMFFIFieldSetter>self.setter)(address, view)
+        end_pair_guard(&guard)
+        return check(code)
+
+    cdef int _call_setter(self, void* address, const abi.TVMFFIAny* value) noexcept:
+        """Returns a code for `check`."""
+        cdef abi.TVMFFIAny args[2]
+        cdef abi.TVMFFIAny result
+        cdef int code
+        args[0].type_index = abi.kTVMFFIOpaquePtr
+        args[0].zero_padding = 0
+        args[0].v_ptr = address
+        args[1] = value[0]
+        result.type_index = abi.kTVMFFINone
+        result.zero_padding = 0
+        result.v_int64 = 0
+        code = abi.TVMFFIFunctionCall(self.setter, args, 2, &result)
+        if code == 0 and result.type_index >= abi.kTVMFFIStaticObjectBegin:
+            abi.TVMFFIObjectDecRef(result.v_obj)
+        return code
+
+    def __call__(self, obj, value):
+        self.write(obj, value)
+
+
+@cython.binding(False)
+cdef class FFIProperty:
+    """A field of native objects as an attribute.
+
+    Parameters
+    ----------
+    fget : callable
+        ``fget(obj)`` reads the field.
+    fset : callable or None
+        ``fset(obj, value)`` writes it.
+    frozen : bool
+        Whether assignment is refused; `set` writes all the same.
+    """
+
+    cdef readonly object fget
+    cdef readonly object fset
+    cdef readonly object fdel
+    cdef readonly bint frozen
+    cdef public object __doc__
+    cdef str name
+    # Class and type of the object that was read last, whose successors need no other check.
+    cdef object recent_class
+    cdef int32_t recent_index
+
+    def __init__(self, fget, fset, bint frozen, fdel=None, doc=None):
+        # What dies may run any code: not before all is in place, and the fast way not open to it.
+        _earlier = (self.recent_class, self.fget, self.fset, self.fdel, self.__doc__)
+        self.recent_class = None
+        self.fget = fget
+        self.fset = fset
+        self.fdel = fdel
+        self.frozen = frozen
+        self.__doc__ = doc
+        self.name = getattr(fget, "name", None)
+
+    def __set_name__(self, owner, str name):
+        self.name = name
+
+    def __get__(self, obj, owner):
+        cdef abi.TVMFFIObject* header
+        cdef FieldGetter getter
+        if Py_TYPE(<PyObject*>obj) == recent_class(self):
+            header = <abi.TVMFFIObject*>(<CObject>obj).chandle
+            if header != NULL and header.type_index == recent_index(self):
+                getter = <FieldGetter>self.fget
+                return _value_in(getter, header)
+        return self if obj is None else self._get_from(obj)
+
+    cdef object _get_from(self, object obj):
+        cdef FieldGetter getter
+        cdef abi.TVMFFIObject* header
+        if type(self.fget) is not FieldGetter:
+            return self.fget(obj)
+        getter = <FieldGetter>self.fget
+        header = getter.header_of(obj)
+        cls = type(obj)
+        Py_INCREF(cls)
+        Py_DECREF(<object>swap_recent(self, <PyObject*>cls, header.type_index))  # may run any code
+        return _value_in(getter, getter.header_of(obj))
+
+    def __set__(self, obj, value):
+        if self.frozen or self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        self.set(obj, value)
+
+    def __delete__(self, obj):
+        if self.fdel is None:
+            raise AttributeError(self._refusal(obj, "deleter"))
+        self.fdel(obj)
+
+    def set(self, obj, value):
+        """Write the field of `obj`, whether it is read-only or not."""
+        if type(self.fset) is FieldSetter:
+            (<FieldSetter>self.fset).write(obj, value)
+        elif self.fset is None:
+            raise AttributeError(self._refusal(obj, "setter"))
+        else:
+            self.fset(obj, value)
+
+    cdef str _refusal(self, object obj, str missing):
+        return f"property {self.name!r} of {type(obj).__name__!r} object has no {missing}"

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lets the garbage collector see Python values that fields of a native object hold.
+
+An object of a type defined in Python may hold, by way of native references, a callable or any other
+Python value that refers to the object again:
+
+    Python object --> native object --> native function --> callable --> Python object
+
+The collector does not see the second and the third arrow, so the circle would stay for ever.  The
+Python object therefore has a link, which has a reference to the native function itself, and the
+Python object reports what that holds while it is no one else's: nothing but the link and the field
+has the function, and the Python object is the only owner of the object with the field.
+
+Native code may write the field meanwhile, on threads that know no GIL.  So the link looks at the
+field's pointer alone and follows only its own references, which stay valid.
+
+The link goes with the handle (`keep_belongings_of`), so that it never looks at the fields of an
+object that its wrapper does not hold.
+"""
+
+from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
+from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from libc.stdlib cimport calloc, free
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call cimport owns_python_values, visit_values_of
+from tvm_ffi._binding.object cimport (
+    Guard, LinkedObject, begin_guard, empty_garbage, end_guard, has_one_owner, object_locks,
+)
+
+cdef extern from *:
+    """
+    #include <tvm/ffi/c_api.h>
+
+    typedef struct {
+      TVMFFIObject** place; /* the pointer in the field */
+      TVMFFIObject* holder; /* owned: the function, or the opaque object, that it held */
+    } TVMFFIHeldValue;
+
+    /* The link of a new object is NULL, which Cython does not expect. */
+    #define tvm_ffi_link_of(owner) (owner)->link
+    #define tvm_ffi_replace_link(owner, made) \\
+      __atomic_exchange_n(&(owner)->link, made, __ATOMIC_ACQ_REL)
+
+    static int tvm_ffi_has_owners(TVMFFIObject* object, uint64_t number) {
+      uint64_t count = __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);
+      return (count & TVM_FFI_REF_COUNT_STRONG_MASK) == number * TVM_FFI_REF_COUNT_STRONG_ONE;
+    }
+
+    static int tvm_ffi_is_held_alone(const TVMFFIHeldValue* held, int is_only_owner) {
+      TVMFFIObject* present;
+      if (tvm_ffi_has_owners(held->holder, 1)) return 1; /* the field has got something else */
+      if (!is_only_owner) return 0;
+      present = __atomic_load_n(held->place, __ATOMIC_ACQUIRE);
+      return present == held->holder && tvm_ffi_has_owners(held->holder, 2);
+    }
+    """
+    ctypedef struct HeldValue "TVMFFIHeldValue":
+        abi.TVMFFIObject** place
+        abi.TVMFFIObject* holder
+    PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
+    # Both owned.
+    PyObject* replace_link "tvm_ffi_replace_link"(LinkedObject owner, PyObject* made) noexcept
+    # Whether nobody else has the holder, where the object with the field has one owner or more.
+    bint is_held_alone "tvm_ffi_is_held_alone"(
+        const HeldValue* held, bint is_only_owner) noexcept
+
+cdef traverseproc _traverse_fields = NULL
+
+
+# Made and filled below alone; nothing else can be done with it.
+cdef class _HeldValues:
+    """The Python values in fields of a native object, as long as one wrapper holds that."""
+
+    cdef abi.TVMFFIObjectHandle owner  # the object; the address says only which one it is
+    cdef HeldValue* values
+    cdef Py_ssize_t num_values
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        for i in range(self.num_values):
+            abi.TVMFFIObjectDecRef(self.values[i].holder)
+        free(self.values)
+
+
+cdef abi.TVMFFIObject** _reference_in(FieldGetter getter, abi.TVMFFIObject* header) noexcept:
+    """Where a field has its reference; NULL when its value is none."""
+    cdef char* address = <char*>header + getter.offset
+    cdef abi.TVMFFIAny* value = <abi.TVMFFIAny*>address
+    if getter.size == sizeof(void*):
+        return <abi.TVMFFIObject**>address
+    return &value.v_obj if value.type_index >= abi.kTVMFFIStaticObjectBegin else NULL
+
+
+cdef int _check_getter(getter) except -1:
+    """Refuse what is no field that may have a reference."""
+    cdef FieldGetter field
+    if not isinstance(getter, FieldGetter):
+        raise TypeError(f"__ffi_holders__ must have getters of fields, got {getter!r}")
+    field = <FieldGetter>getter
+    if field.size == sizeof(void*) and (
+        not 0 <= field.static_type_index < abi.kTVMFFIStaticObjectBegin
+    ):
+        return 0
+    if field.size == sizeof(abi.TVMFFIAny) and field.static_type_index < 0:
+        return 0
+    raise TypeError(f"field `{field.name}` holds no objects")
+
+
+cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>owner.chandle
+    cdef _HeldValues made
+    cdef PyObject* previous = NULL
+    cdef bint is_needed = False
+    cdef Guard guard
+    for getter in getters:
+        _check_getter(getter)
+        if header != NULL:
+            (<FieldGetter>getter)._check_owner(header.type_index)
+    if header != NULL:
+        begin_guard(&guard, object_locks(), header)
+        is_needed = _holds_values(header, getters)
+        if not is_needed and link_of(owner) != NULL:
+            previous = replace_link(owner, NULL)
+        end_guard(&guard)
+    if not is_needed:
+        Py_XDECREF(previous)
+        return 0
+    made = _HeldValues.__new__(_HeldValues)
+    made.values = <HeldValue*>calloc(len(getters) + 1, sizeof(HeldValue))
+    if made.values == NULL:
+        raise MemoryError()
+    # Again, since no code of others runs from here until the end.
+    header = <abi.TVMFFIObject*>owner.chandle
+    if header == NULL:
+        return 0
+    for getter in getters:
+        (<FieldGetter>getter)._check_owner(header.type_index)
+    begin_guard(&guard, object_locks(), header)
+    _look_at_fields(header, getters, made)
+    Py_INCREF(made)
+    previous = replace_link(owner, <PyObject*>made)
+    end_guard(&guard)
+    Py_XDECREF(previous)
+    return 0
+
+
+cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
+    """Whether a field of the object owns a Python value; seldom one does."""
+    cdef abi.TVMFFIObject** place
+    for getter in getters:
+        place = _reference_in(<FieldGetter>getter, header)
+        if place != NULL and owns_python_values(place[0]):
+            return True
+    return False
+
+
+cdef void _look_at_fields(
+    abi.TVMFFIObject* header, tuple getters, _HeldValues made
+) noexcept:
+    cdef abi.TVMFFIObject** place
+    cdef HeldValue* held
+    made.owner = header
+    for getter in getters:
+        place = _reference_in(<FieldGetter>getter, header)
+        if place != NULL and owns_python_values(place[0]):
+            held = &made.values[made.num_values]
+            abi.TVMFFIObjectIncRef(place[0])
+            held.place, held.holder = place, place[0]
+            made.num_values += 1
+
+
+def relink(owner) -> None:
+    """Look again at the fields of an object that may hold Python values.
+
+    Parameters
+    ----------
+    owner : CObject
+        The object; its class names the fields.
+    """
+    getters = getattr(type(owner), "__ffi_holders__", None)
+    if getters is not None and isinstance(owner, LinkedObject):
+        link_python_values(owner, getters)
+
+
+cdef int _traverse(PyObject* self, visitproc visit, void* arg) noexcept:
+    # Casts only: a variable would count as a reference while the collector counts.
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
+    cdef PyObject* link = link_of(<LinkedObject>self)
+    cdef int stop = _traverse_fields(self, visit, arg)
+    cdef bint is_only_owner
+    cdef HeldValue* held
+    cdef Py_ssize_t i
+    if stop != 0 or link == NULL:
+        return stop
+    is_only_owner = (
+        header != NULL and header == (<_HeldValues>link).owner and has_one_owner(header))
+    for i in range((<_HeldValues>link).num_values):
+        held = &(<_HeldValues>link).values[i]
+        if is_held_alone(held, is_only_owner):
+            stop = visit_values_of(held.holder, visit, arg)
+            if stop != 0:
+                return stop
+    return 0
+
+
+cdef int _clear(PyObject* self) noexcept:
+    """Let go of an object with values whose cycle nobody refers to."""
+    cdef abi.TVMFFIObject* header = <abi.TVMFFIObject*>(<LinkedObject>self).chandle
+    if link_of(<LinkedObject>self) != NULL:
+        if header != NULL and has_one_owner(header):
+            empty_garbage(<LinkedObject>self)
+        else:
+            Py_XDECREF(replace_link(<LinkedObject>self, NULL))
+    return 0
+
+
+_traverse_fields = (<PyTypeObject*>LinkedObject).tp_traverse
+(<PyTypeObject*>LinkedObject).tp_traverse = <traverseproc>_traverse
+(<PyTypeObject*>LinkedObject).tp_clear = <inquiry>_clear

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types that Python defines, written into the runtime's table: fields, methods, metadata.
+
+What is in the table stays there for ever; who calls these has made sure that it fits.
+"""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.string cimport memset
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.call cimport Function
+from tvm_ffi._binding.convert cimport pack_owned
+from tvm_ffi._binding.object cimport check, handle_of
+
+
+cdef abi.TVMFFIByteArray _view(bytes text):
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = text, len(text)
+    return view
+
+
+cdef int _release(abi.TVMFFIAny* owned) except -1:
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectDecRef(owned.v_obj)
+    return 0
+
+
+# Flags by the names that the facts about fields have, see `facts`; some stand for the contrary.
+cdef dict _FLAGS = {
+    "writable": abi.kTVMFFIFieldFlagBitMaskWritable,
+    "has_default": abi.kTVMFFIFieldFlagBitMaskHasDefault,
+    "has_factory": abi.kTVMFFIFieldFlagBitMaskDefaultFromFactory,
+    "structural_ignore": abi.kTVMFFIFieldFlagBitMaskSEqHashIgnore,
+    "structural_def_pattern": abi.kTVMFFIFieldFlagBitMaskSEqHashDefPattern,
+    "structural_def_simple": abi.kTVMFFIFieldFlagBitMaskSEqHashDefSimple,
+    "repr_off": abi.kTVMFFIFieldFlagBitMaskReprOff,
+    "compare_off": abi.kTVMFFIFieldFlagBitMaskCompareOff,
+    "hash_off": abi.kTVMFFIFieldFlagBitMaskHashOff,
+    "init_off": abi.kTVMFFIFieldFlagBitMaskInitOff,
+    "kw_only": abi.kTVMFFIFieldFlagBitMaskKwOnly,
+}
+
+
+def register_field(
+    int32_t type_index, str name, str doc, str metadata, flags, tuple layout, int64_t offset,
+    getter, setter, default,
+) -> None:
+    """Add a field to a type.
+
+    Parameters
+    ----------
+    type_index : int
+        Type index.
+    name, doc, metadata : str
+        Name of the field; documentation and metadata may be empty.
+    flags : iterable of str
+        What holds for the field, see the table above.
+    layout : tuple of int
+        Size and alignment in bytes, and the type index that stands for how it is kept.
+    offset : int
+        Bytes from the object's header.
+    getter : int
+        Address of the C function that reads the field.
+    setter : int or Function
+        The same for writing, or a function.
+    default : object
+        The default, or what makes one; looked at only if the flags say that there is one.
+    """
+    cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
+    cdef bytes metadata_text = metadata.encode("utf-8")
+    cdef abi.TVMFFIFieldInfo info
+    memset(&info, 0, sizeof(info))
+    info.name, info.doc, info.metadata = _view(name_text), _view(doc_text), _view(metadata_text)
+    for flag in flags:
+        info.flags |= _FLAGS[flag]
+    info.size, info.alignment, info.field_static_type_index = layout
+    info.offset = offset
+    info.getter = <abi.TVMFFIFieldGetter><uintptr_t>getter
+    if isinstance(setter, Function):
+        info.setter = handle_of(<Function>setter)
+        info.flags |= abi.kTVMFFIFieldFlagBitSetterIsFunctionObj
+    else:
+        info.setter = <void*><uintptr_t>setter
+    if info.flags & abi.kTVMFFIFieldFlagBitMaskHasDefault:
+        if pack_owned(<PyObject*>default, &info.default_value_or_factory) != 0:
+            check(-2)
+    try:
+        check(abi.TVMFFITypeRegisterField(type_index, &info))
+    finally:
+        _release(&info.default_value_or_factory)
+
+
+def register_method(
+    int32_t type_index, str name, str doc, str metadata, bint is_static, Function function not None
+) -> None:
+    """Add a method to a type; `function` takes the object first unless it is static."""
+    cdef bytes name_text = name.encode("utf-8"), doc_text = doc.encode("utf-8")
+    cdef bytes metadata_text = metadata.encode("utf-8")
+    cdef abi.TVMFFIMethodInfo info
+    memset(&info, 0, sizeof(info))
+    info.name, info.doc, info.metadata = _view(name_text), _view(doc_text), _view(metadata_text)
+    if is_static:
+        info.flags = abi.kTVMFFIFieldFlagBitMaskIsStaticMethod
+    info.method.type_index = abi.kTVMFFIFunction
+    info.method.v_obj = <abi.TVMFFIObject*>handle_of(function)
+    check(abi.TVMFFITypeRegisterMethod(type_index, &info))
+
+
+# By the names that classes give.
+cdef dict _STRUCTURAL_KINDS = {
+    None: abi.kTVMFFISEqHashKindUnsupported,
+    "tree": abi.kTVMFFISEqHashKindTreeNode,
+    "var": abi.kTVMFFISEqHashKindFreeVar,
+    "dag": abi.kTVMFFISEqHashKindDAGNode,
+    "const-tree": abi.kTVMFFISEqHashKindConstTreeNode,
+    "singleton": abi.kTVMFFISEqHashKindUniqueInstance,
+}
+
+
+def register_metadata(int32_t type_index, str doc, int32_t total_size, structural_eq) -> None:
+    """Say how large objects of a type are, in bytes, and how they are compared structurally."""
+    cdef bytes doc_text = doc.encode("utf-8")
+    cdef abi.TVMFFITypeMetadata metadata
+    memset(&metadata, 0, sizeof(metadata))
+    metadata.doc = _view(doc_text)
+    metadata.total_size = total_size
+    metadata.structural_eq_hash_kind = _STRUCTURAL_KINDS[structural_eq]
+    check(abi.TVMFFITypeRegisterMetadata(type_index, &metadata))

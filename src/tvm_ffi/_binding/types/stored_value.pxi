@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fields of types defined in Python take, and how they keep it.
+
+A setter gets the address of the field and a value in native form.  Values that have the declared
+type already are stored at once, without the GIL; all others go through Python's rules for declared
+types, which convert or refuse.  Plain types share one C function each; every other type is a
+function object around a rule.
+"""
+
+from cpython.ref cimport Py_INCREF, PyObject
+from libc.stdint cimport int32_t, int64_t, uintptr_t
+from libc.stdlib cimport calloc
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport make_object, pack_owned
+from tvm_ffi._binding.object cimport call_in_python, check, raise_to_native, wrap_object
+
+
+cdef enum _Storage:
+    STORE_INT = 1
+    STORE_FLOAT
+    STORE_BOOL
+    STORE_POINTER
+    STORE_DTYPE
+    STORE_DEVICE
+    STORE_OBJECT  # one owned reference, or NULL
+    STORE_VALUE   # an owned value of 16 bytes
+
+cdef enum _Accepted:
+    ACCEPT_NOTHING = 0  # Python decides
+    ACCEPT_ANY
+    ACCEPT_INDEX        # values of one type index
+    ACCEPT_TEXT
+    ACCEPT_BYTES
+    ACCEPT_INSTANCE     # objects of a type or of those that derive from it
+
+# Kept for ever, as the fields are.
+cdef struct _Rule:
+    _Storage storage
+    _Accepted accepted
+    bint accepts_none
+    int32_t index       # of ACCEPT_INDEX and ACCEPT_INSTANCE
+    int32_t depth       # of the latter
+    PyObject* convert   # owned; convert(value) returns the value to store, or a Refusal
+
+# A field that is being set.
+cdef struct _Place:
+    const _Rule* rule
+    void* field
+
+
+cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noexcept nogil:
+    cdef const abi.TVMFFITypeInfo* info
+    if value.type_index == abi.kTVMFFINone:
+        return rule.accepts_none
+    if rule.accepted == ACCEPT_INDEX:
+        return value.type_index == rule.index
+    if rule.accepted == ACCEPT_TEXT:
+        return value.type_index == abi.kTVMFFISmallStr or value.type_index == abi.kTVMFFIStr
+    if rule.accepted == ACCEPT_BYTES:
+        return value.type_index == abi.kTVMFFISmallBytes or value.type_index == abi.kTVMFFIBytes
+    if rule.accepted == ACCEPT_INSTANCE:
+        if value.type_index == rule.index:
+            return True
+        if value.type_index < abi.kTVMFFIStaticObjectBegin:
+            return False
+        info = abi.TVMFFIGetTypeInfo(value.type_index)
+        return info.type_depth > rule.depth and (
+            info.type_ancestors[rule.depth].type_index == rule.index)
+    return rule.accepted == ACCEPT_ANY
+
+
+cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
+    """Replace the field's content by an owned value of its type."""
+    cdef abi.TVMFFIObject* previous = NULL
+    cdef abi.TVMFFIAny* place
+    if storage == STORE_VALUE:
+        place = <abi.TVMFFIAny*>field
+        if place.type_index >= abi.kTVMFFIStaticObjectBegin:
+            previous = place.v_obj
+        place[0] = owned[0]
+    elif storage == STORE_OBJECT:
+        previous = (<abi.TVMFFIObject**>field)[0]
+        (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # all zero in None
+    elif storage == STORE_INT:
+        (<int64_t*>field)[0] = owned.v_int64
+    elif storage == STORE_FLOAT:
+        (<double*>field)[0] = owned.v_float64
+    elif storage == STORE_BOOL:
+        (<char*>field)[0] = owned.v_int64 != 0
+    elif storage == STORE_POINTER:
+        (<void**>field)[0] = owned.v_ptr
+    elif storage == STORE_DTYPE:
+        (<abi.DLDataType*>field)[0] = owned.v_dtype
+    else:
+        (<abi.DLDevice*>field)[0] = owned.v_device
+    if previous != NULL:  # last: what dies may look at the field
+        abi.TVMFFIObjectDecRef(previous)
+    return 0
+
+
+cdef int _store(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    cdef abi.TVMFFIAny owned
+    if not _is_accepted(rule, value):
+        return _store_converted(rule, field, value)
+    if abi.TVMFFIAnyViewToOwnedAny(value, &owned) != 0:
+        return -1
+    return _put(rule.storage, field, &owned)
+
+
+cdef int _store_converted(
+    const _Rule* rule, void* field, const abi.TVMFFIAny* value
+) noexcept nogil:
+    """Ask Python's rules, which raise what is to be said."""
+    cdef _Place place
+    place.rule, place.field = rule, field
+    return call_in_python(
+        <abi.TVMFFISafeCallType><void*>_enter_conversion, &place, value, 1, NULL)
+
+
+# Seen as a C function that returns -1 with an exception set: `try` needs memory, which may be what
+# is missing.
+ctypedef int (*_Convert)(const _Rule* rule, void* field, const abi.TVMFFIAny* value) noexcept
+cdef _Convert _convert = <_Convert>_convert_and_put
+
+
+cdef int _enter_conversion(
+    void* self, const abi.TVMFFIAny* value, int32_t num_args, abi.TVMFFIAny* result
+) noexcept:
+    cdef const _Place* place = <const _Place*>self
+    cdef int code = _convert(place.rule, place.field, value)
+    if code == -1:
+        return raise_to_native()
+    return 0 if code == 0 else -1
+
+
+cdef class Refusal:
+    """What a conversion returns for a value that it does not take.
+
+    No exception: a native error would keep its traceback, whose frames lead to whoever holds the
+    error, and the garbage collector does not see that circle.
+
+    Parameters
+    ----------
+    text : str
+        Message of the TypeError.
+    """
+
+    cdef bytes text
+
+    def __init__(self, str text not None):
+        self.text = text.encode("utf-8", "backslashreplace")
+
+
+cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* value) except -1:
+    """0, or 1 with a native error pending."""
+    cdef abi.TVMFFIAny owned
+    cdef object converted
+    check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
+    converted = (<object>rule.convert)(make_object(&owned, NULL))
+    if isinstance(converted, Refusal):
+        abi.TVMFFIErrorSetRaisedFromCStr(b"TypeError", (<Refusal>converted).text)
+        return 1
+    if pack_owned(<PyObject*>converted, &owned) != 0:
+        check(-2)
+    if rule.storage == STORE_OBJECT and 0 < owned.type_index < abi.kTVMFFIStaticObjectBegin:
+        raise TypeError(f"expected an object, got {type(converted).__name__}")
+    return _put(rule.storage, field, &owned)
+
+
+# ---- Plain types: one C function each ------------------------------------------------------------
+
+cdef _Rule _int_rule
+cdef _Rule _float_rule
+cdef _Rule _bool_rule
+cdef _Rule _pointer_rule
+cdef _Rule _dtype_rule
+cdef _Rule _device_rule
+cdef _Rule _any_rule
+cdef _Rule _text_rule
+cdef _Rule _bytes_rule
+
+
+cdef int _set_int(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    if value.type_index != abi.kTVMFFIInt and value.type_index != abi.kTVMFFIBool:
+        return _store_converted(&_int_rule, field, value)
+    (<int64_t*>field)[0] = value.v_int64
+    return 0
+
+
+cdef int _set_float(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    if value.type_index == abi.kTVMFFIFloat:
+        (<double*>field)[0] = value.v_float64
+    elif value.type_index == abi.kTVMFFIInt or value.type_index == abi.kTVMFFIBool:
+        (<double*>field)[0] = <double>value.v_int64
+    else:
+        return _store_converted(&_float_rule, field, value)
+    return 0
+
+
+cdef int _set_bool(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    if value.type_index != abi.kTVMFFIBool and value.type_index != abi.kTVMFFIInt:
+        return _store_converted(&_bool_rule, field, value)
+    (<char*>field)[0] = value.v_int64 != 0
+    return 0
+
+
+cdef int _set_pointer(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_pointer_rule, field, value)
+
+
+cdef int _set_dtype(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_dtype_rule, field, value)
+
+
+cdef int _set_device(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_device_rule, field, value)
+
+
+cdef int _set_any(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_any_rule, field, value)
+
+
+cdef int _set_text(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_text_rule, field, value)
+
+
+cdef int _set_bytes(void* field, const abi.TVMFFIAny* value) noexcept nogil:
+    return _store(&_bytes_rule, field, value)
+
+
+# By the name of the declared type.
+cdef dict _PLAIN_SETTERS = {
+    "int": <uintptr_t>&_set_int,
+    "float": <uintptr_t>&_set_float,
+    "bool": <uintptr_t>&_set_bool,
+    "ctypes.c_void_p": <uintptr_t>&_set_pointer,
+    "dtype": <uintptr_t>&_set_dtype,
+    "Device": <uintptr_t>&_set_device,
+    "Any": <uintptr_t>&_set_any,
+    "str": <uintptr_t>&_set_text,
+    "bytes": <uintptr_t>&_set_bytes,
+}
+
+
+cdef _Rule* _plain_rule(str origin) noexcept:
+    if origin == "int":
+        return &_int_rule
+    if origin == "float":
+        return &_float_rule
+    if origin == "bool":
+        return &_bool_rule
+    if origin == "ctypes.c_void_p":
+        return &_pointer_rule
+    if origin == "dtype":
+        return &_dtype_rule
+    if origin == "Device":
+        return &_device_rule
+    if origin == "Any":
+        return &_any_rule
+    if origin == "str":
+        return &_text_rule
+    return &_bytes_rule if origin == "bytes" else NULL
+
+
+cdef void _init_rule(
+    _Rule* rule, _Storage storage, _Accepted accepted, int32_t index, bint accepts_none
+) noexcept:
+    rule.storage = storage
+    rule.accepted = accepted
+    rule.index = index
+    rule.accepts_none = accepts_none
+
+
+_init_rule(&_int_rule, STORE_INT, ACCEPT_INDEX, abi.kTVMFFIInt, False)
+_init_rule(&_float_rule, STORE_FLOAT, ACCEPT_INDEX, abi.kTVMFFIFloat, False)
+_init_rule(&_bool_rule, STORE_BOOL, ACCEPT_INDEX, abi.kTVMFFIBool, False)
+_init_rule(&_pointer_rule, STORE_POINTER, ACCEPT_INDEX, abi.kTVMFFIOpaquePtr, False)
+_init_rule(&_dtype_rule, STORE_DTYPE, ACCEPT_INDEX, abi.kTVMFFIDataType, False)
+_init_rule(&_device_rule, STORE_DEVICE, ACCEPT_INDEX, abi.kTVMFFIDevice, False)
+_init_rule(&_any_rule, STORE_VALUE, ACCEPT_ANY, 0, True)
+_init_rule(&_text_rule, STORE_VALUE, ACCEPT_TEXT, 0, False)
+_init_rule(&_bytes_rule, STORE_VALUE, ACCEPT_BYTES, 0, False)
+
+
+def plain_setter(str origin, convert) -> int:
+    """Return the address of the C setter of a plain type; 0 for others.
+
+    Parameters
+    ----------
+    origin : str
+        Name of the declared type.
+    convert : callable
+        What a value of another type becomes; the same for all fields of the type.
+    """
+    cdef _Rule* rule = _plain_rule(origin)
+    if rule == NULL:
+        return 0
+    if rule.convert == NULL:
+        Py_INCREF(convert)
+        rule.convert = <PyObject*>convert
+    return _PLAIN_SETTERS[origin]
+
+
+# ---- All other types -----------------------------------------------------------------------------
+
+
+cdef int _call_setter(
+    void* rule, const abi.TVMFFIAny* args, int32_t num_args, abi.TVMFFIAny* result
+) noexcept nogil:
+    """The function of a rule: takes the address of the field and the value."""
+    if num_args != 2 or args[0].type_index != abi.kTVMFFIOpaquePtr:
+        abi.TVMFFIErrorSetRaisedFromCStr(
+            b"TypeError", b"the setter of a field takes its address and a value")
+        return -1
+    return _store(<const _Rule*>rule, args[0].v_ptr, &args[1])
+
+
+def rule_setter(
+    str origin, convert, str accepted, int32_t index, int32_t depth, bint accepts_none
+):
+    """Return the setter of a field as a function.
+
+    Parameters
+    ----------
+    origin : str
+        Name of the declared type, which says how values are kept.
+    convert : callable
+        What a value that is not accepted becomes.
+    accepted : str
+        What is stored as it is: ``nothing``, ``any``, ``index``, ``instance``, ``text``, ``bytes``.
+    index, depth : int
+        Type index of what is accepted; and how many ancestors that type has.
+    accepts_none : bool
+        Whether None is stored as it is.
+    """
+    cdef _Rule* rule = <_Rule*>calloc(1, sizeof(_Rule))
+    cdef const _Rule* plain = _plain_rule(origin)
+    cdef abi.TVMFFIObjectHandle function = NULL
+    if rule == NULL:
+        raise MemoryError()
+    rule.storage = STORE_OBJECT
+    if plain != NULL:
+        rule.storage = plain.storage
+    elif origin == "Optional" or origin == "Union":
+        rule.storage = STORE_VALUE
+    rule.accepted = _ACCEPTED[accepted]
+    rule.accepts_none = accepts_none
+    rule.index = index
+    rule.depth = depth
+    Py_INCREF(convert)
+    rule.convert = <PyObject*>convert
+    check(abi.TVMFFIFunctionCreate(rule, _call_setter, NULL, &function))
+    return wrap_object(function)
+
+
+cdef dict _ACCEPTED = {
+    "nothing": ACCEPT_NOTHING,
+    "any": ACCEPT_ANY,
+    "index": ACCEPT_INDEX,
+    "text": ACCEPT_TEXT,
+    "bytes": ACCEPT_BYTES,
+    "instance": ACCEPT_INSTANCE,
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A native value that Python holds as it is, without making a Python object of it."""
+
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport make_object, pack_owned
+from tvm_ffi._binding.object cimport check, release_object
+
+
+cdef class CAny:
+    """An owned native value.
+
+    Parameters
+    ----------
+    value : object
+        Converted as the argument of a call is.
+    """
+
+    def __cinit__(self):
+        _set_none(&self.value)
+
+    def __init__(self, value=None):
+        cdef abi.TVMFFIAny packed, previous
+        if pack_owned(<PyObject*>value, &packed) != 0:
+            check(-2)
+        previous, self.value = self.value, packed
+        _release(&previous)  # last: what dies may come back here
+
+    def __dealloc__(self):
+        _release(&self.value)
+
+    @property
+    def type_index(self) -> int:
+        """Index of the value's type."""
+        return self.value.type_index
+
+    def __repr__(self):
+        cdef int index = self.value.type_index
+        if index == abi.kTVMFFINone:
+            return "CAny(None)"
+        if index in (abi.kTVMFFIInt, abi.kTVMFFIBool, abi.kTVMFFIFloat):
+            value = to_py_class_value(self)
+            return f"CAny({type(value).__name__}={value})"
+        if index >= abi.kTVMFFIStaticObjectBegin:
+            return f"CAny(object, type_index={index})"
+        return f"CAny(type_index={index})"
+
+
+cdef void _set_none(abi.TVMFFIAny* value) noexcept:
+    value.type_index = abi.kTVMFFINone
+    value.zero_padding = 0
+    value.v_int64 = 0
+
+
+cdef void _release(abi.TVMFFIAny* value) noexcept:
+    cdef abi.TVMFFIAny released = value[0]
+    _set_none(value)  # first: what dies may run Python code that sees the value
+    if released.type_index >= abi.kTVMFFIStaticObjectBegin:
+        release_object(released.v_obj)
+
+
+def to_py_class_value(CAny value not None):
+    """Return the Python object of a value."""
+    cdef abi.TVMFFIAny owned = value.value
+    if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
+        abi.TVMFFIObjectIncRef(owned.v_obj)
+    return make_object(&owned, NULL)
+
+
+cdef void empty_any(CAny value) noexcept:
+    _release(&value.value)

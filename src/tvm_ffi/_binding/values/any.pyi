@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-from typing import Any
-
-class CAny:
-    def __init__(self, value: Any = None) -> None: ...
-    @property
-    def type_index(self) -> int: ...
-
-def to_py_class_value(value: CAny) -> Any: ...

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects pass as their handle: those of native types, errors, and what is wrapped into an object.
+
+A Python value that native code cannot look into is wrapped untouched; that is the last rule.
+"""
+
+from cpython.ref cimport PyObject
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, PackFunction, Packer, Precedence, Remark, add_maker, add_rule, pack_object,
+    pack_temporary,
+)
+from tvm_ffi._binding.object cimport (
+    CObject, Error, ObjectRValueRef, handle_of, keep_for_borrowers, native_error_of,
+    new_native_error, new_opaque, wrap_error,
+)
+
+
+cdef int pack_handle(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>value)
+    return pack_object(out, handle.type_index, handle)
+
+
+cdef int _pack_error(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return pack_object(out, abi.kTVMFFIError, native_error_of(<Error>value))
+
+
+cdef int _pack_object_protocol(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object answer = (<object>value).__tvm_ffi_object__()
+    if not isinstance(answer, CObject):
+        raise TypeError(
+            f"{type(<object>value).__name__}.__tvm_ffi_object__() must return an FFI object, "
+            f"got {type(answer).__name__}")
+    cdef abi.TVMFFIObject* handle = <abi.TVMFFIObject*>handle_of(<CObject>answer)
+    abi.TVMFFIObjectIncRef(handle)  # the Python wrapper may be gone before the call is
+    return pack_temporary(state, out, handle.type_index, handle)
+
+
+cdef int _pack_rvalue_ref(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef CObject obj = (<ObjectRValueRef>value).obj
+    handle_of(obj)
+    keep_for_borrowers(obj)  # the callee empties the wrapper, and tells nobody
+    state.remark, state.moved = Remark.IS_MOVED, <PyObject*>obj  # later arguments may borrow
+    out.type_index = abi.kTVMFFIObjectRValueRef
+    out.zero_padding = 0
+    out.v_ptr = &obj.chandle
+    return 0
+
+
+cdef int _pack_exception(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return pack_temporary(state, out, abi.kTVMFFIError, new_native_error(<object>value))
+
+
+cdef int _pack_opaque(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef abi.TVMFFIObjectHandle opaque = NULL
+    new_opaque(<object>value, &opaque)
+    return pack_temporary(state, out, abi.kTVMFFIOpaquePyObject, opaque)
+
+
+cdef bint _object_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, Error):
+        packer.pack = <PackFunction>_pack_error
+    elif issubclass(cls, CObject):
+        packer.pack = <PackFunction>pack_handle
+    elif issubclass(cls, ObjectRValueRef):
+        packer.pack = <PackFunction>_pack_rvalue_ref
+    elif hasattr(cls, "__tvm_ffi_object__"):
+        packer.pack = <PackFunction>_pack_object_protocol
+    else:
+        return False
+    return True
+
+
+cdef bint _exception_rule(type cls, object value, Packer* packer) except -1:
+    if not issubclass(cls, Exception):
+        return False
+    packer.pack = <PackFunction>_pack_exception
+    return True
+
+
+cdef bint _opaque_rule(type cls, object value, Packer* packer) except -1:
+    packer.pack = <PackFunction>_pack_opaque
+    return True
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+cdef object _make_opaque(abi.TVMFFIAny* owned, CallState* state):
+    cdef void* value = abi.TVMFFIOpaqueObjectGetCellPtr(owned.v_obj).handle
+    cdef object result = <object>value
+    abi.TVMFFIObjectDecRef(owned.v_obj)
+    return result
+
+
+cdef object _make_error(abi.TVMFFIAny* owned, CallState* state):
+    return wrap_error(owned.v_obj)
+
+
+cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
+    names = {
+        abi.kTVMFFIRawStr: "RawStr",
+        abi.kTVMFFIByteArrayPtr: "ByteArrayPtr",
+        abi.kTVMFFIObjectRValueRef: "ObjectRValueRef",
+    }
+    raise ValueError(f"Return value cannot be {names[owned.type_index]}")
+
+
+add_rule(Precedence.OWN_OBJECT, _object_rule)
+add_rule(Precedence.EXCEPTION, _exception_rule)
+add_rule(Precedence.OPAQUE, _opaque_rule)
+add_maker(abi.kTVMFFIOpaquePyObject, _make_opaque)
+add_maker(abi.kTVMFFIError, _make_error)
+add_maker(abi.kTVMFFIRawStr, _refuse_borrowed)
+add_maker(abi.kTVMFFIByteArrayPtr, _refuse_borrowed)
+add_maker(abi.kTVMFFIObjectRValueRef, _refuse_borrowed)

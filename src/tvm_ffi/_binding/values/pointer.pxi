@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Addresses: pointers of ctypes, streams, and values that say where something lies."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport int64_t, uintptr_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
+)
+from tvm_ffi._binding.cpython cimport PyNumber_Index
+
+
+# Classes that others teach us to pass as pointers: class to a function that returns the address.
+# A class must be here before its first value is passed.
+OPAQUE_PTR_HANDLERS = {}
+# For the rule, see `add_rule`.
+cdef dict _handlers = OPAQUE_PTR_HANDLERS
+
+# Where NVIDIA's Python package has had its class of streams.
+cdef tuple _CUDA_DRIVER_MODULES = ("cuda.bindings.driver", "cuda.cuda")
+
+
+cdef int _set_address(abi.TVMFFIAny* out, int64_t address) noexcept:
+    out.type_index = abi.kTVMFFIOpaquePtr
+    out.zero_padding = 0
+    out.v_int64 = address
+    return 0
+
+
+cdef int _set_pointer(abi.TVMFFIAny* out, object address) except -1:
+    """The int as an address; one below zero as well, such as -1 for what is no address."""
+    cdef object number = PyNumber_Index(address)
+    cdef uintptr_t pointer
+    if number < 0:
+        pointer = <uintptr_t><int64_t>number
+    else:
+        pointer = number
+    return _set_address(out, <int64_t>pointer)
+
+
+cdef int _pack_c_void_p(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, (<object>value).value or 0)
+
+
+cdef int _pack_opaque_ptr(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, (<object>value).__tvm_ffi_opaque_ptr__())
+
+
+cpdef object address_of_stream(object stream):
+    """Return the address of an int, or of a stream that has `__cuda_stream__`."""
+    if not hasattr(type(stream), "__cuda_stream__"):
+        return PyNumber_Index(stream)
+    answer = stream.__cuda_stream__()
+    if not isinstance(answer, tuple) or len(answer) < 2:
+        raise TypeError(
+            f"{type(stream).__name__}.__cuda_stream__() must return a tuple "
+            f"(version, pointer), got {answer!r}")
+    return PyNumber_Index(answer[1])
+
+
+cdef int _pack_cuda_stream(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, address_of_stream(<object>value))
+
+
+cdef int _pack_driver_stream(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, int(<object>value))
+
+
+cdef int _pack_by_handler(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_pointer(out, _handlers[type(<object>value)](<object>value))
+
+
+cdef bint _stream_rule(type cls, object value, Packer* packer) except -1:
+    if hasattr(cls, "__cuda_stream__"):
+        packer.pack = <PackFunction>_pack_cuda_stream
+    elif any(
+        base.__name__ == "CUstream" and base.__module__ in _CUDA_DRIVER_MODULES
+        for base in cls.__mro__
+    ):
+        packer.pack = <PackFunction>_pack_driver_stream
+    else:
+        return False
+    return True
+
+
+cdef bint _pointer_rule(type cls, object value, Packer* packer) except -1:
+    if any(base.__module__ == "ctypes" and base.__name__ == "c_void_p" for base in cls.__mro__):
+        packer.pack = <PackFunction>_pack_c_void_p
+    elif hasattr(cls, "__tvm_ffi_opaque_ptr__"):
+        packer.pack = <PackFunction>_pack_opaque_ptr
+    else:
+        return False
+    return True
+
+
+cdef bint _handler_rule(type cls, object value, Packer* packer) except -1:
+    if cls not in _handlers:
+        return False
+    packer.pack = <PackFunction>_pack_by_handler
+    return True
+
+
+cdef object _make_pointer(abi.TVMFFIAny* owned, CallState* state):
+    import ctypes
+
+    return ctypes.c_void_p(<uintptr_t>owned.v_ptr)
+
+
+add_rule(Precedence.STREAM, _stream_rule)
+add_rule(Precedence.POINTER, _pointer_rule)
+add_rule(Precedence.POINTER_HANDLER, _handler_rule)
+add_maker(abi.kTVMFFIOpaquePtr, _make_pointer)

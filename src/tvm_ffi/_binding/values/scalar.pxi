@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""None, bool, int and float: values that travel inside the tagged one, and ints that do not fit."""
+
+import sys
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t, int64_t
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, PackFunction, Packer, Precedence, add_exact_packer, add_maker, add_rule,
+    pack_temporary,
+)
+from tvm_ffi._binding.cpython cimport PyErr_Occurred, PyFloat_AsDouble, PyLong_AsLongLongAndOverflow
+from tvm_ffi._binding.object cimport check
+
+# For the rule, see `add_rule`.
+cdef dict _modules = sys.modules
+
+
+cdef inline int _set_scalar(abi.TVMFFIAny* out, int32_t index, int64_t payload) noexcept:
+    out.type_index = index
+    out.zero_padding = 0
+    out.v_int64 = payload
+    return 0
+
+
+cdef int _pack_none(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    return _set_scalar(out, abi.kTVMFFINone, 0)
+
+
+cdef int _pack_bool(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    return _set_scalar(out, abi.kTVMFFIBool, 1 if <object>value else 0)
+
+
+cdef int pack_float(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef double number = PyFloat_AsDouble(value)
+    if number == -1.0 and PyErr_Occurred() != NULL:
+        return -1
+    _set_scalar(out, abi.kTVMFFIFloat, 0)
+    out.v_float64 = number
+    return 0
+
+
+cdef int pack_int(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef int overflow = 0
+    cdef long long number = PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow != 0:
+        return (<PackFunction>_pack_big_int)(value, out, state, packer)
+    if number == -1 and PyErr_Occurred() != NULL:
+        return -1
+    return _set_scalar(out, abi.kTVMFFIInt, number)
+
+
+cdef int _pack_big_int(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = <object>value
+    cdef bytes words = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = words, len(words)
+    check(abi.TVMFFIBigIntFromByteArray(&view, out))
+    if out.type_index == abi.kTVMFFIBigInt:
+        return pack_temporary(state, out, abi.kTVMFFIBigInt, out.v_obj)
+    return 0
+
+
+cdef int _pack_integral(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef object number = int(<object>value)
+    return pack_int(<PyObject*>number, out, state, NULL)
+
+
+cdef bint _number_rule(type cls, object value, Packer* packer) except -1:
+    # Whatever is registered there has imported it, and to its end.
+    cdef object numbers = _modules.get("numbers")
+    cdef object integral = getattr(numbers, "Integral", None)
+    if issubclass(cls, bool) or _is_numpy_bool(cls):
+        packer.pack = <PackFunction>_pack_bool
+    elif issubclass(cls, int):
+        packer.pack = pack_int
+    elif issubclass(cls, float):
+        packer.pack = pack_float
+    elif integral is None:
+        return False
+    elif issubclass(cls, integral):
+        packer.pack = <PackFunction>_pack_integral
+    elif issubclass(cls, numbers.Real):
+        packer.pack = pack_float
+    else:
+        return False
+    return True
+
+
+cdef bint _is_numpy_bool(type cls) except -1:
+    return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+cdef object _make_none(abi.TVMFFIAny* owned, CallState* state):
+    return None
+
+
+cdef object _make_int(abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_int64
+
+
+cdef object _make_bool(abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_int64 != 0
+
+
+cdef object _make_float(abi.TVMFFIAny* owned, CallState* state):
+    return owned.v_float64
+
+
+cdef object _make_big_int(abi.TVMFFIAny* owned, CallState* state):
+    cdef abi.TVMFFIByteArray content = abi.TVMFFIBigIntGetContentByteArray(owned)
+    try:
+        words = PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+        return int.from_bytes(words, "little", signed=True)
+    finally:
+        abi.TVMFFIObjectDecRef(owned.v_obj)
+
+
+add_exact_packer(type(None), _pack_none, NULL)
+add_exact_packer(bool, <PackFunction>_pack_bool, NULL)
+add_exact_packer(int, pack_int, NULL)
+add_exact_packer(float, pack_float, NULL)
+add_rule(Precedence.NUMBER, _number_rule)
+add_maker(abi.kTVMFFINone, _make_none)
+add_maker(abi.kTVMFFIInt, _make_int)
+add_maker(abi.kTVMFFIBool, _make_bool)
+add_maker(abi.kTVMFFIFloat, _make_float)
+add_maker(abi.kTVMFFIBigInt, _make_big_int)

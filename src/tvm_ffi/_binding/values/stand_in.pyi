@@ -1,5 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-from typing import Any
-
-class ObjectConvertible:
-    def asobject(self) -> Any: ...

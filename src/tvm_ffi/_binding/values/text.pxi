@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strings and bytes.
+
+Up to 7 bytes travel inside the value.  Longer content is not copied on the way in: the native
+string is a loan of the Python object's buffer (see `convert/loan.pxd`).
+"""
+
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.object cimport PyTypeObject
+from cpython.ref cimport PyObject
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy, strlen
+
+from tvm_ffi._binding cimport abi
+from tvm_ffi._binding.convert cimport (
+    CallState, Loan, LoanPool, PackFunction, Packer, Precedence, add_exact_packer, add_maker,
+    add_rule, as_loan, loan_pool, pack_temporary, take_loan, text_of_loan,
+)
+from tvm_ffi._binding.cpython cimport (
+    PyBytes_AsString, PyBytes_Size, PyBytes_Type, PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8,
+    PyUnicode_Type, Py_TYPE,
+)
+from tvm_ffi._binding.object cimport CObject, check, handle_of, type_key_of
+
+cdef int _SMALL_CAPACITY = 7
+cdef LoanPool* _pool = loan_pool()
+
+
+cdef inline int _pack_content(
+    PyObject* owner, const char* data, Py_ssize_t size, int32_t small_index, int32_t heap_index,
+    abi.TVMFFIAny* out, CallState* state,
+) noexcept:
+    cdef Loan* loan
+    if size <= _SMALL_CAPACITY:
+        out.type_index = small_index
+        out.small_str_len = <unsigned int>size
+        out.v_uint64 = 0
+        memcpy(out.v_bytes, data, <size_t>size)
+        return 0
+    loan = take_loan(_pool, heap_index, owner)
+    if loan == NULL:
+        return -1
+    text_of_loan(loan).data = data
+    text_of_loan(loan).size = <size_t>size
+    return pack_temporary(state, out, heap_index, loan)
+
+
+cdef int pack_str(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    cdef Py_ssize_t size
+    cdef const char* data = PyUnicode_AsUTF8AndSize(value, &size)
+    if data == NULL:
+        return -1  # a lone surrogate: UnicodeEncodeError
+    return _pack_content(
+        value, data, size, abi.kTVMFFISmallStr, abi.kTVMFFIStr, out, state)
+
+
+cdef int pack_bytes(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    return _pack_content(
+        value, PyBytes_AsString(value), PyBytes_Size(value), abi.kTVMFFISmallBytes,
+        abi.kTVMFFIBytes, out, state)
+
+
+cdef str plain_str(object text, str what):
+    if type(text) is str:
+        return text
+    if not isinstance(text, str):
+        raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+    return str.__str__(text)  # whatever the class makes of itself
+
+
+cdef class ByteArrayArg:
+    """Bytes that a function gets by their address, as a ``TVMFFIByteArray*``.
+
+    Parameters
+    ----------
+    content : bytes
+        What the function reads; it may keep a copy, but not the address.
+    """
+
+    cdef bytes content
+    cdef abi.TVMFFIByteArray view
+
+    def __cinit__(self, bytes content not None):
+        self.content = content
+        self.view.data, self.view.size = content, len(content)
+
+    def __repr__(self):
+        return f"ByteArrayArg({self.content!r})"
+
+
+cdef int _pack_byte_array(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) noexcept:
+    out.type_index = abi.kTVMFFIByteArrayPtr
+    out.zero_padding = 0
+    out.v_ptr = &(<ByteArrayArg>value).view
+    return 0
+
+
+cdef class NativeText:
+    """Text as native code has it, which need not be UTF-8: a path, for example.  Passed as a str.
+
+    Parameters
+    ----------
+    content : bytes
+        The text.
+    """
+
+    cdef bytes content
+
+    def __cinit__(self, bytes content not None):
+        self.content = content
+
+
+cdef int _pack_native_text(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    cdef bytes content = (<NativeText>value).content
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = content, len(content)
+    check(abi.TVMFFIStringFromByteArray(&view, out))
+    if out.type_index == abi.kTVMFFIStr:
+        return pack_temporary(state, out, abi.kTVMFFIStr, out.v_obj)
+    return 0
+
+
+cdef int _copy_bytearray(
+    PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
+) except -1:
+    """Copy: the content may change or move while native code looks at it."""
+    cdef bytes content = bytes(<object>value)
+    cdef abi.TVMFFIByteArray view
+    view.data, view.size = content, len(content)
+    check(abi.TVMFFIBytesFromByteArray(&view, out))
+    if out.type_index == abi.kTVMFFIBytes:
+        return pack_temporary(state, out, abi.kTVMFFIBytes, out.v_obj)
+    return 0
+
+
+cdef bint _text_rule(type cls, object value, Packer* packer) except -1:
+    if issubclass(cls, str):
+        packer.pack = pack_str
+    elif issubclass(cls, bytes):
+        packer.pack = pack_bytes
+    elif issubclass(cls, bytearray):
+        packer.pack = <PackFunction>_copy_bytearray
+    else:
+        return False
+    return True
+
+
+# ---- native to Python ----------------------------------------------------------------------
+
+cdef object _decode(const char* data, size_t size):
+    return PyUnicode_DecodeUTF8(data, <Py_ssize_t>size, NULL)
+
+
+cdef inline bint _is_plain(PyObject* text) noexcept:
+    """Not of a subclass: results are plain, whatever their length and origin."""
+    return Py_TYPE(text) == &PyUnicode_Type or Py_TYPE(text) == &PyBytes_Type
+
+
+cdef object text_of(const abi.TVMFFIAny* view):
+    cdef int32_t index = view.type_index
+    cdef Loan* loan
+    cdef const abi.TVMFFIByteArray* content
+    if index == abi.kTVMFFISmallStr:
+        return _decode(view.v_bytes, view.small_str_len)
+    if index == abi.kTVMFFISmallBytes:
+        return PyBytes_FromStringAndSize(view.v_bytes, view.small_str_len)
+    if index == abi.kTVMFFIRawStr:
+        return _decode(view.v_c_str, strlen(view.v_c_str))
+    if index == abi.kTVMFFIByteArrayPtr:
+        content = <const abi.TVMFFIByteArray*>view.v_ptr
+        return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+    loan = as_loan(_pool, view.v_obj)
+    if loan != NULL and _is_plain(loan.owner):
+        return <object>loan.owner  # it came from Python: no copy back
+    content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
+    if index == abi.kTVMFFIStr:
+        return _decode(content.data, content.size)
+    return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+
+
+cdef object text_of_object(CObject obj, int32_t type_index):
+    cdef abi.TVMFFIAny view
+    view.v_obj = <abi.TVMFFIObject*>handle_of(obj)
+    view.type_index = view.v_obj.type_index
+    if view.type_index != type_index:
+        raise TypeError(
+            f"expected an object of type {type_key_of(type_index)}, "
+            f"got {type_key_of(view.type_index)}")
+    return text_of(&view)
+
+
+cdef object _make_small(abi.TVMFFIAny* owned, CallState* state):
+    return text_of(owned)
+
+
+cdef object _make_heap(abi.TVMFFIAny* owned, CallState* state):
+    try:
+        return text_of(owned)
+    finally:
+        abi.TVMFFIObjectDecRef(owned.v_obj)
+
+
+add_exact_packer(bytes, pack_bytes, NULL)
+add_exact_packer(ByteArrayArg, _pack_byte_array, NULL)
+add_exact_packer(NativeText, <PackFunction>_pack_native_text, NULL)
+add_rule(Precedence.TEXT, _text_rule)
+add_maker(abi.kTVMFFISmallStr, _make_small)
+add_maker(abi.kTVMFFISmallBytes, _make_small)
+add_maker(abi.kTVMFFIStr, _make_heap)
+add_maker(abi.kTVMFFIBytes, _make_heap)
