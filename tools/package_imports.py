@@ -139,8 +139,14 @@ def without_upward(graph: Mapping[str, set[str]]) -> Graph:
 
 
 def unit_of(module: str) -> str:
-    """Return the module or subpackage directly below the package; the package for itself."""
-    return module.split(".")[1] if "." in module else module
+    """Return the unit of a module: the module or subpackage directly below the package.
+
+    The modules of `_internal` have only the folder in common, so each one is a unit.
+    """
+    parts = module.split(".")
+    if parts[1:2] == ["_internal"]:
+        return ".".join(parts[1:])
+    return parts[1] if len(parts) > 1 else module
 
 
 def imports_of_units(graph: Mapping[str, set[str]]) -> Graph:

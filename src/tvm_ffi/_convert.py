@@ -14,7 +14,7 @@ from ._binding.values.dtype import DataType
 from ._binding.values.native_value import PyNativeObject
 from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
-from ._lazy import Any
+from ._internal.lazy import Any
 from ._types.foreign import is_of
 from .container import Array, Map
 

@@ -7,11 +7,11 @@ from ._binding.containers.shape import Shape
 from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device, device_class
-from ._lazy import TYPE_CHECKING
+from ._internal.lazy import TYPE_CHECKING
 from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
-    from ._dlpack_codes import DLDeviceType
+    from ._internal.dlpack_codes import DLDeviceType
 else:  # what reads annotations as programs run finds what it derives from
     DLDeviceType = int
 

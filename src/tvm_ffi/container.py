@@ -26,7 +26,7 @@ from . import _ffi_api
 from ._binding.containers.mapping import DictBase, MapBase, MappingBase, MappingIterator
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
-from ._lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
+from ._internal.lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
 from ._types.late_info import describe_late
 
 if TYPE_CHECKING:
@@ -325,8 +325,8 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
 
     def _repr_html_(self) -> str:
         """Show the pairs as a table in notebooks, as many as ``repr`` does."""
-        from ._html import table
-        from ._printing import shown_pairs
+        from ._internal.html import table
+        from ._internal.printing import shown_pairs
 
         caption = f"{type(self).__name__} of {len(self)} pairs"
         return table(caption, shown_pairs(self.items(), len(self)))

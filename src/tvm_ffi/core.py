@@ -34,7 +34,7 @@ from ._binding.values.pointer import OPAQUE_PTR_HANDLERS as _OPAQUE_PTR_HANDLERS
 from ._binding.values.pointer import address_of_stream as _address_of_stream
 from ._binding.values.stand_in import ObjectConvertible
 from ._binding.values.text import ByteArrayArg
-from ._lazy import TYPE_CHECKING, late_attributes
+from ._internal.lazy import TYPE_CHECKING, late_attributes
 from ._types.late_conversion import container_converter as _container_converter
 from ._types.late_info import describe_late
 from .registry import _register as _register_global_func
@@ -42,7 +42,7 @@ from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._binding.tensor.dltensor_wrapper import DLTensorTestWrapper
-    from ._dlpack_codes import DLDeviceType
+    from ._internal.dlpack_codes import DLDeviceType
     from ._types.info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
     from ._types.schema import TypeSchema
 
@@ -113,7 +113,7 @@ __getattr__ = late_attributes(
     globals(),
     {
         "BoundCall": _load_bound_call,
-        "DLDeviceType": "._dlpack_codes:DLDeviceType",
+        "DLDeviceType": "._internal.dlpack_codes:DLDeviceType",
         "DLTensorTestWrapper": _load_test_wrapper,
         "KWARGS": "._types.info:KWARGS",
         "MISSING": "._types.info:MISSING",
@@ -123,7 +123,7 @@ __getattr__ = late_attributes(
         "TypeSchema": "._types.schema:TypeSchema",
         "_CLASS_DEVICE": device_class,  # changes with _set_class_device
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object.traceback:backtrace_text",
-        "_WITH_APPEND_BACKTRACE": "._traceback:with_append_backtrace",
+        "_WITH_APPEND_BACKTRACE": "._internal.traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types.attribute:lookup_type_attr",
         "_register_object_by_index": "._types.info:register_object_by_index",
         "_register_type_attr": "._binding.types.attribute:register_type_attr",

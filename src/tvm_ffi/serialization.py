@@ -13,7 +13,7 @@ from ._binding.object.object import empty_object, opaque_object
 from ._binding.object.public_name import show_in
 from ._binding.tensor.tensor import tensor_of_content
 from ._binding.values.dtype import create_dtype
-from ._lazy import Any
+from ._internal.lazy import Any
 
 __all__ = ["from_json_graph_str", "to_json_graph_str"]
 

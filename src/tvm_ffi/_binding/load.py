@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # First: all that is loaded later needs the symbols of the C ABI.
 from .object import library  # isort: skip
-from .._lazy import Any
+from .._internal.lazy import Any
 from .call import cycles  # type: ignore[attr-defined]  # has no stub
 from .call.function import set_description_loader
 from .call.plan_lookup import kept_plan_of

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._lazy import Any
+from .._internal.lazy import Any
 
 
 def is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:

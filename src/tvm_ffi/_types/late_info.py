@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .._binding.object.object import type_key_to_index
-from .._lazy import Any
+from .._internal.lazy import Any
 from .package_classes import CLASS_OF_KEY
 
 

@@ -7,6 +7,6 @@ modules put them in here when they are loaded, which the package does; see `desc
 
 from __future__ import annotations
 
-from .._lazy import Any
+from .._internal.lazy import Any
 
 CLASS_OF_KEY: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from .._binding.object.object import (
 from .._binding.types.facts import type_facts
 from .._binding.types.field import FieldGetter
 from .._binding.values.text import NativeText
-from .._lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
+from .._internal.lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
 from .._types.late_info import describe_late
 from ..container import Array
 from ..registry import get_global_func
@@ -120,7 +120,7 @@ class Module(Object):
         """
         function: Function | None = function_of_module(self, name, query_imports)
         if function is None:
-            from .._suggestion import did_you_mean
+            from .._internal.suggestion import did_you_mean
             from ._listing import known_functions
 
             hint = did_you_mean(name, known_functions(self))

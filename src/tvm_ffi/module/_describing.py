@@ -15,7 +15,7 @@ from typing import Any
 from .. import _ffi_api
 from .._binding.call.origin import forget_plans
 from .._binding.object.note import note_of
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
 from ..signature._carriage import metadata_text, parsed_metadata, read_signature, signature_in

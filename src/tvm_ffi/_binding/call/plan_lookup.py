@@ -10,7 +10,7 @@ from __future__ import annotations
 from tvm_ffi._binding.call.function import Function
 from tvm_ffi._binding.call.making import find_global_func
 from tvm_ffi._binding.call.origin import ModuleOrigin, description_count
-from tvm_ffi._lazy import TYPE_CHECKING, Any, Callable
+from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from tvm_ffi._binding.call.call_plan import CallPlan

@@ -6,8 +6,8 @@ from __future__ import annotations
 from functools import lru_cache
 from types import TracebackType
 
-from ._binding.object.public_name import show_in
-from ._binding.object.traceback import frame_of_line, frames_of_text
+from .._binding.object.public_name import show_in
+from .._binding.object.traceback import frame_of_line, frames_of_text
 
 __all__ = ["TracebackManager", "with_append_backtrace"]
 
