@@ -29,7 +29,7 @@ UPWARD = {
     # Its public place is there; a kind of modules written in Python derives from what is there.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
     # Its methods; most programs describe nothing, and import faster without it.
-    ("tvm_ffi.module", "tvm_ffi.module._describing"),
+    ("tvm_ffi.module", "tvm_ffi.module._signatures"),
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
@@ -37,7 +37,7 @@ UPWARD = {
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call.read_only_argument"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object.object"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.values.any"),
-    ("tvm_ffi.signature._values", "tvm_ffi._types.index"),
+    ("tvm_ffi.signature._values", "tvm_ffi._types.type_index"),
     ("tvm_ffi.signature._values", "tvm_ffi._types.schema"),
 }
 

@@ -15,7 +15,7 @@ from ._binding.values.native_value import PyNativeObject
 from ._binding.values.stand_in import ObjectConvertible
 from ._dtype import dtype
 from ._internal.lazy import Any
-from ._types.foreign import is_of
+from ._types.third_party import is_instance_by_name
 from .container import Array, Map
 
 # Values that are in FFI form already, or that have no other.
@@ -76,13 +76,13 @@ def _convert_by_protocol(value: Any) -> Any:
         return convert_func(value)
     if isinstance(value, Exception):
         return error_from_exception(value)
-    if is_of(value, ("torch", "numpy"), "dtype"):
+    if is_instance_by_name(value, ("torch", "numpy"), "dtype"):
         return dtype(value)
     if hasattr(value, "__dlpack_data_type__"):
         return dtype.from_dlpack_data_type(value.__dlpack_data_type__())
     if (
-        is_of(value, ("ctypes",), "c_void_p")
-        or is_of(value, ("numpy",), "bool", "bool_")
+        is_instance_by_name(value, ("ctypes",), "c_void_p")
+        or is_instance_by_name(value, ("numpy",), "bool", "bool_")
         or any(hasattr(value, protocol) for protocol in _PROTOCOLS)
     ):
         return value

@@ -8,7 +8,7 @@ from ._binding.object.public_name import show_in
 from ._binding.tensor.dlpack import from_dlpack
 from ._binding.values.device import Device, device_class
 from ._internal.lazy import TYPE_CHECKING
-from ._types.late_info import describe_late
+from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from ._internal.dlpack_codes import DLDeviceType
@@ -18,7 +18,7 @@ else:  # what reads annotations as programs run finds what it derives from
 __all__ = ["Shape", "device", "from_dlpack"]
 
 show_in("tvm_ffi", Shape)
-describe_late("ffi.Shape", Shape)
+attach_lazy_type_info("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

@@ -27,12 +27,12 @@ from ._binding.containers.mapping import DictBase, MapBase, MappingBase, Mapping
 from ._binding.containers.sequence import ArrayBase, ListBase, SequenceBase
 from ._binding.object.object import Object, register_class, type_key_to_index
 from ._internal.lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
-from ._types.late_info import describe_late
+from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from typing import TypeVar, overload
 
-    from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)
+    from ._types.type_info import MISSING  # noqa: F401  (what __getattr__ gives)
 
     _T = TypeVar("_T")
     _T_co = TypeVar("_T_co", covariant=True)
@@ -44,7 +44,7 @@ else:  # what reads the bases of these classes as they run finds that they hold 
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 
-__getattr__ = late_attributes(globals(), {"MISSING": "._types.info:MISSING"})
+__getattr__ = late_attributes(globals(), {"MISSING": "._types.type_info:MISSING"})
 
 
 # ---- Rules of indices, also for sequences of other packages ------------------------------------
@@ -479,4 +479,4 @@ for _key, _class in {
     _index = type_key_to_index(_key)
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
-    describe_late(_key, _class)
+    attach_lazy_type_info(_key, _class)

@@ -241,7 +241,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
             if _SKIP_UNKNOWN_OBJECTS:
                 return cls
             raise ValueError(f"Cannot find object type index for {key}")
-        from ._types.info import add_constructor, register_object_by_index
+        from ._types.type_info import add_constructor, register_object_by_index
 
         add_constructor(register_object_by_index(index, cls), init)
         return cls

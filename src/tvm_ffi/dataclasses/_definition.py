@@ -16,9 +16,9 @@ from .._binding.call.making import convert_func
 from .._binding.object.release import add_plain_type, is_plain_type
 from .._binding.types.attribute import lookup_type_attr, register_type_attr
 from .._binding.types.registration import register_field, register_metadata, register_method
-from .._types.info import (
-    add_described_constructor,
-    complete_class,
+from .._types.type_info import (
+    add_py_class_constructor,
+    add_registered_fields,
     freeze_fields,
     refuse_construction,
 )
@@ -31,7 +31,7 @@ from ._special_methods import add_special_methods
 from .field import Field, has_default, has_factory
 
 if TYPE_CHECKING:
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 _make_getter = get_global_func("ffi.MakeFieldGetter")
 _register_services = get_global_func("ffi._PyClassRegisterTypeAttrColumns")
@@ -204,7 +204,7 @@ def _dress(
     for described in fields:
         if described.name in vars(cls):  # its default, which the type has now
             delattr(cls, str(described.name))
-    complete_class(info)
+    add_registered_fields(info)
     for entry, described in zip(info.fields, fields):
         entry.dataclass_field = described
         entry.c_structural_eq = described.structural_eq
@@ -233,7 +233,7 @@ def _dress(
 def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
     body = vars(cls).get("__init__")
     is_automatic = options.init and body is None
-    add_described_constructor(info, is_automatic, _finisher(cls), add_holders(info))
+    add_py_class_constructor(info, is_automatic, _finisher(cls), add_holders(info))
     if body is not None:
         new: Any = lookup_type_attr(info.type_index, "__ffi_new__")
         new.release_gil = False

@@ -11,7 +11,7 @@ from .._binding.types.reference_link import relink
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 _HOLDING = ("Any", "Callable", "Object")
 
