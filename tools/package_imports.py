@@ -29,15 +29,14 @@ UPWARD = {
     # Its public place is there; a kind of modules written in Python derives from what is there.
     ("tvm_ffi.module", "tvm_ffi.module._custom"),
     # Its methods; most programs describe nothing, and import faster without it.
-    ("tvm_ffi.module", "tvm_ffi.module._describing"),
+    ("tvm_ffi.module", "tvm_ffi.module._signatures"),
     # Signatures need nothing native but to read annotations, which are classes of the package, and
     # to check arguments.
     ("tvm_ffi.signature._annotations", "tvm_ffi._types.annotation"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
-    ("tvm_ffi.signature._values", "tvm_ffi._binding.call"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.object"),
     ("tvm_ffi.signature._values", "tvm_ffi._binding.values"),
-    ("tvm_ffi.signature._values", "tvm_ffi._types.index"),
+    ("tvm_ffi.signature._values", "tvm_ffi._types.type_index"),
     ("tvm_ffi.signature._values", "tvm_ffi._types.schema"),
 }
 
@@ -139,8 +138,14 @@ def without_upward(graph: Mapping[str, set[str]]) -> Graph:
 
 
 def unit_of(module: str) -> str:
-    """Return the module or subpackage directly below the package; the package for itself."""
-    return module.split(".")[1] if "." in module else module
+    """Return the unit of a module: the module or subpackage directly below the package.
+
+    The modules of `_internal` have only the folder in common, so each one is a unit.
+    """
+    parts = module.split(".")
+    if parts[1:2] == ["_internal"]:
+        return ".".join(parts[1:])
+    return parts[1] if len(parts) > 1 else module
 
 
 def imports_of_units(graph: Mapping[str, set[str]]) -> Graph:

@@ -41,8 +41,8 @@ from ._dtype import (
     uint32 as uint32,
     uint64 as uint64,
 )
-from ._lazy import TYPE_CHECKING as _TYPE_CHECKING
-from ._lazy import late_attributes as _late_attributes
+from ._internal.lazy import TYPE_CHECKING as _TYPE_CHECKING
+from ._internal.lazy import late_attributes as _late_attributes
 from ._tensor import Shape, device, from_dlpack
 from ._version import __version__, __version_tuple__
 from .container import Array, Dict, List, Map
@@ -149,8 +149,8 @@ if _TYPE_CHECKING:
         utils,
     )
     from ._binding.tensor import readonly
-    from ._dlpack_codes import DLDeviceType
-    from ._printing import get_printoptions, printoptions, set_printoptions
+    from ._internal.dlpack_codes import DLDeviceType
+    from ._internal.printing import get_printoptions, printoptions, set_printoptions
     from .dataclasses.py_class import method
     from .export import export_library
     from .signature import Signature, TensorLike
@@ -197,7 +197,7 @@ def _runtime_for_ctypes() -> object:
 __getattr__ = _late_attributes(
     globals(),
     {
-        "DLDeviceType": "._dlpack_codes:DLDeviceType",
+        "DLDeviceType": "._internal.dlpack_codes:DLDeviceType",
         "LIB": _runtime_for_ctypes,
         "access_path": ".access_path",
         "codegen": ".codegen",
@@ -208,14 +208,14 @@ __getattr__ = _late_attributes(
         "export_library": ".export:export_library",
         "inspection": ".inspection",
         "libinfo": ".libinfo",
-        "get_printoptions": "._printing:get_printoptions",
+        "get_printoptions": "._internal.printing:get_printoptions",
         "method": ".dataclasses.py_class:method",
         "readonly": "._binding.tensor:readonly",
         "signature": ".signature",
         "Signature": ".signature:Signature",
         "TensorLike": ".signature:TensorLike",
-        "printoptions": "._printing:printoptions",
-        "set_printoptions": "._printing:set_printoptions",
+        "printoptions": "._internal.printing:printoptions",
+        "set_printoptions": "._internal.printing:set_printoptions",
         "structural": ".structural",
         "DefRegionKind": ".structural:DefRegionKind",
         "InplaceMode": ".structural:InplaceMode",

@@ -10,8 +10,8 @@ from ._binding.object import CObject, ObjectRValueRef, error_from_exception, opa
 from ._binding.tensor import from_dlpack
 from ._binding.values import DataType, Device, ObjectConvertible, PyNativeObject
 from ._dtype import dtype
-from ._lazy import Any
-from ._types.foreign import is_of
+from ._internal.lazy import Any
+from ._types.third_party import is_instance_by_name
 from .container import Array, Map
 
 # Values that are in FFI form already, or that have no other.
@@ -72,13 +72,13 @@ def _convert_by_protocol(value: Any) -> Any:
         return convert_func(value)
     if isinstance(value, Exception):
         return error_from_exception(value)
-    if is_of(value, ("torch", "numpy"), "dtype"):
+    if is_instance_by_name(value, ("torch", "numpy"), "dtype"):
         return dtype(value)
     if hasattr(value, "__dlpack_data_type__"):
         return dtype.from_dlpack_data_type(value.__dlpack_data_type__())
     if (
-        is_of(value, ("ctypes",), "c_void_p")
-        or is_of(value, ("numpy",), "bool", "bool_")
+        is_instance_by_name(value, ("ctypes",), "c_void_p")
+        or is_instance_by_name(value, ("numpy",), "bool", "bool_")
         or any(hasattr(value, protocol) for protocol in _PROTOCOLS)
     ):
         return value

@@ -6,12 +6,12 @@ from __future__ import annotations
 import builtins
 
 from ._binding.values import DataType, create_dtype, set_dtype_class
-from ._lazy import TYPE_CHECKING, Any, late_attributes
+from ._internal.lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:
     from typing import ClassVar
 
-__getattr__ = late_attributes(globals(), {"DataTypeCode": "._dlpack_codes:DataTypeCode"})
+__getattr__ = late_attributes(globals(), {"DataTypeCode": "._internal.dlpack_codes:DataTypeCode"})
 
 # Codes of DataTypeCode, which most programs do without; compared by a test.
 _INT, _UINT, _FLOAT, _HANDLE, _BFLOAT, _BOOL, _FIRST_OF_FEW_BITS = 0, 1, 2, 3, 4, 6, 7
@@ -193,7 +193,7 @@ def _parse(text: str) -> DataType:
     try:
         return DataType(text)
     except ValueError as error:
-        from ._suggestion import did_you_mean
+        from ._internal.suggestion import did_you_mean
 
         text = _FOREIGN_NAMES.get(text, text)
         hint = did_you_mean(text, _KNOWN_NAMES) if str(error).startswith("unknown ") else ""

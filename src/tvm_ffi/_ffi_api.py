@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._lazy import TYPE_CHECKING
+from ._internal.lazy import TYPE_CHECKING
 from .registry import init_ffi_api
 
 if TYPE_CHECKING:

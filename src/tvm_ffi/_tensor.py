@@ -7,18 +7,18 @@ from ._binding.containers import Shape
 from ._binding.object import show_in
 from ._binding.tensor import from_dlpack
 from ._binding.values import Device, device_class
-from ._lazy import TYPE_CHECKING
-from ._types.late_info import describe_late
+from ._internal.lazy import TYPE_CHECKING
+from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
-    from ._dlpack_codes import DLDeviceType
+    from ._internal.dlpack_codes import DLDeviceType
 else:  # what reads annotations as programs run finds what it derives from
     DLDeviceType = int
 
 __all__ = ["Shape", "device", "from_dlpack"]
 
 show_in("tvm_ffi", Shape)
-describe_late("ffi.Shape", Shape)
+attach_lazy_type_info("ffi.Shape", Shape)
 
 
 def device(device_type: str | int | DLDeviceType, index: int | None = None) -> Device:

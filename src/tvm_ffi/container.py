@@ -33,13 +33,13 @@ from ._binding.containers import (
     SequenceBase,
 )
 from ._binding.object import Object, register_class, type_key_to_index
-from ._lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
-from ._types.late_info import describe_late
+from ._internal.lazy import TYPE_CHECKING, Any, Callable, SupportsIndex, late_attributes
+from ._types.lazy_type_info import attach_lazy_type_info
 
 if TYPE_CHECKING:
     from typing import TypeVar, overload
 
-    from ._types.info import MISSING  # noqa: F401  (what __getattr__ gives)
+    from ._types.type_info import MISSING  # noqa: F401  (what __getattr__ gives)
 
     _T = TypeVar("_T")
     _T_co = TypeVar("_T_co", covariant=True)
@@ -51,7 +51,7 @@ else:  # what reads the bases of these classes as they run finds that they hold 
 
 __all__ = ["Array", "Dict", "List", "Map", "getitem_helper", "normalize_index"]
 
-__getattr__ = late_attributes(globals(), {"MISSING": "._types.info:MISSING"})
+__getattr__ = late_attributes(globals(), {"MISSING": "._types.type_info:MISSING"})
 
 
 # ---- Rules of indices, also for sequences of other packages ------------------------------------
@@ -332,8 +332,8 @@ class _MappingMethods(MappingBase, Object):  # noqa: PLW1641  (hashes are for th
 
     def _repr_html_(self) -> str:
         """Show the pairs as a table in notebooks, as many as ``repr`` does."""
-        from ._html import table
-        from ._printing import shown_pairs
+        from ._internal.html import table
+        from ._internal.printing import shown_pairs
 
         caption = f"{type(self).__name__} of {len(self)} pairs"
         return table(caption, shown_pairs(self.items(), len(self)))
@@ -486,4 +486,4 @@ for _key, _class in {
     _index = type_key_to_index(_key)
     assert _index is not None  # one of the built-in types
     register_class(_index, _class)
-    describe_late(_key, _class)
+    attach_lazy_type_info(_key, _class)

@@ -45,17 +45,17 @@ from ._binding.values import set_current_stream as _env_set_current_stream
 from ._binding.values import set_device_class as _set_class_device
 from ._binding.values import set_dtype_class as _set_class_dtype
 from ._binding.values import to_py_class_value as _to_py_class_value
-from ._lazy import TYPE_CHECKING, late_attributes
-from ._types.late_conversion import container_converter as _container_converter
-from ._types.late_info import describe_late
+from ._internal.lazy import TYPE_CHECKING, late_attributes
+from ._types.lazy_container_converter import container_converter as _container_converter
+from ._types.lazy_type_info import attach_lazy_type_info
 from .registry import _register as _register_global_func
 from .registry import get_global_func as _get_global_func
 
 if TYPE_CHECKING:
     from ._binding.tensor import DLTensorTestWrapper
-    from ._dlpack_codes import DLDeviceType
-    from ._types.info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
+    from ._internal.dlpack_codes import DLDeviceType
     from ._types.schema import TypeSchema
+    from ._types.type_info import KWARGS, MISSING, TypeField, TypeInfo, TypeMethod
 
 __all__ = [
     "ERROR_NAME_TO_TYPE",
@@ -101,7 +101,7 @@ _show_in(
 )
 
 
-describe_late("ffi.Object", Object)
+attach_lazy_type_info("ffi.Object", Object)
 _hooks.container_converter = _container_converter
 
 
@@ -124,21 +124,21 @@ __getattr__ = late_attributes(
     globals(),
     {
         "BoundCall": _load_bound_call,
-        "DLDeviceType": "._dlpack_codes:DLDeviceType",
+        "DLDeviceType": "._internal.dlpack_codes:DLDeviceType",
         "DLTensorTestWrapper": _load_test_wrapper,
-        "KWARGS": "._types.info:KWARGS",
-        "MISSING": "._types.info:MISSING",
-        "TypeField": "._types.info:TypeField",
-        "TypeInfo": "._types.info:TypeInfo",
-        "TypeMethod": "._types.info:TypeMethod",
+        "KWARGS": "._types.type_info:KWARGS",
+        "MISSING": "._types.type_info:MISSING",
+        "TypeField": "._types.type_info:TypeField",
+        "TypeInfo": "._types.type_info:TypeInfo",
+        "TypeMethod": "._types.type_info:TypeMethod",
         "TypeSchema": "._types.schema:TypeSchema",
         "_CLASS_DEVICE": device_class,  # changes with _set_class_device
         "_TRACEBACK_TO_BACKTRACE_STR": "._binding.object:backtrace_text",
-        "_WITH_APPEND_BACKTRACE": "._traceback:with_append_backtrace",
+        "_WITH_APPEND_BACKTRACE": "._internal.traceback:with_append_backtrace",
         "_lookup_type_attr": "._binding.types:lookup_type_attr",
-        "_register_object_by_index": "._types.info:register_object_by_index",
+        "_register_object_by_index": "._types.type_info:register_object_by_index",
         "_register_type_attr": "._binding.types:register_type_attr",
-        "_type_cls_to_type_info": "._types.lookup:info_of_class",
-        "_type_index_to_type_info": "._types.lookup:info_of_index",
+        "_type_cls_to_type_info": "._types.type_info_lookup:type_info_of_class",
+        "_type_index_to_type_info": "._types.type_info_lookup:type_info_of_index",
     },
 )

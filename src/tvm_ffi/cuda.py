@@ -11,8 +11,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Callable, Union
 
+from ._internal.regular_file import open_regular
 from ._library.tvm_cuda_module import read_tvm_cuda_module
-from ._regular_file import open_regular
 from .module import Module
 from .registry import get_global_func, register_global_func
 

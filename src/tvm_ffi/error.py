@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from ._binding.object import ERROR_NAME_TO_TYPE, ERROR_TYPE_TO_NAME
-from ._lazy import TYPE_CHECKING, Any, late_attributes
+from ._internal.lazy import TYPE_CHECKING, Any, late_attributes
 
 if TYPE_CHECKING:
-    from ._traceback import TracebackManager
+    from ._internal.traceback import TracebackManager
 
 __all__ = ["TracebackManager", "register_error"]
 
-__getattr__ = late_attributes(globals(), {"TracebackManager": "._traceback:TracebackManager"})
+__getattr__ = late_attributes(
+    globals(), {"TracebackManager": "._internal.traceback:TracebackManager"}
+)
 
 
 def register_error(name_or_cls: str | type | None = None, cls: type | None = None) -> Any:

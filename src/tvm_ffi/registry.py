@@ -7,7 +7,7 @@ import sys
 
 from ._binding.call import convert_func, find_global_func, set_global_func
 from ._binding.object import type_key_to_index
-from ._lazy import TYPE_CHECKING, Any, Callable
+from ._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from typing import Literal, TypeVar, overload
@@ -55,7 +55,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Function | None:
     """
     function = find_global_func(name)
     if function is None and not allow_missing:
-        from ._suggestion import did_you_mean
+        from ._internal.suggestion import did_you_mean
 
         hint = did_you_mean(name, list_global_func_names())
         raise ValueError(f"Cannot find global function {name}{hint}")
@@ -241,7 +241,7 @@ def register_object(type_key: str | type | None = None, *, init: bool = True) ->
             if _SKIP_UNKNOWN_OBJECTS:
                 return cls
             raise ValueError(f"Cannot find object type index for {key}")
-        from ._types.info import add_constructor, register_object_by_index
+        from ._types.type_info import add_constructor, register_object_by_index
 
         add_constructor(register_object_by_index(index, cls), init)
         return cls

@@ -12,7 +12,7 @@ from ._binding.call import function_of_class, named_function
 from ._binding.object import empty_object, opaque_object, show_in
 from ._binding.tensor import tensor_of_content
 from ._binding.values import create_dtype
-from ._lazy import Any
+from ._internal.lazy import Any
 
 __all__ = ["from_json_graph_str", "to_json_graph_str"]
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ._lazy import TYPE_CHECKING, Any
+from ._internal.lazy import TYPE_CHECKING, Any
 from .core import (
     Device,
     _address_of_stream,

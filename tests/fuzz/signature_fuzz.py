@@ -12,7 +12,7 @@ import coverage_guided
 
 with coverage_guided.instrumented(__name__):
     from tvm_ffi import Signature
-    from tvm_ffi.module._describing import _entries
+    from tvm_ffi.module._signatures import _entries
     from tvm_ffi.signature import _carriage, _parsing, _plan
 
 _WORDS = (

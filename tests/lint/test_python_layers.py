@@ -17,20 +17,21 @@ PACKAGE = "tvm_ffi"
 LAYERS = (
     # nothing of ours: Python alone
     {
-        "_conflict",
-        "_html",
-        "_lazy",
-        "_one_line",
+        "_internal",
+        "_internal.conflict",
+        "_internal.html",
+        "_internal.lazy",
+        "_internal.regular_file",
+        "_internal.suggestion",
+        "_internal.terminal",
         "_optional_torch_c_dlpack",
-        "_regular_file",
         "_schema",
-        "_suggestion",
         "_version",
     },
     {"signature"},  # over the language of types alone
-    {"_binding", "_command_line", "_provision"},
-    {"_dlpack_codes", "_traceback"},  # what few programs ask for
-    {"_dtype", "_printing", "error"},  # values with rules of their own
+    {"_binding", "_internal.distribution_alias"},
+    {"_internal.dlpack_codes", "_internal.printing", "_internal.traceback"},  # loaded on demand
+    {"_dtype", "error"},
     {"_types"},  # what is known about native types
     {"_tensor", "registry"},
     {"_ffi_api", "core"},
@@ -128,13 +129,13 @@ def test_the_language_of_types_is_python_alone(graph):
     """Not even the package: it can be copied out and used for itself."""
     ours = tool.imports_of_units(tool.without_upward(graph))
     assert ours["_schema"] == set()
-    assert ours["signature"] == {"_schema", "_suggestion"}
+    assert ours["signature"] == {"_schema", "_internal.suggestion"}
     assert ours["_binding"] == {
-        "_conflict",
-        "_html",
-        "_lazy",
+        "_internal.conflict",
+        "_internal.html",
+        "_internal.lazy",
+        "_internal.suggestion",
         "_schema",
-        "_suggestion",
         "signature",
     }
 
@@ -168,7 +169,7 @@ def test_the_picture_of_imports_is_that_of_the_sources(graph):
 
 MODULE = """
 import json, os.path
-from . import near, _lazy
+from . import near, _other
 from .sub import thing
 from .. import above
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ def test_imports_are_found_wherever_they_stand(tmp_path):
     path = tmp_path / "module.py"
     path.write_text(MODULE, encoding="utf-8")
     when_loaded = {
-        *("json", "os.path", "p.q.near", "p.q._lazy", "p.q.sub.thing", "p.above", "p.q.seen.Y"),
+        *("json", "os.path", "p.q.near", "p.q._other", "p.q.sub.thing", "p.above", "p.q.seen.Y"),
     }
     assert tool.python_imports(path, "p.q.module", False) == when_loaded
     everywhere = when_loaded | {"p.q.late", "p.other", "p.far.Z", "inner"}

@@ -8,7 +8,7 @@ import time
 import pytest
 
 import tvm_ffi
-from tvm_ffi._suggestion import did_you_mean, nearest
+from tvm_ffi._internal.suggestion import did_you_mean, nearest
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ Cython's own declarations.  The folders, each built on the ones before:
 
 import os as _os
 
-from .._conflict import refuse_files_of_the_incumbent
+from .._internal.conflict import refuse_files_of_the_incumbent
 from .main_interpreter import refuse_other_interpreters
 
 # Here, because whatever of this package is loaded loads the binding.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from .object import hooks, library_path  # isort: skip  # first: makes the C ABI's symbols global
-from .._lazy import Any
+from .._internal.lazy import Any
 from .call.signature_lookup import binder_of_wrapper
 
 __all__ = ["library_path"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import _thread
 
-from .._lazy import Any
+from .._internal.lazy import Any
 
 
 def refuse_other_interpreters() -> None:

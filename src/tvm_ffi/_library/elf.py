@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from .._regular_file import NotRegularError, open_regular
+from .._internal.regular_file import NotRegularError, open_regular
 from .elf_header import ET_CORE, ET_DYN, ET_EXEC, ET_REL, HEADER_SIZE, MAGIC, Header, parse_header
 from .file_bytes import FileBytes
 

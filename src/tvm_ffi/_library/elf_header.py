@@ -10,7 +10,7 @@ import os
 import struct
 from dataclasses import dataclass
 
-from .._regular_file import open_regular
+from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Union
 
-from .._regular_file import open_regular
+from .._internal.regular_file import open_regular
 from .elf import open_image
 from .elf_header import ET_DYN, ET_REL, read_header
 from .object_file import machine_of

@@ -120,9 +120,9 @@ def _reachable(starts: Sequence[Module]) -> dict[int, Module]:
 def _is_code(module: Module) -> bool:
     """Whether a module becomes code; the others are saved."""
     if module.kind == "library":
-        place = getattr(note_of(module), "place", "")
+        path = getattr(note_of(module), "argument", "")
         raise ValueError(
-            f"a loaded library{f' ({place})' if place else ''} cannot be put into another one: "
+            f"a loaded library{f' ({path})' if path else ''} cannot be put into another one: "
             "give the object files from which it was linked, as objects=[...]"
         )
     if module.kind == LIBRARY_KIND:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 from ..signature import Signature
 
 __all__ = ["LANGUAGES", "exported_signatures"]

@@ -16,7 +16,7 @@ from .._binding.values import Bytes, DataType, Device, String
 from .._dtype import dtype
 from .._schema.names import NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.schema import Schema
-from .package_classes import CLASS_OF_KEY
+from .builtin_classes import CLASS_OF_KEY
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
@@ -104,7 +104,7 @@ class _Reader(Generic[SchemaT]):
         if isinstance(params, list):
             groups["params"] = self._all(params)
         elif params is not Ellipsis:
-            raise _refusal(params)
+            raise _unsupported(params)
         return self._make("Callable", named_args=groups)
 
     def _generic(self, annotation: Any, origin: Any, members: tuple[Any, ...]) -> SchemaT:
@@ -112,7 +112,7 @@ class _Reader(Generic[SchemaT]):
             name = _origin_of(origin)
             _check_number(origin, name, len(members))
             return self._make(name, self._all(members))
-        raise _refusal(annotation)
+        raise _unsupported(annotation)
 
 
 def _check_number(cls: Any, origin: str, count: int) -> None:
@@ -132,7 +132,7 @@ def _origin_of(annotation: Any) -> str:
     if isinstance(annotation, typing.Hashable) and annotation in _ORIGIN_OF_ANNOTATION:
         return _ORIGIN_OF_ANNOTATION[annotation]
     if not isinstance(annotation, type):
-        raise _refusal(annotation)
+        raise _unsupported(annotation)
     if (annotation.__module__, annotation.__name__) == ("ctypes", "c_void_p"):
         return "ctypes.c_void_p"  # by its name: the module takes long to import
     if issubclass(annotation, CObject):
@@ -145,10 +145,10 @@ def _origin_of(annotation: Any) -> str:
         return ORIGIN_OF_KEY.get(key, key)
     if hasattr(annotation, "__dlpack__") or hasattr(annotation, "__dlpack_device__"):
         return "Tensor"
-    raise _refusal(annotation)
+    raise _unsupported(annotation)
 
 
-def _refusal(annotation: Any) -> TypeError:
+def _unsupported(annotation: Any) -> TypeError:
     return TypeError(f"Cannot convert {annotation!r} to TypeSchema")
 
 

@@ -15,17 +15,17 @@ from .._binding.object import CObject, type_key_to_index
 from .._binding.types import lookup_type_attr, type_facts
 from .._binding.values import CAny, to_py_class_value
 from .._schema.names import ORIGIN_OF_KEY, is_known
-from .index import index_of_origin
-from .package_classes import CLASS_OF_KEY
-from .plain_conversion import (
-    PLAIN_RULES,
+from .builtin_classes import CLASS_OF_KEY
+from .leaf_conversion import (
+    LEAF_RULES,
     MismatchError,
-    attempt,
-    kind_of,
     native_value,
-    refuse,
-    what_it_stands_for,
+    raise_mismatch,
+    resolve_value_protocol,
+    try_call,
+    type_name_of,
 )
+from .type_index import index_of_origin
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema
@@ -49,7 +49,7 @@ def require_known_origins(schema: Schema) -> None:
 def convert_value(schema: Schema, value: Any) -> Any:
     """Return the value as the type holds it, or raise `MismatchError`."""
     if type(value) not in _PLAIN:
-        value = what_it_stands_for(schema, value)
+        value = resolve_value_protocol(schema, value)
     rule = _RULES.get(schema.origin) or _RULES.get(ORIGIN_OF_KEY.get(schema.origin, ""))
     return rule(schema, value) if rule is not None else _to_class(schema, value)
 
@@ -72,7 +72,7 @@ def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, (list, tuple, Array, List)):
-            refuse(schema, value)
+            raise_mismatch(schema, value)
         element = schema.args[0] if schema.args else None
         if element is None or element.origin == "Any":
             return _sequence_of_any(made, value)
@@ -84,7 +84,7 @@ def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
 
 def _to_tuple(schema: Schema, value: Any) -> Any:
     if not isinstance(value, (list, tuple, Array, List)):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     if schema.args is None:
         return _sequence_of_any(Array, value)
     items = list(value)
@@ -114,14 +114,14 @@ def _sequence_of_any(made: Any, value: Any) -> Any:
     if isinstance(value, made):
         return value
     items = list(value)
-    sequence, error = attempt(made, items)
+    sequence, error = try_call(made, items)
     if error is None:
         return sequence
     for i, item in enumerate(items):
-        _, reason = attempt(CAny, item)
+        _, reason = try_call(CAny, item)
         if reason is not None:
             raise MismatchError(
-                f"element [{i}]: expected Any, got {kind_of(item)}: {reason}"
+                f"element [{i}]: expected Any, got {type_name_of(item)}: {reason}"
             ) from error
     raise error
 
@@ -131,7 +131,7 @@ def _to_mapping(made: Any) -> Callable[[Schema, Any], Any]:
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
-            refuse(schema, value)
+            raise_mismatch(schema, value)
         if not schema.args:  # of a type key
             return value if isinstance(value, made) else made(value)
         row: list[Any] = []
@@ -177,7 +177,7 @@ def _to_first_of(schema: Schema, value: Any) -> Any:
             return convert_value(alternative, value)
         except MismatchError:
             continue
-    return refuse(schema, value)
+    return raise_mismatch(schema, value)
 
 
 # ---- classes ---------------------------------------------------------------------------------
@@ -194,13 +194,13 @@ def _to_class(schema: Schema, value: Any) -> Any:
         return variant
     convert = lookup_type_attr(index, "__ffi_convert__")
     if convert is None:
-        refuse(schema, value)
-    made, error = attempt(convert, value)
+        raise_mismatch(schema, value)
+    made, error = try_call(convert, value)
     if error is not None:
         text = str(error).replace("\n", "\n    ")
-        refuse(schema, value, f"\n  __ffi_convert__ failed:\n    {text}", error)
+        raise_mismatch(schema, value, f"\n  __ffi_convert__ failed:\n    {text}", error)
     if not is_subtype(CAny(made).type_index, index):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return made
 
 
@@ -240,7 +240,7 @@ def takes_payloads(schema: Schema) -> bool:
 
 
 _RULES: dict[str, Callable[[Schema, Any], Any]] = {
-    **PLAIN_RULES,
+    **LEAF_RULES,
     "Array": _to_sequence(Array),
     "Dict": _to_mapping(Dict),
     "List": _to_sequence(List),

@@ -19,7 +19,7 @@ from .._schema.json_form import schema_from_json, schema_to_json
 from .._schema.names import ANY, NO_TYPE, ORIGIN_OF_KEY
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
-from .index import index_of_origin, key_of_index
+from .type_index import index_of_origin, key_of_index
 
 __all__ = ["TypeSchema", "container_converter"]
 

@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from .._command_line import ArgumentParser
+from .._internal.terminal import ArgumentParser
 from .._version import __version__
 from ._output import print_error
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from .._one_line import shown
+from .._internal.terminal import printable
 from ..inspection import Change, FunctionReport, LibraryDifference, LibraryReport
 from ._module_tree import module_lines
 
@@ -105,7 +105,7 @@ def _print_function(console: Console, function: FunctionReport) -> None:
     unread = f"  signature: {_UNREAD}" if "metadata" in function.unread else ""
     _line(console, "  ", (function.name, "bold"), signature, (unread, "dim"))
     if function.doc is not None:
-        lines = (f"      {shown(line)}\n" for line in function.doc.strip().splitlines())
+        lines = (f"      {printable(line)}\n" for line in function.doc.strip().splitlines())
         console.file.writelines(lines)  # there may be a million, each of which costs rich 0.1 ms
     elif "doc" in function.unread:
         _line(console, (f"      documentation: {_UNREAD}", "dim"))
@@ -148,7 +148,7 @@ def _line(console: Console, *parts: str | tuple[str, str]) -> None:
     text = Text()
     for part in parts:
         words, style = part if isinstance(part, tuple) else (part, "")
-        text.append(shown(words), style)
+        text.append(printable(words), style)
     console.print(text, soft_wrap=True)
 
 

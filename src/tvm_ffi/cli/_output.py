@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import sys
 
-from .._one_line import shown
+from .._internal.terminal import printable
 
 __all__ = ["print_error", "print_line"]
 
 
 def print_line(text: str) -> None:
     """Print a line."""
-    print(shown(text))
+    print(printable(text))
 
 
 def print_error(problem: object) -> None:
     """Print a line that says what could not be done."""
-    print(shown(f"tvm-ffi: error: {problem}"), file=sys.stderr)
+    print(printable(f"tvm-ffi: error: {problem}"), file=sys.stderr)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 
-from .._provision import provide, withdraw
+from .._internal.distribution_alias import provide, withdraw
 from ._output import print_line
 
 __all__ = ["add_arguments", "run"]

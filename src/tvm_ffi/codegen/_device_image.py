@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .._regular_file import open_regular
+from .._internal.regular_file import open_regular
 from ..inspection._device_code import cubin_arch
 from ..inspection._kernels import cubin_kernels, ptx_kernels, ptx_target
 

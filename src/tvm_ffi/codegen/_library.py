@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import cpp
+from .._internal.suggestion import did_you_mean
 from .._library.linking import dynamic_symbols
-from .._suggestion import did_you_mean
 from ..module import load_module
 from ..signature import Signature
 from ._wrapper import Wrapper, make_wrapper

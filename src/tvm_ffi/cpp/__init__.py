@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._lazy import late_attributes
+from .._internal.lazy import late_attributes
 from . import dtype, extension
 from .dtype import to_cpp_dtype
 from .extension import build, build_inline, load, load_inline

@@ -18,7 +18,7 @@ import shlex
 import shutil
 from pathlib import Path
 
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 from ._files import content_of, identity_of, write_atomically
 
 __all__ = ["compiler_command", "describe_compiler"]

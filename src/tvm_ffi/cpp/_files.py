@@ -10,7 +10,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .._regular_file import open_regular
+from .._internal.regular_file import open_regular
 from ._trust import private_folder
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 from ._dependencies import Dependencies
 from ._files import content_of
 from ._plan import Part

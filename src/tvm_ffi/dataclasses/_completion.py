@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._binding.object import type_key_to_index
 from .._binding.types import lookup_type_attr, type_facts
-from .._types.info import announce_class, withdraw_class
 from ..registry import get_global_func
 from ._declared import UnresolvedError, declared_fields, registered_base
 from ._definition import Options, define
@@ -24,7 +23,7 @@ from ._layout import end_of_fields
 if TYPE_CHECKING:
     from types import FrameType
 
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
     from .field import Field
 
 _allocate_type = get_global_func("pytvmffi.TypeAllocate")
@@ -105,7 +104,7 @@ def introduce(cls: type, type_key: str, options: Options, scope: Scope) -> None:
         base_info: TypeInfo = base.__tvm_ffi_type_info__  # type: ignore[attr-defined]
         if base_info.fields is not None:
             _check_base(base_info)
-        info = announce_class(_allocate(type_key, base_info.type_index), cls)
+        info = register_class_before_fields(_allocate(type_key, base_info.type_index), cls)
         _defined_keys.add(type_key)
         waiting = _Waiting(info, options, vars(cls).get("__init__"), scope)
         cls.__ffi_is_dataclass__ = True  # type: ignore[attr-defined]
@@ -242,6 +241,6 @@ def _undo(cls: type) -> None:
     if "__ffi_is_dataclass__" in vars(cls):
         del cls.__ffi_is_dataclass__  # type: ignore[attr-defined]
     info = waiting.info
-    withdraw_class(info)
+    unregister_class(info)
     if type_facts(info.type_index)["total_size"] == 0:  # nothing of it is in the table
         _free_keys[info.type_key] = info.type_index

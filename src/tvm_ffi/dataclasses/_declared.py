@@ -11,8 +11,8 @@ from typing import Any, Callable, ClassVar
 
 from .._binding.object import CObject
 from .._binding.types import FFIProperty
-from .._types.info import MISSING
 from .._types.schema import TypeSchema
+from .._types.type_info import MISSING
 from ._annotations import Names, evaluate, own_annotations
 from ._generics import arguments_of_bases, substitute, without_type_variables
 from .common import field_of_row

@@ -21,9 +21,7 @@ from .._binding.types import (
     register_method,
     register_type_attr,
 )
-from .._types.info import (
-    add_described_constructor,
-    complete_class,
+from .._types.type_info import (
     freeze_fields,
     refuse_construction,
 )
@@ -36,7 +34,7 @@ from ._special_methods import add_special_methods
 from .field import Field, has_default, has_factory
 
 if TYPE_CHECKING:
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 _make_getter = get_global_func("ffi.MakeFieldGetter")
 _register_services = get_global_func("ffi._PyClassRegisterTypeAttrColumns")
@@ -209,7 +207,7 @@ def _dress(
     for described in fields:
         if described.name in vars(cls):  # its default, which the type has now
             delattr(cls, str(described.name))
-    complete_class(info)
+    add_registered_fields(info)
     for entry, described in zip(info.fields, fields):
         entry.dataclass_field = described
         entry.c_structural_eq = described.structural_eq
@@ -238,7 +236,7 @@ def _dress(
 def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
     body = vars(cls).get("__init__")
     is_automatic = options.init and body is None
-    add_described_constructor(info, is_automatic, _finisher(cls), add_holders(info))
+    add_py_class_constructor(info, is_automatic, _finisher(cls), add_holders(info))
     if body is not None:
         new: Any = lookup_type_attr(info.type_index, "__ffi_new__")
         new.release_gil = False

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._binding.types import lookup_type_attr
-from .._types.package_classes import CLASS_OF_KEY
+from .._types.builtin_classes import CLASS_OF_KEY
 
 __all__ = ["fill_from_earlier_form"]
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._binding.types import lookup_type_attr, register_type_attr
-from .._types.info import MISSING
-from .._types.package_classes import CLASS_OF_KEY
+from .._types.builtin_classes import CLASS_OF_KEY
+from .._types.type_info import MISSING
 from ..core import Object
 from ._earlier_enum import fill_from_earlier_form
 from .c_class import c_class

@@ -10,7 +10,7 @@ from .._binding.types import FFIProperty, relink
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 _HOLDING = ("Any", "Callable", "Object")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 HEADER_SIZE = 24
 _ANY, _INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _OBJECT = -1, 1, 2, 3, 4, 5, 6, 64

@@ -13,7 +13,7 @@ from ._annotations import Names, evaluate, own_annotations
 from ._declared import owners_of
 
 if TYPE_CHECKING:
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
     from ..core import Function
 
 _MARK = "__ffi_is_method__"

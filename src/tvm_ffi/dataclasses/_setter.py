@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from .._binding.types import Refusal, plain_setter, rule_setter, type_facts
 from .._types import conversion
-from .._types.index import index_of_origin
-from .._types.plain_conversion import MismatchError
+from .._types.leaf_conversion import MismatchError
+from .._types.type_index import index_of_origin
 from .field import Field, has_converter
 
 if TYPE_CHECKING:

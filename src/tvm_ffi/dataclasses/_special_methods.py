@@ -16,7 +16,7 @@ from ..core import CObject
 from ..registry import get_global_func
 
 if TYPE_CHECKING:
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 
 _deep_copy = get_global_func("ffi.DeepCopy")
 _recursive_hash = get_global_func("ffi.RecursiveHash")

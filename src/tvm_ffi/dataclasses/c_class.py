@@ -6,7 +6,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from .._types.info import TypeInfo, freeze_fields, refuse_construction
+from .._types.type_info import TypeInfo, freeze_fields, refuse_construction
 from ..registry import register_object
 from ._annotations import own_annotations
 from ._special_methods import add_special_methods

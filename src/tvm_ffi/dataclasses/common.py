@@ -6,12 +6,12 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from .._types.package_classes import CLASS_OF_KEY
+from .._types.builtin_classes import CLASS_OF_KEY
 from ._annotations import own_annotations
 from .field import Field
 
 if TYPE_CHECKING:
-    from .._types.info import TypeField, TypeInfo
+    from .._types.type_info import TypeField, TypeInfo
 
 __all__ = ["asdict", "astuple", "fields", "is_dataclass", "replace"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from .._binding.object import _ObjectMeta, type_key_to_index
-from .._types.info import MISSING
+from .._types.type_info import MISSING
 from ..core import Object
 from ..registry import get_global_func, register_object
 from ._annotations import own_annotations

@@ -7,7 +7,7 @@ import copy
 import sys
 from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, overload
 
-from .._types.info import MISSING
+from .._types.type_info import MISSING
 
 if sys.version_info >= (3, 10):
     from dataclasses import KW_ONLY

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from .._binding.object import type_key_to_index
 from .._schema.names import key_of_origin
-from .._types.info import type_info_of
+from .._types.type_info import type_info_of
 from ..registry import get_registered_type_keys
 from ._layout import HEADER_SIZE, aligned
 
 if TYPE_CHECKING:
-    from .._types.info import TypeField, TypeInfo
     from .._types.schema import TypeSchema
+    from .._types.type_info import TypeField, TypeInfo
 
 __all__ = ["gen_abi_cpp"]
 

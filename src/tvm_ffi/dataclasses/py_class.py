@@ -7,7 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
-from .._types.info import MISSING
+from .._types.type_info import MISSING
 from ._completion import complete_with, introduce, scope_of
 from ._definition import Options
 from ._method import method
@@ -16,7 +16,7 @@ from .field import Field, field
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
 
-    from .._types.info import TypeInfo
+    from .._types.type_info import TypeInfo
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:

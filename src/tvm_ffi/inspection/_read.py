@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from .. import libinfo
 from .._library.elf import Image, Symbol, open_image
 from .._library.embedded_modules import LIBRARY_KIND, SYMBOL, decode
+from ._abi_levels import abi_level_report, introduced_in, is_abi_symbol, readable_name
 from ._device_code import device_code
-from ._eras import era_of, introduced_in, is_abi_symbol, readable_name
 from ._report import FunctionReport, LibraryReport, ModuleReport, SymbolReport
 from ._signatures import (
     SIGNATURES,
@@ -88,7 +88,9 @@ def _report(image: Image, provided: set[str]) -> LibraryReport:
         runpath=tuple(links["runpath"]),
         functions=_functions(texts, symbols, _MAX_SHARED * len(image.data)),
         symbols=needs,
-        era=era_of((need.name for need in needs), image.contains_text, declared_level(texts)),
+        era=abi_level_report(
+            (need.name for need in needs), image.contains_text, declared_level(texts)
+        ),
         modules=modules,
         device_code=tuple(device_code(image)),
         floors=_floors(image.version_needs()),

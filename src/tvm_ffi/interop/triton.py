@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Union
 
-from .._suggestion import did_you_mean
+from .._internal.suggestion import did_you_mean
 from ..codegen import DeviceImage, LaunchPlan, launch_module, make_launch_plan, make_wrapper
 from ..codegen._launch import Amount, three_extents
 from ..codegen._wrapper import Argument, result_names

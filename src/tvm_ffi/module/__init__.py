@@ -20,8 +20,8 @@ from .._binding.object import (
 )
 from .._binding.types import FieldGetter, type_facts
 from .._binding.values import NativeText
-from .._lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
-from .._types.late_info import describe_late
+from .._internal.lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
+from .._types.lazy_type_info import attach_lazy_type_info
 from ..container import Array
 from ..registry import get_global_func
 
@@ -99,9 +99,9 @@ class Module(Object):
         return self._function_names()
 
     def _function_names(self) -> tuple[str, ...]:
-        from ._listing import native_function_names
+        from ._display import listed_function_names
 
-        return native_function_names(self)
+        return listed_function_names(self)
 
     def get_function(self, name: str, query_imports: bool = False) -> Function:
         """Return a function of the module.
@@ -120,8 +120,8 @@ class Module(Object):
         """
         function: Function | None = function_of_module(self, name, query_imports)
         if function is None:
-            from .._suggestion import did_you_mean
-            from ._listing import known_functions
+            from .._internal.suggestion import did_you_mean
+            from ._display import known_functions
 
             hint = did_you_mean(name, known_functions(self))
             raise AttributeError(f"Module has no function '{name}'{hint}")
@@ -164,7 +164,7 @@ class Module(Object):
         RuntimeWarning
             If what the library says is damaged; once for each function.
         """
-        from ._describing import signature_of
+        from ._signatures import signature_of
 
         return signature_of(self, name, query_imports)
 
@@ -193,7 +193,7 @@ class Module(Object):
         >>> module = tvm_ffi.load_module("./library.so")  # doctest: +SKIP
         >>> module.describe({"scale": "scale(x: inout float32[n])"})  # doctest: +SKIP
         """
-        from ._describing import describe
+        from ._signatures import describe
 
         describe(self, signatures)
 
@@ -292,19 +292,19 @@ class Module(Object):
         return function
 
     def __dir__(self) -> list[str]:
-        from ._listing import attributes_of
+        from ._display import dir_names
 
-        return attributes_of(self, list(super().__dir__()))
+        return dir_names(self, list(super().__dir__()))
 
     def _ipython_key_completions_(self) -> list[str]:
-        from ._listing import known_functions
+        from ._display import known_functions
 
         return list(known_functions(self))
 
     def __repr__(self) -> str:
-        from ._listing import text_of
+        from ._display import repr_text
 
-        return text_of(self)
+        return repr_text(self)
 
     def __call__(self, *args: Any) -> Any:
         """Call the function named `entry_name`."""
@@ -336,43 +336,43 @@ _state_of: Any = get_global_func("pytvmffi.ModuleState")  # None for kinds writt
 # ---- where modules and functions come from -------------------------------------------------------
 
 
-class _Source:
+class _LoadRecord:
     """How another process finds a module; the note about native modules that were loaded here."""
 
-    __slots__ = ("imports", "load", "place")
+    __slots__ = ("argument", "imports", "load")
 
-    def __init__(self, load: Callable[[str], Module], place: str, imports: list[int]) -> None:
+    def __init__(self, load: Callable[[str], Module], argument: str, imports: list[int]) -> None:
         self.load = load
-        self.place = place  # the argument of `load`
+        self.argument = argument  # of `load`: a path or a symbol prefix
         self.imports = imports  # addresses of what the module imported when it was loaded
 
 
-# Modules that were loaded, by `load` and `place`; some have died.
+# Modules that were loaded, by `load` and `argument`; some have died.
 _loaded: dict[tuple[Callable[[str], Module], str], NativeReference] = {}
 
 
-def _remember(module: Module, load: Callable[[str], Module], place: str) -> Module:
+def _record_load(module: Module, load: Callable[[str], Module], argument: str) -> Module:
     """Note where a module was loaded from."""
     if note_of(module) is None:
-        reference = set_note(module, _Source(load, place, _addresses(_get_imports(module))))
-        if (load, place) not in _loaded or _find_loaded(load, place) is None:
-            _loaded[load, place] = reference
+        reference = set_note(module, _LoadRecord(load, argument, _addresses(_get_imports(module))))
+        if (load, argument) not in _loaded or _find_loaded(load, argument) is None:
+            _loaded[load, argument] = reference
     return module
 
 
-def _is_as_loaded(module: Module) -> bool:
+def _imports_unchanged(module: Module) -> bool:
     """Whether the module imports what it did when it was loaded."""
     return bool(_addresses(module.imports) == note_of(module).imports)
 
 
-def _find_loaded(load: Callable[[str], Module], place: str) -> Module | None:
+def _find_loaded(load: Callable[[str], Module], argument: str) -> Module | None:
     """Return the first module that was loaded like this and is still there."""
-    reference = _loaded.get((load, place))
+    reference = _loaded.get((load, argument))
     return None if reference is None else reference()
 
 
 # The last module of each file that stays for the life of the process, and what the file was then.
-_staying: dict[str, tuple[NativeReference, os.stat_result]] = {}
+_resident_libraries: dict[str, tuple[NativeReference, os.stat_result]] = {}
 
 
 def _status_of(file: str) -> os.stat_result | None:
@@ -385,17 +385,17 @@ def _status_of(file: str) -> os.stat_result | None:
         return None
 
 
-def _find_staying(place: str, status: os.stat_result) -> Module | None:
+def _find_resident(argument: str, status: os.stat_result) -> Module | None:
     """Return the library that stays, if loading the file again would give the same."""
-    reference, before = _staying[place]
+    reference, before = _resident_libraries[argument]
     is_same_file = all(getattr(status, name) == getattr(before, name) for name in _FILE_CHANGES)
     module: Module | None = reference() if is_same_file else None
-    if module is None or module.kind != "library" or not _is_as_loaded(module):
+    if module is None or module.kind != "library" or not _imports_unchanged(module):
         return None
     return module
 
 
-# One of these changes when the content of a file does, or another file takes its place.
+# One of these changes when the content of a file does, or another file takes its argument.
 _FILE_CHANGES = ("st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns")
 
 
@@ -405,37 +405,41 @@ def _addresses(modules: Array[Module]) -> list[int]:
 
 def file_of(module: Module) -> str | None:
     """Return the path of the file that a module was loaded from; None for other modules."""
-    source: _Source | None = note_of(module)
-    return None if source is None or source.load is not load_module else source.place
+    record: _LoadRecord | None = note_of(module)
+    return None if record is None or record.load is not load_module else record.argument
 
 
 def _reduce(module: Module) -> Any:
     imports = module.imports  # ValueError for an empty wrapper
-    source: _Source | None = note_of(module)
-    if source is None:
+    record: _LoadRecord | None = note_of(module)
+    if record is None:
         raise TypeError(
             f"cannot pickle a module of kind {module.kind!r} that was not loaded by load_module "
             "or system_lib: nothing says where another process finds it"
         )
-    changed = _addresses(imports) != source.imports
-    return find_again, (source.load, source.place, list(imports) if changed else None)
+    changed = _addresses(imports) != record.imports
+    return find_again, (record.load, record.argument, list(imports) if changed else None)
 
 
-def find_again(load: Callable[[str], Module], place: str, imports: list[Module] | None) -> Module:
+def find_again(
+    load: Callable[[str], Module], argument: str, imports: list[Module] | None
+) -> Module:
     """Return the module that a pickle describes: one that is loaded already, or a new one.
 
     Pickles name this function, so it keeps its name.
     """
-    if not isinstance(place, str):
-        raise TypeError(f"the place of a module is a str, got {type(place).__name__}")
+    if not isinstance(argument, str):
+        raise TypeError(f"the place of a module is a str, got {type(argument).__name__}")
     if imports is None:
-        known = _find_loaded(load, place)
-        if known is not None and _is_as_loaded(known):
+        known = _find_loaded(load, argument)
+        if known is not None and _imports_unchanged(known):
             return known
-        return load(place)
+        return load(argument)
     # Not one that somebody has: it gets other imports.
     is_file = load is load_module
-    module = _load_anew(place, place, True, _status_of(place)) if is_file else load(place)
+    module = (
+        _load_file(argument, argument, True, _status_of(argument)) if is_file else load(argument)
+    )
     module.clear_imports()
     for imported in imports:
         module.import_module(imported)
@@ -490,16 +494,16 @@ def load_module(path: str | os.PathLike[str], keep_module_alive: bool = True) ->
     """
     file = os.fspath(path)
     # A name without a slash was searched for, and will be again.
-    place = _absolute(file) if os.sep in file else file
+    argument = _absolute(file) if os.sep in file else file
     # Before the file is loaded: one that is replaced meanwhile is another one next time.
     status = _status_of(file)
-    if status is not None and keep_module_alive and place in _staying:
-        known = _find_staying(place, status)
+    if status is not None and keep_module_alive and argument in _resident_libraries:
+        known = _find_resident(argument, status)
         if known is not None:
             return known
-    module = _load_anew(file, place, keep_module_alive, status)
+    module = _load_file(file, argument, keep_module_alive, status)
     if status is not None and keep_module_alive:
-        _staying[place] = NativeReference(module), status
+        _resident_libraries[argument] = NativeReference(module), status
     return module
 
 
@@ -511,11 +515,11 @@ def _absolute(file: str) -> str:
     return os.path.abspath(file)  # noqa: PTH100  (pathlib loads slowly)
 
 
-def _load_anew(
-    file: str, place: str, keep_module_alive: bool, status: os.stat_result | None
+def _load_file(
+    file: str, argument: str, keep_module_alive: bool, status: os.stat_result | None
 ) -> Module:
     if status is not None:
-        _check_no_fifo(file, status)
+        _check_regular(file, status)
     # Names of files are bytes, which Python shows as text.
     name = file if file.isascii() else NativeText(os.fsencode(file))
     try:
@@ -524,28 +528,28 @@ def _load_anew(
         if os.sep not in file and os.path.isfile(file):  # noqa: PTH113  (pathlib loads slowly)
             error.args = (f"{error}; to load the file in the working directory, write './{file}'",)
         raise
-    _remember(module, load_module, place)
+    _record_load(module, load_module, argument)
     if os.sep in file:
-        _read_side_file(module, place)
+        _read_side_file(module, argument)
     if keep_module_alive:
         _ffi_api.ModuleGlobalsAdd(module)
     return module
 
 
-def _check_no_fifo(file: str, status: os.stat_result) -> None:
+def _check_regular(file: str, status: os.stat_result) -> None:
     """Refuse what the loader would wait for, or read without an end: FIFOs, devices, sockets."""
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         raise RuntimeError(f"{file} cannot be loaded: it is not a regular file")
 
 
-def _read_side_file(module: Module, place: str) -> None:
+def _read_side_file(module: Module, argument: str) -> None:
     """Give the module the signatures in the file next to it, if there is one."""
-    side_file = place.rpartition(".")[0] + ".signatures"  # the suffix has selected the loader
+    side_file = argument.rpartition(".")[0] + ".signatures"  # the suffix has selected the loader
     if not os.access(side_file, os.F_OK):  # in half the time of an exception
         return
-    from ._describing import describe_by_file
+    from ._signatures import describe_from_file
 
-    describe_by_file(module, side_file)
+    describe_from_file(module, side_file)
 
 
 def system_lib(symbol_prefix: str = "") -> Module:
@@ -557,7 +561,7 @@ def system_lib(symbol_prefix: str = "") -> Module:
         Prefix of the symbols that make up the module; each prefix has one module.
     """
     module: Module = _ffi_api.SystemLib(symbol_prefix)
-    return _remember(module, system_lib, symbol_prefix)
+    return _record_load(module, system_lib, symbol_prefix)
 
 
 def _register() -> FieldGetter:
@@ -565,7 +569,7 @@ def _register() -> FieldGetter:
     index = type_key_to_index("ffi.Module")
     assert index is not None  # one of the built-in types
     register_class(index, Module)
-    describe_late("ffi.Module", Module)
+    attach_lazy_type_info("ffi.Module", Module)
     getter: FieldGetter = next(
         field["getter"] for field in type_facts(index)["fields"] if field["name"] == "imports_"
     )

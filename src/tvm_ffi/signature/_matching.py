@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._suggestion import did_you_mean
+from .._internal.suggestion import did_you_mean
 from ._declaration import Declaration
 from ._parameter import Parameter
 

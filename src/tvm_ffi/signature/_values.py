@@ -15,8 +15,8 @@ from .._schema.dtypes import integer_range
 from .._schema.json_form import schema_to_json
 from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
-from .._types.index import key_of_index
 from .._types.schema import TypeSchema
+from .._types.type_index import key_of_index
 from ._plan import BIG_INT, Failure
 
 __all__ = [

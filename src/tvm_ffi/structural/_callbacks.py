@@ -21,7 +21,7 @@ _NO_INDEX = -2
 _ORDERS = {"pre": WalkOrder.PREORDER, "post": WalkOrder.POSTORDER}
 
 
-def arguments_of_walk(
+def native_walk_arguments(
     function: str, callbacks: Callbacks, with_def_region_kind: Callbacks, order: str | WalkOrder
 ) -> tuple[IndexedCallbacks, IndexedCallbacks, int]:
     """Return both lists of callbacks and the number of the order.

@@ -9,7 +9,7 @@ from typing import Any, Callable
 from .. import _ffi_api
 from ..core import Object
 from ..registry import register_object
-from ._callbacks import Callback, Callbacks, arguments_of_walk, by_type_index
+from ._callbacks import Callback, Callbacks, by_type_index, native_walk_arguments
 from ._kinds import DefRegionKind, InplaceMode, WalkOrder
 
 
@@ -91,7 +91,7 @@ def structural_map(
     >>> structural_map([1, ["two", 3]], (int, lambda number: number * 10))
     (10, ("two", 30))
     """
-    arguments = arguments_of_walk("structural_map", callbacks, with_def_region_kind, order)
+    arguments = native_walk_arguments("structural_map", callbacks, with_def_region_kind, order)
     return _ffi_api.StructuralMap(root, *arguments)
 
 
@@ -121,10 +121,10 @@ def structural_mutate(root: Any, callbacks: Callbacks = ()) -> Any:
         If the value is nested too deep or contains itself.
     """
     pairs = by_type_index("structural_mutate", callbacks)
-    return _ffi_api.StructuralMutate(root, [(i, *_told_of_mode(call)) for i, call in pairs])
+    return _ffi_api.StructuralMutate(root, [(i, *_native_callback(call)) for i, call in pairs])
 
 
-def _told_of_mode(callback: Callback) -> tuple[Callback, bool]:
+def _native_callback(callback: Callback) -> tuple[Callback, bool]:
     """Return the callback as the traversal calls it, and whether that is with the mode."""
     if not _takes_mode(callback):
         return callback, False

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from .. import _ffi_api
 from ..core import Object
 from ..registry import register_object
-from ._callbacks import Callbacks, arguments_of_walk, by_type_index
+from ._callbacks import Callbacks, by_type_index, native_walk_arguments
 from ._kinds import DefRegionKind, WalkOrder
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def structural_walk(
     >>> numbers
     [1, 3]
     """
-    arguments = arguments_of_walk("structural_walk", callbacks, with_def_region_kind, order)
+    arguments = native_walk_arguments("structural_walk", callbacks, with_def_region_kind, order)
     interrupt: VisitInterrupt | None = _ffi_api.StructuralWalk(root, *arguments)
     return interrupt
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from .._one_line import shown
+from .._internal.terminal import printable
 from . import consts as C  # noqa: N812
 
 __all__ = ["print_changes", "print_line", "print_unchanged"]
@@ -20,7 +20,7 @@ def print_line(text: str, colour: str = "") -> None:
 
     Names of files and texts of libraries in it steer no terminal.
     """
-    text = shown(text)
+    text = printable(text)
     if colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         text = f"{colour}{text}{C.TERM_RESET}"
     encoding = sys.stdout.encoding or "utf-8"

@@ -18,7 +18,7 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 
 __all__ = ["Line", "TextFile"]
 

@@ -15,7 +15,7 @@ import keyword
 from collections.abc import Callable
 from pathlib import Path
 
-from .._command_line import ArgumentParser
+from .._internal.terminal import ArgumentParser
 from . import consts as C  # noqa: N812
 from . import lib_state
 from ._init_files import init_files, prefixes_below

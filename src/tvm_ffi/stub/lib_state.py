@@ -7,7 +7,7 @@ import heapq
 from typing import TYPE_CHECKING
 
 from .._binding.object import type_key_to_index
-from .._types.info import type_info_of
+from .._types.type_info import type_info_of
 from ..registry import get_global_func_metadata, get_registered_type_keys, list_global_func_names
 from ..signature._carriage import named_signature
 from .utils import FuncInfo, ObjectInfo, callable_schema

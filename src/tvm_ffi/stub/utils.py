@@ -8,9 +8,9 @@ from typing import Any
 
 from .._binding.types import lookup_type_attr
 from .._schema.json_form import declared_function
-from .._types.index import key_of_index
-from .._types.info import MISSING, TypeField, TypeInfo, TypeMethod
 from .._types.schema import TypeSchema
+from .._types.type_index import key_of_index
+from .._types.type_info import MISSING, TypeField, TypeInfo, TypeMethod
 from ..signature import Signature
 
 __all__ = [

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._lazy import late_attributes
+from .._internal.lazy import late_attributes
 from ..core import Object
 from ..dataclasses import c_class
 from ..registry import get_global_func

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._lazy import late_attributes
+from .._internal.lazy import late_attributes
 from . import lockfile
 from .lockfile import FileLock
 

@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Any, Callable
 
-from .._types.info import MISSING
+from .._types.type_info import MISSING
 from .unpack_dataclass import unpack_dataclass_to_tuple
 
 __all__ = ["MISSING", "make_kwargs_wrapper", "make_kwargs_wrapper_from_signature"]

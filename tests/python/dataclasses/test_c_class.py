@@ -14,7 +14,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import registry, testing
-from tvm_ffi._types.info import type_info_of
+from tvm_ffi._types.type_info import type_info_of
 from tvm_ffi.core import FFIProperty, Object, _object_type_key_to_index, _register_object_by_index
 from tvm_ffi.dataclasses import c_class
 from tvm_ffi.testing.testing import (

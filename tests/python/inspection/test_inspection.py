@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tvm_ffi import inspection, libinfo
+from tvm_ffi._internal.regular_file import open_regular
 from tvm_ffi._library.elf import Symbol, open_image
 from tvm_ffi._library.embedded_modules import EmbeddedModule, encode
 from tvm_ffi._library.file_bytes import FileBytes
-from tvm_ffi._regular_file import open_regular
 from tvm_ffi.inspection import LibraryFileError, compare_libraries, inspect_library
 from tvm_ffi.inspection._read import _functions
 

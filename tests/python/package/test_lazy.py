@@ -9,7 +9,7 @@ import pytest
 
 import tvm_ffi
 from tvm_ffi import core, cpp, module, testing, utils
-from tvm_ffi._lazy import late_attributes
+from tvm_ffi._internal.lazy import late_attributes
 
 
 @pytest.fixture

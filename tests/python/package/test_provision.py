@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from installed_wheel import write_installed_wheel
 
-from tvm_ffi import _provision
+from tvm_ffi._internal import distribution_alias
 
 # Asked without an import: in a process that has looked for pip, setuptools no longer stands in for
 # distutils, and torch's Inductor, in whatever test comes later, cannot be imported.
@@ -158,13 +158,13 @@ def test_refused_where_the_real_one_is_installed(environment, tmp_path):
 )
 def test_other_names_and_no_versions(arguments, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
-        _provision.provide(*arguments)
+        distribution_alias.provide(*arguments)
 
 
 def test_refused_where_the_package_was_not_installed(monkeypatch):
-    monkeypatch.setattr(_provision, "_DISTRIBUTION", "not-installed-at-all")
+    monkeypatch.setattr(distribution_alias, "_DISTRIBUTION", "not-installed-at-all")
     with pytest.raises(FileNotFoundError, match="no installer has put not-installed-at-all into"):
-        _provision.provide("apache-tvm-ffi")
+        distribution_alias.provide("apache-tvm-ffi")
 
 
 @pytest.mark.parametrize("file", ["core.abi3.so", "core.so"])

@@ -418,7 +418,7 @@ def test_graphs_for_structural_visits():
     ],
 )
 def test_layouts(key, offsets, size):
-    from tvm_ffi._types.info import type_info_of
+    from tvm_ffi._types.type_info import type_info_of
 
     info = type_info_of(_object_type_key_to_index(f"testing.{key}"))
     assert ([field.offset for field in info.fields], info.total_size) == (offsets, size)

@@ -56,7 +56,7 @@ cdef class ModuleOrigin(NativeReference):
         if module is None:
             return "a module that is gone"
         source = note_of(module)
-        return source.place if getattr(source, "place", "") else f"Module[{module.kind}]"
+        return source.argument if getattr(source, "argument", "") else f"Module[{module.kind}]"
 
     def add_wrapper(self, Function function not None):
         """Note who calls as the signature says, and is to learn when that is another one."""

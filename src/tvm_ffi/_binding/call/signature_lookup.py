@@ -19,7 +19,7 @@ from tvm_ffi._binding.call import (
     description_count,
     find_global_func,
 )
-from tvm_ffi._lazy import TYPE_CHECKING, Any, Callable
+from tvm_ffi._internal.lazy import TYPE_CHECKING, Any, Callable
 
 if TYPE_CHECKING:
     from tvm_ffi.signature import Parameter, Signature

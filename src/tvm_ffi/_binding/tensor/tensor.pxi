@@ -238,7 +238,7 @@ cdef class Tensor(CObject):
         if own.ndim != 2 or own.shape[1] > _MAX_COLUMNS or not _shows_values(own):
             return None
         from tvm_ffi._binding.tensor.elements import rows_of
-        from tvm_ffi._html import table
+        from tvm_ffi._internal.html import table
 
         return table(_plain_text(own), rows_of(
             _copied(own), _triple_of(own), own.shape, text_layout()[0]))

@@ -44,7 +44,7 @@ cdef tuple _parse_device(str text):
         raise ValueError(f"Invalid device: {text}")
     device_type = _DEVICE_NAME_TO_TYPE.get(parts[0])
     if device_type is None:
-        from tvm_ffi._suggestion import did_you_mean
+        from tvm_ffi._internal.suggestion import did_you_mean
 
         known = sorted(_DEVICE_NAME_TO_TYPE)
         raise ValueError(

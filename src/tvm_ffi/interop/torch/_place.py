@@ -14,7 +14,7 @@ from typing import Any
 
 from ..._binding.call import Function, convert_func, function_of_class, named_function
 from ...module import Module
-from ...module._describing import name_of
+from ...module._signatures import display_name
 from ...registry import get_global_func_metadata
 from ...signature import Signature
 
@@ -78,7 +78,7 @@ def place_of(function: Function) -> Place | None:
         name = getattr(args[0], "__name__", "")
         return Place(name, "", False, _address(function), args[0])
     module, name, _ = args
-    return Place(name, name_of(module), False, (module.__chandle__(), name), module)
+    return Place(name, display_name(module), False, (module.__chandle__(), name), module)
 
 
 def _address(function: Function) -> int:

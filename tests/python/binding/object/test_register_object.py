@@ -16,7 +16,7 @@ import tvm_ffi
 import tvm_ffi.testing
 from tvm_ffi import core, registry
 from tvm_ffi._binding.object import live_object_count, register_class, type_key_to_index
-from tvm_ffi._types.info import registered_info
+from tvm_ffi._types.type_info import registered_info
 from tvm_ffi.core import KWARGS, MISSING, FFIProperty
 from tvm_ffi.dataclasses import py_class
 

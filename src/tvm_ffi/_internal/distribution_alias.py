@@ -19,8 +19,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from ._conflict import INCUMBENT, REMEDY
-from ._version import __version_tuple__
+from .._version import __version_tuple__
+from .conflict import INCUMBENT, REMEDY
 
 __all__ = ["provide", "withdraw"]
 

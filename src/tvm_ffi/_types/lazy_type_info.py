@@ -4,22 +4,22 @@
 from __future__ import annotations
 
 from .._binding.object import type_key_to_index
-from .._lazy import Any
-from .package_classes import CLASS_OF_KEY
+from .._internal.lazy import Any
+from .builtin_classes import CLASS_OF_KEY
 
 
-def describe_late(type_key: str, cls: Any) -> None:
+def attach_lazy_type_info(type_key: str, cls: Any) -> None:
     """Note that a class stands for a native type; its type info is made when it is asked for."""
-    cls.__tvm_ffi_type_info__ = _LateTypeInfo(type_key, cls)
+    cls.__tvm_ffi_type_info__ = _LazyTypeInfo(type_key, cls)
     CLASS_OF_KEY[type_key] = cls
 
 
-class _LateTypeInfo:
+class _LazyTypeInfo:
     def __init__(self, type_key: str, cls: type) -> None:
         self.type_key, self.cls = type_key, cls
 
     def __get__(self, obj: object, owner: type) -> Any:
-        from .info import register_object_by_index
+        from .type_info import register_object_by_index
 
         index = type_key_to_index(self.type_key)
         assert index is not None  # one of the built-in types

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .._lazy import TYPE_CHECKING
+from .._internal.lazy import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -145,15 +145,15 @@ class TypeInfo:
         return inherited + (self.fields or [])
 
 
-def _field_from(facts: dict[str, Any]) -> TypeField:
+def _type_field(facts: dict[str, Any]) -> TypeField:
     default, has_factory = facts.pop("default"), facts.pop("has_factory")
     if facts["c_has_default"]:
         facts["c_default_factory" if has_factory else "c_default"] = default
-    facts["metadata"] = _metadata_from(facts["metadata"])
+    facts["metadata"] = _parsed_metadata(facts["metadata"])
     return TypeField(**facts, ty=declared_type(facts["metadata"], TypeSchema))
 
 
-def _metadata_from(text: str) -> dict[str, Any]:
+def _parsed_metadata(text: str) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
@@ -165,17 +165,17 @@ def type_info_of(index: int) -> TypeInfo:
     """Return what is registered about a type now, unless a class stands for it already."""
     if index in _info_by_index:
         return _info_by_index[index]
-    facts = _facts_of(index)
+    facts = _read_registration(index)
     ancestors = facts["type_ancestors"]
     parent = type_info_of(ancestors[-1]) if ancestors else None
     return TypeInfo(type_cls=None, parent_type_info=parent, **facts)
 
 
-def _facts_of(index: int) -> dict[str, Any]:
+def _read_registration(index: int) -> dict[str, Any]:
     facts = type_facts(index)
-    facts["fields"] = [_field_from(entry) for entry in facts["fields"]]
+    facts["fields"] = [_type_field(entry) for entry in facts["fields"]]
     for entry in facts["methods"]:
-        entry["metadata"] = _metadata_from(entry["metadata"])
+        entry["metadata"] = _parsed_metadata(entry["metadata"])
     facts["methods"] = [TypeMethod(**entry) for entry in facts["methods"]]
     return facts
 
@@ -212,7 +212,7 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     load_late_class(type_index)  # or its class would take the place of this one later
     previous = _info_by_index.pop(type_index, None)
     try:
-        info = _connect(type_info_of(type_index), type_cls)
+        info = _register_class(type_info_of(type_index), type_cls)
     except BaseException:
         if previous is not None:
             _info_by_index[type_index] = previous
@@ -224,7 +224,7 @@ def register_object_by_index(type_index: int, type_cls: type) -> TypeInfo:
     return info
 
 
-def _connect(info: TypeInfo, cls: type) -> TypeInfo:
+def _register_class(info: TypeInfo, cls: type) -> TypeInfo:
     info.type_cls = cls
     register_class(info.type_index, cls)
     _info_by_index[info.type_index] = info
@@ -246,24 +246,24 @@ def _add_members(cls: type, info: TypeInfo) -> None:
 # ---- Classes that define their types -------------------------------------------------------------
 
 
-def announce_class(index: int, cls: type) -> TypeInfo:
+def register_class_before_fields(index: int, cls: type) -> TypeInfo:
     """Let a class stand for a type whose fields are not registered yet, and are None."""
-    info = _connect(type_info_of(index), cls)
+    info = _register_class(type_info_of(index), cls)
     info.fields = None  # type: ignore[assignment]  # what the contract says
     return info
 
 
-def complete_class(info: TypeInfo) -> None:
+def add_registered_fields(info: TypeInfo) -> None:
     """Read what has been registered about an announced type, and give it to its class."""
-    facts = _facts_of(info.type_index)
+    facts = _read_registration(info.type_index)
     info.fields, info.methods = facts["fields"], facts["methods"]
     info.total_size, info.doc = facts["total_size"], facts["doc"]
     assert info.type_cls is not None
     _add_members(info.type_cls, info)
 
 
-def withdraw_class(info: TypeInfo) -> None:
-    """Take back what `announce_class` has done."""
+def unregister_class(info: TypeInfo) -> None:
+    """Take back what `register_class_before_fields` has done."""
     _info_by_index.pop(info.type_index, None)
     forget_class(info.type_index)
     if info.type_cls is not None and "__tvm_ffi_type_info__" in vars(info.type_cls):
@@ -285,12 +285,12 @@ def add_constructor(info: TypeInfo, init: bool) -> None:
     cls: Any = info.type_cls
     construct = _find_constructor(info)
     if construct is not None:
-        cls.__ffi_init__ = _named(Constructor(construct, cls, info, KWARGS, MISSING), info)
+        cls.__ffi_init__ = _as_init_method(Constructor(construct, cls, info, KWARGS, MISSING), info)
     if init and "__init__" not in vars(cls):
         cls.__init__ = refuse_construction if construct is None else cls.__ffi_init__
 
 
-def add_described_constructor(
+def add_py_class_constructor(
     info: TypeInfo,
     init: bool,
     after: Callable[[Any], None] | None,
@@ -314,9 +314,11 @@ def add_described_constructor(
     construct: Any = _find_constructor(info)
     construct.release_gil = False  # it does nothing but storing values
     facts = (construct, cls, info, KWARGS, MISSING)
-    cls.__ffi_init__ = _named(Constructor(*facts, holders=holders), info)
+    cls.__ffi_init__ = _as_init_method(Constructor(*facts, holders=holders), info)
     if init:
-        cls.__init__ = _named(Constructor(*facts, after, leaves_made=True, holders=holders), info)
+        cls.__init__ = _as_init_method(
+            Constructor(*facts, after, leaves_made=True, holders=holders), info
+        )
 
 
 def _find_constructor(info: TypeInfo) -> Function | None:
@@ -328,7 +330,7 @@ def _find_constructor(info: TypeInfo) -> Function | None:
     return construct
 
 
-def _named(constructor: Any, info: TypeInfo) -> Any:
+def _as_init_method(constructor: Any, info: TypeInfo) -> Any:
     """Give a constructor what Python functions tell about themselves."""
     cls: Any = info.type_cls
     constructor.__name__ = "__init__"
@@ -336,7 +338,7 @@ def _named(constructor: Any, info: TypeInfo) -> Any:
     constructor.__module__ = cls.__module__
     declared = [method for method in info.methods if method.name == "__ffi_init__"]
     constructor.__doc__ = declared[0].doc if declared else None
-    signature = _signature(info.all_fields())
+    signature = _constructor_signature(info.all_fields())
     if declared:
         native = signature_of_metadata(declared[0].metadata)
         if native is None or len(native.parameters) != len(signature.parameters) - 1:
@@ -356,7 +358,7 @@ _ANY_ARGUMENTS = Signature(
 )
 
 
-def _signature(fields: list[TypeField]) -> Signature:
+def _constructor_signature(fields: list[TypeField]) -> Signature:
     """Return the parameters of an automatic constructor: those without a default come first."""
     parameters = [Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)]
     taking_part = [entry for entry in fields if entry.c_init]

@@ -15,13 +15,13 @@ from typing import Any
 from .. import _ffi_api
 from .._binding.call import forget_binders
 from .._binding.object import note_of
-from .._regular_file import read_regular
+from .._internal.regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
 from ..signature._carriage import metadata_text, parsed_metadata, read_signature, signature_in
 from . import Module
 
-__all__ = ["describe", "describe_by_file", "signature_of"]
+__all__ = ["describe", "describe_from_file", "signature_of"]
 
 _MOST_BYTES = 1 << 24  # of a side file
 
@@ -31,14 +31,16 @@ def signature_of(module: Module, name: str, query_imports: bool) -> Signature | 
     return read_signature(
         lambda: _ffi_api.ModuleGetFunctionMetadata(module, name, query_imports),
         name,
-        name_of(module),
+        display_name(module),
     )
 
 
-def name_of(module: Module) -> str:
+def display_name(module: Module) -> str:
     """Return what messages call a module: its file, where it was loaded from one."""
-    source = note_of(module)
-    return str(source.place) if source is not None and source.place else f"Module[{module.kind}]"
+    record = note_of(module)
+    return (
+        str(record.argument) if record is not None and record.argument else f"Module[{module.kind}]"
+    )
 
 
 # ---- Given from outside --------------------------------------------------------------------------
@@ -55,31 +57,31 @@ def describe(module: Module, signatures: Mapping[str, Signature | str]) -> None:
     problems = []
     for name, description in signatures.items():
         try:
-            described[name] = _checked(module, name, description)
+            described[name] = _validated(module, name, description)
         except (TypeError, ValueError) as error:
             problems.append(f"{name!r}: {error}")
     if problems:
-        raise ValueError("\n  ".join([f"{name_of(module)} is not so described:", *problems]))
+        raise ValueError("\n  ".join([f"{display_name(module)} is not so described:", *problems]))
     set_description: Any = get_global_func("pytvmffi.ModuleDescribeFunction")
     for name, (signature, metadata) in described.items():
         set_description(module, name, metadata, signature.doc)
         forget_binders(name)
 
 
-def _checked(module: Module, name: str, description: Signature | str) -> tuple[Signature, str]:
+def _validated(module: Module, name: str, description: Signature | str) -> tuple[Signature, str]:
     """Return the signature of a function, and its metadata with it."""
     if not isinstance(name, str):
         raise TypeError(f"the name of a function is a str, got {type(name).__name__}")
     if not module.implements_function(name):
         raise ValueError("the module has no such function")
     given = Signature.of(description)
-    own = _readable_metadata(module, name)
+    own = _library_metadata(module, name)
     signature = signature_in(parsed_metadata(metadata_text(given, own)), name)
     assert signature is not None
     return signature, metadata_text(signature, own)
 
 
-def _readable_metadata(module: Module, name: str) -> dict[str, Any]:
+def _library_metadata(module: Module, name: str) -> dict[str, Any]:
     """Return what the library itself says; nothing where that is damaged, which is why it is told.
 
     A function with a damaged description is one that needs another.
@@ -96,7 +98,7 @@ def _readable_metadata(module: Module, name: str) -> dict[str, Any]:
 # ---- Side files ----------------------------------------------------------------------------------
 
 
-def describe_by_file(module: Module, path: str | os.PathLike[str]) -> None:
+def describe_from_file(module: Module, path: str | os.PathLike[str]) -> None:
     """Give functions the signatures that a text file lists.
 
     Raises
@@ -131,7 +133,7 @@ def _check_entry(module: Module, signature: Signature, others: Mapping[str, Sign
         raise ValueError("the signature has no name")
     if signature.name in others:
         raise ValueError(f"function '{signature.name}' stands twice")
-    _checked(module, signature.name, signature)
+    _validated(module, signature.name, signature)
 
 
 def _entries(text: str) -> list[tuple[int, str]]:

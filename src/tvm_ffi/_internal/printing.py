@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, SupportsIndex, TypedDict
 
-from ._binding.object import print_limits, set_print_options, text_layout
+from .._binding.object import print_limits, set_print_options, text_layout
 
 __all__ = ["PrintOptions", "get_printoptions", "printoptions", "set_printoptions", "shown_pairs"]
 

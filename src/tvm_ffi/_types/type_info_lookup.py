@@ -8,11 +8,11 @@ from typing import Any
 
 from .._binding.object import load_late_class, type_key_to_index
 from .annotation import KEY_OF_CLASS
-from .index import key_of_index
-from .info import TypeInfo, registered_info, type_info_of
+from .type_index import key_of_index
+from .type_info import TypeInfo, registered_info, type_info_of
 
 
-def info_of_class(type_cls: Any) -> TypeInfo | None:
+def type_info_of_class(type_cls: Any) -> TypeInfo | None:
     """Return the info of the type that a class itself stands for; None when it only derives."""
     if not isinstance(type_cls, type):
         return None
@@ -23,11 +23,11 @@ def info_of_class(type_cls: Any) -> TypeInfo | None:
     return None if index is None else replace(type_info_of(index), type_cls=type_cls)
 
 
-def info_of_index(type_index: int) -> TypeInfo | None:
+def type_info_of_index(type_index: int) -> TypeInfo | None:
     """Return the info of a type; None when there is no such type, or no class stands for it."""
     key = key_of_index(type_index)
     if key is None:
         return None
     load_late_class(type_index)
     classes = (cls for cls, its_key in KEY_OF_CLASS.items() if its_key == key)
-    return registered_info(type_index) or info_of_class(next(classes, None))
+    return registered_info(type_index) or type_info_of_class(next(classes, None))

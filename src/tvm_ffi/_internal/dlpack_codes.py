@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from ._binding.object import show_in
+from .._binding.object import show_in
 
 __all__ = ["DLDeviceType", "DataTypeCode"]
 

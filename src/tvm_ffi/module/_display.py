@@ -11,12 +11,12 @@ from ..registry import get_global_func
 if TYPE_CHECKING:
     from . import Module
 
-__all__ = ["attributes_of", "known_functions", "native_function_names", "text_of"]
+__all__ = ["dir_names", "known_functions", "listed_function_names", "repr_text"]
 
 _MOST_SHOWN = 5  # functions in the text of a module
 
 
-def native_function_names(module: Module) -> tuple[str, ...]:
+def listed_function_names(module: Module) -> tuple[str, ...]:
     """Return the names that the lister of the module's kind tells; none where there is no lister.
 
     It is the global function ``pytvmffi.Module.function_names.KIND``.
@@ -33,27 +33,27 @@ def known_functions(module: Module) -> tuple[str, ...]:
         return ()
 
 
-def attributes_of(module: Module, others: list[str]) -> list[str]:
+def dir_names(module: Module, others: list[str]) -> list[str]:
     """Return what ``dir`` lists: functions whose names are identifiers, and all others."""
     functions = (name for name in known_functions(module) if name.isidentifier())
     return sorted({*others, *functions})
 
 
-def text_of(module: Module) -> str:
+def repr_text(module: Module) -> str:
     """Return what ``repr`` shows."""
     cls = type(module)
     if not module.__chandle__():
         return f"{cls.__name__}(chandle=None)"
     package = "tvm_ffi" if cls.__module__.startswith("tvm_ffi.") else cls.__module__
-    place = getattr(note_of(module), "place", None)
-    where = f" {place!r}" if place else ""
+    argument = getattr(note_of(module), "argument", None)
+    where = f" {argument!r}" if argument else ""
     return (
         f"<{package}.{cls.__qualname__}{where} of kind {module.kind!r}"
-        f"{_text_of_functions(known_functions(module))}>"
+        f"{_functions_text(known_functions(module))}>"
     )
 
 
-def _text_of_functions(names: tuple[str, ...]) -> str:
+def _functions_text(names: tuple[str, ...]) -> str:
     if not names:
         return ""
     if len(names) <= _MOST_SHOWN:

@@ -15,8 +15,8 @@ from .._binding.tensor import Tensor
 from .._binding.types import type_facts
 from .._binding.values import CAny, DataType, Device, ObjectConvertible, to_py_class_value
 from .._dtype import dtype
-from .foreign import is_of
-from .index import index_of_origin
+from .third_party import is_instance_by_name
+from .type_index import index_of_origin
 
 if TYPE_CHECKING:
     from .._schema.schema import Schema
@@ -49,23 +49,23 @@ class MismatchError(Exception):
 # ---- failures --------------------------------------------------------------------------------
 
 
-def refuse(
+def raise_mismatch(
     schema: Schema, value: Any, detail: str = "", cause: Exception | None = None
 ) -> NoReturn:
     """Raise `MismatchError` for a value of a wrong type."""
     raise MismatchError(
-        lambda: f"expected {_text_of(schema)}, got {kind_of(value)}{detail}"
+        lambda: f"expected {_schema_text(schema)}, got {type_name_of(value)}{detail}"
     ) from cause
 
 
-def _text_of(schema: Schema) -> str:
+def _schema_text(schema: Schema) -> str:
     """Return what messages call a type: its name alone, or the alternatives."""
     if schema.origin == "Union":
         return repr(schema)
     return {"list": "List", "dict": "Dict"}.get(schema.origin, schema.origin)
 
 
-def kind_of(value: Any) -> str:
+def type_name_of(value: Any) -> str:
     """Return the type of a value, in the words of schemas."""
     if value is None:
         return "None"
@@ -78,7 +78,7 @@ def kind_of(value: Any) -> str:
     return "bytes" if isinstance(value, bytearray) else type(value).__name__
 
 
-def attempt(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
+def try_call(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | None]:
     """Return the result and None, or None and why there is none."""
     try:
         return function(*args), None
@@ -91,39 +91,39 @@ def attempt(function: Callable[..., Any], *args: Any) -> tuple[Any, Exception | 
 # ---- protocols -------------------------------------------------------------------------------
 
 
-def what_it_stands_for(schema: Schema, value: Any) -> Any:
+def resolve_value_protocol(schema: Schema, value: Any) -> Any:
     """Follow the protocols by which a value names another one that is to be taken instead."""
     for _ in range(_MAX_NUM_STEPS):
-        method, name = _substitution(value)
+        method, name = _protocol_method(value)
         if method is None:
             return value
-        substitute, error = attempt(method, value)
+        substitute, error = try_call(method, value)
         if error is not None and name == "__tvm_ffi_value__":
-            refuse(schema, value, cause=error)
+            raise_mismatch(schema, value, cause=error)
         if error is not None:
             raise MismatchError(f"{name}() failed for {type(value).__name__}") from error
         if substitute is value:
             return value
         value = substitute
-    if _substitution(value)[0] is not None:
+    if _protocol_method(value)[0] is not None:
         raise MismatchError("infinite __tvm_ffi_value__ cycle detected")
     return value
 
 
-def _substitution(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
+def _protocol_method(value: Any) -> tuple[Callable[[Any], Any] | None, str]:
     cls = type(value)
     for name in ("__tvm_ffi_object__", "__tvm_ffi_value__"):
         method = getattr(cls, name, None)
         if method is not None:
             return method, name
     if cls is ObjectRValueRef:
-        return _referenced, "obj"
+        return _moved_object, "obj"
     if issubclass(cls, ObjectConvertible):
         return cls.asobject, "asobject"
     return None, ""
 
 
-def _referenced(value: ObjectRValueRef) -> CObject:
+def _moved_object(value: ObjectRValueRef) -> CObject:
     """Return the object that would be moved: conversion may fail, and then it is still needed."""
     return value.obj
 
@@ -133,24 +133,24 @@ def native_value(schema: Schema, value: Any) -> CAny:
     if hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
         if schema.origin == "Any":
             raise MismatchError(f"failed to convert Any from {type(value).__name__}")
-        refuse(schema, value)
-    native, error = attempt(CAny, value)
+        raise_mismatch(schema, value)
+    native, error = try_call(CAny, value)
     if error is not None:
-        refuse(schema, value, f": {error}", error)
+        raise_mismatch(schema, value, f": {error}", error)
     return native  # type: ignore[no-any-return]
 
 
 def _by_protocol(schema: Schema, value: Any, origin: str, *names: str) -> Any:
     """Return what the binding makes of a value whose class has one of the protocols."""
     if not any(hasattr(type(value), name) for name in names):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return _of_type(schema, value, origin)
 
 
 def _of_type(schema: Schema, value: Any, *origins: str) -> Any:
     native = native_value(schema, value)
     if native.type_index not in map(index_of_origin, origins):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return to_py_class_value(native)
 
 
@@ -158,7 +158,7 @@ def _of_type(schema: Schema, value: Any, *origins: str) -> Any:
 
 
 def _is_bool(value: Any) -> bool:
-    return isinstance(value, bool) or is_of(value, ("numpy",), "bool", "bool_")
+    return isinstance(value, bool) or is_instance_by_name(value, ("numpy",), "bool", "bool_")
 
 
 def _to_any(schema: Schema, value: Any) -> Any:
@@ -170,7 +170,7 @@ def _to_any(schema: Schema, value: Any) -> Any:
 
 def _to_none(schema: Schema, value: Any) -> None:
     if value is not None:
-        refuse(schema, value)
+        raise_mismatch(schema, value)
 
 
 def _to_int(schema: Schema, value: Any) -> int:
@@ -181,7 +181,7 @@ def _to_int(schema: Schema, value: Any) -> int:
         elif hasattr(type(value), "__tvm_ffi_int__"):
             number = _of_type(schema, value, "int", "ffi.BigInt")
         else:
-            refuse(schema, value)
+            raise_mismatch(schema, value)
     is_big = "ffi.BigInt" in (schema.origin, schema.type_key)
     if not (is_big or _INT64_MIN <= number <= _INT64_MAX):
         raise MismatchError(f"integer {number} out of int64 range [{_INT64_MIN}, {_INT64_MAX}]")
@@ -190,29 +190,29 @@ def _to_int(schema: Schema, value: Any) -> int:
 
 def _to_float(schema: Schema, value: Any) -> float:
     if isinstance(value, numbers.Real) or _is_bool(value):
-        number, error = attempt(float, value)
+        number, error = try_call(float, value)
         if error is not None:
-            refuse(schema, value, f": {error}", error)
+            raise_mismatch(schema, value, f": {error}", error)
         return number  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "float", "__tvm_ffi_float__")  # type: ignore[no-any-return]
 
 
 def _to_bool(schema: Schema, value: Any) -> bool:
     if not (isinstance(value, numbers.Integral) or _is_bool(value)):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return bool(value)
 
 
 def _to_str(schema: Schema, value: Any) -> str:
     if not isinstance(value, str):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     # The text alone: a subclass may be something else to the binding, as dtype is.
     return value if type(value) is str else str.__str__(value)
 
 
 def _to_bytes(schema: Schema, value: Any) -> bytes:
     if not isinstance(value, (bytes, bytearray)):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return bytes(value)
 
 
@@ -220,12 +220,12 @@ def _to_device(schema: Schema, value: Any) -> Device:
     if isinstance(value, Device):
         return value
     if isinstance(value, str):
-        device, error = attempt(Device, value)
+        device, error = try_call(Device, value)
         if error is not None:
             raise MismatchError(f"expected Device, got invalid device string {value!r}") from error
         return device  # type: ignore[no-any-return]
     if hasattr(type(value), "__dlpack__"):
-        refuse(schema, value)  # an array, which is somewhere but no device
+        raise_mismatch(schema, value)  # an array, which is somewhere but no device
     return _by_protocol(schema, value, "Device", "__dlpack_device__")  # type: ignore[no-any-return]
 
 
@@ -235,11 +235,11 @@ def _to_dtype(schema: Schema, value: Any) -> dtype:
     if isinstance(value, DataType):
         return dtype.from_data_type(value)
     if isinstance(value, str):
-        made, error = attempt(dtype, value)
+        made, error = try_call(dtype, value)
         if error is not None:
             raise MismatchError(f"expected dtype, got invalid dtype string {value!r}") from error
         return made  # type: ignore[no-any-return]
-    if is_of(value, ("numpy", "torch"), "dtype"):
+    if is_instance_by_name(value, ("numpy", "torch"), "dtype"):
         return _of_type(schema, value, "dtype")  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]
 
@@ -252,12 +252,12 @@ def _to_pointer(schema: Schema, value: Any) -> Any:
         return c_void_p()
     is_other = isinstance(value, (CObject, str, bytes, list, tuple, dict))
     if is_other or hasattr(type(value), "__tvm_ffi_value__"):  # which returns the value itself
-        refuse(schema, value)
-    native, error = attempt(CAny, value)
+        raise_mismatch(schema, value)
+    native, error = try_call(CAny, value)
     if error is None and native.type_index == index_of_origin("ctypes.c_void_p"):
         return to_py_class_value(native)
     is_pointer = any(hasattr(type(value), name) for name in _POINTER_PROTOCOLS)
-    return refuse(schema, value, f": {error}" if error and is_pointer else "", error)
+    return raise_mismatch(schema, value, f": {error}" if error and is_pointer else "", error)
 
 
 _POINTER_PROTOCOLS = ("__tvm_ffi_opaque_ptr__", "__cuda_stream__")
@@ -273,11 +273,11 @@ def _to_function(schema: Schema, value: Any) -> Function:
     if isinstance(value, Function):
         return value
     if isinstance(value, CObject) or not callable(value):
-        refuse(schema, value)
+        raise_mismatch(schema, value)
     return convert_func(value)
 
 
-PLAIN_RULES: dict[str, Callable[[Schema, Any], Any]] = {
+LEAF_RULES: dict[str, Callable[[Schema, Any], Any]] = {
     "Any": _to_any,
     "Callable": _to_function,
     "Device": _to_device,

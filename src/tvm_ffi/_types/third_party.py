@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from .._lazy import Any
+from .._internal.lazy import Any
 
 
-def is_of(value: Any, modules: tuple[str, ...], *names: str) -> bool:
+def is_instance_by_name(value: Any, modules: tuple[str, ...], *names: str) -> bool:
     """Whether the value is of a class of such a name, or of one that derives from it."""
     return any(
         base.__name__ in names and base.__module__ in modules for base in type(value).__mro__

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import lru_cache
 from types import TracebackType
 
-from ._binding.object import frame_of_line, frames_of_text, show_in
+from .._binding.object import frame_of_line, frames_of_text, show_in
 
 __all__ = ["TracebackManager", "with_append_backtrace"]
 

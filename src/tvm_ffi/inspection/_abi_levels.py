@@ -73,7 +73,7 @@ def readable_name(symbol: str) -> str:
     return _SPECIAL.get(match[1], "") + "::".join(parts) if parts else symbol
 
 
-def era_of(
+def abi_level_report(
     symbols: Iterable[str], contains_text: Callable[[str], bool], declared: str | None
 ) -> EraReport:
     """Return the releases that a library may have been built against.
