@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._binding.object import type_key_to_index
 from .._binding.types import lookup_type_attr, type_facts
+from .._types.type_info import register_class_before_fields, unregister_class
 from ..registry import get_global_func
 from ._declared import UnresolvedError, declared_fields, registered_base
 from ._definition import Options, define

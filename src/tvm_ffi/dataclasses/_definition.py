@@ -22,6 +22,8 @@ from .._binding.types import (
     register_type_attr,
 )
 from .._types.type_info import (
+    add_py_class_constructor,
+    add_registered_fields,
     freeze_fields,
     refuse_construction,
 )
