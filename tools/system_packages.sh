@@ -211,7 +211,7 @@ if [ -n "$required_text" ]; then
   {
     echo "The system lacks:$required_text"
     if [ -n "$required" ]; then
-      echo "Install it and run make again:"
+      echo "Install the packages and run make again:"
       echo "  ${as_root:+sudo }$install$required"
     fi
     [ -z "$optional" ] || echo "Optional packages: $optional_text"
