@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests build is built once, also when several workers run them."""
+"""Fixture for files that all pytest workers share and that are built once."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ BuildOnce = Callable[[str, Callable[[Path], None]], Path]
 
 @pytest.fixture(scope="session")
 def build_once(tmp_path_factory: pytest.TempPathFactory) -> BuildOnce:
-    """Return a function that has a folder of this run filled, by whoever asks for it first."""
+    """Return a function that fills a folder of this run once, in the first worker that calls it."""
     base = tmp_path_factory.getbasetemp()
-    # A worker's folder lies in that of the run.
+    # The folder of a worker is in the folder of the run.
     root = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def build(name: str, fill: Callable[[Path], None]) -> Path:
         folder, complete = root / name, root / f"{name}.complete"
         with FileLock(root / f"{name}.lock"):
             if not complete.exists():
-                shutil.rmtree(folder, ignore_errors=True)  # what a failure has left
+                shutil.rmtree(folder, ignore_errors=True)  # left by a failure
                 folder.mkdir()
                 fill(folder)
                 complete.touch()

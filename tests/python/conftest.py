@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels compiled once per session, fresh interpreters, and the gate against leaked objects."""
+"""Fixtures of all Python tests: compiled kernels, fresh interpreters, the check for leaks."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tvm_ffi import libinfo
 from tvm_ffi._binding.object import live_object_count
 from tvm_ffi.core import CObject, TypeInfo
 
-# A busy machine makes single examples slow.
+# No deadline: single examples are slow on a busy machine.
 hypothesis.settings.register_profile("tests", deadline=None, database=None)
 hypothesis.settings.load_profile("tests")
 
-# Python 3.13 without a GIL makes all classes and functions immortal once there are two threads, so
-# what they hold could never be found to be released.
+# Free-threaded Python 3.13 makes all classes and functions immortal once a second thread starts;
+# objects that they refer to would never be released.
 if sys.version_info[:2] == (3, 13) and sysconfig.get_config_var("Py_GIL_DISABLED"):
     import _testinternalcapi
 
@@ -40,14 +40,14 @@ CXX_SOURCES = ("throws.cc", "exits.cc")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what a sanitizer in every process makes meaningless."""
+    """Skip tests that make no sense with a sanitizer in every process."""
     mark = item.get_closest_marker("unsanitized")
     if mark is not None and os.environ.get("TVM_FFI_TESTS_SANITIZED"):
         pytest.skip(f"under a sanitizer: {mark.args[0]}")
 
 
 def _compile(folder: Path, source: str) -> tuple[Path, subprocess.Popen[str]]:
-    """Start a compiler; the library is not linked to libtvm_ffi, whose symbols are global."""
+    """Start a compiler. The kernels are not linked with libtvm_ffi: its symbols are global."""
     is_cxx = source.endswith(".cc")
     compiler = os.environ.get("CXX", "c++") if is_cxx else os.environ.get("CC", "cc")
     target = folder / f"{source}.o"
@@ -79,22 +79,21 @@ def _compile_all(folder: Path) -> None:
 def kernels(kernel_library: Path) -> tvm_ffi.Module:
     """Return the module of compiled kernels."""
     module = tvm_ffi.load_module(kernel_library)
-    module.converted(None, "")  # one of its defaults is an object, which stays
+    module.converted(None, "")  # loads a default that is an object and stays alive
     return module
 
 
 @pytest.fixture(scope="session")
 def echo(kernels: tvm_ffi.Module) -> tvm_ffi.Function:
-    """Return the kernel that hands its argument back."""
+    """Return the kernel that returns its argument."""
     return kernels.echo
 
 
 @pytest.fixture(scope="session")
 def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Return a function that runs a text in a fresh interpreter.
+    """Return a function that runs source text in a fresh interpreter.
 
-    The text sees the path of the kernels as ``sys.argv[1]``; keyword arguments are variables of
-    its environment.
+    ``sys.argv[1]`` is the path of the kernels; keyword arguments are environment variables.
     """
 
     def run(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -111,30 +110,30 @@ def run_python(kernel_library: Path) -> Callable[..., subprocess.CompletedProces
 
 
 def _remembers(x: object) -> bool:
-    # Not `issubclass`, which asks for the hash of any class that is alive.
+    # Not `issubclass`, which hashes the class.
     is_module = type.__subclasscheck__(tvm_ffi.Module, type(x))
     return is_module or type(x) is TypeInfo
 
 
-# Those that were there before the first test.
+# Objects from before the first test.
 _first_to_remember: list[object] = []
 
 
 def pytest_collection_finish() -> None:
-    """Spare the collector what thousands of tests and imported packages consist of."""
+    """Exclude the objects of collected tests and imported packages from garbage collection."""
     gc.collect()
     _first_to_remember[:] = filter(_remembers, gc.get_objects())
     gc.freeze()
 
 
 def _num_remembered_by(namespace: Mapping[str, object]) -> int:
-    """Return how many wrappers a class has for ever: what makes its objects, and its variants."""
+    """Return the number of wrappers that a class keeps: its constructors and enum variants."""
     variants: dict[int, object] = namespace.get("_known", {})  # type: ignore[assignment]
     return sum(name in namespace for name in ("__ffi_init__", "__ffi_new__")) + len(variants)
 
 
 def _num_wrappers_in_globals() -> int:
-    """Return how many the package's modules hold, most of which are loaded with their first use."""
+    """Return the number of wrappers in the package's modules, most of which load lazily."""
     return len(
         {
             id(value)
@@ -147,10 +146,10 @@ def _num_wrappers_in_globals() -> int:
 
 
 def _count_live_objects() -> int:
-    """Return how many wrappers are alive, without those that are remembered for ever.
+    """Return the number of live wrappers, without those that are cached permanently.
 
-    Modules of both kinds remember functions, and classes of native types their methods and
-    constructor.
+    Python modules and ffi.Module objects cache functions; classes of native types cache their
+    methods and constructor.
     """
     gc.collect()
     remembered = _num_wrappers_in_globals()
@@ -166,7 +165,7 @@ def _count_live_objects() -> int:
 def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
     """Compare the number of live wrappers before and after the tests of a file.
 
-    What native code keeps without a wrapper is for test_leaks.py, which measures memory.
+    References that native code keeps without a wrapper are found by stress/test_leaks.py.
     """
     before = _count_live_objects()
     yield
@@ -176,7 +175,7 @@ def _no_object_is_leaked(kernels: tvm_ffi.Module) -> Iterator[None]:
 
 @pytest.fixture(autouse=bool(os.environ.get(boundary_mode.VARIABLE)))
 def _what_may_happen_does() -> Iterator[None]:
-    """Collect and move at each boundary, see boundary_mode.py."""
+    """Run each test in boundary mode, see support/boundary_mode.py."""
     end = boundary_mode.take_lone_tensors()
     boundary_mode.enter()
     yield
@@ -186,7 +185,7 @@ def _what_may_happen_does() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def stand_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a library that takes the place of the CUDA driver."""
+    """Return the folder of a library that replaces the CUDA driver."""
     compiler = shlex.split(os.environ.get("CC") or "cc")
     if shutil.which(compiler[0]) is None:
         pytest.skip(f"no C compiler {compiler[0]}")

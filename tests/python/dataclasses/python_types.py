@@ -33,9 +33,6 @@ class Three(Object):
     c: int = field(default_factory=lambda: 3, kw_only=True)
 
 
-# ---- Bad input -----------------------------------------------------------------------------------
-
-
 def class_of(body, bases=(Object,), name="Bad", **annotations):
-    """Return a class with this body."""
+    """Return a class with this body and these annotations."""
     return type(Object)(name, bases, {"__annotations__": annotations, **body})

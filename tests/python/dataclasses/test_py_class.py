@@ -47,7 +47,7 @@ class Everything(Object):
     w: ctypes.c_void_p
 
 
-# Name, size, alignment, offset, the type index that stands for the memory: of the contract.
+# Name, size, alignment, offset and static type index of each field, from the contract.
 LAYOUT = [
     ("a", 8, 8, 24, 1),
     ("b", 8, 8, 32, 3),
@@ -93,7 +93,7 @@ def everything():
 
 
 def ctypes_tensor():
-    """Return something that exports a tensor."""
+    """Return a NumPy array for a tensor field."""
     return pytest.importorskip("numpy").zeros(2, dtype="float32")
 
 
@@ -108,7 +108,7 @@ def test_every_field_holds_what_it_was_given():
     assert (list(obj.t), obj.u, obj.w.value) == ([8], None, 4096)
 
 
-# ---- Native code sees the same -------------------------------------------------------------------
+# ---- Native access -------------------------------------------------------------------------------
 
 SOURCE = r"""
 #include <tvm/ffi/container/list.h>
@@ -212,7 +212,7 @@ def test_fields_of_mixins_come_first():
 
 
 def test_fields_of_a_second_type_are_those_of_a_mixin():
-    """The properties that this type has for its fields were taken for their defaults."""
+    """The field properties of the second type were mistaken for default values."""
 
     @py_class(key())
     class OneType(Object):

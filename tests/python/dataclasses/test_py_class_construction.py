@@ -85,7 +85,7 @@ def test_what_a_factory_raises_is_its_own():
 def test_defaults_that_make_each_other_end_in_recursion_error():
     @py_class(key())
     class Chicken(Object):
-        egg: Object = field(default_factory=lambda: Egg())  # noqa: PLW0108  (it comes later)
+        egg: Object = field(default_factory=lambda: Egg())  # noqa: PLW0108  (Egg is defined below)
 
     @py_class(key())
     class Egg(Object):
@@ -96,13 +96,13 @@ def test_defaults_that_make_each_other_end_in_recursion_error():
     assert Chicken(Leaf(1)).egg.v == 1
 
 
-_shared = tvm_ffi.List([1])  # by the type, which is for ever
+_shared = tvm_ffi.List([1])  # the type refers to it, and types are never released
 
 
 def test_a_python_list_as_default_is_copied_and_a_native_one_shared():
     @py_class(key())
     class Holder(Object):
-        own: list[int] = [1]  # noqa: RUF012  (what is tested)
+        own: list[int] = [1]  # noqa: RUF012  (under test)
         common: list[int] = _shared
 
     first, second = Holder(), Holder()
@@ -231,7 +231,7 @@ def test_an_exception_half_way_through_construction_leaves_nothing_behind():
             if self.x < 0:
                 raise ValueError("x must not be negative")
 
-    before = core._convert_to_opaque_object(object())  # a wrapper like any other
+    before = core._convert_to_opaque_object(object())  # a wrapper that the leak check counts
     with pytest.raises(ValueError, match="must not be negative"):
         Picky(-1, before)
     assert Picky(1).x == 1
@@ -292,7 +292,7 @@ def test_without_init_a_class_cannot_be_called():
 
 
 def _class_whose_values_raise(exceptions):
-    """Return a class whose converter, which it keeps for ever, raises what it takes from a list."""
+    """Return a class whose converter raises the next exception of a list."""
 
     def fail(value):
         raise exceptions.pop()
@@ -307,7 +307,7 @@ def _class_whose_values_raise(exceptions):
 @pytest.mark.parametrize("make", [KeyboardInterrupt, lambda: SystemExit(3), GeneratorExit])
 @pytest.mark.parametrize("way", ["constructor", "default", "graph"])
 def test_interruptions_of_a_conversion_arrive_as_themselves(make, way):
-    """They became errors that name the field or node, which `except Exception` handles."""
+    """They were wrapped in errors about the field, which `except Exception` handles."""
     exception = make()
     cls = _class_whose_values_raise([exception])
     node = {"type": cls.__tvm_ffi_type_info__.type_key, "data": {"x": 1}}
@@ -325,7 +325,7 @@ def test_interruptions_of_a_conversion_arrive_as_themselves(make, way):
 
 
 def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
-    """It was made anew from its text, and lost."""
+    """The original exception was replaced by a new one with the same message."""
     exception = ZeroDivisionError("by nothing")
     exceptions = [exception]
     cls = _class_whose_values_raise(exceptions)
@@ -340,7 +340,7 @@ def test_what_a_conversion_raised_is_the_cause_of_the_error_about_the_field():
 
 
 def test_what_a_conversion_raised_goes_with_the_error_about_the_field():
-    """Native errors that exceptions lead back to would keep them where no collector looks."""
+    """A native error in the cycle would keep the exception out of the collector's sight."""
     raised = []
 
     class Raised(ValueError):

@@ -131,7 +131,7 @@ def test_bad_definitions_are_refused_and_undone(define, kind, message):
 
 
 def native_type(name, child_slots):
-    """Return a class for a native type that has room for so many derived types and no more."""
+    """Return a class for a native type with room for `child_slots` derived types."""
 
     class ByteArray(ctypes.Structure):
         _fields_ = (("data", ctypes.c_char_p), ("size", ctypes.c_size_t))
@@ -145,7 +145,7 @@ def native_type(name, child_slots):
 
 
 def test_a_base_without_room_for_derived_types_is_refused():
-    """It used to end the process, which is all that the C function can do."""
+    """The C function ends the process in this case, so the class is refused before."""
     with pytest.raises(TypeError, match=r"cannot derive from `\S+`, .* 1 wanted, 0 of 0 left"):
         py_class(key())(class_of({}, (native_type(key(), 0),), x=int))
     base = native_type(key(), 2)

@@ -15,16 +15,14 @@ from tvm_ffi.dataclasses import py_class
 
 from .python_types import Three, key
 
-# ---- Garbage -------------------------------------------------------------------------------------
-
 
 class Token:
-    """Something whose end can be seen."""
+    """An object that supports weak references."""
 
 
 @py_class("test.py_class.Listener")
 class Listener(Object):
-    """Fields that may hold Python values."""
+    """A type whose fields can refer to Python objects."""
 
     callback: Optional[Callable[[], Any]]
     note: Any = None
@@ -95,14 +93,14 @@ def test_what_native_code_still_holds_is_not_garbage():
     gc.collect()
     assert function()[1] is end()
     assert function()[0].callback()[1] is end()
-    function()[0].callback = None  # by another Python object for the same native one
+    function()[0].callback = None  # through another wrapper of the same object
     del function
     gc.collect()
     assert end() is None
 
 
 def test_refused_values_leave_no_circle():
-    """The exception behind the native error kept frames that keep the error."""
+    """The exception of the native error kept frames that keep the error."""
     token = Token()
     end = weakref.ref(token)
 
@@ -126,6 +124,6 @@ def test_what_the_collector_is_told_may_outlive_the_object():
     kept = gc.get_referents(holder)
     assert kept
     del holder
-    other = [Holder(lambda: 4) for _ in range(100)]  # where the object was
+    other = [Holder(lambda: 4) for _ in range(100)]  # at the address of the released object
     gc.collect()
     assert all(item.call() == 4 for item in other)

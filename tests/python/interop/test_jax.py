@@ -30,7 +30,7 @@ from .jax_functions import (  # noqa: E402
     struct,
 )
 
-# ---- what travels -------------------------------------------------------------------------------
+# ---- arguments and results ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
@@ -65,7 +65,7 @@ def test_a_value_arrives_as_in_a_call_from_python(handler, value):
     call_tvm_ffi(travelled.append, value, out=())
     assert type(travelled[0]) is type(direct[0])
     assert repr(travelled[0]) == repr(direct[0])
-    travelled.clear()  # a function that a program has called stays alive
+    travelled.clear()  # programs keep the functions that they call alive
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint16", "float32", "float64"])
@@ -80,7 +80,7 @@ def test_an_array_of_constants_is_a_tensor_in_cpu_memory(handler, dtype):
 
 
 def test_equal_constants_of_other_types_make_other_programs(handler):
-    """JAX compares what a program is made of as Python does: there 1, 1.0 and True are the same."""
+    """JAX compares the attributes of programs as Python does, for which 1 == 1.0 == True."""
     seen = []
 
     def look(value):
@@ -127,7 +127,7 @@ def test_a_shape_arrives(handler, shape):
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0, 3)], ids=str)
 def test_arrays_without_elements(handler, shape):
-    """XLA leaves calls out whose outputs all have none."""
+    """XLA removes calls whose outputs are all empty."""
     seen = []
 
     def look(x, y, z):
@@ -165,7 +165,7 @@ def test_64_bit_elements_with_the_switch_of_jax(handler):
 
 
 def lent_bytes(tensor, size_bytes):
-    """Return the memory of a tensor that NumPy has no array for."""
+    """Return the bytes of a tensor with a dtype that NumPy lacks."""
     return (ctypes.c_uint8 * size_bytes).from_address(tensor.data_ptr())
 
 
@@ -182,7 +182,7 @@ def lent_bytes(tensor, size_bytes):
 )
 @pytest.mark.parametrize("is_compiled", [False, True], ids=["eager", "jit"])
 def test_elements_of_less_than_a_byte_are_packed(dtype, values, packed, last, is_compiled):
-    """As DLPack has them: the first element is in the lowest bits of the first byte."""
+    """The first element is in the lowest bits of the first byte, as in DLPack."""
     seen = []
 
     def copy(x, y):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JAX adapter in transformed, exported and forked programs, and errors of functions there."""
+"""The JAX adapter in transformed, exported and forked programs, and errors in its functions."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_programs_of_symbolic_shapes():
 
 
 def test_several_devices_run_a_program_in_parts():
-    """In a process of its own: the number of devices is chosen before JAX starts."""
+    """The program runs in a separate process: the number of devices is fixed when JAX starts."""
     program = """
         import os
         os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
@@ -235,7 +235,7 @@ FORK = """
     ],
 )
 def test_a_process_that_is_forked(when, in_child):
-    """XLA's threads do not come along: what needs them would wait forever."""
+    """XLA's threads do not exist in the child, so a program there would wait forever."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(FORK), when],
         capture_output=True, text=True, timeout=120, check=True,
@@ -372,7 +372,7 @@ def test_deleted_and_donated_arrays_are_refused_by_jax():
 
 
 def test_an_array_may_be_deleted_while_the_program_runs():
-    """What a program was given stays until it has ended."""
+    """A running program keeps its arguments alive."""
 
     def slow(x, y):
         time.sleep(0.1)

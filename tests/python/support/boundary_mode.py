@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A mode of the tests in which what may happen at a boundary does: TVM_FFI_TESTS_FORCED=1.
+"""Boundary mode: garbage collection and replaced objects at every call (TVM_FFI_TESTS_FORCED=1).
 
-Who keeps an address across code of the user, or takes a wrapper for its object, is usually lucky,
-since nothing changes just then.  In this mode, whenever a function of a test is entered or left,
+Code that keeps an address across user code, or that confuses a wrapper with its object, usually
+works, because user code rarely changes anything at that moment.  In this mode, whenever a function
+of a test is entered or left,
 
 - garbage is collected, and
-- the Arrays and Maps in local variables of the function and its caller move: each wrapper gets an
-  equal container in place of its own, which is released.  They are immutable: no test sees it;
+- each Array and Map in the local variables of the function and of its caller is replaced by an
+  equal one and released.  These containers are immutable, so no test notices;
 
-and a tensor whose wrapper nobody has but the call of its method `numpy` is taken out of it.
+and `Tensor.numpy` empties the wrapper if the call owns the only reference to it.
 
-What is freed too early shows where freed memory is overwritten: MALLOC_PERTURB_=165, or a
-sanitizer.  The package knows nothing of this.
+Early releases become visible where freed memory is overwritten: with MALLOC_PERTURB_=165 or with a
+sanitizer.  The package has no code for this mode.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ _state = threading.local()
 
 
 def enter() -> None:
-    """Begin, for this thread and those that it starts from now on."""
+    """Enter the mode in this thread and in the threads that it starts afterwards."""
     sys.setprofile(_profile)
     threading.setprofile(_profile)
 
 
 def leave() -> None:
-    """End."""
+    """Leave the mode."""
     sys.setprofile(None)
     threading.setprofile(None)
 
@@ -53,20 +54,20 @@ def _profile(frame: FrameType, event: str, argument: object) -> None:
         return
     _state.is_busy = True
     try:
-        # A full collection everywhere takes too long; special methods are what we call.
+        # A full collection at every call takes too long. The binding calls special methods.
         gc.collect(2 if frame.f_code.co_name.startswith("__") else 0)
         move(frame.f_locals.values())
         if frame.f_back is not None and frame.f_back.f_code.co_flags & inspect.CO_OPTIMIZED:
             variables = frame.f_back.f_locals
             move(variables.values())
-            if type(variables) is dict:  # a copy, before 3.13: it would keep what is deleted
+            if type(variables) is dict:  # before 3.13 a copy, which would keep deleted values
                 variables.clear()
     finally:
         _state.is_busy = False
 
 
 def move(values: Iterable[Any]) -> None:
-    """Move what is immutable and not large; its wrappers stay where they are."""
+    """Replace small immutable containers by equal ones; their wrappers stay the same."""
     for value in list(values):
         if type(value) not in (tvm_ffi.Array, tvm_ffi.Map) or not value.__chandle__():
             continue
@@ -75,7 +76,7 @@ def move(values: Iterable[Any]) -> None:
             value.__move_handle_from__(type(value)(elements))
 
 
-# ---- tensors that only a call has ----------------------------------------------------------------
+# ---- tensors that only a call refers to ----------------------------------------------------------
 
 
 class _Counted:
@@ -84,13 +85,13 @@ class _Counted:
 
 
 def take_lone_tensors() -> Callable[[], None]:
-    """Let `Tensor.numpy` empty a wrapper that nobody else has; return a function that ends it."""
+    """Let `Tensor.numpy` empty a wrapper without other references; return a function to undo it."""
     held = _Counted()
     alone, otherwise = _Counted().count(), held.count()
     original = tvm_ffi.Tensor.numpy
 
     def numpy(self: tvm_ffi.Tensor) -> Any:
-        """Return the array, which must not need the wrapper."""
+        """Return the array, which must not depend on the wrapper."""
         is_alone = sys.getrefcount(self) == alone != otherwise
         array = original(self)
         if is_alone:
@@ -103,6 +104,6 @@ def take_lone_tensors() -> Callable[[], None]:
 
 
 def _set_attribute(cls: type, name: str, value: object) -> None:
-    """Set an attribute of a compiled class, which Python refuses."""
+    """Set an attribute of a compiled class, which `setattr` refuses."""
     gc.get_referents(cls.__dict__)[0][name] = value
     ctypes.pythonapi.PyType_Modified(ctypes.py_object(cls))

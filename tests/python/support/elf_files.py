@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared libraries written by hand, byte for byte: for machines that no compiler here knows.
+"""ELF shared libraries written byte by byte, for machines without a compiler here.
 
 ELF header | dynamic symbols | their names | names of sections | other sections | section headers
 """
@@ -16,8 +16,8 @@ def library(
 ) -> bytes:
     """Return a library.
 
-    `symbols` are pairs of a name and whether it is defined, `texts` more of their names' table, and
-    `sections` others: name, type, address and content.  Those refer to the table of names.
+    `symbols` are pairs (name, is_defined), `texts` is appended to the string table, and `sections`
+    are tuples (name, type, address, content), which refer to the string table.
     """
     order = ">" if big_endian else "<"
     header_size, section_size = (64, 64) if bits == 64 else (52, 40)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack structs written by hand through ctypes, so that tests can make wrong and foreign ones."""
+"""DLPack structs in ctypes, with which tests make malformed and third-party tensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _capsule_pointer.restype = ctypes.c_void_p
 _capsule_pointer.argtypes = (ctypes.py_object, ctypes.c_char_p)
 
 _names: dict[bytes, bytes] = {}
-_exported: list[Source] = []  # as often as consumers have taken one and not deleted it
+_exported: list[Source] = []  # one entry per export that a consumer has not deleted yet
 
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -75,7 +75,7 @@ class Versioned(ctypes.Structure):
 
 
 def capsule(address: int, name: bytes) -> Any:
-    """Return a capsule, whose name is kept: the capsule has its address alone."""
+    """Return a capsule. The name is kept alive, because the capsule has only its address."""
     name = _names.setdefault(name, name)
     return _new_capsule(address, name, None)
 
@@ -86,17 +86,17 @@ def capsule_name(value: Any) -> bytes:
 
 
 def read_versioned(value: Any) -> Versioned:
-    """Return what a ``dltensor_versioned`` capsule holds; valid while the capsule lives."""
+    """Return the struct of a ``dltensor_versioned`` capsule, borrowed from the capsule."""
     return Versioned.from_address(_capsule_pointer(value, VERSIONED_NAME))
 
 
 class Source:
-    """Exporter of 12 float32 numbers 0, 1, ..., described in whatever way a test asks for.
+    """Producer of 12 float32 numbers 0, 1, ... with any tensor fields that a test wants.
 
     Attributes
     ----------
     deleted : int
-        How often a consumer has called the deleter.
+        Number of deleter calls by consumers.
     arguments : dict or None
         Keyword arguments of the last call of ``__dlpack__``.
     """
@@ -153,18 +153,18 @@ class Source:
         return capsule(ctypes.addressof(self.managed), name)
 
     def __dlpack__(self, **arguments: Any) -> Any:
-        """Export as an array library would: the memory lives until a consumer deletes it."""
+        """Export like an array library: the memory is kept until a consumer calls the deleter."""
         self.arguments = arguments
         _exported.append(self)
         return self.new_capsule()
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the device that the struct says."""
+        """Return the device in the struct."""
         device = self.managed.tensor.device
         return device.type, device.id
 
 
-# ---- the exchange table --------------------------------------------------------------------
+# ---- exchange API --------------------------------------------------------------------------
 
 _Allocate = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
@@ -201,18 +201,18 @@ def _no_allocation(prototype: int, out: int, context: int, set_error: int) -> in
 
 
 class Framework:
-    """A made-up array library with an exchange table over `Source` objects.
+    """A made-up array library with an exchange API for `Source` objects.
 
     Attributes
     ----------
     tensor_class : type
         Its tensor class, a subclass of `Source`.
     stream : int
-        What the table answers for the current stream.
+        Current stream that the exchange API returns.
     stream_queries : list of (int, int)
-        Devices that somebody asked the current stream of.
+        Devices whose current stream was queried.
     num_returned : int
-        How many results the table has refused.
+        Number of results that the exchange API refused.
     """
 
     def __init__(self, *, owning: bool = False, major: int = 1, stream: int = 0x5EED) -> None:
@@ -236,7 +236,7 @@ class Framework:
             (Source,),
             {
                 "__dlpack_c_exchange_api__": capsule(self.address, b"dlpack_exchange_api"),
-                "framework": self,  # the capsule does not keep the table alive
+                "framework": self,  # the capsule does not own the table
             },
         )
 
@@ -254,7 +254,7 @@ class Framework:
         return self.export_code
 
     def _to_python(self, managed: int, out: Any) -> int:
-        """Refuse: results come back as the package's own tensors."""
+        """Refuse, so that results are tensors of this package."""
         self.num_returned += 1
         return -1
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What threads do with functions and modules at once, in `test_thread_stress`.
+"""Operations on functions and modules for the threads of `test_thread_stress`.
 
-All of it fills tables that are empty until somebody asks, or empties them.
+All of them fill or clear lazily filled tables.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ NUMBERS = range(4)
 
 
 class Described:
-    """Functions whose signatures are given again and again, and wrappers of them."""
+    """Functions whose signatures are set repeatedly, and wrappers of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.module = tvm_ffi.load_module(path, keep_module_alive=False)
         self.fresh = tvm_ffi.load_module(path, keep_module_alive=False)
         self.describe(0)
-        # Replaced one by one: no thread walks over them while others do so.
+        # Elements are replaced one by one, because no thread may iterate while another resizes.
         self.wrappers = [self.module.softmax, self.module.last] * 50
 
     def describe(self, number: int) -> None:
-        """Let both functions have the number as a default."""
+        """Give both functions a signature with the number as a default."""
         name = f"with_{number}"
         self.module.describe(
             {
@@ -42,10 +42,10 @@ class Described:
         )
 
     def check(self) -> None:
-        """Whether the last description holds for all wrappers."""
+        """Return True if the last signature applies to all wrappers."""
         self.describe(77)
         for wrapper in [self.module.softmax, self.module.last, *self.wrappers]:
-            # By name: a function that came as a value is not asked for its signature before.
+            # By name: a function that was received as a value has not read its signature yet.
             assert (wrapper(x=1) if wrapper.__name__ == "last" else wrapper(x=1, y=2)[2]) == 77
             assert list(inspect.signature(wrapper).parameters)[-1] == "with_77"
 
@@ -59,7 +59,7 @@ def _find(s: Described, draw: random.Random) -> None:
     function = s.module.get_function(name)
     places = range(len(s.wrappers))
     s.wrappers[draw.choice(places)] = function
-    s.wrappers[draw.choice(places)] = tvm_ffi.Array([function])[0]  # one that came as a value
+    s.wrappers[draw.choice(places)] = tvm_ffi.Array([function])[0]  # received as a value
     assert function.__name__ == name
 
 
@@ -100,7 +100,7 @@ def _read(s: Described, draw: random.Random) -> None:
 
 
 def _read_only(s: Described, draw: random.Random) -> None:
-    """Whether an argument is written to is what the signature says."""
+    """Check that the signature determines whether an argument is writable."""
     array = np.zeros(3)
     array.flags.writeable = False
     function = s.fresh.reading
@@ -114,9 +114,9 @@ def _renew(s: Described, draw: random.Random) -> None:
 
 
 def _call_first(s: Described, draw: random.Random) -> None:
-    """Others may call the same function of the same module for the first time as well.
+    """Other threads may make the first call of the same function of the same module.
 
-    None of these has a default that is an object: it would stay until the next notes are swept.
+    These functions have no objects as defaults, which would stay alive until the next sweep.
     """
     fresh = s.fresh
     assert list(fresh.named(1, 2, d=4)) == [1, 2, 3, 4, "x"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that start together."""
+"""Threads that start at a barrier."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Callable
 def run_together(
     work: Callable[[int], Any], count: int, timeout_s: float | None = None
 ) -> list[Any]:
-    """Return what ``work(i)`` returns on each of as many threads; raise the first failure.
+    """Call ``work(i)`` on `count` threads and return the results; raise the first failure.
 
     Parameters
     ----------
@@ -19,7 +19,7 @@ def run_together(
     count : int
         Number of threads.
     timeout_s : float, optional
-        How long each of them is waited for.
+        Time limit for joining each thread.
     """
     barrier = threading.Barrier(count)
     results: list[Any] = [None] * count

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native types that a test file declares in C++, in a text of its own."""
+"""Native types from C++ source text in a test file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tvm_ffi import libinfo
 
 
 def load_types(folder: Path, source: str) -> tvm_ffi.Module:
-    """Compile the text and load it; the types stay for the rest of the process."""
+    """Compile and load the source. Its types stay registered until the process ends."""
     compiler = shlex.split(os.environ.get("CXX", "c++"))
     if shutil.which(compiler[0]) is None:
         pytest.skip("no C++ compiler")

@@ -26,7 +26,7 @@ class Owner:
 
 
 def call_with_count(function, count):
-    """Call with so many arguments, which are at no address; return the code and the error."""
+    """Call with `count` arguments at NULL; return the code and whether an error was pending."""
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
     handle = ctypes.c_void_p(function.__chandle__())
@@ -39,11 +39,11 @@ def call_with_count(function, count):
 
 @pytest.mark.parametrize("count", [-1, -2, -(2**31)])
 def test_fewer_arguments_than_none(count):
-    """Callbacks took a negative number of arguments for a large one."""
+    """Callbacks read a negative argument count as a large unsigned one."""
     assert call_with_count(tvm_ffi.convert(lambda *args: len(args)), count) == (-1, True)
     for name in ("ffi.Array", "ffi.SystemLib"):
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (0, False)
-    for name in ("ffi.Map", "ffi.Dict"):  # take pairs
+    for name in ("ffi.Map", "ffi.Dict"):  # their arguments are pairs
         refused = count % 2 == 1
         assert call_with_count(tvm_ffi.get_global_func(name), count) == (-refused, refused)
 
@@ -166,13 +166,13 @@ def test_result_that_cannot_be_passed_is_an_error(kernels):
 
 
 def test_bytes_that_a_callback_lends_are_copied(kernels):
-    """Results were packed like arguments: the caller got the address of a dead object."""
+    """Results were packed like arguments, so the caller got the address of a deleted object."""
     lend = tvm_ffi.convert_func(lambda: core.ByteArrayArg(b"bytes of a dead object"))
     assert lend() == b"bytes of a dead object"
 
 
 def test_callback_cannot_return_a_moved_object(kernels):
-    """Results were packed like arguments: the caller got the address of a dead wrapper's field."""
+    """Results were packed like arguments: the caller got an address in a deleted wrapper."""
     array = tvm_ffi.Array([1, 2])
     move = tvm_ffi.convert_func(array._move)
     with pytest.raises(TypeError, match="ObjectRValueRef is for arguments"):
@@ -231,7 +231,7 @@ def test_callback_may_release_itself(kernels):
 
 
 def test_callable_written_in_c_may_release_itself(kernels):
-    """What the call needs of the callable is used until it returns."""
+    """The call uses fields of the callable until it returns, so it needs a reference to it."""
 
     def forget(value):
         kernels.forget()
@@ -357,7 +357,7 @@ def test_registered_function_after_the_interpreter_is_gone_is_an_error(run_pytho
 
 
 def test_functions_can_be_called_by_exit_handlers(run_python):
-    """These run before the interpreter goes; threads of native code may still be busy."""
+    """Exit handlers run before the interpreter shuts down; native threads may still call."""
     result = run_python(
         textwrap.dedent("""
             import atexit, sys, tvm_ffi
@@ -414,7 +414,7 @@ def test_callables_that_native_code_still_has_at_shutdown_do_no_harm(run_python)
     assert (result.returncode, result.stderr) == (0, "")
 
 
-# ---- what convert_func takes -------------------------------------------------------------------
+# ---- arguments of convert_func -----------------------------------------------------------------
 
 
 def test_convert_func_wraps_a_callable():
@@ -443,7 +443,7 @@ def test_error_class_is_not_taken_for_an_error(kernels):
     assert isinstance(kernels.echo(ValueError), core.Function)
 
 
-# ---- tensors as objects of a framework -----------------------------------------------------------
+# ---- tensors as framework tensors ----------------------------------------------------------------
 
 
 def test_tensors_arrive_as_objects_of_the_class_that_is_named(kernels):

@@ -79,7 +79,7 @@ def test_very_deep_nesting_is_refused(echo, make):
     [(1000, "converted"), (1001, "nesting deeper than 1000 while converting a container")],
 )
 def test_the_limit_of_nesting_is_our_own(run_python, depth, said):
-    """Programs may raise Python's; Python 3.12 and 3.13 let C code overflow the stack."""
+    """Programs may raise Python's limit, and Python 3.12 and 3.13 do not check the C stack."""
     done = run_python(f"""
 import sys
 import tvm_ffi
@@ -101,7 +101,7 @@ for _ in range(2):
 
 @pytest.mark.parametrize("make", ["[value]", "{'a': value}", "(1, value)"])
 def test_nesting_ends_where_the_stack_of_a_thread_does(run_python, make):
-    """The limit was the same for all threads, and more than a small stack has room for."""
+    """The limit was the same for all threads and overflowed a small stack."""
     done = run_python(f"""
 import threading
 import tvm_ffi
@@ -153,7 +153,7 @@ def nest_and_release():
 
 
 def test_deeply_nested_containers_are_released():
-    """Released from the outside in, not by recursion, which would overflow the stack."""
+    """The release is a loop from the outside in; recursion would overflow the stack."""
     earlier = threading.stack_size(256 * 1024)
     try:
         thread = threading.Thread(target=nest_and_release)
@@ -239,7 +239,7 @@ def test_deep_copies_are_independent():
     made = copy.deepcopy(value)
     inner.append(2)
     assert [list(made[0]), list(made[1]), list(made[2]["a"])] == [[1], [1], [1]]
-    assert made[0].same_as(made[1])  # what is shared stays shared
+    assert made[0].same_as(made[1])  # shared children stay shared
     assert not made[0].same_as(inner)
     assert value.__deepcopy__()[0] == [1, 2]
 
@@ -315,7 +315,7 @@ def test_missing_is_that_of_the_binding():
 
 
 def test_a_list_in_itself_cannot_be_pickled():
-    """Each element that is read is a new wrapper, so pickle does not see that it has come back."""
+    """Each read of an element makes a new wrapper, so pickle does not notice the cycle."""
     value = List([1])
     value.append(value)
     with pytest.raises(RecursionError):
@@ -332,7 +332,7 @@ NESTED = st.recursive(
 
 
 def plain(value):
-    """Return the Python form of a returned value."""
+    """Return a native container as Python lists and dicts."""
     if isinstance(value, Array):
         return [plain(item) for item in value]
     if isinstance(value, Map):
@@ -364,7 +364,7 @@ def test_reading_from_many_threads():
 
 @pytest.mark.parametrize("make", [lambda: tvm_ffi.List([1, 2]), lambda: tvm_ffi.Map({1: 2})])
 def test_iterators_cannot_be_made_from_a_state(make):
-    """Pickles of Cython's making set any field: a negative position read in front of the memory."""
+    """Cython's generated pickles set any field: a negative index read before the memory block."""
     iterator = iter(make())
     assert not hasattr(iterator, "__setstate_cython__")
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
@@ -373,7 +373,7 @@ def test_iterators_cannot_be_made_from_a_state(make):
 
 
 def test_no_class_of_the_binding_takes_a_state_of_cythons_making():
-    """States hold offsets and addresses as numbers, which a pickle could choose."""
+    """The generated state contains offsets and addresses, which a forged pickle could choose."""
     modules = [m for name, m in sys.modules.items() if name.startswith("tvm_ffi._binding.")]
     classes = {c for m in modules for c in vars(m).values() if isinstance(c, type)}
     assert len(classes) > 40

@@ -12,8 +12,6 @@ import tvm_ffi
 import tvm_ffi.dataclasses
 from tvm_ffi import Dict, Map
 
-# ---- Mappings ------------------------------------------------------------------------------------
-
 
 @pytest.fixture(params=[Map, Dict])
 def mapping(request):
@@ -119,7 +117,7 @@ def test_a_dict_that_changes_during_iteration(count):
 
 
 class _Hooks:
-    """What the hooks of the keys below do; not in the calls that they make themselves."""
+    """The function that the hooks of the keys below call; nested hook calls do not call it."""
 
     change = None
     is_inside = False
@@ -150,7 +148,7 @@ class _ChangingKey(tvm_ffi.Object):
 @pytest.mark.parametrize("size", [3, 4, 7, 15, 40])
 @pytest.mark.parametrize("change", ["clear", "grow"])
 def test_key_hooks_that_change_their_dict(size, change):
-    """Searches kept slots across the calls of hooks, and growing tables copied what was gone."""
+    """Lookups kept slot numbers across hook calls, and growing tables copied freed entries."""
     table = Dict({_ChangingKey(i): i for i in range(size)})
 
     def grow():
@@ -169,7 +167,7 @@ def test_key_hooks_that_change_their_dict(size, change):
             if len(table) > 0:
                 with pytest.raises(RuntimeError, match=said):
                     call()
-        for i in range(70):  # grows on the way
+        for i in range(70):  # the table grows several times
             if len(table) > 4:
                 with pytest.raises(RuntimeError, match=said):
                     table[_ChangingKey(500 + i)] = 1
@@ -180,7 +178,7 @@ def test_key_hooks_that_change_their_dict(size, change):
 
 
 def test_a_dict_whose_slots_are_emptied_during_iteration():
-    """As many removed as added: the size says nothing, the slots do."""
+    """As many keys are removed as added, so only the slots show the change, not the size."""
     made = Dict({i: i for i in range(40)})
     iterator = iter(made.items())
     next(iterator)
@@ -199,7 +197,7 @@ def test_assigning_while_iterating_ends():
 
 
 def test_pairs_of_a_dict_subclass_are_pairs():
-    """Key and value were taken by turns from what the items were made of."""
+    """The items were flattened, then read alternately as key and value."""
 
     class Triples(dict):
         def items(self):
@@ -210,7 +208,7 @@ def test_pairs_of_a_dict_subclass_are_pairs():
 
 
 class Key:
-    """A key that is converted by code of its own, which changes the dict."""
+    """A key whose conversion changes the dict."""
 
     def __init__(self, *changes):
         self.changes = list(changes)
@@ -223,7 +221,7 @@ class Key:
 
 @pytest.mark.parametrize("num_kept", [0, 1, 2])
 def test_dict_that_a_key_clears(num_kept):
-    """`pop` with a default raised KeyError for a key that went between two of its look-ups."""
+    """`pop` with a default raised KeyError if the key was removed between its two lookups."""
 
     def cleared():
         made = Dict({"a": 1, "b": 2})

@@ -14,8 +14,6 @@ import tvm_ffi
 import tvm_ffi.dataclasses
 from tvm_ffi import Array, Dict, List, Map
 
-# ---- Sequences -----------------------------------------------------------------------------------
-
 
 @pytest.fixture(params=[Array, List])
 def sequence(request):
@@ -67,7 +65,7 @@ def test_sequence_protocol(sequence):
 
 @pytest.mark.parametrize("cls", [Array, List, Map, Dict])
 def test_bases_with_arguments_hold_types(cls):
-    """Checkers of types at run time follow them, and cannot look up what stands there as text."""
+    """Run-time type checkers read these arguments and cannot resolve strings."""
     arguments = [
         argument
         for base in typing.cast("typing.Any", cls).__orig_bases__
@@ -196,7 +194,7 @@ def test_iteration_while_a_list_changes():
     made.clear()
     assert list(iterator) == []
     made.append(1)
-    assert list(iterator) == []  # an iterator that came to its end stays there
+    assert list(iterator) == []  # an exhausted iterator stays exhausted
 
 
 EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2), slice(1, 5, 3)]
@@ -205,7 +203,7 @@ EXTENDED_SLICES = [slice(None, None, 2), slice(None, None, -1), slice(4, 1, -2),
 @pytest.mark.parametrize("index", EXTENDED_SLICES, ids=str)
 @pytest.mark.parametrize("values", [(), [], (7, 8), [7, 8, 9], range(6)], ids=repr)
 def test_extended_slices_are_assigned_as_pythons_lists_do(index, values):
-    """An empty tuple stood for deletion."""
+    """An assigned empty tuple was mistaken for a deletion."""
     outcomes = []
     for made in (tvm_ffi.List(range(6)), list(range(6))):
         try:
@@ -225,7 +223,7 @@ def test_slices_are_deleted_as_pythons_lists_do(index):
 
 
 def test_slice_is_assigned_from_values_that_shorten_the_list():
-    """The end was read before the values, and lay outside the list afterwards."""
+    """The slice end was computed before the values and was then outside the shortened list."""
     made, expected = tvm_ffi.List(range(6)), list(range(6))
 
     def values(sequence):

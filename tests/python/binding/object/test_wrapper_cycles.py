@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference cycles through wrappers, and what the garbage collector sees of them."""
+"""Reference cycles through wrappers: garbage collection, kept exceptions and fields."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Greeter(CustomModule, kind="test.python.wrappers"):
 
 
 def test_what_a_module_refers_to_may_outlive_it():
-    """A link once kept the address of a field of its owner, and each collection read it."""
+    """A `ReferenceLink` kept the address of a field of its deleted owner and read it."""
     kept = gc.get_referents(Greeter())
     gc.collect()
     reused = [b"A" * size for size in range(8, 200, 8) for _ in range(300)]
@@ -45,7 +45,7 @@ def test_what_a_module_refers_to_may_outlive_it():
 
 
 def test_object_that_holds_another_module_does_not_speak_for_its_own():
-    """Else the collector takes a state that is in use for one that nobody refers to."""
+    """Otherwise the collector would free a module state that is in use."""
     one, other = Greeter(), Greeter()
     state = next(x for x in gc.get_referrers(one.__dict__) if type(x).__name__ == "_State")
     one.__move_handle_from__(other)
@@ -55,7 +55,7 @@ def test_object_that_holds_another_module_does_not_speak_for_its_own():
 
 
 class Owner:
-    """Keeps a function that leads back to it."""
+    """An object that owns a function with a reference back to the object."""
 
     def act(self):
         return "alive"
@@ -87,11 +87,11 @@ def test_function_that_native_code_has_as_well_is_not_collected(kernels):
     gc.collect()
 
 
-# ---- what a wrapper has beside its handle --------------------------------------------------------
+# ---- exceptions and field values that a wrapper keeps --------------------------------------------
 
 
 def test_error_that_gets_another_object_carries_what_that_came_from():
-    """The exception stayed, and was written into a native error that has no place for it."""
+    """The old exception was kept and written into a native error without a slot for it."""
     error = core._convert_to_ffi_error(ValueError("mine"))
     error.__move_handle_from__(core.Error("TypeError", "other", ""))
     assert (error.kind, error.message) == ("TypeError", "other")
@@ -138,7 +138,7 @@ class Fields(tvm_ffi.Object):
     ],
 )
 def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
-    """The first wrapper took it out of the native error, and took it along when it died."""
+    """The first wrapper moved the exception out of the native error and released it with itself."""
     original = ValueError("mine")
     kept = hold(original)
     assert all(read(kept).py_error() is original for _ in range(3))
@@ -150,7 +150,7 @@ def test_exception_is_found_in_a_kept_error_as_often_as_one_looks(hold, read):
 
 @pytest.mark.parametrize("assign", [lambda x: setattr(x, "first", 7), lambda x: x.__init__(5, 6)])
 def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
-    """The object's fields were looked at where they had been."""
+    """The fields were read at the address of the released object."""
     fields = Fields(1, 2)
     seen = []
 
@@ -164,7 +164,7 @@ def test_value_that_dies_empties_the_object_whose_field_it_was_in(assign):
 
 
 def test_collection_that_writes_a_field_while_it_is_looked_at():
-    """The field's value was taken, then memory asked for, which may start a collection."""
+    """The field was read before an allocation, whose collection may change the field."""
     seen = []
 
     def act(phase, _):
@@ -198,7 +198,7 @@ def test_what_the_collector_shows_of_fields_is_the_values_alone():
 
 
 def test_object_emptied_by_way_of_the_base_class_is_not_looked_at_any_more():
-    """The override alone told the link, and `CObject` went around it."""
+    """Only the override updated the `ReferenceLink`, and `CObject` bypassed the override."""
     fields, other = Fields(tvm_ffi.convert_func(Target())), Fields(5)
     CObject.__move_handle_from__(fields, other)
     gc.collect()
@@ -275,7 +275,7 @@ def test_object_whose_field_leads_back_to_it_is_collected(make):
 
 
 class TensorLike(core.DLTensorTestWrapper):
-    """A class with an exchange table, from which the classes of a test derive."""
+    """A base class with an exchange API."""
 
 
 def tensor_class_that_keeps_a_function():
@@ -296,7 +296,7 @@ def owner_of(make):
 
 
 def raised_by(owner):
-    """Return an exception, whose traceback leads to the owner."""
+    """Return an exception whose traceback refers to the owner."""
     try:
         owner.fail()
     except ValueError as error:
@@ -304,7 +304,7 @@ def raised_by(owner):
 
 
 def passed(error):
-    """Return an error whose exception the native error has as well."""
+    """Return an error after its exception was stored in the native error."""
     tvm_ffi.convert_func(repr)(error)
     return error
 
@@ -343,7 +343,7 @@ def wrappers_of(exception):
     ],
 )
 def test_what_native_code_owns_for_one_python_object_is_seen_by_the_collector(hold):
-    """`self.step = function.bind(self.method)` and its kind were never collected."""
+    """Cycles such as `self.step = function.bind(self.method)` were never collected."""
     seen = hold()
     gc.collect()
     assert seen() is None

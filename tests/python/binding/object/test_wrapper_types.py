@@ -43,7 +43,7 @@ from .watched_values import Doing, Last, Target, empty
     ],
 )
 def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
-    """Its memory was read as that of the wrapper's own type."""
+    """The object was read with the memory layout of the wrapper's type."""
     filled, other = wrapper(), make()
     address, other_address = filled.__chandle__(), other.__chandle__()
     for fill in (
@@ -56,10 +56,10 @@ def test_wrapper_refuses_an_object_of_another_type(wrapper, make, message):
 
 
 def test_wrapper_takes_objects_of_derived_types_and_any_where_nothing_reads_them():
-    """`CObject` and `Object` read no memory, so they hold objects of any type.
+    """`CObject` and `Object` read no fields, so they accept objects of any type.
 
-    That was so of all classes that no type was registered for, `ArrayBase` and its kind among them,
-    whose methods read what they were given as an array.
+    All classes without a registered type did the same, also `ArrayBase` and similar bases, whose
+    methods then read the object as an array.
     """
     made = core.Object()
     made.__move_handle_from__(tvm_ffi.Array([1]))
@@ -72,7 +72,7 @@ def test_wrapper_takes_objects_of_derived_types_and_any_where_nothing_reads_them
     assert list(array) == [1]
 
 
-# ---- classes whose methods read memory -----------------------------------------------------------
+# ---- classes whose methods read fields -----------------------------------------------------------
 
 Pair = tvm_ffi.testing.TestIntPair
 READERS = [tvm_ffi.Array, tvm_ffi.List, tvm_ffi.Map, tvm_ffi.Dict, tvm_ffi.Tensor]
@@ -80,18 +80,18 @@ READERS += [tvm_ffi.Function, core.Error, core.OpaquePyObject]
 
 
 def compiled_base(cls):
-    """Return the nearest compiled class that a class derives from."""
+    """Return the nearest compiled base class."""
     return next(base for base in cls.__mro__ if not base.__flags__ & (1 << 9))
 
 
 @pytest.mark.parametrize("cls", READERS)
 def test_class_of_two_types_holds_no_object_of_one_of_them(cls):
-    """The constructor of one type filled what the methods of the other one read."""
+    """The constructor of one type set the handle that methods of the other type read."""
 
     class Both(Pair, cls):
         pass
 
-    plain = cls is tvm_ffi.Tensor  # whose wrappers are laid out as those of objects
+    plain = cls is tvm_ffi.Tensor  # its wrappers have the layout of Object
     both = (core.Object if plain else Both).__new__(Both)
     with pytest.raises(
         TypeError, match=r"Both stands for .*, got one of type `testing.TestIntPair`"
@@ -146,7 +146,7 @@ def test_wrapper_does_not_become_one_of_another_layout(cls):
         plain.__class__ = Reader
     except TypeError:
         return
-    assert cls is tvm_ffi.Tensor  # wrappers of tensors have no field of their own
+    assert cls is tvm_ffi.Tensor  # tensor wrappers add no fields to those of Object
     for read in (
         lambda: plain.shape,
         plain.numpy,
@@ -159,7 +159,7 @@ def test_wrapper_does_not_become_one_of_another_layout(cls):
 
 
 def test_wrapper_filled_by_what_another_one_kept_is_checked_after_that(kernels):
-    """Its type was looked at first, then a finalizer put something else into the other wrapper."""
+    """The type was checked before a finalizer replaced the object of the other wrapper."""
     other = CObject()
     table = tvm_ffi.Map({1: 2})
 
@@ -191,11 +191,11 @@ def test_constructor_that_returns_an_object_of_another_type_is_refused():
     assert (list(made), pair.a) == ([1], 1)
 
 
-# ---- what the package itself calls ---------------------------------------------------------------
+# ---- functions and plans that the package uses ---------------------------------------------------
 
 
 def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(run_python):
-    """All of them are emptied, and containers work as before."""
+    """The test empties every function that the collector finds; containers still work."""
     program = """
         import gc
         import tvm_ffi
@@ -226,13 +226,13 @@ def test_functions_that_the_collector_shows_are_none_that_the_package_relies_on(
     ],
 )
 def test_nothing_in_place_of_an_object_is_refused(ask):
-    """The memory behind None was read."""
+    """None was read as an object."""
     with pytest.raises((TypeError, ValueError, AttributeError)):
         ask()
 
 
 def test_value_that_comes_back_while_an_any_is_filled_is_released():
-    """What had been put in meanwhile was overwritten, and never released."""
+    """A value that a destructor stored during the assignment was overwritten without release."""
     seen = []
 
     def act():
@@ -249,7 +249,7 @@ def test_value_that_comes_back_while_an_any_is_filled_is_released():
 
 
 def test_function_of_what_is_no_module_is_refused():
-    """The object was passed on as a module, whatever it was."""
+    """Objects of any type were passed on as modules."""
     with pytest.raises(TypeError):
         function_of_module(tvm_ffi.Array([1, 2]), "name", False)
 
@@ -267,7 +267,7 @@ def test_function_of_what_is_no_module_is_refused():
     ],
 )
 def test_plan_of_a_call_that_does_not_fit_itself_is_refused(changes, message):
-    """Calls read its parts without a look at their lengths."""
+    """Calls read the tuples of a plan without a length check."""
     parts = {
         "signature": None, "names": ("x",), "defaults": (1,), "converters": (None,),
         "directions": b"\0", "num_positional_only": 0, "num_positional": 1, "is_variadic": False,

@@ -67,7 +67,7 @@ def test_function_emptied_by_its_own_argument_is_called_all_the_same():
 
 @pytest.mark.parametrize("watch", ["array", "function"])
 def test_wrapper_emptied_and_filled_by_an_argument_keeps_what_the_call_has(kernels, watch):
-    """What was put aside once went when the empty wrapper was filled during the same call."""
+    """The set-aside reference was released when the wrapper got another object in the call."""
     wrapper, target = watched_array() if watch == "array" else watched_function()
     other = tvm_ffi.Array([1]) if watch == "array" else tvm_ffi.convert_func(len)
     alive = []
@@ -106,7 +106,7 @@ def test_value_behind_a_stand_in_stays_alive_when_it_is_emptied(kernels):
 
 
 class ReturnsReadOnly(core.ObjectConvertible):
-    """Stands for the promise to read a tensor."""
+    """An object whose conversion returns a read-only argument."""
 
     def __init__(self, tensor):
         self.tensor = tensor
@@ -118,7 +118,7 @@ class ReturnsReadOnly(core.ObjectConvertible):
 @pytest.mark.parametrize("wrap", [tvm_ffi.readonly, ReturnsReadOnly])
 @pytest.mark.parametrize("build", ["call", "array", "map", "list as argument"])
 def test_tensor_to_be_read_stays_alive_when_it_is_emptied(kernels, wrap, build):
-    """What is passed in place of the argument was borrowed from a wrapper that no list names."""
+    """The converted argument was borrowed from a wrapper that the call did not record."""
     tensor, owner = watched_tensor()
     alive = []
 
@@ -149,11 +149,11 @@ def test_what_reading_promises_hold_is_released(kernels):
 
 
 def test_argument_that_is_moved_first_stays_alive_for_the_second(kernels):
-    """The list of what the call borrows began with the second, after the first was made ready."""
+    """The list of borrowed wrappers began with the second argument, after the first was packed."""
     array, target = watched_array()
     assert kernels.take_then_count_owners(array._move(), array) == 1
     assert array.__chandle__() == 0
-    assert target() is not None  # put aside for the call
+    assert target() is not None  # the call set the reference aside
     array.__init__([1])
     empty(array)
     assert target() is None
@@ -171,7 +171,7 @@ def test_argument_behind_a_stand_in_that_is_moved_first_stays_alive(kernels):
 
 @pytest.mark.parametrize("num_before", range(9))
 def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num_before):
-    """Two entries were made for one wrapper, and the second took the place of the first."""
+    """One wrapper got two entries, and the second one overwrote the first."""
     wrapper, _ = watched_array()
     other, target = watched_array()
     alive, turns = [], []
@@ -196,7 +196,7 @@ def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num
             gc.set_threshold(*thresholds)
             gc.callbacks.remove(refill)
         gc.collect()
-        del filling  # until here it counted, so that the collection came when it was due
+        del filling  # its allocations counted towards the threshold of the collection
         alive.append(target() is not None)
 
     kernels.count(wrapper, Doing(act))
@@ -205,7 +205,7 @@ def test_what_a_collection_puts_aside_stays_while_more_is_put_aside(kernels, num
 
 @pytest.mark.parametrize("others", [(), (1, "text", 2.5, None)])
 def test_argument_that_is_moved_alone_is_the_only_reference(kernels, others):
-    """The reference to be moved is no other user of the object."""
+    """The moved reference does not count as another owner."""
     array, target = watched_array()
     kernels.take(array._move(), *others)
     assert target() is None
@@ -231,7 +231,7 @@ def test_argument_moved_by_a_callback_stays_alive_for_the_callee(kernels):
     alive = []
 
     def act():
-        kernels.take(array._move())  # its result is dropped
+        kernels.take(array._move())  # the result is released
         alive.append((array.__chandle__(), target() is not None))
 
     kernels.call_alone(act, array)
@@ -255,7 +255,7 @@ def test_item_emptied_while_a_container_is_built_stays_alive(kernels):
 def test_an_rvalue_reference_keeps_its_object():
     function, _ = watched_function()
     reference = core.ObjectRValueRef(function)
-    reference.__init__(tvm_ffi.convert_func(len))  # which does nothing
+    reference.__init__(tvm_ffi.convert_func(len))  # has no effect
     assert reference.obj is function
 
 
@@ -300,7 +300,7 @@ def test_numpy_array_keeps_the_memory_of_an_emptied_tensor():
 
 
 def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
-    """A collection puts another tensor into the wrapper, between its handle and its address."""
+    """A collection replaces the tensor between the reads of the handle and of the data address."""
 
     def look(turn):
         array = np.full(64, 7.0)
@@ -309,7 +309,7 @@ def test_numpy_array_keeps_the_memory_that_it_shows_of_a_lent_tensor(kernels):
         seen, drained, lent = [], [], []
 
         def act(phase, _):
-            if phase == "stop":  # what is asked for next starts another one
+            if phase == "stop":  # these allocations start the next collection
                 drained.extend([{} for _ in range(100)] + [(i,) for i in range(50)])
                 return
             seen.append(phase)
@@ -367,7 +367,7 @@ def test_tensor_of_a_pickle_keeps_its_buffer_whatever_is_released():
     tensor = pickle.loads(data, buffers=[content])
     for view in gc.get_objects():
         if type(view) is memoryview:
-            with contextlib.suppress(BufferError):  # somebody's whose memory is in use
+            with contextlib.suppress(BufferError):  # a view with exports
                 view.release()
     if tensor.data_ptr() == np.frombuffer(content, np.uint8).ctypes.data:  # not copied
         with pytest.raises(BufferError):

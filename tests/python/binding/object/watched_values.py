@@ -16,12 +16,12 @@ from tvm_ffi.core import CObject
 
 
 def empty(wrapper):
-    """Let a wrapper hold nothing, and what it held die if nobody else has it."""
+    """Empty a wrapper and release its object."""
     CObject().__move_handle_from__(wrapper)
 
 
 class Doing:
-    """A value that runs a function when it is converted, whichever way it is asked."""
+    """A value that calls a function when it is converted to int or bool."""
 
     def __init__(self, act, number=0):
         self.act = act
@@ -39,14 +39,14 @@ class Doing:
 
 
 class Target:
-    """A callable that can be watched."""
+    """A callable that supports weak references."""
 
     def __call__(self, *args):
         return len(args)
 
 
 def watched_function():
-    """Return a function, and a weak reference to the callable that it alone keeps alive."""
+    """Return a function and a weak reference to its callable, which has no other owner."""
     target = Target()
     return tvm_ffi.convert_func(target), weakref.ref(target)
 
@@ -57,13 +57,13 @@ def watched_tensor():
 
 
 def watched_array():
-    """Return an array, which is nowhere else, and a weak reference to what it contains."""
+    """Return an array and a weak reference to the callable of its only element."""
     function, target = watched_function()
     return tvm_ffi.Array([function]), target
 
 
 class Last:
-    """A value that does something when it is released."""
+    """A value that calls a function when it is released."""
 
     def __init__(self, act):
         self.act = act

@@ -43,7 +43,7 @@ def with_torch(tensor):
     return pytest.importorskip("torch").from_dlpack(tensor)
 
 
-# How other libraries look at the memory of a lent tensor.
+# Views of a borrowed tensor in other libraries.
 VIEWS = {
     "legacy": lambda t: t.__dlpack__(),
     "versioned": lambda t: t.__dlpack__(max_version=(1, 3)),
@@ -121,7 +121,7 @@ def test_callback_that_raises_says_so_and_that_its_arrays_are_not_to_be_looked_a
 
 
 def test_an_exception_that_refuses_notes_arrives_from_a_callback_with_arrays(kernels):
-    """The refusal took its place, and the arguments were never released."""
+    """The exception of add_note replaced the original one; arguments were never released."""
 
     class Refusing(Exception):
         def add_note(self, note):
@@ -211,7 +211,7 @@ def _store(tensor):
     holder.value = tensor
 
 
-# Where a value is put that outlives the call.
+# Operations that store a value for longer than the call.
 KEEPERS = {
     "array": lambda t: tvm_ffi.Array([t]),
     "list": lambda t: tvm_ffi.List([1, [t]]),
@@ -240,7 +240,7 @@ KEEPERS = {
 
 @pytest.mark.parametrize("name", KEEPERS)
 def test_lent_tensor_cannot_be_kept(kernels, name):
-    """Its description was copied as a pointer, which others followed when the call was over."""
+    """The DLTensor pointer was copied and followed after the call."""
     refused = []
 
     def callback(tensor):

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Test environments other than .venv: free-threaded and sanitized Pythons, third-party packages.
+
+The targets of the Makefile call this script: test-nogil, test-nogil-tsan, test-python-asan,
+test-flashinfer, test-clients, test-systems, test-frameworks and fuzz.  Each environment is a folder
+of the build folder and is kept.  A stamp file in it is newer than everything that the environment
+was made from, so a step is repeated only after one of these files has changed.
+
+Only the standard library is used, because some environments are made before .venv exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Callable
+
+ROOT = Path(__file__).resolve().parents[1]
+# The wheel is built from these files and folders.
+SOURCES = ("CMakeLists.txt", "LICENSE", "README.md", "pyproject.toml", "cmake", "include",
+           "runtime", "src")  # fmt: skip
+
+PIP = ("-m", "pip", "--disable-pip-version-check")
+# Without isolation the build folder stays valid, so only changed files are compiled.
+BUILD_PACKAGE = ("--no-build-isolation", "--no-deps")
+# Dependencies are never compiled: NumPy takes a quarter of an hour where it has no wheel.
+WHEELS_ONLY = ("--quiet", "--only-binary", ":all:")
+
+FLASHINFER = ("flashinfer-python==0.7.2", "nvidia-curand==10.4.0.35")
+
+IS_FREE_THREADED = "import sys; sys.exit(sys._is_gil_enabled())"
+IS_FREE_THREADED_TSAN = (
+    "import sys, sysconfig; sys.exit(sys._is_gil_enabled() "
+    "or '-fsanitize=thread' not in sysconfig.get_config_var('CFLAGS'))"
+)
+
+
+def main() -> None:
+    """Make one environment and run its tests."""
+    arguments = _parse_arguments()
+    os.chdir(ROOT)
+    COMMANDS[arguments.environment](arguments)
+
+
+def _parse_arguments() -> argparse.Namespace:
+    usage = "%(prog)s ENVIRONMENT [options] [-- pytest arguments or fuzz targets]"
+    parser = argparse.ArgumentParser(usage=usage, description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("environment", choices=sorted(COMMANDS))
+    parser.add_argument("--build", type=Path, default=Path("build"), help="build folder")
+    parser.add_argument("--jobs", default="1", help="number of tests that run at once")
+    parser.add_argument("--python", default="python3", help="interpreter of the environment")
+    parser.add_argument("--python-tsan", default="", help="free-threaded interpreter under TSan")
+    parser.add_argument("--stress-seconds", default="30", help="duration of the stress test")
+    parser.add_argument("--fuzz-seconds", default="60", help="duration of each fuzz target")
+    parser.add_argument("--tests", default="tests/python", help="test files and folders")
+    options = sys.argv[1:]
+    end = options.index("--") if "--" in options else len(options)
+    parsed = parser.parse_args(options[:end])
+    parsed.rest = options[end + 1 :]
+    parsed.build = parsed.build.resolve()
+    return parsed
+
+
+# ---- Environments --------------------------------------------------------------------------------
+
+
+def nogil(arguments: argparse.Namespace) -> None:
+    """Run the Python tests on a free-threaded Python, then the stress test alone for longer."""
+    folder = arguments.build / "nogil"
+    python = _make_nogil(folder, arguments.python)
+    _install_package(python, folder)
+    _pytest(python, arguments, "nogil", *arguments.tests.split())
+    stress = ("-s", "tests/python/stress/test_thread_stress.py")
+    _run(python, "-m", "pytest", *stress, TVM_FFI_STRESS_SECONDS=arguments.stress_seconds)
+
+
+def nogil_tsan(arguments: argparse.Namespace) -> None:
+    """Run the tests with threads on a free-threaded Python under ThreadSanitizer.
+
+    Python, the binding and the runtime are compiled for it, NumPy is not.  The ordinary
+    free-threaded Python builds and installs, in a tenth of the time.
+    """
+    builder = _make_nogil(arguments.build / "nogil", arguments.python)
+    _require_python(
+        arguments.python_tsan,
+        IS_FREE_THREADED_TSAN,
+        "PYTHON_NOGIL_TSAN: expected a free-threaded Python that was configured"
+        f" --with-thread-sanitizer, got '{arguments.python_tsan}'",
+        TSAN_OPTIONS="report_bugs=0",
+    )
+    folder = arguments.build / "nogil-tsan"
+    site = folder / "site"
+
+    def install() -> None:
+        shutil.rmtree(site, ignore_errors=True)
+        _run(builder, *PIP, "install", *WHEELS_ONLY, "--target", site, "--group", "light")
+        options = ("--target", str(site), *_debug_build("thread"))
+        _run(builder, *PIP, "install", *BUILD_PACKAGE, *_build_folder(folder), *options, ".")
+
+    _make(folder / ".installed", [*_source_files(), _stamp_of(builder)], install)
+    reports = _new_folder(folder / "reports")
+    suppressions = ROOT / "tests/python/stress/tsan_suppressions.txt"
+    _run(
+        arguments.python_tsan, "-m", "pytest", "-s", "-p", "no:cacheprovider",
+        *_results(arguments, "nogil-tsan"), *arguments.tests.split(), *arguments.rest,
+        reports=reports,
+        TVM_FFI_TESTS_SANITIZED="1",
+        TVM_FFI_STRESS_SECONDS=arguments.stress_seconds,
+        TSAN_OPTIONS=f"exitcode=0:suppressions={suppressions}:log_path={reports}/tsan",
+        PYTHONPATH=str(site),
+    )  # fmt: skip
+
+
+def python_asan(arguments: argparse.Namespace) -> None:
+    """Run the Python tests with the package compiled for ASan and UBSan.
+
+    Both sanitizers are preloaded into Python and into every process that a test starts, compilers
+    too.  Python's own allocator would hide accesses to freed memory.
+    """
+    folder = arguments.build / "python-asan"
+    python = _make_virtualenv(folder, arguments.python)
+    # Without optimization the package compiles in a quarter of the time.
+    _install_package(python, folder, *_debug_build("address,undefined"))
+    reports = _new_folder(folder / "reports")
+    asan = "verify_asan_link_order=0:detect_leaks=0:allocator_may_return_null=1"
+    ubsan = "halt_on_error=1:print_stacktrace=1"
+    # ASan asks to be the first library, but UBSan's reports are then not written to the files.
+    preloaded = ":".join(_compiler_file(name) for name in ("libubsan.so", "libasan.so"))
+    _pytest(
+        python,
+        arguments,
+        "python-asan",
+        *arguments.tests.split(),
+        reports=reports,
+        TVM_FFI_TESTS_SANITIZED="1",
+        PYTHONMALLOC="malloc",
+        LD_PRELOAD=preloaded,
+        ASAN_OPTIONS=f"{asan}:log_path={reports}/asan",
+        UBSAN_OPTIONS=f"{ubsan}:log_path={reports}/ubsan",
+    )
+
+
+def flashinfer(arguments: argparse.Namespace) -> None:
+    """Compile FlashInfer's sources with our headers.
+
+    The package is unpacked, not installed: the sources need no GPU, and of its dependencies only
+    one CUDA header library.
+    """
+    folder = arguments.build / "flashinfer"
+    install = (*PIP, "install", "--quiet", "--no-deps", "--target", folder, *FLASHINFER)
+    _make(folder / ".unpacked", [], lambda: _run(sys.executable, *install))
+    test = ("tests/compat/test_flashinfer_sources.py", *arguments.rest)
+    _run(sys.executable, "-m", "pytest", *test, TVM_FFI_FLASHINFER=str(folder))
+
+
+def published(arguments: argparse.Namespace) -> None:
+    """Run third-party packages with a wheel of this package, each in a separate environment."""
+    folder = arguments.build / "published"
+    wheels = folder / "wheel"
+
+    def build_wheel() -> None:
+        shutil.rmtree(wheels, ignore_errors=True)
+        options = ("--quiet", *BUILD_PACKAGE, "--wheel-dir", wheels)
+        _run(sys.executable, *PIP, "wheel", *options, ".")
+
+    _make(folder / ".wheel", _source_files(), build_wheel)
+    test = (*arguments.tests.split(), *arguments.rest)
+    _run(sys.executable, "-m", "pytest", *test, TVM_FFI_PUBLISHED=str(folder))
+
+
+def fuzz(arguments: argparse.Namespace) -> None:
+    """Build the fuzz targets with Clang and run them; the corpus is kept for the next run."""
+    folder = arguments.build / "fuzz"
+    _run(
+        "cmake", "-S", ".", "-B", folder, "-G", "Ninja",
+        "-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++",
+        "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DTVM_FFI_BUILD_FUZZERS=ON",
+        "-DTVM_FFI_SANITIZERS=address,undefined,fuzzer-no-link",
+    )  # fmt: skip
+    _run("cmake", "--build", folder, "--target", "fuzzers")
+    options = ("--seconds", arguments.fuzz_seconds, "--jobs", arguments.jobs)
+    _run(sys.executable, "tests/fuzz/run.py", "--build", folder, *options, *arguments.rest)
+
+
+COMMANDS = {
+    "nogil": nogil,
+    "nogil-tsan": nogil_tsan,
+    "python-asan": python_asan,
+    "flashinfer": flashinfer,
+    "published": published,
+    "fuzz": fuzz,
+}
+
+# ---- Steps ---------------------------------------------------------------------------------------
+
+
+def _make_nogil(folder: Path, python: str) -> Path:
+    _require_python(
+        python,
+        IS_FREE_THREADED,
+        f"PYTHON_NOGIL: expected a free-threaded Python, 3.13 or later, got '{python}'",
+    )
+    return _make_virtualenv(folder, python)
+
+
+def _make_virtualenv(folder: Path, python: str) -> Path:
+    """Return the interpreter of a virtual environment with the requirements of most tests."""
+    venv = folder / "venv"
+    interpreter = venv / "bin" / "python"
+
+    def install() -> None:
+        _run(python, "-m", "venv", "--clear", venv)
+        # pip 25.1 is the first release that reads [dependency-groups].
+        _run(interpreter, *PIP, "install", "--quiet", "pip>=25.1")
+        _run(interpreter, *PIP, "install", *WHEELS_ONLY, "--group", "light")
+
+    _make(_stamp_of(interpreter), [ROOT / "pyproject.toml"], install)
+    return interpreter
+
+
+def _stamp_of(interpreter: Path) -> Path:
+    return interpreter.parents[2] / ".environment"
+
+
+def _install_package(python: Path, folder: Path, *options: str) -> None:
+    install = (*PIP, "install", *BUILD_PACKAGE, *_build_folder(folder), *options, ".")
+    sources = [*_source_files(), _stamp_of(python)]
+    _make(folder / ".installed", sources, lambda: _run(python, *install))
+
+
+def _build_folder(folder: Path) -> tuple[str, ...]:
+    return (f"--config-settings=build-dir={folder / 'package'}",)
+
+
+def _debug_build(sanitizers: str) -> tuple[str, ...]:
+    return (
+        "--config-settings=cmake.build-type=Debug",
+        f"--config-settings=cmake.define.TVM_FFI_SANITIZERS={sanitizers}",
+    )
+
+
+def _pytest(
+    python: Path, arguments: argparse.Namespace, name: str, *tests: str,
+    reports: Path | None = None, **variables: str,
+) -> None:  # fmt: skip
+    # Tests of one file stay on one worker because they share what the file compiled.
+    options = ("--numprocesses", arguments.jobs, "--dist", "loadfile", *_results(arguments, name))
+    command = (python, "-m", "pytest", *options, *tests, *arguments.rest)
+    _run(*command, reports=reports, **variables)
+
+
+def _results(arguments: argparse.Namespace, name: str) -> tuple[str, ...]:
+    return ("--junit-xml", str(arguments.build / f"results-{name}.xml"))
+
+
+def _make(stamp: Path, sources: Iterable[Path], action: Callable[[], None]) -> None:
+    """Call `action` and touch the stamp, unless the stamp is newer than all sources."""
+    if stamp.exists():
+        made = stamp.stat().st_mtime_ns
+        if all(source.stat().st_mtime_ns <= made for source in sources):
+            return
+        stamp.unlink()
+    stamp.parent.mkdir(parents=True, exist_ok=True)
+    action()
+    stamp.touch()
+
+
+def _source_files() -> list[Path]:
+    return [
+        path
+        for name in SOURCES
+        for path in ([ROOT / name] if (ROOT / name).is_file() else (ROOT / name).rglob("*"))
+        if path.is_file() and path.suffix != ".pyc"
+    ]
+
+
+def _new_folder(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _compiler_file(name: str) -> str:
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    command = [*compiler, f"-print-file-name={name}"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _require_python(python: str, test: str, message: str, **variables: str) -> None:
+    """End the script with a message unless the interpreter exists and passes the test."""
+    try:
+        done = subprocess.run(
+            [python, "-c", test], env={**os.environ, **variables}, capture_output=True, check=False
+        )
+    except OSError:
+        sys.exit(message)
+    if done.returncode != 0:
+        sys.exit(message)
+
+
+def _run(*command: str | Path, reports: Path | None = None, **variables: str) -> None:
+    """Run a command; end the script if it fails or if a sanitizer wrote a report."""
+    shown = [*(f"{name}={value}" for name, value in variables.items()), *map(str, command)]
+    print(shlex.join(shown), flush=True)
+    environment = {**os.environ, **_tools_of(Path(command[0])), **variables}
+    try:
+        status = subprocess.run([*map(str, command)], env=environment, check=False).returncode
+    except OSError as error:
+        sys.exit(f"{command[0]}: {error.strerror}")
+    for report in sorted(reports.iterdir()) if reports else ():
+        print(report.read_text(encoding="utf-8", errors="replace"))
+        status = status or 1
+    if status != 0:
+        sys.exit(status)
+
+
+def _tools_of(program: Path) -> Mapping[str, str]:
+    """Return a PATH that begins with the folder of an environment's interpreter."""
+    if program.name != "python" or not program.is_absolute():
+        return {}
+    return {"PATH": os.pathsep.join([str(program.parent), os.environ.get("PATH", os.defpath)])}
+
+
+if __name__ == "__main__":
+    main()
