@@ -30,7 +30,7 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 RUST_SOURCES := $(shell find rust examples tests/rust -path '*/build' -prune -o -name '*.rs' -print)
 # Where Rust is installed; nothing else needs it.
 RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path rust,true rustfmt)
-CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
+CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help venv quickstart test test-c test-python slowest test-sanitizers test-asan test-tsan \
 	test-python-asan test-nogil test-nogil-tsan test-odr test-faults test-flashinfer test-clients \

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 SOURCE_SUFFIXES = {
-    ".c", ".cc", ".h", ".map", ".pxd", ".py", ".pyi", ".pyx",  # what is compiled or imported
+    ".c", ".cc", ".h", ".map",  # compiled, or imported as these:
+    ".pxd", ".pxi", ".py", ".pyi", ".pyx",
     ".rs",
     ".cmake", ".in", ".sh", ".toml",  # what builds it
 }  # fmt: skip

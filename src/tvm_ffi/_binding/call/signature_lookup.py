@@ -36,7 +36,7 @@ _CONTAINERS = ("Array", "List", "Map", "Dict")
 def binder_of_wrapper(
     function: Function, origin: str | ModuleOrigin | None
 ) -> ArgumentBinder | None:
-    """Same as `find_binder`, but `forget_binders` resets this wrapper when the signature changes."""
+    """Return `find_binder` of a wrapper, which `forget_binders` resets if the signature changes."""
     if isinstance(origin, ModuleOrigin):
         origin.add_wrapper(function)  # first: another thread may change the signature from here on
     return find_binder(function, origin)
