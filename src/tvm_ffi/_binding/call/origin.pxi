@@ -190,8 +190,8 @@ def forget_binders(name) -> None:
             origin = <ModuleOrigin>origins[i]
             binders[i], wrappers[i] = origin.binder, origin.wrappers
             origin.binder = origin.wrappers = None
-    for those in wrappers:
-        for reference in those or ():
+    for references in wrappers:
+        for reference in references or ():
             function = reference()
             if function is not None:
                 unresolve(<Function>function)

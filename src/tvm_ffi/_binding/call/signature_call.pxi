@@ -74,8 +74,8 @@ cdef class ArgumentBinder:
         self.signature = signature
         self.names, self.defaults, self.converters = names, defaults, converters
         self.directions = directions
-        self.indices = {name: index for index, name in enumerate(names)
-                       if index >= num_positional_only}
+        self.indices = {
+            name: index for index, name in enumerate(names) if index >= num_positional_only}
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic

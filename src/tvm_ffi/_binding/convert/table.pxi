@@ -40,7 +40,7 @@ cdef PackerTable** packer_table() noexcept:
     return &_table
 
 
-cdef bint _place(PackerTable* table, Packer* packer) noexcept:
+cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
     """Put the packer into the first slot that is free; whether no packer was there before."""
     cdef size_t i = home_slot(table, packer.type)
     cdef bint is_new
@@ -65,7 +65,7 @@ cdef int _rebuild(int log2_num_slots) noexcept:
     if old != NULL:
         for i in range(old.num_slots):
             if old.slots[i] != NULL and old.slots[i] != &_tombstone:
-                _place(table, old.slots[i])
+                _fill_slot(table, old.slots[i])
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
@@ -170,7 +170,7 @@ cdef const Packer* _insert(Packer* made) noexcept:
         log2_num_slots += 4 * _num_live_packers > _table.num_slots
         if _rebuild(log2_num_slots) != 0:
             return NULL
-    _num_used_slots += _place(_table, made)
+    _num_used_slots += _fill_slot(_table, made)
     _num_live_packers += 1
     return made
 

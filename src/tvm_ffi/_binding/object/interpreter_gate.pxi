@@ -230,7 +230,6 @@ cdef int check_signals() noexcept nogil:
     return _check_signals()
 
 
-
 cdef class _ExitHandler:
     """Closes the gate when the last exit handler has run.
 

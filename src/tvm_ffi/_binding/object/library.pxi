@@ -69,8 +69,8 @@ def _refuse_another_implementation() -> None:
     if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
         raise ImportError(
             f"{library_path} is in this process already and belongs to another implementation of "
-            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads it, "
-            "or remove that implementation")
+            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads "
+            "it, or remove that implementation")
 
 
 def _make_symbols_global() -> None:
