@@ -36,7 +36,7 @@ C_SOURCES := $(shell find include runtime tests examples benchmarks -path '*/bui
 RUST_SOURCES := $(shell find rust examples tests/rust -path '*/build' -prune -o -name '*.rs' -print)
 # Rust sources are formatted and checked only where rustfmt is installed.
 RUSTFMT := $(if $(shell command -v rustfmt),rustfmt --edition 2021 --config-path rust,true rustfmt)
-CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd')
+CYTHON_SOURCES := $(shell find src -name '*.pyx' -o -name '*.px[di]')
 
 .PHONY: help system venv quickstart test test-c test-python quick slowest test-sanitizers test-asan \
 	test-tsan test-python-asan test-nogil test-nogil-tsan test-odr test-faults test-flashinfer \

@@ -17,6 +17,14 @@ _TAKEN = re.compile(r"__Pyx_GetException\(&\w+, &\w+, &(\w+)\)")
 
 def allow_missing_tracebacks(code: str) -> str:
     """Return the code with a check where variables that have held a traceback are released."""
+    return "\n}\n".join(map(_function_with_checks, code.split("\n}\n")))
+
+
+def _function_with_checks(code: str) -> str:
+    """Return the code of a C function, which ends with a brace in the first column.
+
+    Cython numbers temporary variables anew in each function.
+    """
     names = "|".join(sorted(set(_TAKEN.findall(code))))
     return re.sub(rf"__Pyx_DECREF\(({names})\)", r"__Pyx_XDECREF(\1)", code) if names else code
 

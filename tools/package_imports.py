@@ -56,10 +56,13 @@ def imports_of_package(root: Path = ROOT, everywhere: bool = True) -> Graph:
     graph: Graph = {}
     folder = root / "src"
     for path in sorted((folder / PACKAGE).rglob("*")):
-        if path.suffix not in {".py", ".pyx", ".pxd"}:
+        if path.suffix not in {".py", ".pyx", ".pxd", ".pxi"}:
             continue
         module = ".".join(path.relative_to(folder).with_suffix("").parts)
         module = module.removesuffix(".__init__")
+        is_part = path.suffix in {".pxd", ".pxi"} and path.with_name("__init__.pyx").exists()
+        if is_part and path.stem != "__init__":  # of the compiled module that the folder is
+            module = module.rpartition(".")[0]
         read = python_imports if path.suffix == ".py" else cython_imports
         graph.setdefault(module, set()).update(read(path, module, everywhere) - {module})
     known = set(graph)

@@ -22,7 +22,7 @@ def variables_read() -> set[str]:
     found = {"LD_LIBRARY_PATH", "PATH"}
     for folder in ("src", "include", "runtime", "cmake"):
         for path in (ROOT / folder).rglob("*"):
-            if path.suffix not in {".py", ".pyx", ".h", ".c", ".cc", ".cmake", ".in"}:
+            if path.suffix not in {".py", ".pxi", ".pyx", ".h", ".c", ".cc", ".cmake", ".in"}:
                 continue
             text = path.read_text(encoding="utf-8")
             found |= {name for match in READ.findall(text) for name in match if name}

@@ -42,14 +42,27 @@ def python_imports(text, package):
             yield module, [alias.name for alias in node.names]
 
 
+def module_of(path, source):
+    """Return the module that a file belongs to: Cython files of a folder are one module."""
+    parts = path.relative_to(source).with_suffix("").parts
+    if path.suffix == ".pxi" or (path.suffix == ".pxd" and path.parent.name in FOLDERS):
+        parts = parts[:-1]
+    return ".".join(parts).removesuffix(".__init__")
+
+
 @pytest.fixture(scope="module")
-def graph(repository):
-    """Return for each module of the binding which others of the binding it imports, anywhere."""
+def binding(repository):
+    return repository / "src" / ROOT.replace(".", "/")
+
+
+@pytest.fixture(scope="module")
+def graph(repository, binding):
+    """Return for each module of the binding the other modules that it imports, in any function."""
     source = repository / "src"
     files = {
-        path: ".".join(path.relative_to(source).with_suffix("").parts)
-        for path in (source / ROOT.replace(".", "/")).rglob("*")
-        if path.suffix in {".py", ".pyx", ".pxd"} and path.stem != "__init__"
+        path: module_of(path, source)
+        for path in binding.rglob("*")
+        if path.suffix in {".py", ".pyx", ".pxd", ".pxi"} and module_of(path, source) != ROOT
     }
     modules = set(files.values())
     found = {module: set() for module in modules}
@@ -60,18 +73,39 @@ def graph(repository):
         for base, names in imports:
             found[module] |= {base, *(f"{base}.{name}" for name in names)} & modules
         found[module].discard(module)
-    assert found[f"{ROOT}.call.function"] >= {f"{ROOT}.abi", f"{ROOT}.call.callback"}
+    assert found[f"{ROOT}.call"] >= {f"{ROOT}.abi", f"{ROOT}.cpython", f"{ROOT}.tensor"}
     return found
 
 
 def folder_of(module):
-    """Return the name of a module's folder, or None for what stands beside the folders."""
-    parts = module.removeprefix(f"{ROOT}.").split(".")
-    return parts[0] if len(parts) > 1 else None
+    """Return the name of a module's folder, or None for declarations beside the folders."""
+    name = module.removeprefix(f"{ROOT}.").split(".")[0]
+    return name if name in FOLDERS else None
 
 
-def test_all_folders_have_a_place(graph):
+def test_all_folders_have_a_position(graph, binding):
     assert {folder_of(module) for module in graph} == {None, *FOLDERS}
+    folders = {path.parent.name for path in binding.glob("*/__init__.p*")}
+    assert folders == set(FOLDERS)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_each_file_of_a_folder_is_included_once(binding, folder):
+    for module, suffix in (("__init__.pyx", ".pxi"), ("__init__.pxd", ".pxd")):
+        text = (binding / folder / module).read_text(encoding="utf-8")
+        included = [
+            name for name in re.findall(r'^include "(.*)"', text, re.MULTILINE) if "/" not in name
+        ]
+        files = {path.name for path in (binding / folder).glob(f"*{suffix}")} - {module}
+        assert sorted(included) == sorted(files)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_cython_files_import_no_compiled_name_of_their_own_module(binding, folder):
+    """Cython would import the module from itself; its names are visible without an import."""
+    for path in (binding / folder).glob("*.p[xy][xid]"):
+        modules = [module for module, _ in cython_imports(path.read_text(encoding="utf-8"))]
+        assert f"{ROOT}.{folder}" not in modules
 
 
 def test_no_folder_knows_one_above_it(graph):
@@ -88,7 +122,7 @@ def test_no_folder_knows_one_above_it(graph):
 
 def test_declarations_beside_the_folders_know_none_of_them(graph):
     beside = [module for module in graph if folder_of(module) is None and module != LOADER]
-    assert len(beside) >= 3
+    assert len(beside) >= 5
     assert {module: graph[module] for module in beside if graph[module]} == {}
 
 
@@ -97,24 +131,34 @@ def test_nothing_in_the_binding_needs_its_loader(graph):
 
 
 def test_no_module_of_the_binding_needs_itself(graph):
-    """Functions count: an import that waits for a call is still a circle."""
+    """Imports in functions count: an import that waits for a call is still a circle."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail("circle: " + " needs ".join(reversed(error.args[1])))
 
 
+# ---- Hooks ---------------------------------------------------------------------------------------
+
+
+def test_the_table_of_hooks_describes_each_field(binding):
+    text = (binding / "hooks.pxd").read_text(encoding="utf-8")
+    table, _, declaration = text.partition("cdef class Hooks")
+    described = re.findall(r"^#   (\w+) {2,}\S", table, re.MULTILINE)
+    assert described[0] == "field"
+    assert described[1:] == re.findall(r"^    cdef public object (\w+)", declaration, re.MULTILINE)
+
+
 # ---- The order of conversion ---------------------------------------------------------------------
 
 
-def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository):
+def test_each_precedence_belongs_to_one_rule_and_one_documented_step(repository, binding):
     """Two rules once shared a number, and which came first depended on who was imported first."""
-    binding = repository / "src/tvm_ffi/_binding"
     text = (binding / "convert/precedence.pxd").read_text(encoding="utf-8")
     declared = re.findall(r"^    ([A-Z]\w+)", text.partition("cdef enum")[2], re.MULTILINE)
     assert declared.pop() == "NUM_PRECEDENCES"
     used = []
-    for path in binding.rglob("*.pyx"):
+    for path in binding.rglob("*.pxi"):
         used += re.findall(r"^add_rule\(Precedence\.(\w+), ", path.read_text("utf-8"), re.MULTILINE)
     page = (repository / "docs/concepts/conversion-order.md").read_text(encoding="utf-8")
     assert sorted(used) == sorted(declared)

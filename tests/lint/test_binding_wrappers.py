@@ -8,7 +8,7 @@ import re
 import pytest
 
 # The place, and what may stand elsewhere: the name that a new, unseen wrapper has been given.
-HOME = "object/object.pyx"
+HOME = "object/object.pxi"
 ASSIGNMENT = re.compile(r"(\(<\w+>\w+\)|\b\w+)\.chandle(?:[ \t]*,.*)?[ \t]*=(?!=)")
 ADDRESS = re.compile(r"&[\w.()<>]*\.chandle\b")
 RELEASE = re.compile(r"(?:DecRef|release_object)\([\w.()<>]*\.chandle\)")
@@ -43,7 +43,7 @@ def sources(repository):
     binding = repository / "src/tvm_ffi/_binding"
     return {
         path.relative_to(binding).as_posix(): path.read_text(encoding="utf-8")
-        for path in binding.rglob("*.pyx")
+        for path in binding.rglob("*.pxi")
     }
 
 
@@ -56,7 +56,7 @@ def test_handles_are_changed_in_one_place(sources):
 def test_addresses_of_handles_are_for_moving_alone(sources):
     found = {name: ADDRESS.findall(text) for name, text in sources.items()}
     assert {name: lines for name, lines in found.items() if lines} == {
-        "values/handle.pyx": ["&obj.chandle"],
+        "values/handle.pxi": ["&obj.chandle"],
     }
 
 
@@ -71,7 +71,7 @@ READ_NOTHING = {
     "StateOwner": "compares the address with that of its module",
     "CContainerBase": "has no methods",
     "Method": "derives from Function",
-    "LentTensor": "derives from Tensor",
+    "BorrowedTensor": "derives from Tensor",
 }
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 SOURCE_SUFFIXES = {
-    ".c", ".cc", ".h", ".map", ".pxd", ".py", ".pyi", ".pyx",  # compiled or imported
+    ".c", ".cc", ".h", ".map", ".pxd", ".pxi", ".py", ".pyi", ".pyx",  # compiled or imported
     ".rs",
     ".cmake", ".in", ".sh", ".toml",  # build files
 }  # fmt: skip

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The compiled half of the package: one extension module per concept, over the C ABI alone.
+"""The compiled half of the package: one extension module per folder, over the C ABI alone.
 
-``abi.pxd`` declares the C ABI; ``interpreter.pxd`` and ``vectorcall.pxd`` what CPython has beyond
-Cython's own declarations.  The folders, each built on the ones before:
+``abi.pxd`` declares the C ABI; ``cpython.pxd``, ``interpreter.pxd`` and ``vectorcall.pxd`` declare
+the parts of CPython that Cython does not; ``hooks.pxd`` is the table of calls from lower to higher
+layers.  The ``__init__.pyx`` of a folder includes its files.  Each folder uses the ones before:
 
-``object``      handles, errors both ways, entering Python, what native libraries are owed
-``convert``     which conversion a value takes: tables, order of the rules, loans
+``object``      handles, errors both ways, entering Python, the runtime's access to the interpreter
+``convert``     conversion tables, the order of their rules, argument views
 ``values``      scalars, text, dtype, device
 ``tensor``      tensors and DLPack, NumPy and torch
 ``call``        native calls Python, Python calls native

@@ -2,8 +2,7 @@
 # Mirror of tvm/ffi/c_api.h and tvm/ffi/extra/c_env_api.h: declarations only.  The compiler takes
 # layouts and values from the headers, so nothing here can drift from them silently.
 from libc.stddef cimport size_t
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t, uint8_t
 
 cdef extern from "dlpack/dlpack.h" nogil:
     enum:
@@ -102,7 +101,6 @@ cdef extern from "dlpack/dlpack.h" nogil:
         int (*dltensor_from_py_object_no_sync)(void* py_object, DLTensor* out) noexcept
         int (*current_work_stream)(
             DLDeviceType device_type, int32_t device_id, void** out_current_stream) noexcept
-
 
 cdef extern from "tvm/ffi/c_api.h" nogil:
     uint64_t TVM_FFI_REF_COUNT_INITIAL
@@ -333,7 +331,6 @@ cdef extern from "tvm/ffi/c_api.h" nogil:
     int TVMFFITensorToDLPackVersioned(TVMFFIObjectHandle source, DLManagedTensorVersioned** out)
     int TVMFFITensorCreateUnsafeView(
         TVMFFIObjectHandle source, const DLTensor* prototype, TVMFFIObjectHandle* out)
-
 
 cdef extern from "tvm/ffi/extra/c_env_api.h" nogil:
     ctypedef void* TVMFFIStreamHandle

@@ -8,15 +8,15 @@ cdef extern from * nogil:
     /* Whether threads run Python code at the same time; known when we are compiled. */
     #ifdef Py_GIL_DISABLED
     #define TVM_FFI_GIL_IS_OPTIONAL 1
-    #define tvm_ffi_add(place, number) __atomic_add_fetch(place, number, __ATOMIC_RELAXED)
+    #define tvm_ffi_add(address, number) __atomic_add_fetch(address, number, __ATOMIC_RELAXED)
     #else
     #define TVM_FFI_GIL_IS_OPTIONAL 0
-    #define tvm_ffi_add(place, number) (*(place) += (number))
+    #define tvm_ffi_add(address, number) (*(address) += (number))
     #endif
 
     /* What threads read without a lock while one of them writes it under one. */
-    #define tvm_ffi_load(place) __atomic_load_n(place, __ATOMIC_ACQUIRE)
-    #define tvm_ffi_store(place, value) __atomic_store_n(place, value, __ATOMIC_RELEASE)
+    #define tvm_ffi_load(address) __atomic_load_n(address, __ATOMIC_ACQUIRE)
+    #define tvm_ffi_store(address, value) __atomic_store_n(address, value, __ATOMIC_RELEASE)
 
     #if PY_VERSION_HEX >= 0x030D0000
     #define tvm_ffi_is_finalizing() Py_IsFinalizing()
@@ -26,10 +26,10 @@ cdef extern from * nogil:
     """
     enum:
         GIL_IS_OPTIONAL "TVM_FFI_GIL_IS_OPTIONAL"
-    void add_to_count "tvm_ffi_add"(Py_ssize_t* place, Py_ssize_t number) noexcept
-    int64_t advance "tvm_ffi_add"(int64_t* place, int64_t number) noexcept  # returns the sum
-    bint load_flag "tvm_ffi_load"(const bint* place) noexcept
-    void store_flag "tvm_ffi_store"(bint* place, bint value) noexcept
-    Py_ssize_t load_count "tvm_ffi_load"(const Py_ssize_t* place) noexcept
-    void store_count "tvm_ffi_store"(Py_ssize_t* place, Py_ssize_t value) noexcept
+    void add_to_count "tvm_ffi_add"(Py_ssize_t* address, Py_ssize_t number) noexcept
+    int64_t advance "tvm_ffi_add"(int64_t* address, int64_t number) noexcept  # returns the sum
+    bint load_flag "tvm_ffi_load"(const bint* address) noexcept
+    void store_flag "tvm_ffi_store"(bint* address, bint value) noexcept
+    Py_ssize_t load_count "tvm_ffi_load"(const Py_ssize_t* address) noexcept
+    void store_count "tvm_ffi_store"(Py_ssize_t* address, Py_ssize_t value) noexcept
     bint is_finalizing "tvm_ffi_is_finalizing"() noexcept

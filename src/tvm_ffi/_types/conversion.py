@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._binding.object import CObject, type_key_to_index
-from .._binding.types import lookup_type_attr, type_facts
+from .._binding.types import lookup_type_attr, type_metadata
 from .._binding.values import CAny, to_py_class_value
 from .._schema.names import ORIGIN_OF_KEY, is_known
 from .builtin_classes import CLASS_OF_KEY
@@ -61,7 +61,7 @@ def is_subtype(index: int, ancestor: int) -> bool:
 
 @functools.cache
 def _ancestors(index: int) -> frozenset[int]:
-    return frozenset(type_facts(index)["type_ancestors"])
+    return frozenset(type_metadata(index)["type_ancestors"])
 
 
 # ---- containers ------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def _payload_type(index: int) -> type[int | str] | None:
 @functools.cache
 def _variants_of() -> Callable[[Any], Any]:
     """Return what reads the variants, by payload and by name, from the state of an enumeration."""
-    state = type_facts(index_of_origin("ffi.EnumState"))
+    state = type_metadata(index_of_origin("ffi.EnumState"))
     getter: Callable[[Any], Any] = next(
         field["getter"] for field in state["fields"] if field["name"] == "indexes"
     )

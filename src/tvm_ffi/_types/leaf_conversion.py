@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 from .._binding.call import Function, convert_func
 from .._binding.object import CObject, ObjectRValueRef
 from .._binding.tensor import Tensor
-from .._binding.types import type_facts
+from .._binding.types import type_metadata
 from .._binding.values import CAny, DataType, Device, ObjectConvertible, to_py_class_value
 from .._dtype import dtype
 from .third_party import is_instance_by_name
@@ -70,7 +70,7 @@ def type_name_of(value: Any) -> str:
     if value is None:
         return "None"
     if isinstance(value, CObject) and value.__chandle__() != 0:
-        key: str = type_facts(CAny(value).type_index)["type_key"]
+        key: str = type_metadata(CAny(value).type_index)["type_key"]
         return key
     for word in (bool, int, float, str, bytes):
         if isinstance(value, word):

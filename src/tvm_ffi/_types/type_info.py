@@ -18,7 +18,7 @@ from .._binding.object import (
     load_late_class,
     register_class,
 )
-from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_facts
+from .._binding.types import Constructor, FFIProperty, lookup_type_attr, type_metadata
 from .._binding.values import PyNativeObject
 from .._schema.json_form import declared_type
 from .schema import TypeSchema
@@ -172,7 +172,7 @@ def type_info_of(index: int) -> TypeInfo:
 
 
 def _read_registration(index: int) -> dict[str, Any]:
-    facts = type_facts(index)
+    facts = type_metadata(index)
     facts["fields"] = [_type_field(entry) for entry in facts["fields"]]
     for entry in facts["methods"]:
         entry["metadata"] = _parsed_metadata(entry["metadata"])

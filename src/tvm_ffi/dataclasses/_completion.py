@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._binding.object import type_key_to_index
-from .._binding.types import lookup_type_attr, type_facts
+from .._binding.types import lookup_type_attr, type_metadata
 from .._types.type_info import register_class_before_fields, unregister_class
 from ..registry import get_global_func
 from ._declared import UnresolvedError, declared_fields, registered_base
@@ -131,7 +131,7 @@ def _allocate(type_key: str, base_index: int) -> int:
     if index is None:
         allocated: int = _allocate_type(type_key, base_index)
         return allocated
-    if type_key in _free_keys and type_facts(index)["type_ancestors"][-1] == base_index:
+    if type_key in _free_keys and type_metadata(index)["type_ancestors"][-1] == base_index:
         return _free_keys.pop(type_key)
     raise ValueError(f"Type key {type_key!r} is already registered")
 
@@ -243,5 +243,5 @@ def _undo(cls: type) -> None:
         del cls.__ffi_is_dataclass__  # type: ignore[attr-defined]
     info = waiting.info
     unregister_class(info)
-    if type_facts(info.type_index)["total_size"] == 0:  # nothing of it is in the table
+    if type_metadata(info.type_index)["total_size"] == 0:  # nothing of it is in the table
         _free_keys[info.type_key] = info.type_index

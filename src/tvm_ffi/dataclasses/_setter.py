@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Callable
 
-from .._binding.types import Refusal, plain_setter, rule_setter, type_facts
+from .._binding.types import Refusal, plain_setter, rule_setter, type_metadata
 from .._types import conversion
 from .._types.leaf_conversion import MismatchError
 from .._types.type_index import index_of_origin
@@ -70,4 +70,4 @@ def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
     if origin == "tuple" or origin in _CONTAINERS:
         return "nothing", 0, 0, False
     index = index_of_origin(origin)
-    return "instance", index, len(type_facts(index)["type_ancestors"]), False
+    return "instance", index, len(type_metadata(index)["type_ancestors"]), False

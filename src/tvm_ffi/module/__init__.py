@@ -18,7 +18,7 @@ from .._binding.object import (
     set_note,
     type_key_to_index,
 )
-from .._binding.types import FieldGetter, type_facts
+from .._binding.types import FieldGetter, type_metadata
 from .._binding.values import NativeText
 from .._internal.lazy import TYPE_CHECKING, Any, Callable, Mapping, late_attributes
 from .._types.lazy_type_info import attach_lazy_type_info
@@ -571,7 +571,7 @@ def _register() -> FieldGetter:
     register_class(index, Module)
     attach_lazy_type_info("ffi.Module", Module)
     getter: FieldGetter = next(
-        field["getter"] for field in type_facts(index)["fields"] if field["name"] == "imports_"
+        field["getter"] for field in type_metadata(index)["fields"] if field["name"] == "imports_"
     )
     return getter
 

@@ -5,7 +5,7 @@ from cpython.ref cimport PyObject
 
 # An argument that may have to be converted before it is packed.
 ctypedef struct Conversion:
-    int place                # of the parameter
+    int index                # of the parameter
     PyTypeObject* unchanged  # values of exactly this class are right as they are; NULL: none
     int kind
 
@@ -13,7 +13,7 @@ ctypedef struct Conversion:
 cdef class ArgumentBinder:
     cdef readonly object signature
     cdef tuple names       # of the parameters, interned, without a variadic one
-    cdef dict places       # of those that may be given by name
+    cdef dict indices       # of those that may be given by name
     cdef tuple defaults    # in the same order; NO_DEFAULT where there is none
     cdef tuple converters  # in the same order; None, or what converts a value
     cdef bytes directions  # in the same order
@@ -25,7 +25,7 @@ cdef class ArgumentBinder:
     cdef Conversion* conversions
     cdef bint is_variadic
 
-    cdef int _add_conversion(self, int place, object converter) except -1
+    cdef int _add_conversion(self, int index, object converter) except -1
 
 
 # Whether all arguments, given by position, can be packed as they are.
@@ -41,6 +41,6 @@ cdef int bind(
 cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject** owned) noexcept
 # The name of the parameter that an argument goes to; None for those of a variadic one, and without
 # a binder.
-cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args)
+cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args)
 # The direction of that parameter; "unknown" for those.
-cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args)
+cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which argument of a call an exception is about."""
 
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding.cpython cimport (

@@ -11,7 +11,8 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, Remark, begin_call, loan_pool, own_packed, packer_of, release_temporaries,
+    ArgumentRestriction, CallState, Packer, begin_call, own_packed, packer_of, release_temporaries,
+    view_free_list,
 )
 from tvm_ffi._binding.object cimport check, handle_of, release_object, set_exception
 from tvm_ffi._binding.tensor cimport renew_stream
@@ -27,7 +28,7 @@ cdef class BoundCall:
     cdef abi.TVMFFIAny* args
     cdef int32_t num_args
     cdef CallState state    # stream and framework of the arguments
-    cdef int32_t stream_place  # of the argument whose framework has decided the stream
+    cdef int32_t stream_index  # of the argument whose framework has decided the stream
 
     def __cinit__(self):
         self.vectorcall = _call
@@ -51,9 +52,9 @@ cdef class BoundCall:
             self.num_args += 1
         return 0
 
-    cdef int _pack(self, int32_t place) noexcept:
+    cdef int _pack(self, int32_t index) noexcept:
         """Pack an argument, owned; -1 with an exception set."""
-        cdef PyObject* value = <PyObject*>self.values[place]
+        cdef PyObject* value = <PyObject*>self.values[index]
         cdef const Packer* packer = packer_of(value)
         cdef abi.TVMFFIObject* temporaries[2]
         cdef abi.TVMFFIAny view
@@ -62,11 +63,11 @@ cdef class BoundCall:
             return -1
         self.state.temporaries, self.state.num_temporaries = temporaries, 0
         if self.state.stream_device_type == 0:
-            self.stream_place = place
+            self.stream_index = index
         code = packer.pack(value, &view, &self.state, packer)
-        if code == 0 and self.state.remark != Remark.NOTHING:
-            code = check_remark(
-                self.function, self.function.chandle, place, <int32_t>len(self.values), &self.state,
+        if code == 0 and self.state.restriction != ArgumentRestriction.NONE:
+            code = check_restriction(
+                self.function, self.function.chandle, index, <int32_t>len(self.values), &self.state,
                 False)
         if code == 0 and view.type_index == abi.kTVMFFIDLTensorPtr:
             set_exception(BufferError(
@@ -75,8 +76,8 @@ cdef class BoundCall:
         if code == 0:
             code = own_packed(&view)
         if code == 0:
-            self.args[place] = view
-        release_temporaries(&self.state, loan_pool())
+            self.args[index] = view
+        release_temporaries(&self.state, view_free_list())
         self.state.temporaries, self.state.num_temporaries = NULL, 0
         return code
 
@@ -126,7 +127,7 @@ cdef PyObject* _call(
 cdef int _renew_stream(BoundCall bound, CallState* state) except -1:
     """The framework's current stream may be another one than when the arguments were bound."""
     if state.exchange_api == NULL:
-        return renew_stream(bound.values[bound.stream_place], state)
+        return renew_stream(bound.values[bound.stream_index], state)
     if state.exchange_api.current_work_stream != NULL:
         state.exchange_api.current_work_stream(
             <abi.DLDeviceType>state.stream_device_type, state.stream_device_id, &state.stream)
@@ -145,7 +146,7 @@ def _install_bound_calls():
         <PyTypeObject*>BoundCall, <char*>&probe.vectorcall - <char*><PyObject*>probe, False)
 
 
-# ---- what the garbage collector sees, see call/cycles --------------------------------------------
+# ---- garbage collection, see call/gc_traverse ------------------------------------------------
 
 cdef traverseproc _traverse_fields = NULL
 cdef _Clear _clear_fields = NULL

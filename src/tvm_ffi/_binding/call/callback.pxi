@@ -9,15 +9,14 @@ and Python can tell its own callables from other functions (`callable_of`).
 """
 
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF, Py_XINCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_rule, begin_call, make_object,
-    pack_owned_or_lent, pack_temporary,
+    CallState, PackFunction, Packer, Precedence, add_rule, begin_call, pack_owned_or_borrowed,
+    pack_temporary, unpack_object,
 )
 from tvm_ffi._binding.cpython cimport (
     PyErr_Fetch, PyErr_Restore, PyLong_AsLongLongAndOverflow, PyLong_Type, PyObject_Vectorcall,
@@ -27,7 +26,7 @@ from tvm_ffi._binding.object cimport (
     add_harmless_type, add_note, call_in_python, check, own_python_object, raise_to_native,
     release_python_object,
 )
-from tvm_ffi._binding.tensor cimport LentTensor, end_loan, has_views, lend_tensor
+from tvm_ffi._binding.tensor cimport BorrowedTensor, borrow_tensor, end_borrowed_tensor, has_views
 from tvm_ffi._binding.values cimport text_of
 
 cdef enum:
@@ -86,17 +85,17 @@ cdef object _argument_to_python(const abi.TVMFFIAny* view, CallState* state):
     if index in (abi.kTVMFFIRawStr, abi.kTVMFFIByteArrayPtr):
         return text_of(view)
     if index == abi.kTVMFFIDLTensorPtr:
-        return lend_tensor(<abi.DLTensor*>view.v_ptr)
+        return borrow_tensor(<abi.DLTensor*>view.v_ptr)
     if index == abi.kTVMFFIObjectRValueRef:
         if (<void**>view.v_ptr)[0] == NULL:
             raise ValueError("RValueRef already moved")
         check(abi.TVMFFIAnyViewToOwnedAny(view, &owned))
     elif index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)
-    return make_object(&owned, state)
+    return unpack_object(&owned, state)
 
 
-cdef bint _end_loans(PyObject** values, int32_t count) noexcept:
+cdef bint _end_borrowed_tensors(PyObject** values, int32_t count) noexcept:
     """Empty the tensors that were lent for this call; Python may have kept them.
 
     Whether arrays that were made of them are still alive.
@@ -104,7 +103,9 @@ cdef bint _end_loans(PyObject** values, int32_t count) noexcept:
     cdef int32_t i
     cdef bint are_viewed = False
     for i in range(count):
-        if isinstance(<object>values[i], LentTensor) and end_loan(<LentTensor>values[i]):
+        if isinstance(<object>values[i], BorrowedTensor) and end_borrowed_tensor(
+            <BorrowedTensor>values[i]
+        ):
             are_viewed = True
     return are_viewed
 
@@ -117,7 +118,7 @@ cdef object _outliving_view(PyObject** values, int32_t count, bint collects_garb
 
         gc.collect()
     for i in range(count):
-        if isinstance(<object>values[i], LentTensor) and has_views(<LentTensor>values[i]):
+        if isinstance(<object>values[i], BorrowedTensor) and has_views(<BorrowedTensor>values[i]):
             return (
                 f"argument #{i} of the callback was lent for the call, and an array over its "
                 "memory outlives it: copy what is to be kept or returned")
@@ -161,7 +162,7 @@ cdef inline int _pack_answer(PyObject* answer, abi.TVMFFIAny* result) noexcept:
         result.v_int64 = PyLong_AsLongLongAndOverflow(answer, &overflow)
         if overflow == 0:
             return 0
-    return pack_owned_or_lent(answer, result)
+    return pack_owned_or_borrowed(answer, result)
 
 
 cdef int _run_callback(
@@ -174,7 +175,7 @@ cdef int _run_callback(
     """
     cdef int32_t num_positional = num_args
     cdef int32_t num_values = 0
-    cdef bint has_lent_tensors = False
+    cdef bint has_borrowed_tensors = False
     cdef str outliving = None
     cdef PyObject* answer = NULL
     cdef int code = -1
@@ -193,7 +194,7 @@ cdef int _run_callback(
             value = _argument_to_python(&args[num_values], state)
             Py_INCREF(value)
             values[num_values] = <PyObject*>value
-            has_lent_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
+            has_borrowed_tensors |= args[num_values].type_index == abi.kTVMFFIDLTensorPtr
             num_values += 1
         answer = PyObject_Vectorcall(callable, values, <size_t>num_positional, names)
         if answer != NULL:
@@ -201,7 +202,7 @@ cdef int _run_callback(
             Py_XDECREF(answer)
     finally:
         try:
-            if has_lent_tensors and _end_loans(values, num_values):
+            if has_borrowed_tensors and _end_borrowed_tensors(values, num_values):
                 outliving = _ended_views(values, num_values, code)
         finally:
             while num_values > 0:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a constructor returned becomes what the object under construction holds."""
 
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport CallState, MakeResult, make_object
+from tvm_ffi._binding.convert cimport CallState, UnpackResult, unpack_object
 from tvm_ffi._binding.cpython cimport Py_None
 from tvm_ffi._binding.object cimport CObject, hold, move_reference, set_exception
 
-cdef MakeResult _make_result = <MakeResult>make_object
+cdef UnpackResult _unpack_owned = <UnpackResult>unpack_object
 # Seen as C functions that return -1 with an exception set: these need no `try`.
 cdef int (*_hold)(CObject wrapper, abi.TVMFFIObjectHandle owned) noexcept
 cdef int (*_move_reference)(CObject wrapper, CObject source) noexcept
@@ -19,7 +19,7 @@ _move_reference = <int (*)(CObject, CObject) noexcept>move_reference
 cdef PyObject* keep_result(abi.TVMFFIAny* result, CallState* state, CObject target) noexcept:
     cdef PyObject* made
     if result.type_index < abi.kTVMFFIDynObjectBegin:  # strings and others become Python's own
-        made = _make_result(result, state)
+        made = _unpack_owned(result, state)
         return NULL if made == NULL else move_handle(made, <PyObject*>target)
     if _hold(target, result.v_obj) != 0:
         return NULL

@@ -10,12 +10,13 @@ ctypedef PyObject* (*Vectorcall)(
     PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) noexcept
 
 
-# Calls read these without a lock; who writes to a wrapper that others may have holds `_wrapper_lock`.
+# Calls read these fields without a lock; threads that write to a shared wrapper hold
+# `_wrapper_lock`.
 cdef class Function(CObject):
     # What the interpreter calls, at a fixed offset: where there is a GIL, `way` itself.  It reads
     # without care for other threads, so without a GIL this one never changes.
     cdef Vectorcall vectorcall
-    cdef Vectorcall way    # how this function is called as far as is known
+    cdef Vectorcall entry    # how this function is called as far as is known
     cdef bint releases_gil
     cdef bint chose_gil    # whether somebody has set `release_gil`
     cdef bint is_resolved  # whether it was asked for its signature
@@ -31,12 +32,11 @@ cdef class Method(Function):
     # Class whose objects are passed as their handle and nothing else; None until one was seen.
     cdef object receiver_class
 
-
 cdef extern from *:
     """
-    #define tvm_ffi_load_way(function) __atomic_load_n(&(function)->way, __ATOMIC_ACQUIRE)
-    #define tvm_ffi_store_way(function, way_) \
-      __atomic_store_n(&(function)->way, way_, __ATOMIC_RELEASE)
+    #define tvm_ffi_load_entry(function) __atomic_load_n(&(function)->entry, __ATOMIC_ACQUIRE)
+    #define tvm_ffi_store_entry(function, entry_) \
+      __atomic_store_n(&(function)->entry, entry_, __ATOMIC_RELEASE)
     #define tvm_ffi_load_binder(function) \
       ((PyObject*)__atomic_load_n(&(function)->binder, __ATOMIC_ACQUIRE))
     #define tvm_ffi_swap_binder(function, value) \
@@ -46,17 +46,17 @@ cdef extern from *:
       ((PyTypeObject*)__atomic_load_n(&(method)->receiver_class, __ATOMIC_RELAXED))
     #define tvm_ffi_set_receiver_class(method, cls) \
       tvm_ffi_replace_none(&(method)->receiver_class, (PyObject*)(cls))
-    static inline int tvm_ffi_replace_none(PyObject** place, PyObject* value) {
+    static inline int tvm_ffi_replace_none(PyObject** slot, PyObject* value) {
       PyObject* none = Py_None;
       int is_first = __atomic_compare_exchange_n(
-          place, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+          slot, &none, value, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
       if (is_first) Py_DECREF(Py_None);
       return is_first;
     }
     """
     # See the fields of these names.
-    Vectorcall load_way "tvm_ffi_load_way"(Function function) noexcept
-    void store_way "tvm_ffi_store_way"(Function function, Vectorcall way) noexcept
+    Vectorcall load_entry "tvm_ffi_load_entry"(Function function) noexcept
+    void store_entry "tvm_ffi_store_entry"(Function function, Vectorcall entry) noexcept
     PyObject* load_binder "tvm_ffi_load_binder"(Function function) noexcept  # borrowed
     # Both owned.
     PyObject* swap_binder "tvm_ffi_swap_binder"(Function function, PyObject* binder) noexcept
@@ -68,8 +68,8 @@ cdef extern from *:
 cdef PyObject* call_by_position(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames) noexcept
 # After a remark on an argument: -1 with an exception set if the function must not get it.
-cdef int check_remark(
-    Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
+cdef int check_restriction(
+    Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor) noexcept
 # The call of a function with packed arguments, in the environment that `state` has; its result, or
 # NULL with an exception set.  Releases none of the arguments.

@@ -13,15 +13,15 @@ No Cython traceback entry is made on the way, so users see their frames and the 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, CallState, LoanPool, MakeResult, PackFunction, Packer, PackerTable,
-    Remark, add_maker, begin_call, begin_call_of, choose_packer, find_packer, loan_pool,
-    make_object, pack_object, packer_table, refuse_to_keep, release_after_failure,
-    release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, ArgumentViewFreeList, CallState, PackFunction,
+    Packer, PackerTable, add_unpacker, begin_call, begin_call_of, choose_packer, find_packer,
+    pack_object, packer_table, refuse_to_keep, release_after_failure, release_temporaries,
+    view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
     PyErr_NoMemory, PyEval_RestoreThread, PyEval_SaveThread, PyFloat_AS_DOUBLE, PyFloat_FromDouble,
@@ -29,8 +29,8 @@ from tvm_ffi._binding.cpython cimport (
     PyThreadState, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyUnicode_Type, Py_None, Py_TYPE,
 )
 from tvm_ffi._binding.object cimport (
-    Borrowing, CObject, begin_borrowing, check, end_borrowing, handle_of, hooks,
-    keep_for_borrowers, note_of, raise_from_native, read_objects_of, releases_gil_by_default, set_exception,
+    Borrowing, CObject, begin_borrowing, check, end_borrowing, handle_of, hooks, keep_for_borrowers,
+    note_of, raise_from_native, read_objects_of, releases_gil_by_default, set_exception,
     wrap_object,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL, load_flag, store_flag
@@ -38,9 +38,7 @@ from tvm_ffi._binding.values cimport pack_handle, pack_int, pack_str
 from tvm_ffi._binding.tensor cimport (
     ReadOnlyMarks, Tensor, forbids_writing, read_only_marks, wrap_tensor,
 )
-from tvm_ffi._binding.vectorcall cimport (
-    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
-)
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 from tvm_ffi._binding.object import register_class
 
@@ -48,7 +46,7 @@ cdef enum:
     MAX_STACK_ARGS = 8   # what the fast way has room for
     MAX_MANY_ARGS = 32   # more than these go to the heap
 
-cdef LoanPool* _pool = loan_pool()
+cdef ArgumentViewFreeList* _free_views = view_free_list()
 cdef PackerTable** _packers = packer_table()
 cdef const ReadOnlyMarks* _read_only_marks = read_only_marks()
 
@@ -78,7 +76,7 @@ cdef inline int _pack_argument(PyObject* value, abi.TVMFFIAny* out, CallState* s
         return packer.pack(value, out, state, packer)
     if cls == <PyTypeObject*>Tensor and (<Tensor>value).chandle != NULL:
         if forbids_writing(_read_only_marks, (<Tensor>value).chandle):
-            state.remark = Remark.ARRAY_IS_READ_ONLY
+            state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
         return pack_object(out, abi.kTVMFFITensor, (<Tensor>value).chandle)
     if cls == &PyFloat_Type:
         out.type_index = abi.kTVMFFIFloat
@@ -114,7 +112,7 @@ cdef inline PyObject* _unpack_result(abi.TVMFFIAny* result, CallState* state) no
         return PyFloat_FromDouble(result.v_float64)
     if index == abi.kTVMFFITensor and state.exchange_api == NULL:
         return _wrap_tensor(result.v_obj)
-    return _make_result(result, state)
+    return _unpack_owned(result, state)
 
 
 cdef inline int _invoke(
@@ -182,11 +180,11 @@ cdef inline PyObject* _call_with_buffers(
         if Py_TYPE(values[i]) == &PyLong_Type and _pack_int(values[i], &args[i]):
             continue
         code = _pack_argument(values[i], &args[i], &state)
-        if state.remark != Remark.NOTHING and code == 0:
-            if state.remark != Remark.IS_MOVED:
-                code = check_remark(function, handle, i, num_args, &state, target != NULL)
+        if state.restriction != ArgumentRestriction.NONE and code == 0:
+            if state.restriction != ArgumentRestriction.MOVED:
+                code = check_restriction(function, handle, i, num_args, &state, target != NULL)
             else:
-                state.remark = Remark.NOTHING
+                state.restriction = ArgumentRestriction.NONE
                 if borrowings == NULL:  # the arguments that follow may be of the same wrapper
                     borrowings = begin_borrowing(&borrowing, values, num_args)
                     keep_for_borrowers(<CObject>state.moved)
@@ -194,9 +192,9 @@ cdef inline PyObject* _call_with_buffers(
             if borrowings != NULL:
                 end_borrowing(borrowings, &borrowing)
             explain_argument(
-                function, name_of_argument(<ArgumentBinder>load_binder(function), i, num_args), i, num_args,
-                names)
-            release_after_failure(&state, _pool)
+                function, name_of_argument(<ArgumentBinder>load_binder(function), i, num_args), i,
+                num_args, names)
+            release_after_failure(&state, _free_views)
             return NULL if names != NULL or target != NULL else offer_call(
                 function, values, num_args)
         # With the first object: numbers and short text borrow nothing.
@@ -220,29 +218,33 @@ cdef inline PyObject* _call_with_buffers(
         answer = keep_result(&result, &state, <CObject>target)
     if state.num_temporaries != 0:
         if answer != NULL:
-            release_temporaries(&state, _pool)
+            release_temporaries(&state, _free_views)
         else:
-            release_after_failure(&state, _pool)
+            release_after_failure(&state, _free_views)
     return answer
 
 
-cdef int check_remark(
-    Function function, abi.TVMFFIObjectHandle handle, int32_t place, int32_t num_args,
+cdef int check_restriction(
+    Function function, abi.TVMFFIObjectHandle handle, int32_t index, int32_t num_args,
     CallState* state, bint is_constructor,
 ) noexcept:
     """-1 with an exception set if the function must not get what was said to be special."""
-    cdef Remark remark = state.remark
-    cdef bint is_lent = remark == Remark.IS_LENT or remark == Remark.IS_LENT_FOR_READING
-    state.remark = Remark.NOTHING
-    if is_lent and (is_constructor or keeps_arguments(handle)):
+    cdef ArgumentRestriction restriction = state.restriction
+    cdef bint is_borrowed = (
+        restriction == ArgumentRestriction.BORROWED
+        or restriction == ArgumentRestriction.BORROWED_READ_ONLY)
+    state.restriction = ArgumentRestriction.NONE
+    if is_borrowed and (is_constructor or keeps_arguments(handle)):
         return refuse_to_keep()
-    if is_constructor or remark == Remark.IS_LENT or remark == Remark.IS_MOVED:
+    if is_constructor or restriction == ArgumentRestriction.BORROWED:
+        return 0
+    if restriction == ArgumentRestriction.MOVED:
         return 0
     if callable_of(handle) != NULL or keeps_gil(handle):
         return 0
     if not load_flag(&function.is_resolved) and resolve_signature(function) != 0:
         return -1
-    return refuse_read_only(<ArgumentBinder>load_binder(function), place, num_args, remark)
+    return refuse_read_only(<ArgumentBinder>load_binder(function), index, num_args, restriction)
 
 
 cdef PyObject* call_into(
@@ -322,10 +324,10 @@ cdef PyObject* _call_as_is_known(
     PyObject* callable, PyObject* const* values, size_t nargsf, PyObject* kwnames
 ) noexcept:
     """The vectorcall entry where other threads may be changing the way."""
-    cdef Vectorcall way = load_way(<Function>callable)
-    if way == <Vectorcall>call_by_position:  # the commonest: a jump that needs no address
+    cdef Vectorcall entry = load_entry(<Function>callable)
+    if entry == <Vectorcall>call_by_position:  # the commonest: a jump that needs no address
         return call_by_position(callable, values, nargsf, kwnames)
-    return way(callable, values, nargsf, kwnames)
+    return entry(callable, values, nargsf, kwnames)
 
 
 cdef PyObject* _call_method(
@@ -388,7 +390,7 @@ cdef PyObject* _call_by_name(
     if not load_flag(&function.is_resolved) and type(function) is Function:
         if resolve_signature(function) != 0:
             return NULL
-        return load_way(function)(<PyObject*>function, values, <size_t>num_args, kwnames)
+        return load_entry(function)(<PyObject*>function, values, <size_t>num_args, kwnames)
     _refuse_keyword(PyTuple_GET_ITEM(kwnames, 0))
     return NULL
 
@@ -464,7 +466,7 @@ cdef class Function(CObject):
 
     def __cinit__(self):
         self.vectorcall = _call_as_is_known
-        self.way = call_by_position
+        self.entry = call_by_position
         self.releases_gil = _releases_gil_by_default
 
     def __call__(self, *args, **kwargs):
@@ -589,7 +591,7 @@ cdef class Method(Function):
     """A function that binds to the object it is read from, as Python's own functions do."""
 
     def __cinit__(self):
-        self.vectorcall = self.way = _call_method
+        self.vectorcall = self.entry = _call_method
 
     def __get__(self, obj, owner):
         return self if obj is None else PyMethod_New(self, obj)
@@ -602,7 +604,7 @@ cdef object wrap_function(abi.TVMFFIObjectHandle owned):
     return function
 
 
-cdef object _make_function(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_function(abi.TVMFFIAny* owned, CallState* state):
     return wrap_function(owned.v_obj)
 
 
@@ -640,13 +642,13 @@ cdef object _name_of(Function function):
 def _install_functions():
     """Make Function callable without an argument tuple, and known to the tables."""
     cdef Function probe = Function.__new__(Function)
-    cdef char* entry = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.way)
-    cdef Py_ssize_t offset = <Py_ssize_t>(entry - <char*><PyObject*>probe)
+    cdef char* slot = <char*>(&probe.vectorcall if GIL_IS_OPTIONAL else &probe.entry)
+    cdef Py_ssize_t offset = <Py_ssize_t>(slot - <char*><PyObject*>probe)
     enable_vectorcall(<PyTypeObject*>Function, offset, False)
     enable_vectorcall(<PyTypeObject*>Method, offset, True)
     read_objects_of(Function, abi.kTVMFFIFunction, abi.kTVMFFIFunction)
     register_class(abi.kTVMFFIFunction, Function)
-    add_maker(abi.kTVMFFIFunction, _make_function)
+    add_unpacker(abi.kTVMFFIFunction, _unpack_function)
 
 
 _install_functions()

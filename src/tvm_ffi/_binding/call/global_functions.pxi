@@ -4,7 +4,7 @@
 cimport cython
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.object cimport CObject, check, handle_of, wrap_object, hooks
+from tvm_ffi._binding.object cimport CObject, check, handle_of, hooks, wrap_object
 from tvm_ffi._binding.tensor cimport exchange_api_of
 from tvm_ffi._binding.values cimport plain_str
 

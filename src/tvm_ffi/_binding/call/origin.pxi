@@ -10,7 +10,7 @@ from cpython.weakref cimport PyWeakref_NewRef
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, begin_call, loan_pool, pack_object, release_temporaries,
+    CallState, begin_call, pack_object, release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport (
@@ -74,7 +74,7 @@ cdef class ModuleOrigin(NativeReference):
     cdef int _sweep(self, list wrappers) except -1:
         """Drop references to those that have died, unless another thread has changed the list."""
         cdef list seen = wrappers.copy()
-        cdef list alive = [one for one in seen if one() is not None]
+        cdef list alive = [reference for reference in seen if reference() is not None]
         with cython.critical_section(_wrapper_lock):
             if self.wrappers is wrappers:
                 alive += wrappers[len(seen):]
@@ -146,7 +146,7 @@ def function_of_module(CObject module not None, name, bint query_imports):
     with nogil:  # the module may be foreign code
         code = abi.TVMFFIFunctionCall(_find_in_module.chandle, args, 3, &found)
     end_borrowing(borrowings, &borrowing)
-    release_temporaries(&state, loan_pool())
+    release_temporaries(&state, view_free_list())
     check(code)
     if found.type_index != abi.kTVMFFIFunction:
         return None
@@ -190,13 +190,13 @@ def forget_binders(name) -> None:
             origin = <ModuleOrigin>origins[i]
             binders[i], wrappers[i] = origin.binder, origin.wrappers
             origin.binder = origin.wrappers = None
-    for those in wrappers:
-        for reference in those or ():
+    for references in wrappers:
+        for reference in references or ():
             function = reference()
             if function is not None:
                 unresolve(<Function>function)
 
 
 def description_count() -> int:
-    """Return what `keep_binder` wants: a number from before the text of a signature was asked for."""
+    """Return the number of signature changes so far, which `keep_binder` compares."""
     return num_descriptions()

@@ -9,8 +9,8 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, CallState, Packer, Remark, begin_call, loan_pool, packer_of,
-    release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, ArgumentRestriction, CallState, Packer, begin_call, packer_of,
+    release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check, set_exception
 
@@ -26,19 +26,21 @@ _REMEDIES = {
 
 
 cdef int refuse_read_only(
-    ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args, Remark because
+    ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args, ArgumentRestriction restriction
 ) noexcept:
     try:
-        return _refuse(direction_of_argument(binder, place, num_args), because)
+        return _refuse(direction_of_argument(binder, index, num_args), restriction)
     except BaseException as error:
         set_exception(error)
         return -1
 
 
-cdef int _refuse(str direction, Remark because) except -1:
-    if direction == "in" or because == Remark.IS_LENT or because == Remark.IS_MOVED or (
-        direction == "unknown" and because != Remark.ARRAY_IS_READ_ONLY
-    ):
+cdef int _refuse(str direction, ArgumentRestriction restriction) except -1:
+    if direction == "in":
+        return 0
+    if restriction == ArgumentRestriction.BORROWED or restriction == ArgumentRestriction.MOVED:
+        return 0
+    if direction == "unknown" and restriction != ArgumentRestriction.READ_ONLY_ARRAY:
         return 0
     written = "" if direction == "unknown" else ", and the function writes into it"
     raise BufferError(f"the array is read-only{written}; {_REMEDIES[direction]}")
@@ -63,7 +65,7 @@ def check_memory(value, str direction not None) -> None:
         check(-2)
     begin_call(&state, temporaries)
     code = packer.pack(<PyObject*>value, &view, &state, packer)
-    release_temporaries(&state, loan_pool())
+    release_temporaries(&state, view_free_list())
     check(code)
-    if state.remark != Remark.NOTHING:
-        _refuse(direction, state.remark)
+    if state.restriction != ArgumentRestriction.NONE:
+        _refuse(direction, state.restriction)

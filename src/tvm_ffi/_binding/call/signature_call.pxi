@@ -12,7 +12,7 @@ all arguments are given by position.
 
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport calloc, free
 
@@ -74,8 +74,8 @@ cdef class ArgumentBinder:
         self.signature = signature
         self.names, self.defaults, self.converters = names, defaults, converters
         self.directions = directions
-        self.places = {name: place for place, name in enumerate(names)
-                       if place >= num_positional_only}
+        self.indices = {
+            name: index for index, name in enumerate(names) if index >= num_positional_only}
         self.num_params = len(names)
         self.num_positional_only, self.num_positional = num_positional_only, num_positional
         self.is_variadic = is_variadic
@@ -84,16 +84,16 @@ cdef class ArgumentBinder:
         self.conversions = <Conversion*>calloc(len(names) + 1, sizeof(Conversion))
         if self.conversions == NULL:
             raise MemoryError()
-        for place, converter in enumerate(converters):
+        for index, converter in enumerate(converters):
             if converter is not None:
-                self._add_conversion(place, converter)
+                self._add_conversion(index, converter)
 
     def __dealloc__(self):
         free(self.conversions)
 
-    cdef int _add_conversion(self, int place, object converter) except -1:
+    cdef int _add_conversion(self, int index, object converter) except -1:
         cdef Conversion* conversion = &self.conversions[self.num_conversions]
-        conversion.place = place
+        conversion.index = index
         conversion.kind = TO_CONTAINER
         if converter is float:
             conversion.kind, conversion.unchanged = TO_FLOAT, &PyFloat_Type
@@ -115,7 +115,7 @@ cdef bint is_as_declared(ArgumentBinder binder, PyObject* const* values) noexcep
     cdef int i
     for i in range(binder.num_conversions):
         conversion = &binder.conversions[i]
-        if Py_TYPE(values[conversion.place]) != conversion.unchanged:
+        if Py_TYPE(values[conversion.index]) != conversion.unchanged:
             return False
     return True
 
@@ -126,17 +126,17 @@ cdef Py_ssize_t count_bound(ArgumentBinder binder, Py_ssize_t num_args) noexcept
     return binder.num_params
 
 
-cdef inline int _place_of(ArgumentBinder binder, PyObject* name) noexcept:
+cdef inline int _index_of_name(ArgumentBinder binder, PyObject* name) noexcept:
     """The parameter of a name; -1: there is none."""
     cdef PyObject* names = <PyObject*>binder.names
-    cdef PyObject* place
+    cdef PyObject* index
     cdef int i
     for i in range(binder.num_positional_only, min(binder.num_params, MAX_COMPARED)):
         if PyTuple_GET_ITEM(names, i) == name:
             return i
     if Py_TYPE(name) == &PyUnicode_Type:
-        place = PyDict_GetItem(<PyObject*>binder.places, name)
-        return -1 if place == NULL else <int>PyLong_AsLong(place)
+        index = PyDict_GetItem(<PyObject*>binder.indices, name)
+        return -1 if index == NULL else <int>PyLong_AsLong(index)
     # A subclass may have a hash of its own.
     for i in range(binder.num_positional_only, binder.num_params):
         if PyUnicode_Compare(PyTuple_GET_ITEM(names, i), name) == 0:
@@ -153,7 +153,7 @@ cdef int bind(
     # What a variadic parameter takes stands between those by position and those by name.
     cdef Py_ssize_t num_extra = count_bound(binder, num_args) - binder.num_params
     cdef Py_ssize_t i
-    cdef Py_ssize_t place
+    cdef Py_ssize_t index
     if num_args > binder.num_positional + num_extra:
         return _explain(binder, num_args, kwnames)
     for i in range(num_args):
@@ -161,12 +161,12 @@ cdef int bind(
     for i in range(num_args, binder.num_params + num_extra):
         bound[i] = NULL
     for i in range(num_names):
-        place = _place_of(binder, PyTuple_GET_ITEM(kwnames, i))
-        if place >= binder.num_positional:
-            place += num_extra
-        if place < 0 or bound[place] != NULL:
+        index = _index_of_name(binder, PyTuple_GET_ITEM(kwnames, i))
+        if index >= binder.num_positional:
+            index += num_extra
+        if index < 0 or bound[index] != NULL:
             return _explain(binder, num_args, kwnames)
-        bound[place] = values[num_args + i]
+        bound[index] = values[num_args + i]
     for i in range(num_args, binder.num_params + num_extra):
         if bound[i] == NULL:
             bound[i] = PyTuple_GET_ITEM(defaults, i - num_extra)
@@ -197,17 +197,17 @@ cdef Py_ssize_t convert_bound(ArgumentBinder binder, PyObject** bound, PyObject*
     # A variadic function's parameters by name stand elsewhere; their values are packed as they are.
     for i in range(0 if binder.is_variadic else binder.num_conversions):
         conversion = &binder.conversions[i]
-        if Py_TYPE(bound[conversion.place]) == conversion.unchanged:
+        if Py_TYPE(bound[conversion.index]) == conversion.unchanged:
             continue
-        made = _converted(binder, conversion, bound[conversion.place])
+        made = _converted(binder, conversion, bound[conversion.index])
         if made == NULL and PyErr_Occurred() != NULL:
-            name_parameter(binder.signature, binder.names[conversion.place])
+            name_parameter(binder.signature, binder.names[conversion.index])
             while num_owned > 0:
                 num_owned -= 1
                 Py_DECREF(<object>owned[num_owned])
             return -1
         if made != NULL:
-            bound[conversion.place] = owned[num_owned] = made
+            bound[conversion.index] = owned[num_owned] = made
             num_owned += 1
     return num_owned
 
@@ -225,28 +225,30 @@ cdef PyObject* _converted(
     if conversion.kind == TO_TEXT:
         return PyOS_FSPath(value) if PyObject_HasAttrString(value, b"__fspath__") else NULL
     if PyList_Check(value) or PyTuple_Check(value) or PyDict_Check(value):
-        return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.place),
+        return PyObject_CallOneArg(PyTuple_GET_ITEM(<PyObject*>binder.converters, conversion.index),
                                    value)
     return NULL
 
 
-cdef Py_ssize_t _parameter_of(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args) noexcept:
+cdef Py_ssize_t _parameter_of(
+    ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args
+) noexcept:
     """The parameter that an argument goes to; -1: a variadic one, or there is no binder."""
     if binder is None:
         return -1
-    if place < binder.num_positional:
-        return place
-    place -= num_args - binder.num_params
-    return place if place >= binder.num_positional else -1
+    if index < binder.num_positional:
+        return index
+    index -= num_args - binder.num_params
+    return index if index >= binder.num_positional else -1
 
 
-cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args):
-    cdef Py_ssize_t parameter = _parameter_of(binder, place, num_args)
+cdef object name_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(binder, index, num_args)
     return None if parameter < 0 else binder.names[parameter]
 
 
-cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t place, Py_ssize_t num_args):
-    cdef Py_ssize_t parameter = _parameter_of(binder, place, num_args)
+cdef object direction_of_argument(ArgumentBinder binder, Py_ssize_t index, Py_ssize_t num_args):
+    cdef Py_ssize_t parameter = _parameter_of(binder, index, num_args)
     return "unknown" if parameter < 0 else DIRECTIONS[binder.directions[parameter]]
 
 
@@ -276,7 +278,7 @@ cdef PyObject* _call_unresolved(
             return NULL
         PyErr_Clear()
         return call_by_position(callable, values, nargsf, NULL)
-    return load_way(function)(callable, values, nargsf, kwnames)
+    return load_entry(function)(callable, values, nargsf, kwnames)
 
 
 cdef int resolve_signature(Function function) noexcept:
@@ -292,7 +294,8 @@ cdef int resolve_signature(Function function) noexcept:
             binder = None
             if callable_of(function.chandle) == NULL:  # a Python callable's the interpreter knows
                 binder = hooks.signature_lookup(function, origin_of(function))
-            if _keep(function, binder, binder is not None and binder.signature.non_blocking, before):
+            is_non_blocking = binder is not None and binder.signature.non_blocking
+            if _keep(function, binder, is_non_blocking, before):
                 return 0
     except BaseException as error:  # no memory, Ctrl-C: the next call asks again
         set_exception(error)
@@ -323,7 +326,7 @@ cdef object _publish(Function function, ArgumentBinder binder):
     cdef PyObject* earlier = swap_binder(function, <PyObject*>binder)
     cdef object owned = <object>earlier
     Py_DECREF(owned)
-    store_way(
+    store_entry(
         function, <Vectorcall>call_by_position if binder is None else <Vectorcall>_call_with_binder)
     store_flag(&function.is_resolved, True)
     return owned
@@ -432,8 +435,8 @@ cdef tuple _bound(ArgumentBinder binder, tuple args, dict kwargs):
 
 cdef int set_origin(Function function, object origin) except -1:
     function.origin = origin
-    if function.way == <Vectorcall>call_by_position:
-        function.way = _call_unresolved
+    if function.entry == <Vectorcall>call_by_position:
+        function.entry = _call_unresolved
     return 0
 
 
@@ -450,6 +453,6 @@ cdef int unresolve(Function function) except -1:
     with cython.critical_section(_wrapper_lock):
         if not function.chose_gil:
             store_flag(&function.releases_gil, releases_gil_by_default())
-        store_way(function, <Vectorcall>_call_unresolved)
+        store_entry(function, <Vectorcall>_call_unresolved)
         store_flag(&function.is_resolved, False)
     return 0

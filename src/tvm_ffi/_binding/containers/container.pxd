@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport CallState, begin_call, make_object
+from tvm_ffi._binding.convert cimport CallState, begin_call, unpack_object
 from tvm_ffi._binding.interpreter cimport GIL_IS_OPTIONAL
 from tvm_ffi._binding.object cimport CObject, Guard, begin_guard, end_guard, object_locks
 
@@ -43,16 +43,16 @@ cdef inline void take_element(const abi.TVMFFIAny* cell, abi.TVMFFIAny* owned) n
         abi.TVMFFIObjectIncRef(owned.v_obj)
 
 
-cdef inline object make_element(abi.TVMFFIAny* owned, CContainerBase owner):
+cdef inline object unpack_element(abi.TVMFFIAny* owned, CContainerBase owner):
     """An element that was taken, as a Python object."""
     cdef CallState state
     if owned.type_index == abi.kTVMFFIInt:
         return owned.v_int64
     if owner.exchange_api == NULL:
-        return make_object(owned, NULL)
+        return unpack_object(owned, NULL)
     begin_call(&state, NULL)
     state.exchange_api = owner.exchange_api
-    return make_object(owned, &state)
+    return unpack_object(owned, &state)
 
 
 cdef inline void release_element(abi.TVMFFIAny* owned) noexcept:

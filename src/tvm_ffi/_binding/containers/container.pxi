@@ -2,16 +2,16 @@
 """Containers: Python sequences and dicts become native ones, by way of the runtime's functions."""
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
-    begin_conversion, begin_conversion_of, loan_pool, pack_object, pack_temporary, packer_of,
-    release_temporaries,
+    TEMPORARIES_PER_ARGUMENT, CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
+    begin_conversion, begin_conversion_of, pack_object, pack_temporary, packer_of,
+    release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
     PyBool_Type, PyDict_CheckExact, PyErr_NoMemory, PyFloat_Type, PyList_CheckExact,
@@ -141,7 +141,7 @@ cdef int _build_in(
     end_borrowing(borrowings, &borrowing)
     if code == 0 and outer != NULL:
         _inherit(outer, &state)
-    release_temporaries(&state, loan_pool())
+    release_temporaries(&state, view_free_list())
     return code
 
 
@@ -410,7 +410,7 @@ cdef bint _python_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef object _make_container(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_container(abi.TVMFFIAny* owned, CallState* state):
     container = wrap_object(owned.v_obj)
     if state != NULL and state.exchange_api != NULL and isinstance(container, CContainerBase):
         (<CContainerBase>container).exchange_api = state.exchange_api
@@ -453,10 +453,10 @@ cdef bint _has_plain_pairs(abi.TVMFFIObject* mapping) noexcept:
 
 add_rule(Precedence.OWN_CONTAINER, _native_rule)
 add_rule(Precedence.PYTHON_CONTAINER, _python_rule)
-add_maker(abi.kTVMFFIArray, _make_container)
-add_maker(abi.kTVMFFIList, _make_container)
-add_maker(abi.kTVMFFIMap, _make_container)
-add_maker(abi.kTVMFFIDict, _make_container)
+add_unpacker(abi.kTVMFFIArray, _unpack_container)
+add_unpacker(abi.kTVMFFIList, _unpack_container)
+add_unpacker(abi.kTVMFFIMap, _unpack_container)
+add_unpacker(abi.kTVMFFIDict, _unpack_container)
 add_harmless_type(abi.kTVMFFIArray, _has_plain_elements)
 add_harmless_type(abi.kTVMFFIList, _has_plain_elements)
 add_harmless_type(abi.kTVMFFIMap, _has_plain_pairs)

@@ -9,13 +9,13 @@ from libc.stdint cimport uint64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_call, loan_pool, make_object, pack_object, packer_of,
-    release_temporaries,
+    CallState, Packer, begin_call, pack_object, packer_of, release_temporaries, unpack_object,
+    view_free_list,
 )
 from tvm_ffi._binding.interpreter cimport load_count, store_count
 from tvm_ffi._binding.object cimport (
     Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, object_locks, read_objects_of,
+    handle_of, read_objects_of,
 )
 
 from tvm_ffi._binding.call import find_global_func, unseen_function
@@ -81,7 +81,7 @@ cdef class MappingBase(CContainerBase):
             check(code)
         finally:
             end_borrowing(borrowings, &borrowing)
-            release_temporaries(&state, loan_pool())
+            release_temporaries(&state, view_free_list())
         if value.type_index == abi.kTVMFFIObject and value.v_obj == _missing.chandle:
             abi.TVMFFIObjectDecRef(value.v_obj)
             return False
@@ -94,7 +94,7 @@ cdef class MappingBase(CContainerBase):
             raise KeyError(key)
         begin_call(&state, NULL)
         state.exchange_api = self.exchange_api
-        return make_object(&value, &state)
+        return unpack_object(&value, &state)
 
     def __contains__(self, key):
         cdef abi.TVMFFIAny value
@@ -112,7 +112,7 @@ cdef class MappingBase(CContainerBase):
             return default
         begin_call(&state, NULL)
         state.exchange_api = self.exchange_api
-        return make_object(&value, &state)
+        return unpack_object(&value, &state)
 
     def __iter__(self):
         return MappingIterator(self, 0)
@@ -206,15 +206,15 @@ cdef class MappingIterator:
         if load_count(&self.remaining) == 0 or self._take_next(&key, &value) == 0:
             raise StopIteration
         if self.part == 0:
-            return make_element(&key, self.mapping)
+            return unpack_element(&key, self.mapping)
         if self.part == 1:
-            return make_element(&value, self.mapping)
+            return unpack_element(&value, self.mapping)
         try:
-            first = make_element(&key, self.mapping)
+            first = unpack_element(&key, self.mapping)
         except BaseException:
             release_element(&value)
             raise
-        return first, make_element(&value, self.mapping)
+        return first, unpack_element(&value, self.mapping)
 
 
 read_objects_of(MappingBase, abi.kTVMFFIMap, abi.kTVMFFIDict)

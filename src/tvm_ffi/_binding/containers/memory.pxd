@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the memory of containers looks like (seq_base.h, map_base.h), for reading in place.  All
 # begin with the address of their elements and their number.
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t, uint8_t
 
 from tvm_ffi._binding cimport abi
 

@@ -12,7 +12,8 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, loan_pool, pack_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, pack_object, packer_of, release_temporaries,
+    view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
     PY_SSIZE_T_MAX, PyErr_Format, PyErr_NoMemory, PyExc_IndexError, PyExc_ValueError, PyIndex_Check,
@@ -21,13 +22,13 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.interpreter cimport advance, load_flag, store_flag
 from tvm_ffi._binding.object cimport (
     Borrowing, CObject, Guard, begin_borrowing, begin_guard, check, end_borrowing, end_guard,
-    handle_of, object_locks, read_objects_of,
+    handle_of, read_objects_of,
 )
 
 from tvm_ffi._binding.call import unseen_function
 
 cdef extern from * nogil:
-    int64_t load_position "tvm_ffi_load"(const int64_t* place) noexcept
+    int64_t load_position "tvm_ffi_load"(const int64_t* address) noexcept
 
 cdef CObject _make_list = unseen_function("ffi.List")
 cdef CObject _set_item = unseen_function("ffi.ListSetItem")
@@ -83,7 +84,7 @@ cdef class SequenceBase(CContainerBase):
         size = size_of(handle)
         if not _take_at(handle, i if i >= 0 else i + size, &element):
             raise IndexError(f"Index out of range. size: {size}, got index {index}")
-        return make_element(&element, self)
+        return unpack_element(&element, self)
 
     def __iter__(self):
         handle_of(self)
@@ -111,7 +112,7 @@ cdef list _elements_in(SequenceBase self, object index):
     try:
         for i in range(count):
             num_taken_over = i + 1  # whether it becomes a Python object or not
-            made.append(make_element(&elements[i], self))
+            made.append(unpack_element(&elements[i], self))
     finally:
         for i in range(num_taken_over, count):
             release_element(&elements[i])
@@ -222,7 +223,7 @@ cdef int _put(ListBase self, CObject function, Py_ssize_t index, object value) e
         check(code)
     finally:
         end_borrowing(borrowings, &borrowing)
-        release_temporaries(&state, loan_pool())
+        release_temporaries(&state, view_free_list())
     return 0
 
 
@@ -386,7 +387,7 @@ cdef class _SequenceIterator:
         if not _take_at(handle, advance(&self.position, 1) - 1, &element):
             store_flag(&self.is_at_end, True)
             raise StopIteration
-        return make_element(&element, self.sequence)
+        return unpack_element(&element, self.sequence)
 
     def __length_hint__(self):
         if load_flag(&self.is_at_end):

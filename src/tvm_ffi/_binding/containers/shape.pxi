@@ -7,10 +7,9 @@ from libc.stdlib cimport free, malloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_maker, add_rule, pack_temporary,
+    CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker, pack_temporary,
 )
 from tvm_ffi._binding.cpython cimport PyLong_CheckExact, PySequence_Tuple, long_and_overflow
-
 from tvm_ffi._binding.object cimport CObject, check, handle_of
 
 from tvm_ffi._binding.call import unseen_function
@@ -109,7 +108,7 @@ cdef list _extents_of(abi.TVMFFIObjectHandle shape):
     return [cell.data[i] for i in range(cell.size)]
 
 
-cdef object _make_shape(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_shape(abi.TVMFFIAny* owned, CallState* state):
     try:
         return tuple.__new__(Shape, _extents_of(owned.v_obj))
     finally:
@@ -117,4 +116,4 @@ cdef object _make_shape(abi.TVMFFIAny* owned, CallState* state):
 
 
 add_rule(Precedence.OWN_SHAPE, _shape_rule)
-add_maker(abi.kTVMFFIShape, _make_shape)
+add_unpacker(abi.kTVMFFIShape, _unpack_shape)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pool of loans, and what becomes of a loan that outlives its call; see `convert/loan.pxd`."""
+"""The free list of argument views, and views that outlive their call; see argument_view.pxd."""
 
-from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 
@@ -9,57 +8,57 @@ from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.cpython cimport PyErr_NoMemory
 from tvm_ffi._binding.object cimport add_harmless_type, own_python_object, release_python_object
 
-cdef LoanPool _pool
+cdef ArgumentViewFreeList _free_views
 
 
-cdef void _delete_loan(void* self, int flags) noexcept nogil:
-    cdef Loan* loan = <Loan*>self
+cdef void _delete_view(void* self, int flags) noexcept nogil:
+    cdef ArgumentView* arg_view = <ArgumentView*>self
     if flags & abi.kTVMFFIObjectDeleterFlagBitMaskStrong:
-        free(loan.heap_extents)
-        if loan.owns_owner:
-            release_python_object(loan.owner)
+        free(arg_view.heap_extents)
+        if arg_view.owns_owner:
+            release_python_object(arg_view.owner)
     if flags & abi.kTVMFFIObjectDeleterFlagBitMaskWeak:
-        free(loan)
+        free(arg_view)
 
 
-cdef LoanPool* loan_pool() noexcept:
-    return &_pool
+cdef ArgumentViewFreeList* view_free_list() noexcept:
+    return &_free_views
 
 
-cdef Loan* new_loan() noexcept:
-    cdef Loan* loan = <Loan*>malloc(sizeof(Loan))
-    if loan == NULL:
+cdef ArgumentView* new_view() noexcept:
+    cdef ArgumentView* arg_view = <ArgumentView*>malloc(sizeof(ArgumentView))
+    if arg_view == NULL:
         PyErr_NoMemory()
         return NULL
-    loan.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
-    loan.header.__padding = 0
-    loan.header.deleter = _delete_loan
-    loan.owns_owner = False
-    loan.is_read_only = False
-    loan.exchange_api = NULL
-    loan.heap_extents = NULL
-    return loan
+    arg_view.header.combined_ref_count = abi.TVM_FFI_REF_COUNT_INITIAL
+    arg_view.header.__padding = 0
+    arg_view.header.deleter = _delete_view
+    arg_view.owns_owner = False
+    arg_view.is_read_only = False
+    arg_view.exchange_api = NULL
+    arg_view.heap_extents = NULL
+    return arg_view
 
 
-cdef int64_t* heap_extents_of(Loan* loan, int ndim) noexcept:
-    free(loan.heap_extents)
-    loan.heap_extents = <int64_t*>malloc(2 * <size_t>ndim * sizeof(int64_t))
-    if loan.heap_extents == NULL:
+cdef int64_t* heap_extents_of(ArgumentView* arg_view, int ndim) noexcept:
+    free(arg_view.heap_extents)
+    arg_view.heap_extents = <int64_t*>malloc(2 * <size_t>ndim * sizeof(int64_t))
+    if arg_view.heap_extents == NULL:
         PyErr_NoMemory()
-    return loan.heap_extents
+    return arg_view.heap_extents
 
 
-cdef void settle_loan(LoanPool* pool, Loan* loan) noexcept:
+cdef void finish_view(ArgumentViewFreeList* free_list, ArgumentView* arg_view) noexcept:
     """The uncommon ends of a loan: kept by the callee, many dimensions, full pool."""
-    if not is_back(&loan.header) and not loan.owns_owner:
-        own_python_object(<object>loan.owner)
-        loan.owns_owner = True
-    abi.TVMFFIObjectDecRef(&loan.header)
+    if not is_returned(&arg_view.header) and not arg_view.owns_owner:
+        own_python_object(<object>arg_view.owner)
+        arg_view.owns_owner = True
+    abi.TVMFFIObjectDecRef(&arg_view.header)
 
 
-cdef bint _is_loan(abi.TVMFFIObject* object) noexcept:
-    return object.deleter == _delete_loan
+cdef bint _is_argument_view(abi.TVMFFIObject* object) noexcept:
+    return object.deleter == _delete_view
 
 
-_pool.deleter = _delete_loan
-add_harmless_type(abi.kTVMFFITensor, _is_loan)
+_free_views.deleter = _delete_view
+add_harmless_type(abi.kTVMFFITensor, _is_argument_view)

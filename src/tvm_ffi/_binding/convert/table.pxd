@@ -16,21 +16,21 @@ ctypedef struct CallState
 ctypedef struct Packer
 
 cdef enum:
-    NOTHING_RUNS = -1  # in place of a device: values are converted for no call, so nothing decides
+    NO_CALL = -1  # in place of a device: values are converted for no call, so nothing decides
 
 
 # What a call has to see to, other than passing the value.
-cdef enum Remark:
-    NOTHING
+cdef enum ArgumentRestriction:
+    NONE
     # The memory must not be written.
-    ARRAY_IS_READ_ONLY   # its owner has said so: only what is known to read it may get it
-    CLASS_IS_IMMUTABLE   # all arrays of the class are: there is no other way to pass them
-    CALLER_SAYS_SO       # `readonly`: the caller knows that the function reads it only
+    READ_ONLY_ARRAY     # its owner has said so: only what is known to read it may get it
+    IMMUTABLE_CLASS     # all arrays of the class are: there is no other way to pass them
+    DECLARED_READ_ONLY  # `readonly`: the caller knows that the function reads it only
     # The memory is lent to a callback, and must not be kept.
-    IS_LENT
-    IS_LENT_FOR_READING  # and `readonly` as well
+    BORROWED
+    BORROWED_READ_ONLY  # and `readonly` as well
     # The callee may take the object of `moved` away.
-    IS_MOVED
+    MOVED
 
 cdef enum:
     TEMPORARIES_PER_ARGUMENT = 2
@@ -41,12 +41,12 @@ ctypedef struct CallState:
     abi.TVMFFIObject** temporaries  # released when the call is over
     Py_ssize_t num_temporaries
     Py_ssize_t max_temporaries
-    int32_t stream_device_type       # device that decides the stream; 0: none yet; see NOTHING_RUNS
+    int32_t stream_device_type       # device that decides the stream; 0: none yet; see NO_CALL
     int32_t stream_device_id
     void* stream
     const abi.DLPackExchangeAPI* exchange_api  # of the framework that gets tensor results
     const Packer* recent_packer      # of an earlier argument; most calls pass one kind of array
-    Remark remark                    # on the last argument with one; who looks at it clears it
+    ArgumentRestriction restriction  # of the last argument with one; its reader clears it
     bint is_for_keeping              # the values outlive the call: none may be lent for it
     PyObject* moved                  # the wrapper, borrowed; where `remark` says so
 
@@ -73,10 +73,10 @@ ctypedef struct Packer:
 ctypedef bint (*PackRule)(type cls, object value, Packer* packer) except -1
 
 # The Python object of an owned any, which is taken over.
-ctypedef object (*MakeFunction)(abi.TVMFFIAny* owned, CallState* state)
+ctypedef object (*UnpackFunction)(abi.TVMFFIAny* owned, CallState* state)
 
 
-# Open addressing over the address of the type; see convert/table.pyx for who fills it.
+# Open addressing over the address of the type; see convert/table.pxi for who fills it.
 ctypedef struct PackerTable:
     size_t num_slots  # a power of two, never 0
     int shift         # 64 - log2(num_slots)
@@ -86,12 +86,12 @@ ctypedef struct PackerTable:
 # What a thread reads here, another one may be writing: tables and packers are complete before their
 # address is stored, and looked at only after it was loaded.
 cdef extern from *:
-    PackerTable* load_table "tvm_ffi_load"(PackerTable** place) noexcept
-    void store_table "tvm_ffi_store"(PackerTable** place, PackerTable* table) noexcept
-    Packer* load_packer "tvm_ffi_load"(Packer** place) noexcept
-    void store_packer "tvm_ffi_store"(Packer** place, Packer* packer) noexcept
-    PyTypeObject* load_type "tvm_ffi_load"(PyTypeObject** place) noexcept
-    void store_type "tvm_ffi_store"(PyTypeObject** place, PyTypeObject* type) noexcept
+    PackerTable* load_table "tvm_ffi_load"(PackerTable** address) noexcept
+    void store_table "tvm_ffi_store"(PackerTable** address, PackerTable* table) noexcept
+    Packer* load_packer "tvm_ffi_load"(Packer** address) noexcept
+    void store_packer "tvm_ffi_store"(Packer** address, Packer* packer) noexcept
+    PyTypeObject* load_type "tvm_ffi_load"(PyTypeObject** address) noexcept
+    void store_type "tvm_ffi_store"(PyTypeObject** address, PyTypeObject* type) noexcept
 
 
 # ---- Python to native
@@ -107,7 +107,7 @@ cdef const Packer* packer_of(PyObject* value) noexcept
 cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept
 # The same, but that of a tensor which is lent for a call it gives the description
 # (kTVMFFIDLTensorPtr), which the caller has to see to.
-cdef int pack_owned_or_lent(PyObject* value, abi.TVMFFIAny* out) noexcept
+cdef int pack_owned_or_borrowed(PyObject* value, abi.TVMFFIAny* out) noexcept
 # Refuses to keep a tensor that is lent for a call: -1 with a BufferError set.
 cdef int refuse_to_keep() noexcept
 # Packs what is passed in place of another value, which does not keep it alive for the call.
@@ -123,9 +123,9 @@ cdef inline size_t home_slot(PackerTable* table, PyTypeObject* cls) noexcept:
     return (<uint64_t><uintptr_t>cls * 0x9E3779B97F4A7C15ULL) >> table.shift
 
 
-cdef inline const Packer* find_packer(PackerTable** place, PyTypeObject* cls) noexcept:
+cdef inline const Packer* find_packer(PackerTable** address, PyTypeObject* cls) noexcept:
     """The packer chosen for the type; NULL when none of its values has been seen."""
-    cdef PackerTable* table = load_table(place)
+    cdef PackerTable* table = load_table(address)
     cdef size_t i = home_slot(table, cls)
     cdef Packer* packer = load_packer(&table.slots[i])
     while packer != NULL:
@@ -169,7 +169,7 @@ cdef inline void begin_call_of(
     state.stream_device_type = 0
     state.exchange_api = NULL
     state.recent_packer = NULL
-    state.remark = Remark.NOTHING
+    state.restriction = ArgumentRestriction.NONE
     state.is_for_keeping = False
 
 
@@ -183,7 +183,7 @@ cdef inline void begin_conversion_of(
 ) noexcept:
     """The same for values that are kept: they are made ready for the thread's current stream."""
     begin_call_of(state, temporaries, num_values)
-    state.stream_device_type = NOTHING_RUNS
+    state.stream_device_type = NO_CALL
     state.is_for_keeping = True
 
 
@@ -192,23 +192,23 @@ cdef inline void begin_conversion(CallState* state, abi.TVMFFIObject** temporari
     begin_conversion_of(state, temporaries, 1)
 
 
-cdef inline void release_temporaries(CallState* state, LoanPool* pool) noexcept:
+cdef inline void release_temporaries(CallState* state, ArgumentViewFreeList* free_list) noexcept:
     cdef abi.TVMFFIObject* temporary
     cdef Py_ssize_t i
     for i in range(state.num_temporaries):
         temporary = state.temporaries[i]
-        if temporary.deleter == pool.deleter:
-            return_loan(pool, <Loan*>temporary)
+        if temporary.deleter == free_list.deleter:
+            return_view(free_list, <ArgumentView*>temporary)
         else:
             abi.TVMFFIObjectDecRef(temporary)
 
 
 # The same while an exception is set: what dies may run Python code, which must not see it.
-cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept
+cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_list) noexcept
 
 
 # ---- native to Python
-cdef int add_maker(int32_t type_index, MakeFunction make) except -1
-cdef object make_object(abi.TVMFFIAny* owned, CallState* state)
+cdef int add_unpacker(int32_t type_index, UnpackFunction make) except -1
+cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state)
 # The same, seen as a C function that returns NULL with an exception set.
-ctypedef PyObject* (*MakeResult)(abi.TVMFFIAny* owned, CallState* state) noexcept
+ctypedef PyObject* (*UnpackResult)(abi.TVMFFIAny* owned, CallState* state) noexcept

@@ -40,7 +40,7 @@ cdef PackerTable** packer_table() noexcept:
     return &_table
 
 
-cdef bint _place(PackerTable* table, Packer* packer) noexcept:
+cdef bint _fill_slot(PackerTable* table, Packer* packer) noexcept:
     """Put the packer into the first slot that is free; whether no packer was there before."""
     cdef size_t i = home_slot(table, packer.type)
     cdef bint is_new
@@ -65,7 +65,7 @@ cdef int _rebuild(int log2_num_slots) noexcept:
     if old != NULL:
         for i in range(old.num_slots):
             if old.slots[i] != NULL and old.slots[i] != &_tombstone:
-                _place(table, old.slots[i])
+                _fill_slot(table, old.slots[i])
                 _num_used_slots += 1
     store_table(&_table, table)
     if not GIL_IS_OPTIONAL:
@@ -170,7 +170,7 @@ cdef const Packer* _insert(Packer* made) noexcept:
         log2_num_slots += 4 * _num_live_packers > _table.num_slots
         if _rebuild(log2_num_slots) != 0:
             return NULL
-    _num_used_slots += _place(_table, made)
+    _num_used_slots += _fill_slot(_table, made)
     _num_live_packers += 1
     return made
 
@@ -249,11 +249,11 @@ cdef int pack_owned(PyObject* value, abi.TVMFFIAny* out) noexcept:
     return _pack_for_keeping(value, out, True)
 
 
-cdef int pack_owned_or_lent(PyObject* value, abi.TVMFFIAny* out) noexcept:
+cdef int pack_owned_or_borrowed(PyObject* value, abi.TVMFFIAny* out) noexcept:
     return _pack_for_keeping(value, out, False)
 
 
-cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_lent) noexcept:
+cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_borrowed) noexcept:
     cdef const Packer* packer = packer_of(value)
     cdef abi.TVMFFIObject* temporaries[TEMPORARIES_PER_ARGUMENT]
     cdef abi.TVMFFIAny view
@@ -262,12 +262,12 @@ cdef int _pack_for_keeping(PyObject* value, abi.TVMFFIAny* out, bint refuses_len
     if packer == NULL:
         return -1
     begin_conversion(&state, temporaries)
-    state.is_for_keeping = refuses_lent
+    state.is_for_keeping = refuses_borrowed
     code = packer.pack(value, &view, &state, packer)
     if code == 0:
         code = own_packed(&view)
         out[0] = view
-    release_temporaries(&state, loan_pool())
+    release_temporaries(&state, view_free_list())
     return code
 
 
@@ -299,26 +299,26 @@ cdef int pack_inner(PyObject* inner, abi.TVMFFIAny* out, CallState* state) noexc
     return pack_temporary(state, out, out.type_index, out.v_obj)
 
 
-cdef void release_after_failure(CallState* state, LoanPool* pool) noexcept:
+cdef void release_after_failure(CallState* state, ArgumentViewFreeList* free_list) noexcept:
     cdef PyObject* cls = NULL
     cdef PyObject* error = NULL
     cdef PyObject* traceback = NULL
     PyErr_Fetch(&cls, &error, &traceback)
-    release_temporaries(state, pool)
+    release_temporaries(state, free_list)
     PyErr_Restore(cls, error, traceback)
 
 
 # ---- native results ------------------------------------------------------------------------
 
-cdef MakeFunction _makers[128]
+cdef UnpackFunction _makers[128]
 
 
-cdef int add_maker(int32_t type_index, MakeFunction make) except -1:
+cdef int add_unpacker(int32_t type_index, UnpackFunction make) except -1:
     _makers[type_index] = make
     return 0
 
 
-cdef object make_object(abi.TVMFFIAny* owned, CallState* state):
+cdef object unpack_object(abi.TVMFFIAny* owned, CallState* state):
     cdef int32_t index = owned.type_index
     if 0 <= index < 128 and _makers[index] != NULL:
         return _makers[index](owned, state)

@@ -8,7 +8,7 @@ adds its frames: native lines stand in the Python traceback, Python lines in the
 
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
@@ -23,12 +23,11 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.interpreter cimport advance
 
-
 cdef extern from *:
     """
-    #define tvm_ffi_exchange(place, value) __atomic_exchange_n(place, value, __ATOMIC_ACQ_REL)
+    #define tvm_ffi_exchange(slot, value) __atomic_exchange_n(slot, value, __ATOMIC_ACQ_REL)
     """
-    PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** place, PyObject* value) noexcept
+    PyObject* exchange_pointer "tvm_ffi_exchange"(PyObject** slot, PyObject* value) noexcept
 
 
 # The two live tables of kinds; `register_error` adds to both.
@@ -99,12 +98,12 @@ cdef void _update_backtrace(
     error.cell.backtrace.size = kept + text.size
 
 
-cdef char* _store(abi.TVMFFIByteArray* view, char* place, bytes text) noexcept:
+cdef char* _store(abi.TVMFFIByteArray* view, char* target, bytes text) noexcept:
     """Copy the text, NUL included, point the view at the copy and return what follows it."""
-    memcpy(place, <const char*>text, len(text) + 1)
-    view.data = place
+    memcpy(target, <const char*>text, len(text) + 1)
+    view.data = target
     view.size = len(text)
-    return place + len(text) + 1
+    return target + len(text) + 1
 
 
 # An exception is described by code of its own class, and of its class's class, which may fail in
@@ -193,7 +192,7 @@ cdef abi.TVMFFIObjectHandle _share(abi.TVMFFIObjectHandle handle) noexcept:
 
 # Seen as a C function that returns NULL with an exception set: `try` needs memory itself.
 ctypedef abi.TVMFFIObjectHandle (*_MakeError)(PyObject* exception) noexcept
-cdef _MakeError _make_error = <_MakeError>new_native_error
+cdef _MakeError _unpack_error = <_MakeError>new_native_error
 
 
 cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
@@ -209,7 +208,7 @@ cdef abi.TVMFFIObjectHandle _error_of_what_is_set() noexcept:
             PyErr_Clear()
         # Describing it would, and what a handler raises there may be forgotten.
         if PyErr_CheckSignals() == 0:
-            error = _make_error(exception)
+            error = _unpack_error(exception)
     Py_XDECREF(traceback)
     Py_XDECREF(exception)
     Py_XDECREF(cls)

@@ -15,7 +15,7 @@ docs/design/exit.md.
 4. The thread that ends the interpreter enters as long as there is one: finalizers run.
 """
 
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t
 from libc.string cimport strlen
 
@@ -228,7 +228,6 @@ cdef int call_in_python(
 
 cdef int check_signals() noexcept nogil:
     return _check_signals()
-
 
 
 cdef class _ExitHandler:

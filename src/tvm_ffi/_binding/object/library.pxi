@@ -26,24 +26,24 @@ cdef extern from *:
     } tvm_ffi_section;
     _Static_assert(sizeof(tvm_ffi_section) <= 32, "the runtime has no more room for it");
 
-    static PyObject** tvm_ffi_lent_locks;
+    static PyObject** tvm_ffi_runtime_locks;
 
     static void tvm_ffi_begin_section(void* memory, const void* object) {
       tvm_ffi_section* section = (tvm_ffi_section*)memory;
       section->is_held = PyThreadState_GetUnchecked() != NULL;
-      if (section->is_held) tvm_ffi_begin_guard(&section->guard, tvm_ffi_lent_locks, object);
+      if (section->is_held) tvm_ffi_begin_guard(&section->guard, tvm_ffi_runtime_locks, object);
     }
     static void tvm_ffi_end_section(void* memory) {
       tvm_ffi_section* section = (tvm_ffi_section*)memory;
       if (section->is_held) tvm_ffi_end_guard(&section->guard);
     }
     #else
-    static PyObject** tvm_ffi_lent_locks;
+    static PyObject** tvm_ffi_runtime_locks;
     #define tvm_ffi_begin_section NULL
     #define tvm_ffi_end_section NULL
     #endif
     """
-    PyObject** _lent_locks "tvm_ffi_lent_locks"
+    PyObject** _runtime_locks "tvm_ffi_runtime_locks"
     void* _begin_section "tvm_ffi_begin_section"
     void* _end_section "tvm_ffi_end_section"
 
@@ -68,9 +68,9 @@ def _refuse_another_implementation() -> None:
     name.data, name.size = text, len(text)
     if abi.TVMFFIGetTypeAttrColumn(&name) == NULL:
         raise ImportError(
-            f"{library_path} is in this process already and belongs to another implementation of the TVM "
-            "FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads it, or "
-            "remove that implementation")
+            f"{library_path} is in this process already and belongs to another implementation of "
+            "the TVM FFI, which pytvmffi cannot be mixed with; import tvm_ffi before what loads "
+            "it, or remove that implementation")
 
 
 def _make_symbols_global() -> None:
@@ -83,16 +83,16 @@ def _make_symbols_global() -> None:
         raise ImportError(f"cannot make the symbols of {library_path} global: {dlerror().decode()}")
 
 
-def _lend_interpreter() -> None:
+def _register_interpreter_hooks() -> None:
     """Let long native calls notice Ctrl-C, and walks see each object at one moment.
 
     What is lent for the first takes the GIL itself, so that nobody waits for it while the
     interpreter ends.  The second is nothing where there is a GIL.
     """
-    global _lent_locks
+    global _runtime_locks
     check(abi.TVMFFIEnvRegisterCAPI(b"PyErr_CheckSignals", <void*>check_signals))
     if GIL_IS_OPTIONAL:
-        _lent_locks = object_locks()
+        _runtime_locks = object_locks()
         check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_Begin", <void*>_begin_section))
         check(abi.TVMFFIEnvRegisterCAPI(b"ObjectLock_End", <void*>_end_section))
 
@@ -100,4 +100,4 @@ def _lend_interpreter() -> None:
 library_path = _path()
 _refuse_another_implementation()
 _make_symbols_global()
-_lend_interpreter()
+_register_interpreter_hooks()

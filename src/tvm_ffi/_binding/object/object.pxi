@@ -5,7 +5,7 @@ from abc import ABCMeta
 
 cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_XDECREF
 from cpython.type cimport PyType_IsSubtype
 from cpython.weakref cimport PyWeakref_NewRef
 from libc.stdint cimport int32_t, int64_t, uintptr_t
@@ -618,7 +618,7 @@ cdef object _class_of(int32_t index):
     return Object
 
 
-cdef object _make_value(object cls, abi.TVMFFIObjectHandle owned):
+cdef object _unpack_value(object cls, abi.TVMFFIObjectHandle owned):
     cdef CObject obj = Object.__new__(Object)
     abi.TVMFFIObjectIncRef(owned)  # the caller still has its own to give up when this fails
     obj.chandle = owned
@@ -638,7 +638,7 @@ cdef object wrap_object(abi.TVMFFIObjectHandle owned):
         if cls is None:
             cls = None if index in _value_classes else _class_of(index)
             if cls is None:
-                return _make_value(_value_classes[index], owned)
+                return _unpack_value(_value_classes[index], owned)
         obj = <CObject?>(<PyTypeObject*>cls).tp_new(<type>cls, <PyObject*>_NO_ARGS, NULL)
     except BaseException:
         abi.TVMFFIObjectDecRef(owned)

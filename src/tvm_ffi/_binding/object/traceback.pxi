@@ -5,7 +5,7 @@ A line of the text is ``  File "NAME", line 7, in FUNCTION``, as Python prints i
 call comes first.  A line that is not Python's gets a frame which exists to be named in a traceback.
 """
 
-from cpython.ref cimport Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_XDECREF
 
 from tvm_ffi._binding.cpython cimport (
     PyCodeObject, PyCode_NewEmpty, PyException_GetTraceback, PyFrameObject, PyFrame_GetCode,
@@ -14,7 +14,8 @@ from tvm_ffi._binding.cpython cimport (
 
 cdef extern from "frameobject.h":
     PyFrameObject* PyFrame_New(
-        PyThreadState* state, PyCodeObject* code, PyObject* global_names, PyObject* local_names) noexcept
+        PyThreadState* state, PyCodeObject* code, PyObject* global_names, PyObject* local_names
+    ) noexcept
     int PyTraceBack_Here(PyFrameObject* frame) noexcept
     bint PyTraceBack_Check(object value)
 

@@ -85,5 +85,5 @@ def _translated(quoted: str) -> str:
 
 
 def _types(text: str) -> str:
-    words = _WORD.sub(lambda found: _WORDS.get(found.group(), found.group()), text)
-    return re.sub(r"<|(?<!-)>", lambda found: "[" if found.group() == "<" else "]", words)
+    renamed = _WORD.sub(lambda found: _WORDS.get(found.group(), found.group()), text)
+    return re.sub(r"<|(?<!-)>", lambda found: "[" if found.group() == "<" else "]", renamed)

@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, Remark, add_rule, pack_temporary,
+    ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.object cimport check, own_python_object, release_python_object
 
@@ -99,7 +99,7 @@ cdef int _pack_cuda_array(
     if described.stream is not None:
         _order(state, described.stream, device_id)
     if described.is_read_only:
-        state.remark = Remark.ARRAY_IS_READ_ONLY
+        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
     return 0
 
 

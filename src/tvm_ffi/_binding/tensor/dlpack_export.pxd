@@ -2,7 +2,7 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport Loan, LoanPool
+from tvm_ffi._binding.convert cimport ArgumentView, ArgumentViewFreeList
 
 # Handles below are those of tensors, borrowed.
 
@@ -18,7 +18,7 @@ cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor)
 ctypedef struct ReadOnlyMarks:
     void* tensor_deleter
     void* view_deleter
-    LoanPool* loans
+    ArgumentViewFreeList* free_views
 
 cdef const ReadOnlyMarks* read_only_marks() noexcept
 
@@ -31,5 +31,5 @@ cdef inline bint forbids_writing(
     return (
         deleter == marks.tensor_deleter
         or deleter == marks.view_deleter
-        or (deleter == <void*>marks.loans.deleter and (<Loan*>tensor).is_read_only)
+        or (deleter == <void*>marks.free_views.deleter and (<ArgumentView*>tensor).is_read_only)
     )

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our tensors for other libraries: DLPack capsules, and what ``__dlpack__`` is asked for."""
 
-from cpython.pycapsule cimport PyCapsule_Destructor, PyCapsule_GetPointer, PyCapsule_IsValid
-from cpython.ref cimport Py_DECREF, PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_IsValid
+from cpython.ref cimport PyObject, Py_DECREF
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.cpython cimport (
-    PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_None, new_capsule,
-)
+from tvm_ffi._binding.cpython cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE, Py_None, new_capsule
 from tvm_ffi._binding.object cimport check
-from tvm_ffi._binding.convert cimport Loan, LoanPool, as_loan, loan_pool
+from tvm_ffi._binding.convert cimport (
+    ArgumentView, ArgumentViewFreeList, as_argument_view, view_free_list,
+)
 from tvm_ffi._binding.values cimport Device, device_of
 
 import sys
 
-cdef LoanPool* _pool = loan_pool()
+cdef ArgumentViewFreeList* _free_views = view_free_list()
 
 
 # ---- capsules ------------------------------------------------------------------------------
@@ -37,10 +37,10 @@ cdef object new_legacy_capsule(abi.TVMFFIObjectHandle tensor):
 
 cdef object new_versioned_capsule(abi.TVMFFIObjectHandle tensor):
     cdef abi.DLManagedTensorVersioned* managed = NULL
-    cdef Loan* loan = as_loan(_pool, tensor)
+    cdef ArgumentView* arg_view = as_argument_view(_free_views, tensor)
     cdef PyObject* capsule
     check(abi.TVMFFITensorToDLPackVersioned(tensor, &managed))
-    if loan != NULL and loan.is_read_only:
+    if arg_view != NULL and arg_view.is_read_only:
         managed.flags |= abi.DLPACK_FLAG_BITMASK_READ_ONLY
     capsule = new_capsule(managed, b"dltensor_versioned", _delete_versioned_capsule)
     if capsule == NULL:
@@ -99,7 +99,7 @@ cdef int _learn_marks() except -1:
             tensor, abi.TVMFFITensorGetDLTensorPtr(tensor), &view))
         _marks.tensor_deleter = <void*>(<abi.TVMFFIObject*>tensor).deleter
         _marks.view_deleter = <void*>(<abi.TVMFFIObject*>view).deleter
-        _marks.loans = _pool
+        _marks.free_views = _free_views
     finally:
         if view != NULL:
             abi.TVMFFIObjectDecRef(view)

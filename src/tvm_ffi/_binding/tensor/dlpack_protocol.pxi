@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, Remark, add_rule, pack_temporary,
+    ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, pack_temporary,
 )
 from tvm_ffi._binding.values cimport address_of_stream
 
@@ -111,7 +111,7 @@ cdef int _take(
 ) except -1:
     cdef abi.TVMFFIObjectHandle tensor = consume_capsule(capsule, 0, False)
     if is_immutable or forbids_writing(read_only_marks(), tensor):
-        state.remark = Remark.CLASS_IS_IMMUTABLE
+        state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
     return pack_temporary(state, out, abi.kTVMFFITensor, tensor)
 
 

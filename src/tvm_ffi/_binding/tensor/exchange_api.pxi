@@ -6,19 +6,20 @@ The exchange table is a struct of C functions that a tensor class names in its a
 """
 
 cimport cython
-from cpython.object cimport Py_TPFLAGS_HEAPTYPE, PyTypeObject
+from cpython.object cimport PyTypeObject, Py_TPFLAGS_HEAPTYPE
 from cpython.pycapsule cimport (
     PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
     PyCapsule_SetName,
 )
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Loan, LoanPool, Packer, Precedence, Remark, add_maker, add_rule, as_loan, extents_of,
-    loan_pool, pack_owned_or_lent, pack_temporary, refuse_to_keep, return_loan, take_loan,
+    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, add_unpacker,
+    as_argument_view, extents_of, pack_owned_or_borrowed, pack_temporary, refuse_to_keep,
+    return_view, take_view,
 )
 from tvm_ffi._binding.cpython cimport (
     PyErr_Clear, PyErr_Occurred, PyErr_SetString, PyExc_BufferError, PyType_HasFeature,
@@ -27,7 +28,6 @@ from tvm_ffi._binding.object cimport check, release_object
 from tvm_ffi._binding.values cimport address_of_stream
 
 import os
-
 
 cdef enum:
     MAX_NDIM = 1024  # as in the runtime: far above any framework's limit, catches garbage
@@ -93,11 +93,11 @@ cdef int _explain_refusal(PyObject* value) except -1:
     try:
         check(-2)  # turns the exception that is set into one we can catch
     except (BufferError, RuntimeError) as error:
-        from tvm_ffi._binding.tensor.torch_errors import without_native_stack, words_for
+        from tvm_ffi._binding.tensor.torch_errors import without_native_stack, message_for
 
-        words = words_for(<object>value)
-        if words is not None:
-            raise TypeError(words) from None
+        message = message_for(<object>value)
+        if message is not None:
+            raise TypeError(message) from None
         text = without_native_stack(str(error))
         if type(error) in (BufferError, RuntimeError) and text != str(error):
             raise type(error)(text) from None
@@ -130,10 +130,12 @@ cdef bint _exchange_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef int _check_lazy_view(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
+cdef int _check_lazy_view(
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* known
+) noexcept:
     """-1 with an exception set when the memory does not hold the values."""
     cdef const void* tensor = native_tensor(value, &known.views)
-    if loan.tensor.dtype.code == abi.kDLComplex and known.views.is_conj(tensor):
+    if arg_view.tensor.dtype.code == abi.kDLComplex and known.views.is_conj(tensor):
         return _cold_refuse_lazy_view(True)
     return _cold_refuse_lazy_view(False) if known.views.is_neg(tensor) else 0
 
@@ -166,25 +168,25 @@ cdef int (*_cold_ask_for_lazy_view)(PyObject* value) noexcept
 _cold_ask_for_lazy_view = <int (*)(PyObject*) noexcept>_ask_for_lazy_view
 
 
-cdef inline int _own_extents(Loan* loan) noexcept:
+cdef inline int _own_extents(ArgumentView* arg_view) noexcept:
     """Copy shape and strides, or make compact ones: the framework's go when it changes them."""
-    cdef int ndim = loan.tensor.ndim
-    cdef int64_t* extents = extents_of(loan, ndim)
+    cdef int ndim = arg_view.tensor.ndim
+    cdef int64_t* extents = extents_of(arg_view, ndim)
     cdef int64_t step = 1
     cdef int dim
     if extents == NULL:
         return -1
-    if loan.tensor.strides != NULL:
+    if arg_view.tensor.strides != NULL:
         for dim in range(ndim):
-            extents[dim] = loan.tensor.shape[dim]
-            extents[ndim + dim] = loan.tensor.strides[dim]
+            extents[dim] = arg_view.tensor.shape[dim]
+            extents[ndim + dim] = arg_view.tensor.strides[dim]
     else:
         for dim in range(ndim - 1, -1, -1):
-            extents[dim] = loan.tensor.shape[dim]
+            extents[dim] = arg_view.tensor.shape[dim]
             extents[ndim + dim] = step
             step *= max(extents[dim], 1)
-    loan.tensor.shape = extents
-    loan.tensor.strides = extents + ndim
+    arg_view.tensor.shape = extents
+    arg_view.tensor.strides = extents + ndim
     return 0
 
 
@@ -206,29 +208,31 @@ cdef bint _is_plausible(const abi.DLTensor* tensor) noexcept:
     return True
 
 
-cdef int _raise_implausible(Loan* loan) except -1:
-    cdef int ndim = loan.tensor.ndim
+cdef int _raise_implausible(ArgumentView* arg_view) except -1:
+    cdef int ndim = arg_view.tensor.ndim
     if not 0 <= ndim <= MAX_NDIM:
         raise ValueError(f"ndim must be in 0..{MAX_NDIM}, got {ndim}")
     for dim in range(ndim):
-        if loan.tensor.shape[dim] < 0:
-            raise ValueError(f"shape[{dim}] must be >= 0, got {loan.tensor.shape[dim]}")
+        if arg_view.tensor.shape[dim] < 0:
+            raise ValueError(f"shape[{dim}] must be >= 0, got {arg_view.tensor.shape[dim]}")
     return 0
 
 
-cdef int (*_cold_raise_implausible)(Loan* loan) noexcept
-_cold_raise_implausible = <int (*)(Loan*) noexcept>_raise_implausible
+cdef int (*_cold_raise_implausible)(ArgumentView* arg_view) noexcept
+_cold_raise_implausible = <int (*)(ArgumentView*) noexcept>_raise_implausible
 
 
-cdef int _check_filled(PyObject* value, Loan* loan, const _ExchangeClass* known) noexcept:
-    if not _is_plausible(&loan.tensor):
-        return _cold_raise_implausible(loan)
-    if loan.tensor.ndim > 0 and _own_extents(loan) != 0:
+cdef int _check_filled(
+    PyObject* value, ArgumentView* arg_view, const _ExchangeClass* known
+) noexcept:
+    if not _is_plausible(&arg_view.tensor):
+        return _cold_raise_implausible(arg_view)
+    if arg_view.tensor.ndim > 0 and _own_extents(arg_view) != 0:
         return -1
-    if loan.tensor.data == NULL and _has_elements(&loan.tensor):
+    if arg_view.tensor.data == NULL and _has_elements(&arg_view.tensor):
         PyErr_SetString(PyExc_BufferError, b"tensor has elements but no data")
         return _cold_explain_refusal(value)
-    return _check_lazy_view(value, loan, known) if known.has_native_predicates else 0
+    return _check_lazy_view(value, arg_view, known) if known.has_native_predicates else 0
 
 
 cdef int _pack_exchange(
@@ -236,27 +240,27 @@ cdef int _pack_exchange(
 ) noexcept:
     cdef const _ExchangeClass* known = <const _ExchangeClass*>packer.context
     cdef const abi.DLPackExchangeAPI* api = known.api
-    cdef Loan* loan
+    cdef ArgumentView* arg_view
     if api.dltensor_from_py_object_no_sync == NULL:
         return _cold_pack_managed(value, out, state, known)
-    loan = take_loan(_pool, abi.kTVMFFITensor, value)
-    if loan == NULL:
+    arg_view = take_view(_free_views, abi.kTVMFFITensor, value)
+    if arg_view == NULL:
         return -1
-    loan.exchange_api = api
-    loan.is_read_only = False  # the table has no way to say so
-    if api.dltensor_from_py_object_no_sync(value, &loan.tensor) != 0:
-        return_loan(_pool, loan)
+    arg_view.exchange_api = api
+    arg_view.is_read_only = False  # the table has no way to say so
+    if api.dltensor_from_py_object_no_sync(value, &arg_view.tensor) != 0:
+        return_view(_free_views, arg_view)
         return _cold_explain_refusal(value)
     if (
-        _check_filled(value, loan, known) != 0
-        or (loan.tensor.device.device_type != abi.kDLCPU
-            and choose_stream(state, api, loan.tensor.device) != 0)
+        _check_filled(value, arg_view, known) != 0
+        or (arg_view.tensor.device.device_type != abi.kDLCPU
+            and choose_stream(state, api, arg_view.tensor.device) != 0)
     ):
-        return_loan(_pool, loan)
+        return_view(_free_views, arg_view)
         return -1
     if state.exchange_api == NULL:
         state.exchange_api = api
-    return pack_temporary(state, out, abi.kTVMFFITensor, loan)
+    return pack_temporary(state, out, abi.kTVMFFITensor, arg_view)
 
 
 cdef int _pack_foreign(
@@ -302,7 +306,7 @@ cdef int _adopt_versioned(
     if pack_temporary(state, out, abi.kTVMFFITensor, tensor) != 0:
         return -1
     if is_read_only:
-        state.remark = Remark.CLASS_IS_IMMUTABLE
+        state.restriction = ArgumentRestriction.IMMUTABLE_CLASS
     if device.device_type != abi.kDLCPU and choose_stream(state, api, device) != 0:
         return -1
     if state.exchange_api == NULL:
@@ -434,7 +438,7 @@ def from_dlpack(
     if stream is not None:
         ext_tensor = _exported_on(ext_tensor, stream)
         return wrap_tensor(consume_capsule(ext_tensor, require_alignment, require_contiguous))
-    if pack_owned_or_lent(<PyObject*>ext_tensor, &packed) != 0:
+    if pack_owned_or_borrowed(<PyObject*>ext_tensor, &packed) != 0:
         check(-2)
     if packed.type_index != abi.kTVMFFITensor:
         _own_other(ext_tensor, &packed)
@@ -485,18 +489,18 @@ cdef int _check_requirements(
 
 # ---- tensor results ------------------------------------------------------------------------
 
-cdef object _make_tensor(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_tensor(abi.TVMFFIAny* owned, CallState* state):
     """A tensor of the framework whose tensors were passed, else our own."""
     cdef const abi.DLPackExchangeAPI* api = NULL
-    cdef Loan* loan
+    cdef ArgumentView* arg_view
     cdef object result
     if state != NULL:
         api = state.exchange_api
     if api == NULL:
         return wrap_tensor(owned.v_obj)
-    loan = as_loan(_pool, owned.v_obj)
-    if loan != NULL and loan.exchange_api == api:
-        result = <object>loan.owner  # an argument came back: the very same object
+    arg_view = as_argument_view(_free_views, owned.v_obj)
+    if arg_view != NULL and arg_view.exchange_api == api:
+        result = <object>arg_view.owner  # an argument came back: the very same object
         abi.TVMFFIObjectDecRef(owned.v_obj)
         return result
     result = _to_framework(owned.v_obj, api)
@@ -525,4 +529,4 @@ cdef object _to_framework(abi.TVMFFIObjectHandle tensor, const abi.DLPackExchang
 
 
 add_rule(Precedence.EXCHANGE_TABLE, _exchange_rule)
-add_maker(abi.kTVMFFITensor, _make_tensor)
+add_unpacker(abi.kTVMFFITensor, _unpack_tensor)

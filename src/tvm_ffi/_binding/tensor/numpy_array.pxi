@@ -12,8 +12,8 @@ from libc.stdint cimport int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Loan, LoanPool, Packer, Precedence, Remark, add_rule, extents_of, loan_pool,
-    pack_temporary, return_loan, take_loan,
+    ArgumentRestriction, ArgumentView, CallState, Packer, Precedence, add_rule, extents_of,
+    pack_temporary, return_view, take_view,
 )
 
 cdef extern from "numpy/arrayobject.h":
@@ -167,14 +167,14 @@ _cold_raise_byte_order = <int (*)(PyObject*) noexcept>_raise_byte_order
 _cold_find_extension_type = <int (*)(PyObject*, _KnownType*) noexcept>_find_extension_type
 
 
-cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) noexcept:
+cdef inline int _fill_extents(PyObject* value, ArgumentView* arg_view, int log2_itemsize) noexcept:
     """Copy shape and strides, in elements: the array's own go when it gets another shape."""
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef int ndim = PyArray_NDIM(array)
     cdef const npy_intp* shape = PyArray_DIMS(array)
     cdef const npy_intp* strides = PyArray_STRIDES(array)
     cdef npy_intp within_item = (<npy_intp>1 << log2_itemsize) - 1
-    cdef int64_t* extents = extents_of(loan, ndim)
+    cdef int64_t* extents = extents_of(arg_view, ndim)
     cdef npy_intp all_strides = 0
     cdef int dim
     if extents == NULL:
@@ -183,13 +183,13 @@ cdef inline int _fill_extents(PyObject* value, Loan* loan, int log2_itemsize) no
         all_strides |= strides[dim]
         extents[dim] = shape[dim]
         extents[ndim + dim] = strides[dim] >> log2_itemsize  # arithmetic: keeps the sign
-    loan.tensor.ndim = ndim
-    loan.tensor.shape = extents
-    loan.tensor.strides = extents + ndim
+    arg_view.tensor.ndim = ndim
+    arg_view.tensor.shape = extents
+    arg_view.tensor.strides = extents + ndim
     return 0 if (all_strides & within_item) == 0 else _cold_check_odd_strides(value)
 
 
-cdef inline int _fill(PyObject* value, Loan* loan) noexcept:
+cdef inline int _fill(PyObject* value, ArgumentView* arg_view) noexcept:
     cdef PyArrayObject* array = <PyArrayObject*>value
     cdef const PyArray_Descr* descr = PyArray_DESCR(array)
     cdef int number = descr.type_num
@@ -201,27 +201,27 @@ cdef inline int _fill(PyObject* value, Loan* loan) noexcept:
         known = &_known_types[number]
     elif _cold_find_extension_type(value, &extension_type) != 0:
         return -1
-    loan.tensor.data = PyArray_DATA(array)
-    loan.tensor.device.device_type = abi.kDLCPU
-    loan.tensor.device.device_id = 0
-    loan.tensor.dtype = known.dtype
-    loan.tensor.byte_offset = 0
-    loan.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
-    return _fill_extents(value, loan, known.log2_itemsize)
+    arg_view.tensor.data = PyArray_DATA(array)
+    arg_view.tensor.device.device_type = abi.kDLCPU
+    arg_view.tensor.device.device_id = 0
+    arg_view.tensor.dtype = known.dtype
+    arg_view.tensor.byte_offset = 0
+    arg_view.is_read_only = (PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE) == 0
+    return _fill_extents(value, arg_view, known.log2_itemsize)
 
 
 cdef int _pack_array(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) noexcept:
-    cdef Loan* loan = take_loan(_pool, abi.kTVMFFITensor, value)
-    if loan == NULL:
+    cdef ArgumentView* arg_view = take_view(_free_views, abi.kTVMFFITensor, value)
+    if arg_view == NULL:
         return -1
-    if _fill(value, loan) != 0:
-        return_loan(_pool, loan)
+    if _fill(value, arg_view) != 0:
+        return_view(_free_views, arg_view)
         return -1
-    if loan.is_read_only:
-        state.remark = Remark.ARRAY_IS_READ_ONLY
-    return pack_temporary(state, out, abi.kTVMFFITensor, loan)
+    if arg_view.is_read_only:
+        state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
+    return pack_temporary(state, out, abi.kTVMFFITensor, arg_view)
 
 
 cdef bint _array_rule(type cls, object value, Packer* packer) except -1:

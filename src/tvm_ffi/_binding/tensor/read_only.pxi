@@ -3,9 +3,10 @@
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Loan, PackFunction, Remark, add_exact_packer, as_loan, is_back, loan_pool,
+    ArgumentRestriction, ArgumentView, CallState, PackFunction, add_exact_packer, as_argument_view,
+    is_returned, view_free_list,
 )
-from tvm_ffi._binding.values cimport StandIn, pack_stand_in
+from tvm_ffi._binding.values cimport ValueProtocol, pack_value_protocol
 
 
 cdef class ReadOnlyArgument:
@@ -61,20 +62,21 @@ cdef object _array_of(object argument):
 
 
 cdef int _mark(object array, abi.TVMFFIAny* packed, CallState* state) except -1:
-    cdef Loan* loan
+    cdef ArgumentView* arg_view
     if packed.type_index == abi.kTVMFFIDLTensorPtr:
-        state.remark = Remark.IS_LENT_FOR_READING
+        state.restriction = ArgumentRestriction.BORROWED_READ_ONLY
         return 0
     if packed.type_index != abi.kTVMFFITensor:
         raise TypeError(
             f"readonly takes what is passed as a tensor, not {type(array).__name__}")
-    loan = as_loan(loan_pool(), packed.v_obj)
+    arg_view = as_argument_view(view_free_list(), packed.v_obj)
     # Who gets what was made for this call is told; others have a loan that somebody has kept.
-    if loan != NULL and is_back(&loan.header):
-        loan.is_read_only = True
-    state.remark = Remark.CALLER_SAYS_SO
+    if arg_view != NULL and is_returned(&arg_view.header):
+        arg_view.is_read_only = True
+    state.restriction = ArgumentRestriction.DECLARED_READ_ONLY
     return 0
 
 
-cdef StandIn _stand_in = StandIn(inner_of=_array_of, method=NULL, remark_on=_mark)
-add_exact_packer(ReadOnlyArgument, <PackFunction>pack_stand_in, &_stand_in)
+cdef ValueProtocol _value_protocol = ValueProtocol(
+    inner_of=_array_of, method=NULL, add_restriction=_mark)
+add_exact_packer(ReadOnlyArgument, <PackFunction>pack_value_protocol, &_value_protocol)

@@ -8,7 +8,7 @@ cdef class Tensor(CObject):
 
 
 # A tensor that a caller lends to a callback: it has no handle, only a description.
-cdef class LentTensor(Tensor):
+cdef class BorrowedTensor(Tensor):
     cdef abi.DLTensor* dltensor  # NULL once the callback has returned
     # What other libraries hold while they look at the memory.  None: nobody has asked.
     cdef HandleOwner scoped
@@ -16,10 +16,10 @@ cdef class LentTensor(Tensor):
 
 # Takes the handle over.
 cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned)
-cdef LentTensor lend_tensor(abi.DLTensor* dltensor)
+cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor)
 # What exports of the tensor share; borrowed.
 cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL
 # End the loan: from here on the tensor is empty.  Whether views of other libraries are still alive.
-cdef bint end_loan(LentTensor tensor) noexcept
+cdef bint end_borrowed_tensor(BorrowedTensor tensor) noexcept
 # Whether they are still alive now; they are forgotten when they are not.
-cdef bint has_views(LentTensor tensor) noexcept
+cdef bint has_views(BorrowedTensor tensor) noexcept

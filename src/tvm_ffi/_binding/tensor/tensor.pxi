@@ -3,15 +3,15 @@
 
 cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cython cimport no_gc
 from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, Remark, add_maker, add_rule, pack_object,
-    refuse_to_keep,
+    ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
+    pack_object, refuse_to_keep,
 )
 from tvm_ffi._binding.values cimport DataType, data_type_of, device_of, dtype_of
 from tvm_ffi._binding.object cimport (
@@ -343,13 +343,13 @@ def set_tensor_class(cls):
 
 
 @no_gc  # nothing that it holds refers to Python values
-cdef class LentTensor(Tensor):
+cdef class BorrowedTensor(Tensor):
     """A tensor that native code lends to a Python callback, see `Tensor`."""
 
 
 cdef bint _has_description(Tensor tensor):
     return tensor.chandle != NULL or (
-        isinstance(tensor, LentTensor) and (<LentTensor>tensor).dltensor != NULL)
+        isinstance(tensor, BorrowedTensor) and (<BorrowedTensor>tensor).dltensor != NULL)
 
 
 cdef abi.DLTensor* _description(Tensor tensor) except NULL:
@@ -360,7 +360,7 @@ cdef abi.DLTensor* _description(Tensor tensor) except NULL:
     if not _has_description(tensor):
         raise ValueError(
             "Tensor is empty: it was never set, or was lent to a callback that has returned")
-    return (<LentTensor>tensor).dltensor
+    return (<BorrowedTensor>tensor).dltensor
 
 
 cdef int _check_is_tensor(Tensor tensor) except -1:
@@ -472,10 +472,10 @@ cdef tuple _extents_of(Tensor tensor, bint wants_strides):
 cdef abi.TVMFFIObjectHandle exported_handle(Tensor tensor) except NULL:
     """The handle, which exports share."""
     _description(tensor)
-    return tensor.chandle if tensor.chandle != NULL else _scoped_handle(<LentTensor>tensor)
+    return tensor.chandle if tensor.chandle != NULL else _scoped_handle(<BorrowedTensor>tensor)
 
 
-cdef abi.TVMFFIObjectHandle _scoped_handle(LentTensor tensor) except NULL:
+cdef abi.TVMFFIObjectHandle _scoped_handle(BorrowedTensor tensor) except NULL:
     """What exports of a lent tensor share: its count tells the lender whether they are gone."""
     cdef HandleOwner owner
     cdef Guard guard
@@ -562,18 +562,18 @@ cdef Tensor wrap_tensor(abi.TVMFFIObjectHandle owned):
     return tensor
 
 
-cdef LentTensor lend_tensor(abi.DLTensor* dltensor):
-    cdef LentTensor tensor = LentTensor.__new__(LentTensor)
+cdef BorrowedTensor borrow_tensor(abi.DLTensor* dltensor):
+    cdef BorrowedTensor tensor = BorrowedTensor.__new__(BorrowedTensor)
     tensor.dltensor = dltensor
     return tensor
 
 
-cdef bint end_loan(LentTensor tensor) noexcept:
+cdef bint end_borrowed_tensor(BorrowedTensor tensor) noexcept:
     tensor.dltensor = NULL
     return tensor.scoped is not None and has_views(tensor)
 
 
-cdef bint has_views(LentTensor tensor) noexcept:
+cdef bint has_views(BorrowedTensor tensor) noexcept:
     if tensor.scoped is None:
         return False
     if not has_one_owner(<abi.TVMFFIObject*>tensor.scoped.handle):
@@ -591,11 +591,11 @@ cdef int _pack_tensor(
     cdef abi.DLTensor* description = _description(tensor)
     if tensor.chandle != NULL:
         if forbids_writing(read_only_marks(), tensor.chandle):
-            state.remark = Remark.ARRAY_IS_READ_ONLY
+            state.restriction = ArgumentRestriction.READ_ONLY_ARRAY
         return pack_object(out, abi.kTVMFFITensor, tensor.chandle)
     if state.is_for_keeping:
         return refuse_to_keep()
-    state.remark = Remark.IS_LENT
+    state.restriction = ArgumentRestriction.BORROWED
     out.type_index = abi.kTVMFFIDLTensorPtr
     out.zero_padding = 0
     out.v_ptr = description
@@ -609,12 +609,12 @@ cdef bint _tensor_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef object _make_view(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_view(abi.TVMFFIAny* owned, CallState* state):
     """A borrowed result: nothing says how long it lives, so it cannot be handed out safely."""
     raise ValueError("Return value cannot be DLTensor*: nothing keeps its memory alive")
 
 
 add_rule(Precedence.OWN_TENSOR, _tensor_rule)
-add_maker(abi.kTVMFFIDLTensorPtr, _make_view)
+add_unpacker(abi.kTVMFFIDLTensorPtr, _unpack_view)
 read_objects_of(Tensor, abi.kTVMFFITensor, abi.kTVMFFITensor)
 register_class(abi.kTVMFFITensor, Tensor)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-__all__ = ["FAKE_TENSOR", "without_native_stack", "words_for"]
+__all__ = ["FAKE_TENSOR", "message_for", "without_native_stack"]
 
 _CUSTOM_OPERATOR = "register the function as a custom operator (torch.library.custom_op)"
 FAKE_TENSOR = (
@@ -20,7 +20,7 @@ FAKE_TENSOR = (
 _STACK = "\nException raised from "
 
 
-def words_for(tensor: Any) -> str | None:
+def message_for(tensor: Any) -> str | None:
     """Return a sentence about a tensor whose memory torch does not lend; None for others."""
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(tensor, torch.Tensor):

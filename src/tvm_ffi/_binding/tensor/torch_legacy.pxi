@@ -6,7 +6,7 @@ torch's would: it tells the current stream and turns results into torch tensors.
 """
 
 from cpython.pycapsule cimport PyCapsule_IsValid, PyCapsule_New
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, uintptr_t
 from libc.stdlib cimport free, malloc
 

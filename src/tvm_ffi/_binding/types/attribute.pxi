@@ -6,7 +6,7 @@ from libc.stdint cimport int32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, loan_pool, make_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, packer_of, release_temporaries, view_free_list,
 )
 from tvm_ffi._binding.object cimport check
 
@@ -60,4 +60,4 @@ def register_type_attr(int32_t type_index, str attr_key, value) -> None:
             check(-2)
         check(abi.TVMFFITypeRegisterAttr(type_index, &view, &packed))
     finally:
-        release_temporaries(&state, loan_pool())
+        release_temporaries(&state, view_free_list())

@@ -2,7 +2,7 @@
 """Constructors of classes that stand for native types."""
 
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 
 from tvm_ffi._binding.cpython cimport (
     PyMethod_New, PyObject_CallObject, PyObject_Vectorcall, PyTuple_GET_ITEM, PyTuple_GET_SIZE,
@@ -10,9 +10,7 @@ from tvm_ffi._binding.cpython cimport (
 )
 from tvm_ffi._binding.call cimport Function, Vectorcall, call_into, move_handle
 from tvm_ffi._binding.object cimport CObject, LinkedObject, set_exception
-from tvm_ffi._binding.vectorcall cimport (
-    PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall,
-)
+from tvm_ffi._binding.vectorcall cimport PyVectorcall_Call, PyVectorcall_NARGS, enable_vectorcall
 
 
 cdef class Constructor:

@@ -8,12 +8,13 @@ class itself.
 
 cimport cython
 from cpython.object cimport PyTypeObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Packer, begin_conversion, loan_pool, make_object, packer_of, release_temporaries,
+    CallState, Packer, begin_conversion, packer_of, release_temporaries, unpack_object,
+    view_free_list,
 )
 from tvm_ffi._binding.cpython cimport Py_TYPE
 from tvm_ffi._binding.object cimport (
@@ -94,7 +95,7 @@ cdef inline object _value_in(FieldGetter getter, abi.TVMFFIObject* header):
     code = getter.getter(address, &value)
     end_guard(&guard)
     check(code)
-    return make_object(&value, NULL)
+    return unpack_object(&value, NULL)
 
 
 cdef class FieldSetter(_Field):
@@ -121,7 +122,7 @@ cdef class FieldSetter(_Field):
             return self._store(self.header_of(obj), &view)
         finally:
             end_borrowing(borrowings, &borrowing)
-            release_temporaries(&state, loan_pool())
+            release_temporaries(&state, view_free_list())
 
     cdef int _store(self, abi.TVMFFIObject* header, const abi.TVMFFIAny* view) except -1:
         cdef void* address = <char*>header + self.offset

@@ -19,7 +19,7 @@ object that its wrapper does not hold.
 """
 
 from cpython.object cimport PyTypeObject, inquiry, traverseproc, visitproc
-from cpython.ref cimport Py_INCREF, Py_XDECREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport calloc, free
 
 from tvm_ffi._binding cimport abi
@@ -33,7 +33,7 @@ cdef extern from *:
     #include <tvm/ffi/c_api.h>
 
     typedef struct {
-      TVMFFIObject** place; /* the pointer in the field */
+      TVMFFIObject** slot; /* the pointer in the field */
       TVMFFIObject* holder; /* owned: the function, or the opaque object, that it held */
     } TVMFFIHeldValue;
 
@@ -51,12 +51,12 @@ cdef extern from *:
       TVMFFIObject* present;
       if (tvm_ffi_has_owners(held->holder, 1)) return 1; /* the field has got something else */
       if (!is_only_owner) return 0;
-      present = __atomic_load_n(held->place, __ATOMIC_ACQUIRE);
+      present = __atomic_load_n(held->slot, __ATOMIC_ACQUIRE);
       return present == held->holder && tvm_ffi_has_owners(held->holder, 2);
     }
     """
     ctypedef struct HeldValue "TVMFFIHeldValue":
-        abi.TVMFFIObject** place
+        abi.TVMFFIObject** slot
         abi.TVMFFIObject* holder
     PyObject* link_of "tvm_ffi_link_of"(LinkedObject owner) noexcept
     # Both owned.
@@ -147,10 +147,10 @@ cdef int link_python_values(LinkedObject owner, tuple getters) except -1:
 
 cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
     """Whether a field of the object owns a Python value; seldom one does."""
-    cdef abi.TVMFFIObject** place
+    cdef abi.TVMFFIObject** slot
     for getter in getters:
-        place = _reference_in(<FieldGetter>getter, header)
-        if place != NULL and owns_python_values(place[0]):
+        slot = _reference_in(<FieldGetter>getter, header)
+        if slot != NULL and owns_python_values(slot[0]):
             return True
     return False
 
@@ -158,15 +158,15 @@ cdef bint _holds_values(abi.TVMFFIObject* header, tuple getters) noexcept:
 cdef void _look_at_fields(
     abi.TVMFFIObject* header, tuple getters, _HeldValues made
 ) noexcept:
-    cdef abi.TVMFFIObject** place
+    cdef abi.TVMFFIObject** slot
     cdef HeldValue* held
     made.owner = header
     for getter in getters:
-        place = _reference_in(<FieldGetter>getter, header)
-        if place != NULL and owns_python_values(place[0]):
+        slot = _reference_in(<FieldGetter>getter, header)
+        if slot != NULL and owns_python_values(slot[0]):
             held = &made.values[made.num_values]
-            abi.TVMFFIObjectIncRef(place[0])
-            held.place, held.holder = place, place[0]
+            abi.TVMFFIObjectIncRef(slot[0])
+            held.slot, held.holder = slot, slot[0]
             made.num_values += 1
 
 

@@ -26,7 +26,7 @@ cdef int _release(abi.TVMFFIAny* owned) except -1:
     return 0
 
 
-# Flags by the names that the facts about fields have, see `facts`; some stand for the contrary.
+# Flags by the keys of `type_metadata`; some stand for the contrary.
 cdef dict _FLAGS = {
     "writable": abi.kTVMFFIFieldFlagBitMaskWritable,
     "has_default": abi.kTVMFFIFieldFlagBitMaskHasDefault,

@@ -7,14 +7,13 @@ types, which convert or refuse.  Plain types share one C function each; every ot
 function object around a rule.
 """
 
-from cpython.ref cimport Py_INCREF, PyObject
+from cpython.ref cimport PyObject, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport calloc
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport make_object, pack_owned
+from tvm_ffi._binding.convert cimport pack_owned, unpack_object
 from tvm_ffi._binding.object cimport call_in_python, check, raise_to_native, wrap_object
-
 
 cdef enum _Storage:
     STORE_INT = 1
@@ -44,7 +43,7 @@ cdef struct _Rule:
     PyObject* convert   # owned; convert(value) returns the value to store, or a Refusal
 
 # A field that is being set.
-cdef struct _Place:
+cdef struct _FieldTarget:
     const _Rule* rule
     void* field
 
@@ -73,12 +72,12 @@ cdef inline bint _is_accepted(const _Rule* rule, const abi.TVMFFIAny* value) noe
 cdef int _put(_Storage storage, void* field, const abi.TVMFFIAny* owned) noexcept nogil:
     """Replace the field's content by an owned value of its type."""
     cdef abi.TVMFFIObject* previous = NULL
-    cdef abi.TVMFFIAny* place
+    cdef abi.TVMFFIAny* target
     if storage == STORE_VALUE:
-        place = <abi.TVMFFIAny*>field
-        if place.type_index >= abi.kTVMFFIStaticObjectBegin:
-            previous = place.v_obj
-        place[0] = owned[0]
+        target = <abi.TVMFFIAny*>field
+        if target.type_index >= abi.kTVMFFIStaticObjectBegin:
+            previous = target.v_obj
+        target[0] = owned[0]
     elif storage == STORE_OBJECT:
         previous = (<abi.TVMFFIObject**>field)[0]
         (<abi.TVMFFIObject**>field)[0] = owned.v_obj  # all zero in None
@@ -112,10 +111,10 @@ cdef int _store_converted(
     const _Rule* rule, void* field, const abi.TVMFFIAny* value
 ) noexcept nogil:
     """Ask Python's rules, which raise what is to be said."""
-    cdef _Place place
-    place.rule, place.field = rule, field
+    cdef _FieldTarget target
+    target.rule, target.field = rule, field
     return call_in_python(
-        <abi.TVMFFISafeCallType><void*>_enter_conversion, &place, value, 1, NULL)
+        <abi.TVMFFISafeCallType><void*>_enter_conversion, &target, value, 1, NULL)
 
 
 # Seen as a C function that returns -1 with an exception set: `try` needs memory, which may be what
@@ -127,8 +126,8 @@ cdef _Convert _convert = <_Convert>_convert_and_put
 cdef int _enter_conversion(
     void* self, const abi.TVMFFIAny* value, int32_t num_args, abi.TVMFFIAny* result
 ) noexcept:
-    cdef const _Place* place = <const _Place*>self
-    cdef int code = _convert(place.rule, place.field, value)
+    cdef const _FieldTarget* target = <const _FieldTarget*>self
+    cdef int code = _convert(target.rule, target.field, value)
     if code == -1:
         return raise_to_native()
     return 0 if code == 0 else -1
@@ -157,7 +156,7 @@ cdef int _convert_and_put(const _Rule* rule, void* field, const abi.TVMFFIAny* v
     cdef abi.TVMFFIAny owned
     cdef object converted
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
-    converted = (<object>rule.convert)(make_object(&owned, NULL))
+    converted = (<object>rule.convert)(unpack_object(&owned, NULL))
     if isinstance(converted, Refusal):
         abi.TVMFFIErrorSetRaisedFromCStr(b"TypeError", (<Refusal>converted).text)
         return 1

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.call cimport new_method
-from tvm_ffi._binding.convert cimport make_object
+from tvm_ffi._binding.convert cimport unpack_object
 from tvm_ffi._binding.object cimport CObject, check, handle_of
 
 from tvm_ffi._binding.call import find_global_func
@@ -27,7 +27,7 @@ cdef object _owned_copy(const abi.TVMFFIAny* value):
     """A stored value as a Python object."""
     cdef abi.TVMFFIAny owned
     check(abi.TVMFFIAnyViewToOwnedAny(value, &owned))
-    return make_object(&owned, NULL)
+    return unpack_object(&owned, NULL)
 
 
 cdef int _locate(
@@ -42,7 +42,7 @@ cdef int _locate(
     return 0
 
 
-cdef dict _field_facts(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIFieldInfo* info):
+cdef dict _field_metadata(const abi.TVMFFITypeInfo* owner, const abi.TVMFFIFieldInfo* info):
     cdef FieldGetter getter = FieldGetter.__new__(FieldGetter)
     cdef FieldSetter setter = None
     cdef int64_t flags = info.flags
@@ -88,7 +88,7 @@ cdef object _structural_eq(int64_t flags):
     return None
 
 
-cdef dict _method_facts(const abi.TVMFFIMethodInfo* info):
+cdef dict _method_metadata(const abi.TVMFFIMethodInfo* info):
     cdef bint is_static = (info.flags & abi.kTVMFFIFieldFlagBitMaskIsStaticMethod) != 0
     return {
         "name": _text(&info.name),
@@ -104,7 +104,7 @@ def type_index_of(CObject obj not None) -> int:
     return (<abi.TVMFFIObject*>handle_of(obj)).type_index
 
 
-def type_facts(int32_t index) -> dict:
+def type_metadata(int32_t index) -> dict:
     """Return what is registered about a type: plain values, to be put into dataclasses.
 
     `metadata` members are JSON texts, which may be empty.
@@ -117,6 +117,6 @@ def type_facts(int32_t index) -> dict:
         "type_ancestors": [info.type_ancestors[i].type_index for i in range(info.type_depth)],
         "doc": _text(&info.metadata.doc) or None if info.metadata != NULL else None,
         "total_size": info.metadata.total_size if info.metadata != NULL else 0,
-        "fields": [_field_facts(info, &info.fields[i]) for i in range(info.num_fields)],
-        "methods": [_method_facts(&info.methods[i]) for i in range(info.num_methods)],
+        "fields": [_field_metadata(info, &info.fields[i]) for i in range(info.num_fields)],
+        "methods": [_method_metadata(&info.methods[i]) for i in range(info.num_methods)],
     }

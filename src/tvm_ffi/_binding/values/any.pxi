@@ -4,7 +4,7 @@
 from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
-from tvm_ffi._binding.convert cimport make_object, pack_owned
+from tvm_ffi._binding.convert cimport pack_owned, unpack_object
 from tvm_ffi._binding.object cimport check, release_object
 
 
@@ -65,7 +65,7 @@ def to_py_class_value(CAny value not None):
     cdef abi.TVMFFIAny owned = value.value
     if owned.type_index >= abi.kTVMFFIStaticObjectBegin:
         abi.TVMFFIObjectIncRef(owned.v_obj)
-    return make_object(&owned, NULL)
+    return unpack_object(&owned, NULL)
 
 
 cdef void empty_any(CAny value) noexcept:

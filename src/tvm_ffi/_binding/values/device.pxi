@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
+    CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
 )
 from tvm_ffi._binding.object cimport check
 
@@ -67,9 +67,9 @@ def _index_of(index):
     return int(index)
 
 
-cdef int _int32(str what, object value) except? -1:
+cdef int _int32(str number_name, object value) except? -1:
     if not -(1 << 31) <= value < 1 << 31:
-        raise OverflowError(f"Invalid device {what}: {value} does not fit 32 bits")
+        raise OverflowError(f"Invalid device {number_name}: {value} does not fit 32 bits")
     return value
 
 
@@ -240,10 +240,10 @@ cdef bint _device_protocol_rule(type cls, object value, Packer* packer) except -
     return True
 
 
-cdef object _make_device(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_device(abi.TVMFFIAny* owned, CallState* state):
     return device_of(owned.v_device)
 
 
 add_rule(Precedence.OWN_DEVICE, _device_rule)
 add_rule(Precedence.DEVICE_PROTOCOL, _device_protocol_rule)
-add_maker(abi.kTVMFFIDevice, _make_device)
+add_unpacker(abi.kTVMFFIDevice, _unpack_device)

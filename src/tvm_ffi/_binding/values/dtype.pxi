@@ -7,7 +7,7 @@ from libc.stdint cimport int16_t, uint32_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
+    CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
 )
 from tvm_ffi._binding.object cimport check
 
@@ -206,10 +206,10 @@ cdef bint _foreign_dtype_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef object _make_dtype(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_dtype(abi.TVMFFIAny* owned, CallState* state):
     return dtype_of(owned.v_dtype)
 
 
 add_rule(Precedence.OWN_DTYPE, _own_dtype_rule)
 add_rule(Precedence.FOREIGN_DTYPE, _foreign_dtype_rule)
-add_maker(abi.kTVMFFIDataType, _make_dtype)
+add_unpacker(abi.kTVMFFIDataType, _unpack_dtype)

@@ -8,8 +8,8 @@ from cpython.ref cimport PyObject
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, Remark, add_maker, add_rule, pack_object,
-    pack_temporary,
+    ArgumentRestriction, CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
+    pack_object, pack_temporary,
 )
 from tvm_ffi._binding.object cimport (
     CObject, Error, ObjectRValueRef, handle_of, keep_for_borrowers, native_error_of,
@@ -49,7 +49,8 @@ cdef int _pack_rvalue_ref(
     cdef CObject obj = (<ObjectRValueRef>value).obj
     handle_of(obj)
     keep_for_borrowers(obj)  # the callee empties the wrapper, and tells nobody
-    state.remark, state.moved = Remark.IS_MOVED, <PyObject*>obj  # later arguments may borrow
+    state.restriction = ArgumentRestriction.MOVED
+    state.moved = <PyObject*>obj  # later arguments may borrow
     out.type_index = abi.kTVMFFIObjectRValueRef
     out.zero_padding = 0
     out.v_ptr = &obj.chandle
@@ -98,14 +99,14 @@ cdef bint _opaque_rule(type cls, object value, Packer* packer) except -1:
 
 # ---- native to Python ----------------------------------------------------------------------
 
-cdef object _make_opaque(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_opaque(abi.TVMFFIAny* owned, CallState* state):
     cdef void* value = abi.TVMFFIOpaqueObjectGetCellPtr(owned.v_obj).handle
     cdef object result = <object>value
     abi.TVMFFIObjectDecRef(owned.v_obj)
     return result
 
 
-cdef object _make_error(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_error(abi.TVMFFIAny* owned, CallState* state):
     return wrap_error(owned.v_obj)
 
 
@@ -121,8 +122,8 @@ cdef object _refuse_borrowed(abi.TVMFFIAny* owned, CallState* state):
 add_rule(Precedence.OWN_OBJECT, _object_rule)
 add_rule(Precedence.EXCEPTION, _exception_rule)
 add_rule(Precedence.OPAQUE, _opaque_rule)
-add_maker(abi.kTVMFFIOpaquePyObject, _make_opaque)
-add_maker(abi.kTVMFFIError, _make_error)
-add_maker(abi.kTVMFFIRawStr, _refuse_borrowed)
-add_maker(abi.kTVMFFIByteArrayPtr, _refuse_borrowed)
-add_maker(abi.kTVMFFIObjectRValueRef, _refuse_borrowed)
+add_unpacker(abi.kTVMFFIOpaquePyObject, _unpack_opaque)
+add_unpacker(abi.kTVMFFIError, _unpack_error)
+add_unpacker(abi.kTVMFFIRawStr, _refuse_borrowed)
+add_unpacker(abi.kTVMFFIByteArrayPtr, _refuse_borrowed)
+add_unpacker(abi.kTVMFFIObjectRValueRef, _refuse_borrowed)

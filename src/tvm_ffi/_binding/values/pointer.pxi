@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t, uintptr_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_maker, add_rule,
+    CallState, PackFunction, Packer, Precedence, add_rule, add_unpacker,
 )
 from tvm_ffi._binding.cpython cimport PyNumber_Index
 
@@ -111,7 +111,7 @@ cdef bint _handler_rule(type cls, object value, Packer* packer) except -1:
     return True
 
 
-cdef object _make_pointer(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_pointer(abi.TVMFFIAny* owned, CallState* state):
     import ctypes
 
     return ctypes.c_void_p(<uintptr_t>owned.v_ptr)
@@ -120,4 +120,4 @@ cdef object _make_pointer(abi.TVMFFIAny* owned, CallState* state):
 add_rule(Precedence.STREAM, _stream_rule)
 add_rule(Precedence.POINTER, _pointer_rule)
 add_rule(Precedence.POINTER_HANDLER, _handler_rule)
-add_maker(abi.kTVMFFIOpaquePtr, _make_pointer)
+add_unpacker(abi.kTVMFFIOpaquePtr, _unpack_pointer)

@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, PackFunction, Packer, Precedence, add_exact_packer, add_maker, add_rule,
+    CallState, PackFunction, Packer, Precedence, add_exact_packer, add_rule, add_unpacker,
     pack_temporary,
 )
 from tvm_ffi._binding.cpython cimport PyErr_Occurred, PyFloat_AsDouble, PyLong_AsLongLongAndOverflow
@@ -65,9 +65,9 @@ cdef int _pack_big_int(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     cdef object number = <object>value
-    cdef bytes words = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
+    cdef bytes octets = number.to_bytes((number.bit_length() // 64 + 1) * 8, "little", signed=True)
     cdef abi.TVMFFIByteArray view
-    view.data, view.size = words, len(words)
+    view.data, view.size = octets, len(octets)
     check(abi.TVMFFIBigIntFromByteArray(&view, out))
     if out.type_index == abi.kTVMFFIBigInt:
         return pack_temporary(state, out, abi.kTVMFFIBigInt, out.v_obj)
@@ -108,27 +108,27 @@ cdef bint _is_numpy_bool(type cls) except -1:
 
 # ---- native to Python ----------------------------------------------------------------------
 
-cdef object _make_none(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_none(abi.TVMFFIAny* owned, CallState* state):
     return None
 
 
-cdef object _make_int(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_int(abi.TVMFFIAny* owned, CallState* state):
     return owned.v_int64
 
 
-cdef object _make_bool(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_bool(abi.TVMFFIAny* owned, CallState* state):
     return owned.v_int64 != 0
 
 
-cdef object _make_float(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_float(abi.TVMFFIAny* owned, CallState* state):
     return owned.v_float64
 
 
-cdef object _make_big_int(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_big_int(abi.TVMFFIAny* owned, CallState* state):
     cdef abi.TVMFFIByteArray content = abi.TVMFFIBigIntGetContentByteArray(owned)
     try:
-        words = PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
-        return int.from_bytes(words, "little", signed=True)
+        octets = PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
+        return int.from_bytes(octets, "little", signed=True)
     finally:
         abi.TVMFFIObjectDecRef(owned.v_obj)
 
@@ -138,8 +138,8 @@ add_exact_packer(bool, <PackFunction>_pack_bool, NULL)
 add_exact_packer(int, pack_int, NULL)
 add_exact_packer(float, pack_float, NULL)
 add_rule(Precedence.NUMBER, _number_rule)
-add_maker(abi.kTVMFFINone, _make_none)
-add_maker(abi.kTVMFFIInt, _make_int)
-add_maker(abi.kTVMFFIBool, _make_bool)
-add_maker(abi.kTVMFFIFloat, _make_float)
-add_maker(abi.kTVMFFIBigInt, _make_big_int)
+add_unpacker(abi.kTVMFFINone, _unpack_none)
+add_unpacker(abi.kTVMFFIInt, _unpack_int)
+add_unpacker(abi.kTVMFFIBool, _unpack_bool)
+add_unpacker(abi.kTVMFFIFloat, _unpack_float)
+add_unpacker(abi.kTVMFFIBigInt, _unpack_big_int)

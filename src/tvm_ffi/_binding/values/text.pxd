@@ -14,6 +14,6 @@ cdef int pack_bytes(
 cdef object text_of_object(CObject obj, int32_t type_index)
 # The text of a str, and of an instance of a subclass such as a member of an enum; TypeError for
 # anything else, which is called `what`.
-cdef str plain_str(object text, str what)
+cdef str plain_str(object text, str label)
 # The Python str or bytes of a borrowed view of any text or bytes kind.
 cdef object text_of(const abi.TVMFFIAny* view)

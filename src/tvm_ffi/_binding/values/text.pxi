@@ -2,19 +2,19 @@
 """Strings and bytes.
 
 Up to 7 bytes travel inside the value.  Longer content is not copied on the way in: the native
-string is a loan of the Python object's buffer (see `convert/loan.pxd`).
+string is a loan of the Python object's buffer (see `convert/argument_view.pxd`).
 """
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.object cimport PyTypeObject
 from cpython.ref cimport PyObject
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, strlen
 
 from tvm_ffi._binding cimport abi
 from tvm_ffi._binding.convert cimport (
-    CallState, Loan, LoanPool, PackFunction, Packer, Precedence, add_exact_packer, add_maker,
-    add_rule, as_loan, loan_pool, pack_temporary, take_loan, text_of_loan,
+    ArgumentView, ArgumentViewFreeList, CallState, PackFunction, Packer, Precedence,
+    add_exact_packer, add_rule, add_unpacker, as_argument_view, bytes_of_view, pack_temporary,
+    take_view, view_free_list,
 )
 from tvm_ffi._binding.cpython cimport (
     PyBytes_AsString, PyBytes_Size, PyBytes_Type, PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8,
@@ -23,26 +23,26 @@ from tvm_ffi._binding.cpython cimport (
 from tvm_ffi._binding.object cimport CObject, check, handle_of, type_key_of
 
 cdef int _SMALL_CAPACITY = 7
-cdef LoanPool* _pool = loan_pool()
+cdef ArgumentViewFreeList* _free_views = view_free_list()
 
 
 cdef inline int _pack_content(
     PyObject* owner, const char* data, Py_ssize_t size, int32_t small_index, int32_t heap_index,
     abi.TVMFFIAny* out, CallState* state,
 ) noexcept:
-    cdef Loan* loan
+    cdef ArgumentView* arg_view
     if size <= _SMALL_CAPACITY:
         out.type_index = small_index
         out.small_str_len = <unsigned int>size
         out.v_uint64 = 0
         memcpy(out.v_bytes, data, <size_t>size)
         return 0
-    loan = take_loan(_pool, heap_index, owner)
-    if loan == NULL:
+    arg_view = take_view(_free_views, heap_index, owner)
+    if arg_view == NULL:
         return -1
-    text_of_loan(loan).data = data
-    text_of_loan(loan).size = <size_t>size
-    return pack_temporary(state, out, heap_index, loan)
+    bytes_of_view(arg_view).data = data
+    bytes_of_view(arg_view).size = <size_t>size
+    return pack_temporary(state, out, heap_index, arg_view)
 
 
 cdef int pack_str(
@@ -64,11 +64,11 @@ cdef int pack_bytes(
         abi.kTVMFFIBytes, out, state)
 
 
-cdef str plain_str(object text, str what):
+cdef str plain_str(object text, str label):
     if type(text) is str:
         return text
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a str, got {type(text).__name__}")
+        raise TypeError(f"{label} must be a str, got {type(text).__name__}")
     return str.__str__(text)  # whatever the class makes of itself
 
 
@@ -166,7 +166,7 @@ cdef inline bint _is_plain(PyObject* text) noexcept:
 
 cdef object text_of(const abi.TVMFFIAny* view):
     cdef int32_t index = view.type_index
-    cdef Loan* loan
+    cdef ArgumentView* arg_view
     cdef const abi.TVMFFIByteArray* content
     if index == abi.kTVMFFISmallStr:
         return _decode(view.v_bytes, view.small_str_len)
@@ -177,9 +177,9 @@ cdef object text_of(const abi.TVMFFIAny* view):
     if index == abi.kTVMFFIByteArrayPtr:
         content = <const abi.TVMFFIByteArray*>view.v_ptr
         return PyBytes_FromStringAndSize(content.data, <Py_ssize_t>content.size)
-    loan = as_loan(_pool, view.v_obj)
-    if loan != NULL and _is_plain(loan.owner):
-        return <object>loan.owner  # it came from Python: no copy back
+    arg_view = as_argument_view(_free_views, view.v_obj)
+    if arg_view != NULL and _is_plain(arg_view.owner):
+        return <object>arg_view.owner  # it came from Python: no copy back
     content = abi.TVMFFIBytesGetByteArrayPtr(view.v_obj)
     if index == abi.kTVMFFIStr:
         return _decode(content.data, content.size)
@@ -197,11 +197,11 @@ cdef object text_of_object(CObject obj, int32_t type_index):
     return text_of(&view)
 
 
-cdef object _make_small(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_small(abi.TVMFFIAny* owned, CallState* state):
     return text_of(owned)
 
 
-cdef object _make_heap(abi.TVMFFIAny* owned, CallState* state):
+cdef object _unpack_heap(abi.TVMFFIAny* owned, CallState* state):
     try:
         return text_of(owned)
     finally:
@@ -212,7 +212,7 @@ add_exact_packer(bytes, pack_bytes, NULL)
 add_exact_packer(ByteArrayArg, _pack_byte_array, NULL)
 add_exact_packer(NativeText, <PackFunction>_pack_native_text, NULL)
 add_rule(Precedence.TEXT, _text_rule)
-add_maker(abi.kTVMFFISmallStr, _make_small)
-add_maker(abi.kTVMFFISmallBytes, _make_small)
-add_maker(abi.kTVMFFIStr, _make_heap)
-add_maker(abi.kTVMFFIBytes, _make_heap)
+add_unpacker(abi.kTVMFFISmallStr, _unpack_small)
+add_unpacker(abi.kTVMFFISmallBytes, _unpack_small)
+add_unpacker(abi.kTVMFFIStr, _unpack_heap)
+add_unpacker(abi.kTVMFFIBytes, _unpack_heap)

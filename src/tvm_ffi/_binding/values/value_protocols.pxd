@@ -6,12 +6,12 @@ from tvm_ffi._binding.convert cimport CallState, Packer
 
 
 # How the values of a class say what is passed in their place.  Static: packers refer to it.
-ctypedef struct StandIn:
+ctypedef struct ValueProtocol:
     object (*inner_of)(object value)
     const char* method  # by which they say it; NULL: they hold it, always the same
     # What is said about the argument once it is packed; NULL: nothing.
-    int (*remark_on)(object inner, abi.TVMFFIAny* packed, CallState* state) except -1
+    int (*add_restriction)(object inner, abi.TVMFFIAny* packed, CallState* state) except -1
 
-# The packer of such a class, whose context is its StandIn.
-cdef int pack_stand_in(
+# The packer of such a class, whose context is its ValueProtocol.
+cdef int pack_value_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer) except -1

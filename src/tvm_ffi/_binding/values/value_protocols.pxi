@@ -53,26 +53,27 @@ cdef object _converted_object(object value):
     return value.asobject()
 
 
-cdef StandIn _by_value = StandIn(
-    inner_of=_value_of, method=b"__tvm_ffi_value__", remark_on=NULL)
-cdef StandIn _by_object = StandIn(inner_of=_converted_object, method=b"asobject", remark_on=NULL)
+cdef ValueProtocol _by_value = ValueProtocol(
+    inner_of=_value_of, method=b"__tvm_ffi_value__", add_restriction=NULL)
+cdef ValueProtocol _by_object = ValueProtocol(
+    inner_of=_converted_object, method=b"asobject", add_restriction=NULL)
 
 
-cdef int pack_stand_in(
+cdef int pack_value_protocol(
     PyObject* value, abi.TVMFFIAny* out, CallState* state, const Packer* packer
 ) except -1:
     """Pack what the value stands for, and keep that alive during the call."""
     cdef object inner = <object>value
-    cdef const StandIn* kind = NULL
+    cdef const ValueProtocol* kind = NULL
     cdef const char* method = NULL
-    cdef int (*remark_on)(object, abi.TVMFFIAny*, CallState*) except -1
+    cdef int (*add_restriction)(object, abi.TVMFFIAny*, CallState*) except -1
     cdef abi.TVMFFIObjectHandle keep_alive = NULL
     cdef int steps = 0
-    remark_on = NULL
-    while packer.pack == <PackFunction>pack_stand_in:
-        kind = <const StandIn*>packer.context
+    add_restriction = NULL
+    while packer.pack == <PackFunction>pack_value_protocol:
+        kind = <const ValueProtocol*>packer.context
         method = kind.method if kind.method != NULL else method
-        remark_on = kind.remark_on if kind.remark_on != NULL else remark_on
+        add_restriction = kind.add_restriction if kind.add_restriction != NULL else add_restriction
         steps += 1
         if steps > _MAX_UNWRAP_STEPS:
             _refuse_circle(<object>value, method)
@@ -86,7 +87,7 @@ cdef int pack_stand_in(
             return -1
     if pack_inner(<PyObject*>inner, out, state) != 0:
         return -1
-    return 0 if remark_on == NULL else remark_on(inner, out, state)
+    return 0 if add_restriction == NULL else add_restriction(inner, out, state)
 
 
 cdef int _refuse_circle(object value, const char* method) except -1:
@@ -101,7 +102,7 @@ cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
     elif hasattr(cls, "__tvm_ffi_float__"):
         packer.pack = <PackFunction>_pack_float_protocol
     elif hasattr(cls, "__tvm_ffi_value__"):
-        packer.pack, packer.context = <PackFunction>pack_stand_in, &_by_value
+        packer.pack, packer.context = <PackFunction>pack_value_protocol, &_by_value
     else:
         return False
     return True
@@ -110,7 +111,7 @@ cdef bint _value_rule(type cls, object value, Packer* packer) except -1:
 cdef bint _convertible_rule(type cls, object value, Packer* packer) except -1:
     if not issubclass(cls, _convertible_class):
         return False
-    packer.pack, packer.context = <PackFunction>pack_stand_in, &_by_object
+    packer.pack, packer.context = <PackFunction>pack_value_protocol, &_by_object
     return True
 
 
