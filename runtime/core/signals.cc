@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets long native calls notice Ctrl-C: the host language lends the three functions this needs.
+// Signal checks (Ctrl-C) in long native calls, through three functions that the host registers.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The host's GIL state is a C enum; int has its calling convention.
+// PyGILState_STATE is a C enum, which is passed like int.
 std::atomic<int (*)()> check_signals{nullptr};
 std::atomic<int (*)()> ensure_gil{nullptr};
 std::atomic<void (*)(int)> release_gil{nullptr};
@@ -35,7 +35,7 @@ int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
       Store(&ensure_gil, symbol);
     } else if (wanted == "PyGILState_Release") {
       Store(&release_gil, symbol);
-    } else if (!LendHostLock(wanted, symbol)) {
+    } else if (!RegisterHostLockFunction(wanted, symbol)) {
       Raise("ValueError", "Unknown env API ", wanted,
             ", expected PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, "
             "ObjectLock_Begin or ObjectLock_End");
@@ -43,7 +43,7 @@ int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
   });
 }
 
-// On -1 the error slot stays empty: the exception is pending in the host language.
+// On -1, the runtime has no pending error: the exception is pending in the host language.
 int TVMFFIEnvCheckSignals() {
   auto check = check_signals.load(std::memory_order_acquire);
   if (check == nullptr) return 0;
