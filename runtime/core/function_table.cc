@@ -81,7 +81,7 @@ void FunctionTable::Set(const Registration& registration, bool allow_override) {
         "` is already registered, possible causes:\n"
         "- two registrations of this name, in one library or in two\n"
         "- the same library, loaded from two files\n"
-        "Remove one of them, or give one another name.");
+        "Remove one registration, or register one function under another name.");
 }
 
 bool FunctionTable::TrySet(const Registration& registration, bool allow_override,

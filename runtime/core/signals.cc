@@ -28,15 +28,15 @@ using namespace tvm::ffi::runtime;
 
 int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
   return GuardBoundary([&] {
-    std::string_view wanted = name;
-    if (wanted == "PyErr_CheckSignals") {
+    std::string_view function_name = name;
+    if (function_name == "PyErr_CheckSignals") {
       Store(&check_signals, symbol);
-    } else if (wanted == "PyGILState_Ensure") {
+    } else if (function_name == "PyGILState_Ensure") {
       Store(&ensure_gil, symbol);
-    } else if (wanted == "PyGILState_Release") {
+    } else if (function_name == "PyGILState_Release") {
       Store(&release_gil, symbol);
-    } else if (!RegisterHostLockFunction(wanted, symbol)) {
-      Raise("ValueError", "Unknown env API ", wanted,
+    } else if (!RegisterHostLockFunction(function_name, symbol)) {
+      Raise("ValueError", "Unknown env API ", function_name,
             ", expected PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, "
             "ObjectLock_Begin or ObjectLock_End");
     }

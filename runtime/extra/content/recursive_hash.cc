@@ -33,7 +33,7 @@ uint64_t HashOfFloat(double value) {
   return AnyHash()(Any(value));
 }
 
-// value  a value without children
+// Returns the hash of a value without children.
 uint64_t HashOfLeaf(const Any& value) {
   const TVMFFIAny& raw = *detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value);
   auto type = static_cast<uint64_t>(raw.type_index);

@@ -9,7 +9,7 @@
 
 namespace tvm::ffi::extra {
 
-// value  a value without children (ChildKindOf)
+// Appends the repr of a value without children (ChildKindOf).
 void AppendLeafText(const Any& value, std::string* out);
 
 // `float32[2, 3]@cpu:0`

@@ -16,7 +16,7 @@ inline uint64_t CombineExtents(uint64_t hash, ShapeView extents) {
   return hash;
 }
 
-// value  a Shape
+// Returns the hash of a Shape.
 inline uint64_t HashOfShape(const Any& value) {
   const auto* shape = value.as<ShapeObj>();
   return CombineExtents(shape->GetTypeKeyHash(), ShapeView(shape->data, shape->size));

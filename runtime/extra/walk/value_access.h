@@ -15,12 +15,12 @@ inline const Object* ObjectOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<Object>(value);
 }
 
-// value  an Array or List
+// Returns the sequence object of an Array or List.
 inline const SeqBaseObj* SequenceOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<SeqBaseObj>(value);
 }
 
-// value  a Map or Dict
+// Returns the table object of a Map or Dict.
 inline const MapBaseObj* TableOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<MapBaseObj>(value);
 }
