@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reference that threads read and replace at the same time.
+// AtomicRef: an owned reference that several threads read and replace concurrently.
 #ifndef TVM_FFI_RUNTIME_CORE_ATOMIC_REF_H_
 #define TVM_FFI_RUNTIME_CORE_ATOMIC_REF_H_
 
@@ -12,9 +12,10 @@
 
 namespace tvm::ffi::runtime {
 
-// Bit 0 of the stored address is a lock, held only while a reader adds its own reference: otherwise
-// a writer could drop the last one between the reader's load and its increment.  Who finds it taken
-// looks again a few times and then lets others run, among them who holds it.
+// Bit 0 of the stored address is a spin lock.  A reader holds it while it increments the reference
+// count: otherwise a writer could release the last reference between the reader's load and its
+// increment.  A thread that finds the lock taken retries kAttempts times and then yields the
+// processor before each further attempt, so that the thread with the lock can finish.
 template <typename T>
 class AtomicRef {
  public:
@@ -32,7 +33,7 @@ class AtomicRef {
     return Ref<T>::Adopt(reinterpret_cast<T*>(previous));
   }
 
-  // Whether it is this object at the moment.
+  // Returns true if the current object is `object`.  Takes no lock.
   bool Is(const T* object) const {
     return (bits_.load(std::memory_order_acquire) & ~kLocked) ==
            reinterpret_cast<uintptr_t>(object);
@@ -43,7 +44,7 @@ class AtomicRef {
   static constexpr uintptr_t kLocked = 1;
   static constexpr int kAttempts = 16;
 
-  // Returns the address; the store that follows unlocks.
+  // Returns the address without the lock bit.  The caller's next store to bits_ unlocks.
   uintptr_t Lock() const {
     for (int attempt = 0;; ++attempt) {
       uintptr_t bits = bits_.fetch_or(kLocked, std::memory_order_acquire);

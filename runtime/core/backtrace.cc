@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stack walking with the compiler's unwinder.  A code address is described once per thread (file,
-// demangled name, whether it is shown, whether the walk ends there) and remembered: raising the
-// same error again costs the walk and one append per frame.  A thread remembers a few thousand.
+// Native stack walk with the compiler's unwinder.  Each thread caches the description of a code
+// address (library, demangled name, visible or hidden, end of the walk or not), so raising the same
+// error again costs the walk and one append per frame.  A cache has at most kMaxFrames entries.
 //
-// Names come from the dynamic symbol table, so static functions have none and are left out; line
-// numbers are known only for the frame that the caller of TVMFFIBacktrace passes in.
+// Names come from the dynamic symbol table: static functions are not in it and are left out.  Only
+// the frame that the caller of TVMFFIBacktrace passes has a line number.
 #include "backtrace.h"
 
 #include <cxxabi.h>
@@ -19,7 +19,6 @@
 #include <string>
 #include <unordered_map>
 
-#include "error.h"
 #include "text.h"
 #include "thread_state.h"
 
@@ -27,15 +26,15 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct Frame {
-  std::string line;  // empty when the frame is not shown
-  bool is_boundary = false;
+  std::string line;          // empty: the frame is hidden
+  bool is_boundary = false;  // the walk ends before this frame
 };
 
 bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-// Machinery of the FFI itself, which tells a reader nothing.
+// Returns true for frames of the FFI implementation, which do not help the reader of a backtrace.
 bool IsHidden(std::string_view name) {
   for (std::string_view prefix : {"tvm::ffi::Function", "tvm::ffi::detail::", "tvm::ffi::runtime::",
                                   "TVMFFI", "__libc_", "ffi_call_", "__pyx_"}) {
@@ -44,7 +43,8 @@ bool IsHidden(std::string_view name) {
   return false;
 }
 
-// Where one language ends and the next begins; frames beyond belong to the caller's own traceback.
+// Returns true for the first frame of the calling language.  The caller's own traceback describes
+// this frame and all outer ones.
 bool IsBoundary(std::string_view name) {
   return name == "TVMFFIFunctionCall" || name == "slot_tp_call" ||
          name == "object_is_not_callable" || StartsWith(name, "_Py") ||
@@ -65,8 +65,8 @@ std::string FormatLine(const char* filename, int lineno, std::string_view func) 
                 ", in ", func, "\n");
 }
 
-// The library stands in for the source file, in brackets: tools that print tracebacks open what
-// looks like a path and would read the whole library.
+// Returns the library's file name in angle brackets, for the field of the source file.  Without the
+// brackets, tools that print tracebacks would open the library as a source file.
 std::string LibraryName(const char* path) {
   if (path == nullptr) return "<unknown>";
   const char* slash = std::strrchr(path, '/');
@@ -90,7 +90,7 @@ Frame Describe(uintptr_t address) {
 int FrameLimit() {
   static const int limit = [] {
     const char* text = std::getenv("TVM_TRACEBACK_LIMIT");
-    // What is no number is 0, and what is too large for `long` the largest one.
+    // strtol returns 0 if the text is not a number, and LONG_MAX if the number does not fit.
     long value = text == nullptr ? 0 : std::strtol(text, nullptr, 10);  // NOLINT(*-runtime-int)
     return value > 0 ? static_cast<int>(std::min<long>(value, INT_MAX)) : 512;
   }();
@@ -105,15 +105,15 @@ struct ThreadBacktrace {
 
 struct Walk {
   ThreadBacktrace* local;
-  int skipped_frames;
-  int remaining_frames;
-  bool crosses_boundary;
+  int skipped_frames;     // innermost frames that are still to be skipped
+  int remaining_frames;   // frames until the limit of TVM_TRACEBACK_LIMIT
+  bool crosses_boundary;  // continue after the first frame of the calling language
 };
 
 const Frame& FrameAt(ThreadBacktrace* local, uintptr_t address) {
   auto known = local->frames.find(address);
   if (known != local->frames.end()) return known->second;
-  // Code that comes and goes, as a JIT compiler's does, has ever new addresses.
+  // JIT compilers load and unload code at new addresses, so the cache must be bounded.
   constexpr size_t kMaxFrames = 4096;
   if (local->frames.size() >= kMaxFrames) local->frames.clear();
   return local->frames.emplace(address, Describe(address)).first->second;
@@ -128,13 +128,13 @@ _Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) try {
   if (walk->remaining_frames-- <= 0) return _URC_NORMAL_STOP;
   uintptr_t address = _Unwind_GetIP(context);
   if (address == 0) return _URC_NORMAL_STOP;
-  // A return address may already belong to the next function: look one byte before it.
+  // A return address may belong to the next function: look up the byte before it.
   const Frame& frame = FrameAt(walk->local, address - 1);
   if (frame.is_boundary && !walk->crosses_boundary) return _URC_NORMAL_STOP;
   walk->local->text += frame.line;
   return _URC_NO_REASON;
 } catch (...) {
-  return _URC_NORMAL_STOP;  // out of memory: what has been collected is the backtrace
+  return _URC_NORMAL_STOP;  // out of memory: the backtrace ends here
 }
 
 __attribute__((noinline)) void AppendStack(ThreadBacktrace* local, int skipped_frames,
@@ -164,9 +164,9 @@ const TVMFFIByteArray* TVMFFIBacktrace(const char* filename, int lineno, const c
     local.text.clear();
     bool names_caller = filename != nullptr && func != nullptr;
     if (names_caller) local.text = FormatLine(filename, lineno, func);
-    // The frame given by name stands for the caller's own, so skip that one as well as this.
+    // The line above describes the caller, so skip the caller's frame as well as this one.
     AppendStack(&local, names_caller ? 2 : 1, cross_ffi_boundary != 0);
-    local.bytes = Lend(local.text);
+    local.bytes = BorrowBytes(local.text);
     return &local.bytes;
   } catch (...) {
     return &no_memory;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of the native call stack, one line per frame, most recent call first:
+// Native backtraces: the call stack as text, one line per frame, most recent call first:
 //     `  File "PATH", line N, in FUNCTION`
 #ifndef TVM_FFI_RUNTIME_CORE_BACKTRACE_H_
 #define TVM_FFI_RUNTIME_CORE_BACKTRACE_H_
@@ -8,7 +8,8 @@
 
 namespace tvm::ffi::runtime {
 
-// The stack of the caller up to the FFI boundary.  Valid until the thread asks again.
+// Returns the call stack of the caller up to the first frame of the calling language.  Borrowed
+// until the thread's next call.
 std::string_view CurrentBacktrace();
 
 }  // namespace tvm::ffi::runtime

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integers beyond 64 bits: little-endian two's-complement words behind the object header.
+// BigInt objects: little-endian two's-complement words after the object header.
 //
-// Canonical form, on which equality and hashing rely: no redundant sign word, and a value that
-// fits int64 is a plain Int.
+// Equality and hashing rely on the canonical form: there is no redundant sign word, and a value
+// that fits int64 is a plain Int.
 #include <cstring>
 
 #include "error.h"
@@ -13,7 +13,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct BigIntObject : TVMFFIObject {
-  size_t word_count;  // at least 2; the words follow
+  size_t word_count;  // at least 2; the words follow the struct
   int64_t* words() { return reinterpret_cast<int64_t*>(this + 1); }
 };
 static_assert(sizeof(BigIntObject) == 32, "words start at byte 32");
@@ -24,7 +24,8 @@ int64_t WordAt(std::string_view bytes, size_t i) {
   return word;
 }
 
-// A top word is redundant when it only repeats the sign of the word below it.
+// Returns the number of words without redundant ones.  The top word is redundant if it only
+// extends the sign of the word below it.
 size_t CanonicalWordCount(std::string_view bytes) {
   size_t count = bytes.size() / sizeof(int64_t);
   while (count > 1 && WordAt(bytes, count - 1) == (WordAt(bytes, count - 2) < 0 ? -1 : 0)) --count;
@@ -61,7 +62,7 @@ TVMFFIByteArray TVMFFIBigIntGetContentByteArray(const TVMFFIAny* value) {
     content.data = reinterpret_cast<const char*>(object->words());
     content.size = object->word_count * sizeof(int64_t);
   } else {
-    content.data = value->v_bytes;  // a plain Int lends its own payload
+    content.data = value->v_bytes;  // borrowed from the payload of the plain Int
     content.size = sizeof(int64_t);
   }
   return content;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text form of DLDataType: base name, bits, lanes ("float32x4").  Grammar: reference c-abi 6.3.
+// Dtype strings: parser and printer of DLDataType as base name, bits and lanes ("float32x4").
 #include <dlpack/dlpack.h>
 #include <tvm/ffi/c_api.h>
 
@@ -17,7 +17,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// Lanes above this bound are negative as int16, which marks scalable vectors.
+// Scalable vectors have a negative number of lanes: the uint16 field holds an int16.
 constexpr int64_t kMaxFixedLanes = 32767;
 constexpr int64_t kMaxScalableLanes = 32768;
 constexpr uint8_t kFirstCustomCode = 129;
@@ -28,7 +28,7 @@ struct NamedType {
   uint8_t bits;
 };
 
-// Types whose bits may follow the name; `bits` is what a bare name means.  Longest name first.
+// Types whose number of bits may follow the name; `bits` is the default.  Longest name first.
 constexpr NamedType kSizedTypes[] = {
     {"bfloat", kDLBfloat, 16}, {"handle", kDLOpaqueHandle, 64},
     {"float", kDLFloat, 32},   {"uint", kDLUInt, 32},
@@ -37,7 +37,8 @@ constexpr NamedType kSizedTypes[] = {
     {"u", kDLUInt, 32},        {"i", kDLInt, 32},
 };
 
-// Types whose name fixes the bits.  Longest name first among those that share a prefix.
+// Types whose name determines the number of bits.  Among names with a common prefix, the longest
+// is first.
 constexpr NamedType kExactTypes[] = {
     {"float8_e4m3b11fnuz", kDLFloat8_e4m3b11fnuz, 8},
     {"float8_e4m3fnuz", kDLFloat8_e4m3fnuz, 8},
@@ -54,7 +55,7 @@ constexpr NamedType kExactTypes[] = {
 
 struct Alias {
   std::string_view prefix;
-  std::string_view meaning;
+  std::string_view replacement;
 };
 constexpr Alias kExactPrefixAliases[] = {
     {"fp8_", "float8_"}, {"f8_", "float8_"},  {"fp6_", "float6_"},
@@ -67,7 +68,7 @@ bool ConsumePrefix(std::string_view* text, std::string_view prefix) {
   return true;
 }
 
-// Reads decimal digits; nothing when there are none.  Saturates well above every valid value.
+// Reads a decimal number; nullopt if there are no digits.  Saturates far above every valid value.
 std::optional<int64_t> ConsumeNumber(std::string_view* text) {
   size_t digits = 0;
   int64_t number = 0;
@@ -80,11 +81,11 @@ std::optional<int64_t> ConsumeNumber(std::string_view* text) {
   return number;
 }
 
-[[noreturn]] void RaiseWrongAnswer(std::string_view function, int32_t expected,
-                                   const Value& answer) {
+[[noreturn]] void RaiseWrongResultType(std::string_view function, int32_t expected,
+                                       const Value& result) {
   const TypeTable& types = TypeTable::Global();
   Raise("TypeError", function, " must return `", types.KeyOf(expected), "`, got `",
-        types.KeyOf(answer.type_index()), "`");
+        types.KeyOf(result.type_index()), "`");
 }
 
 class Parser {
@@ -95,11 +96,11 @@ class Parser {
     if (text_.empty() || text_ == "void") return Make(kDLOpaqueHandle, 0, 0);
     std::string_view rest = text_;
     if (ConsumePrefix(&rest, "custom[")) return ParseCustom(rest);
-    std::string spelled_out;
+    std::string long_name;
     for (const Alias& alias : kExactPrefixAliases) {
       if (ConsumePrefix(&rest, alias.prefix)) {
-        spelled_out = Concat(alias.meaning, rest);
-        rest = spelled_out;
+        long_name = Concat(alias.replacement, rest);
+        rest = long_name;
         break;
       }
     }
@@ -123,7 +124,7 @@ class Parser {
       std::string_view rest = text;
       if (!ConsumePrefix(&rest, type.name)) continue;
       if (type.code == kDLFloat4_e2m1fn && rest.substr(0, 2) == "_x") rest.remove_prefix(1);
-      if (!rest.empty() && rest[0] != 'x') continue;  // a longer name that is not in the table
+      if (!rest.empty() && rest[0] != 'x') continue;  // the start of a longer, unknown name
       return Make(type.code, type.bits, ParseLanes(rest));
     }
     Raise("ValueError", "unknown ", family.substr(0, family.size() - 1), " type `", text_, "`");
@@ -147,7 +148,7 @@ class Parser {
     rest.remove_prefix(end + 1);
     Value code = CallGlobal("dtype.get_custom_type_code", name.raw());
     if (code.type_index() != kTVMFFIInt) {
-      RaiseWrongAnswer("dtype.get_custom_type_code", kTVMFFIInt, code);
+      RaiseWrongResultType("dtype.get_custom_type_code", kTVMFFIInt, code);
     }
     if (code.raw().v_int64 < 0 || code.raw().v_int64 > UINT8_MAX) {
       Raise("ValueError", "dtype.get_custom_type_code returned ", code.raw().v_int64,
@@ -194,7 +195,7 @@ class Parser {
 std::string CustomName(uint8_t code) {
   Value arg = Value::Int(code);
   Value name = CallGlobal("dtype.get_custom_type_name", arg.raw());
-  if (!IsText(name.raw())) RaiseWrongAnswer("dtype.get_custom_type_name", kTVMFFIStr, name);
+  if (!IsText(name.raw())) RaiseWrongResultType("dtype.get_custom_type_name", kTVMFFIStr, name);
   return Concat("custom[", ViewOfText(name.raw()), "]");
 }
 
@@ -203,7 +204,7 @@ std::string NameWithBits(const DLDataType& dtype) {
     if (type.code == dtype.code) return std::string(type.name);
   }
   if (dtype.code >= kFirstCustomCode) return Concat(CustomName(dtype.code), int{dtype.bits});
-  for (const NamedType& type : kSizedTypes) {  // the long spelling stands first
+  for (const NamedType& type : kSizedTypes) {  // the long spelling precedes the short one
     if (type.code != dtype.code) continue;
     bool prints_bits = dtype.code != kDLOpaqueHandle && !(dtype.code == kDLBool && dtype.bits == 8);
     return prints_bits ? Concat(type.name, int{dtype.bits}) : std::string(type.name);

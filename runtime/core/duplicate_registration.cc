@@ -31,8 +31,8 @@ const void* StartOfLibraryAt(const void* address) {
 
 std::string NameOfLibraryAt(const void* address) {
   Dl_info info;
-  bool known = address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr;
-  return known && *info.dli_fname != '\0' ? info.dli_fname : "the program";
+  bool cached = address != nullptr && dladdr(address, &info) != 0 && info.dli_fname != nullptr;
+  return cached && *info.dli_fname != '\0' ? info.dli_fname : "the program";
 }
 
 int FindLoader(dl_phdr_info* library, size_t /*size*/, void* data) {
@@ -47,9 +47,9 @@ int FindLoader(dl_phdr_info* library, size_t /*size*/, void* data) {
   return 1;
 }
 
-// What the loader tells debuggers about itself: an address in the program's dynamic section.  Not
-// by name, because linking to it would add the loader to the libraries that are needed, and looking
-// it up is more than a program without dynamic loading has.
+// Finds r_debug, the struct in which the loader describes itself to debuggers, through DT_DEBUG of
+// the program's dynamic section.  Linking to the symbol _r_debug would make the loader a needed
+// library, and dlsym is not available in a program without dynamic loading.
 int FindDebug(dl_phdr_info* program, size_t /*size*/, void* data) {
   for (int i = 0; i < program->dlpi_phnum; ++i) {
     const ElfW(Phdr) & segment = program->dlpi_phdr[i];
@@ -60,11 +60,11 @@ int FindDebug(dl_phdr_info* program, size_t /*size*/, void* data) {
       *static_cast<const r_debug**>(data) = reinterpret_cast<const r_debug*>(entry->d_un.d_ptr);
     }
   }
-  return 1;  // the program comes first
+  return 1;  // the first entry is the program
 }
 
-// Where the system's loader lies.  Empty when it cannot be told from the C library, in whose code
-// every stack begins.
+// Returns the addresses of the system's loader.  Empty if the loader and the C library are one
+// file, as with musl: every stack begins in the C library.
 AddressRange FindLoaderRange() {
   AddressRange loader;
   const r_debug* debug = nullptr;
@@ -77,19 +77,19 @@ AddressRange FindLoaderRange() {
   return loader;
 }
 
-// Found once.  Not under the guard of a static variable: an initialiser might wait for it, while
-// who holds it waits for the loader.
+// Returns the cached range.  The cache is an atomic pointer and not a guarded static variable:
+// an initialiser could wait for the guard while the thread inside the guard waits for the loader.
 AddressRange LoaderRange() {
-  static std::atomic<const AddressRange*> known{nullptr};
-  const AddressRange* range = known.load(std::memory_order_acquire);
+  static std::atomic<const AddressRange*> cached{nullptr};
+  const AddressRange* range = cached.load(std::memory_order_acquire);
   if (range != nullptr) return *range;
   AddressRange loader = FindLoaderRange();
   const auto* found = new (std::nothrow) AddressRange(loader);
-  if (!known.compare_exchange_strong(range, found, std::memory_order_acq_rel)) delete found;
+  if (!cached.compare_exchange_strong(range, found, std::memory_order_acq_rel)) delete found;
   return loader;
 }
 
-// Steps outwards to the loader; the frame before it is the initialiser.
+// State of the stack walk outwards to the loader.  The frame before the loader is the initialiser.
 struct Walk {
   AddressRange loader;
   uintptr_t previous = 0;
@@ -107,15 +107,15 @@ _Unwind_Reason_Code VisitFrame(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
-// Whether it is the first time that this library is warned about.
-bool IsNews(const std::string& library) {
+// Returns true if no warning has been printed for this library yet.
+bool IsFirstWarning(const std::string& library) {
   static auto* mutex = new std::mutex();
-  static auto* warned_about = new std::vector<std::string>();
+  static auto* warned_libraries = new std::vector<std::string>();
   std::lock_guard<std::mutex> lock(*mutex);
-  for (const std::string& other : *warned_about) {
+  for (const std::string& other : *warned_libraries) {
     if (other == library) return false;
   }
-  warned_about->push_back(library);
+  warned_libraries->push_back(library);
   return true;
 }
 
@@ -125,21 +125,21 @@ const void* LibraryBeingInitialised() noexcept {
   Walk walk;
   walk.loader = LoaderRange();
   _Unwind_Backtrace(&VisitFrame, &walk);
-  // A return address may lie behind the last byte of the function; the call itself does not.
+  // A return address may follow the last byte of the function; the call before it does not.
   return walk.initialiser == 0
              ? nullptr
              : StartOfLibraryAt(reinterpret_cast<const void*>(walk.initialiser - 1));
 }
 
-bool WarnIfLibraryIsLoading(const char* what, std::string_view name, const void* registrant) {
+bool WarnIfLibraryIsLoading(const char* kind, std::string_view name, const void* registrant) {
   const void* library = LibraryBeingInitialised();
   if (library == nullptr) return false;
   std::string path = NameOfLibraryAt(library);
-  if (IsNews(path)) {
+  if (IsFirstWarning(path)) {
     std::fprintf(stderr,
                  "warning: %s registers the %s `%.*s`, which is already registered by %s; the "
-                 "first registration stays, also of whatever else is registered twice\n",
-                 path.c_str(), what, static_cast<int>(name.size()), name.data(),
+                 "first registration stays in effect, also for further duplicates\n",
+                 path.c_str(), kind, static_cast<int>(name.size()), name.data(),
                  NameOfLibraryAt(registrant).c_str());
   }
   return true;

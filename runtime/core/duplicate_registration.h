@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registrations that a library repeats while it is being loaded.
+// Duplicate registrations by a library that the system's loader is loading.
 //
-// A second copy of a library, say one wheel installed under two paths, registers from its static
-// initialisers what the first copy has registered.  An error there ends the process, since nobody
-// can catch it; so the first registration stays, and a warning tells what happened.  Everywhere
-// else a caller reads the error, and gets it.
+// The static initialisers of a second copy of a library, for example of one wheel that is installed
+// under two paths, register the same types and functions as the first copy.  An exception from a
+// static initialiser would end the process, so the first registration stays in effect and a warning
+// is printed.  Everywhere else, a duplicate registration is an error for the caller.
 #ifndef TVM_FFI_RUNTIME_CORE_DUPLICATE_REGISTRATION_H_
 #define TVM_FFI_RUNTIME_CORE_DUPLICATE_REGISTRATION_H_
 
@@ -12,15 +12,17 @@
 
 namespace tvm::ffi::runtime {
 
-// Start of the library whose initialisers the system's loader is running on this thread; null when
-// it is running none.  Walks the stack: for paths that are not hot.  Call it without locks: it
-// waits for the loader's own.
+// Returns the start address of the library whose initialisers the system's loader is running on
+// this thread, or null if it is not running any.  Slow: walks the stack.  Do not hold a lock during
+// the call, which waits for the loader's lock.
 const void* LibraryBeingInitialised() noexcept;
 
-// For a registration that repeats one which code at `registrant` has made.  If a library is being
-// loaded, warns on stderr, once for each library, and answers true: the first one stays.  If none
-// is, the caller raises.  `what` is "global function" and the like.
-bool WarnIfLibraryIsLoading(const char* what, std::string_view name, const void* registrant);
+// Handles a duplicate of a registration that code at the address `registrant` made.  If the loader
+// is loading a library on this thread, prints a warning, once per library, and returns true: the
+// first registration stays in effect.  Otherwise returns false, and the caller must raise an error.
+//
+// kind  the kind of entry for the message, such as "global function"
+bool WarnIfLibraryIsLoading(const char* kind, std::string_view name, const void* registrant);
 
 }  // namespace tvm::ffi::runtime
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error objects and the pending error of each thread.
 #include "error.h"
 
 #include <cstdio>
@@ -6,20 +7,19 @@
 #include <new>
 
 #include "backtrace.h"
-#include "value.h"
 
 namespace tvm::ffi::runtime {
 namespace {
 
-// One pending error per thread, as a plain pointer that stays usable while the thread's other
-// variables are being destroyed.  Owned.
+// The pending error of the thread; owned.  A plain pointer, because it has no destructor and stays
+// usable while destructors of other thread-local variables run.
 thread_local ErrorObject* pending_error = nullptr;
 
 Ref<ErrorObject> TakePendingError() noexcept {
   return Ref<ErrorObject>::Adopt(std::exchange(pending_error, nullptr));
 }
 
-// Releases what was never taken when the thread ends.
+// Releases a pending error that no caller took before the thread ended.
 struct ReleaseAtThreadExit {
   ~ReleaseAtThreadExit() noexcept(false) { DropPendingError(); }
 };
@@ -27,30 +27,30 @@ struct ReleaseAtThreadExit {
 void UpdateBacktrace(TVMFFIObjectHandle self, const TVMFFIByteArray* backtrace, int32_t mode) {
   auto* error = static_cast<ErrorObject*>(static_cast<TVMFFIObject*>(self));
   try {
-    // The new text may be part of the old one, so both exist until the swap.
+    // `backtrace` may point into the old text, which therefore must live until the swap.
     std::string text(View(*backtrace));
     if (mode != kTVMFFIBacktraceUpdateModeReplace) text.insert(0, error->backtrace_storage);
     error->backtrace_storage.swap(text);
-    error->backtrace = Lend(error->backtrace_storage);
+    error->backtrace = BorrowBytes(error->backtrace_storage);
   } catch (...) {
-    // Out of memory: the error keeps the backtrace it had, which is all a caller can use.
+    // Out of memory: the error keeps its backtrace, since callers cannot handle a failure here.
   }
 }
 
-// Threads share the error, so what one of them adds to it would be the others', too.
-void KeepBacktrace(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
+// Ignores the update: all threads share the error, so one thread must not change its backtrace.
+void IgnoreBacktraceUpdate(TVMFFIObjectHandle, const TVMFFIByteArray*, int32_t) {}
 
-// Made while memory is still there; an immortal object, shared by all threads.
+// The preallocated MemoryError: an immortal object that all threads share.
 const Ref<ErrorObject>& OutOfMemoryError() {
   static const auto* error = [] {
-    auto made = NewError("MemoryError", "out of memory while raising an error", "");
-    made->update_backtrace = &KeepBacktrace;
-    return new Ref<ErrorObject>(std::move(made));
+    auto shared = NewError("MemoryError", "out of memory while raising an error", "");
+    shared->update_backtrace = &IgnoreBacktraceUpdate;
+    return new Ref<ErrorObject>(std::move(shared));
   }();
   return *error;
 }
 
-// Forces the allocation above at load time.
+// Allocates the shared error while the library is loaded.
 [[maybe_unused]] const Ref<ErrorObject>& reserve_out_of_memory_error = OutOfMemoryError();
 
 }  // namespace
@@ -59,16 +59,16 @@ ErrorObject::ErrorObject(std::string_view kind_text, std::string_view message_te
                          std::string_view backtrace_text, TVMFFIObjectHandle cause,
                          TVMFFIObjectHandle context)
     : kind_storage(kind_text), message_storage(message_text), backtrace_storage(backtrace_text) {
-  kind = Lend(kind_storage);
-  message = Lend(message_storage);
-  backtrace = Lend(backtrace_storage);
+  kind = BorrowBytes(kind_storage);
+  message = BorrowBytes(message_storage);
+  backtrace = BorrowBytes(backtrace_storage);
   update_backtrace = &UpdateBacktrace;
   cause_chain = Ref<TVMFFIObject>::Share(cause).release();
   extra_context = Ref<TVMFFIObject>::Share(context).release();
 }
 
 ErrorObject::~ErrorObject() noexcept(false) {
-  // Read from the cell: C++ clients replace these handles in place.
+  // Read the handles from the cell, because C++ clients replace them there.
   auto context = Ref<TVMFFIObject>::Adopt(extra_context);
   auto cause = Ref<TVMFFIObject>::Adopt(cause_chain);
 }
@@ -80,8 +80,8 @@ Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
 }
 
 void DropPendingError() {
-  // What dies may make a call that fails, and leave its error.  If that never ends, the last one is
-  // kept alive, which is better than to hang.
+  // A destructor that runs here may make a call that fails and leaves a new pending error.  After
+  // kMaxAttempts errors, leak the last one rather than loop forever.
   constexpr int kMaxAttempts = 64;
   for (int attempt = 0; pending_error != nullptr; ++attempt) {
     Ref<ErrorObject> dropped = TakePendingError();
@@ -110,7 +110,7 @@ void RaiseMessage(const char* kind, std::string message) {
 }
 
 void RaisePending(int code) {
-  // Passed on as such: an error of ours would hide the host language's exception.
+  // Keep the kind: a new error would hide the exception that is pending in the host language.
   if (code == kHostExceptionPending) RaiseMessage("EnvErrorAlreadySet", "");
   Ref<ErrorObject> error = TakePendingError();
   if (!error) RaiseMessage("RuntimeError", "a callee returned nonzero but set no error");
@@ -180,7 +180,7 @@ int TVMFFIErrorCreate(const TVMFFIByteArray* kind, const TVMFFIByteArray* messag
   return TVMFFIErrorCreateWithCauseAndExtraContext(kind, message, backtrace, nullptr, nullptr, out);
 }
 
-// Fails by return code alone: the pending error of the thread is what the caller is building.
+// Returns -1 without setting a pending error: the caller is about to set the one it creates here.
 int TVMFFIErrorCreateWithCauseAndExtraContext(
     const TVMFFIByteArray* kind, const TVMFFIByteArray* message, const TVMFFIByteArray* backtrace,
     TVMFFIObjectHandle cause_chain, TVMFFIObjectHandle extra_context, TVMFFIObjectHandle* out) {

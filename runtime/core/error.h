@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Error objects, the exception that carries one inside the runtime, and the guard that is the
-// only place where C++ exceptions meet the C ABI.
+// Error objects, pending errors, the exception class Raised, and GuardBoundary, which converts C++
+// exceptions at the C ABI.
 #ifndef TVM_FFI_RUNTIME_CORE_ERROR_H_
 #define TVM_FFI_RUNTIME_CORE_ERROR_H_
 
@@ -17,9 +17,9 @@
 
 namespace tvm::ffi::runtime {
 
-// The cell's byte arrays point into the three strings, which the error owns.
+// An ffi.Error.  The byte arrays of the cell point into the three strings.
 struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
-  using NestsDeeply = void;  // causes of causes
+  using NestsDeeply = void;  // a cause may have a cause
   ErrorObject(std::string_view kind_text, std::string_view message_text,
               std::string_view backtrace_text, TVMFFIObjectHandle cause,
               TVMFFIObjectHandle context);
@@ -32,25 +32,27 @@ struct ErrorObject : TVMFFIObject, TVMFFIErrorCell {
   std::string backtrace_storage;
 };
 
-// cause and context are borrowed and may be null; the error takes references of its own.
+// Returns a new error.  `cause` and `context` are borrowed and may be null; the error adds a
+// reference to each.
 Ref<ErrorObject> NewError(std::string_view kind, std::string_view message,
                           std::string_view backtrace, TVMFFIObjectHandle cause = nullptr,
                           TVMFFIObjectHandle context = nullptr);
 
-// Makes `error` the pending error of the calling thread, in place of an earlier one.  Throws
-// nothing, but the thread may end in a deleter of the earlier one.
+// Makes `error` the pending error of the calling thread and releases the previous one.  Does not
+// throw, but is not noexcept: a cancelled thread may be unwound inside a deleter.
 void SetPendingError(Ref<ErrorObject> error);
-// Like the above, with the current native stack as backtrace.  When memory runs out while the error
-// is built, a shared preallocated MemoryError becomes pending.
+// Creates an error with the current native backtrace and makes it pending.  If memory runs out, a
+// preallocated MemoryError, which all threads share, becomes pending instead.
 void SetPendingError(std::string_view kind, std::string_view message);
 
-// An FFI error in flight inside the runtime.
+// The C++ exception for an FFI error inside the runtime.
 class Raised : public std::exception {
  public:
   explicit Raised(Ref<ErrorObject> error) : error_(std::move(error)) {}
   Raised(const Raised&) = default;
   Raised& operator=(const Raised&) = default;
-  ~Raised() noexcept override {}  // as its base; the boundary has a reference of its own by then
+  // noexcept like the base class: the boundary holds another reference, so no deleter runs here.
+  ~Raised() noexcept override {}
   const char* what() const noexcept override { return error_->message.data; }
   const Ref<ErrorObject>& error() const { return error_; }
 
@@ -59,27 +61,30 @@ class Raised : public std::exception {
 };
 
 [[noreturn]] void RaiseMessage(const char* kind, std::string message);
-// What a callee returns when the host language (Python) already has an exception pending.
+// The return code of a callee that left an exception pending in the host language (Python).
 inline constexpr int kHostExceptionPending = -2;
+// Releases the pending error of the calling thread, if any.
 void DropPendingError();
 
-// Throws the error that a callee left pending on this thread after it returned `code`, not 0.
+// Throws the pending error of this thread after a callee returned the nonzero `code`.
 [[noreturn]] void RaisePending(int code);
 
-template <typename... Parts>
-[[noreturn]] void Raise(const char* kind, const Parts&... parts) {
-  RaiseMessage(kind, Concat(parts...));
+// Throws a new error whose message is the concatenation of the pieces.
+template <typename... Pieces>
+[[noreturn]] void Raise(const char* kind, const Pieces&... pieces) {
+  RaiseMessage(kind, Concat(pieces...));
 }
 
-// Turns the exception being handled into the thread's pending error; call from a catch block.
+// Converts the exception being handled to the thread's pending error.  Call it in a catch block.
 void SetPendingFromCurrentException();
-// Prints the exception being handled and ends the process with status 255: for C functions whose
-// signature has no way to report failure.
+// Prints the exception being handled and exits with status 255: for C functions that cannot return
+// an error.
 [[noreturn]] void ExitFromCurrentException(const char* function) noexcept;
 
-// No C++ exception leaves it.  What passes is the unwinding of a thread that is being cancelled or
-// calls pthread_exit: the C library insists on finishing that.  It has no C++ object that the
-// handler's reference could be bound to, which UndefinedBehaviorSanitizer would report.
+// Calls `body` and converts every C++ exception to the pending error; returns 0 or -1.  Only the
+// forced unwinding of a thread that is cancelled or calls pthread_exit passes through, as the C
+// library requires.  Forced unwinding has no exception object, so the handler's reference is null,
+// which UndefinedBehaviorSanitizer would report.
 template <typename Body>
 __attribute__((no_sanitize("null"))) int GuardBoundary(Body&& body) {
   try {
@@ -93,6 +98,7 @@ __attribute__((no_sanitize("null"))) int GuardBoundary(Body&& body) {
   return -1;
 }
 
+// Same as GuardBoundary, but returns the result of `body` and exits on an exception.
 template <typename Body>
 __attribute__((no_sanitize("null"))) auto GuardOrExit(const char* function, Body&& body) {
   try {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Functions of the core for runtime/extra, over the function table and the type table.
 #include "extra_layer.h"
 
 #include "error.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the core and the layer above it, runtime/extra, ask of each other besides the C ABI.  No
-// type of either crosses here.
+// Interface of the core for runtime/extra: functions over the tables that the C ABI lacks.  It uses
+// standard types only; classes of the core do not appear here.
 #ifndef TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 #define TVM_FFI_RUNTIME_CORE_EXTRA_LAYER_H_
 
@@ -11,36 +11,32 @@
 #include <string_view>
 #include <vector>
 
+#include "extra_registration.h"  // IWYU pragma: export
+
 namespace tvm::ffi::runtime {
 
-// ---- Defined by runtime/extra -------------------------------------------------------------------
-
-// Registers what the layer adds to the tables.  The core calls it once, as the library is loaded.
-void RegisterExtra();
-
-// ---- Defined by the core: what no C function tells about its tables -----------------------------
-
-// False when the name is not registered.
+// Returns false if the name is not registered.
 bool RemoveGlobalFunction(std::string_view name);
-// Metadata of a registered function; false when the name is not registered.
+// Stores the metadata of a function; returns false if the name is not registered.
 bool FindGlobalFunctionMetadata(std::string_view name, std::string* metadata);
 std::vector<std::string> GlobalFunctionNames();
-// In order of registration; the texts stay for ever.
+// Returns the keys in order of registration; valid until the process ends.
 std::vector<std::string_view> RegisteredTypeKeys();
 bool IsRegisteredType(int64_t type_index);
-// The index of a type without slots for children; allocated when the key is new.  Unlike
-// TVMFFITypeGetOrAllocIndex it reports why it cannot: -1 and the pending error.
+// Stores the index of the type, which is registered without child slots if the key is new.  Unlike
+// TVMFFITypeGetOrAllocIndex, which exits on failure, returns -1 and sets the pending error.
 int AllocateType(std::string_view key, int32_t parent_index, int32_t* type_index);
-// For messages: the key, or a placeholder for an index that nobody registered.
+// Returns the key, or a placeholder for messages if the index is not registered.
 std::string_view TypeKeyOrPlaceholder(int32_t type_index);
 
-// How a host whose threads run at once keeps the others from an object; see TVMFFIEnvRegisterCAPI.
+// Per-object lock of a host without a GIL, such as free-threaded Python.  The host registers the
+// two functions with TVMFFIEnvRegisterCAPI.
 struct HostLock {
-  void (*begin)(void* section, const void* object);  // section: kLockSectionBytes of the caller's
+  void (*begin)(void* section, const void* object);  // section: kLockSectionBytes of scratch memory
   void (*end)(void* section);
 };
 inline constexpr size_t kLockSectionBytes = 32;
-// nullptr: no host has lent one, as its threads take turns.
+// Null: no lock is registered, because the GIL of the host serialises its threads.
 extern std::atomic<const HostLock*> host_lock;
 
 }  // namespace tvm::ffi::runtime

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Function objects with and without a context, and the C functions that create and call them.
 #include "function.h"
 
 #include "error.h"
@@ -7,7 +8,7 @@ namespace tvm::ffi::runtime {
 namespace {
 
 struct ClosureObject : FunctionObject {
-  using NestsDeeply = void;  // what `self` refers to may be a function
+  using NestsDeeply = void;  // `self` may own another function
   ~ClosureObject() noexcept(false) {
     if (deleter_of_self != nullptr) deleter_of_self(self);
   }
@@ -26,7 +27,7 @@ int CallClosure(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIA
 
 Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*deleter)(void*)) {
   if (self == nullptr && deleter == nullptr) {
-    // No context: callers reach the function in one jump, and it sees its own handle as context.
+    // No context: safe_call is `call` itself, which receives the function's handle as `self`.
     Ref<FunctionObject> function = NewObject<FunctionObject>(kTVMFFIFunction, 0);
     function->safe_call = call;
     function->cpp_call = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function objects: two call pointers behind the object header.
+// Function objects: two call pointers after the object header.
 #ifndef TVM_FFI_RUNTIME_CORE_FUNCTION_H_
 #define TVM_FFI_RUNTIME_CORE_FUNCTION_H_
 
@@ -12,14 +12,14 @@
 
 namespace tvm::ffi::runtime {
 
-// cpp_call stays null: clients then use safe_call, which is always correct.
+// An ffi.Function.  cpp_call stays null: clients then call safe_call.
 struct FunctionObject : TVMFFIObject, TVMFFIFunctionCell {};
 
-// A function that calls `call` with `self` as first argument; `deleter(self)`, when not null, runs
-// as the function dies.
+// Returns a new function that calls `call` with `self` as the first argument.  When the function
+// is destroyed, it calls `deleter(self)` unless `deleter` is null.
 Ref<FunctionObject> NewFunction(void* self, TVMFFISafeCallType call, void (*deleter)(void*));
 
-// Calls with borrowed arguments; throws what the callee raised.
+// Calls the function with borrowed arguments; throws the error that the callee left pending.
 Value Call(const Ref<FunctionObject>& function, const TVMFFIAny* args, int32_t num_args);
 
 }  // namespace tvm::ffi::runtime

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Global functions: the table and its C functions.
 #include "function_table.h"
 
 #include <cstdio>
@@ -7,14 +8,15 @@
 
 #include "duplicate_registration.h"
 #include "error.h"
-#include "extra_layer.h"
+#include "extra_registration.h"
 #include "text.h"
 
 namespace tvm::ffi::runtime {
 namespace {
 
-// Named here instead of registering itself, so that a static link does not leave it out.
-__attribute__((constructor)) void RegisterLayerAbove() { RegisterExtra(); }
+// Calls the extra layer by name.  A static link would drop object files of the extra layer that are
+// referenced only by their own initialisers.
+__attribute__((constructor)) void RegisterExtraLayer() { RegisterExtra(); }
 
 }  // namespace
 
@@ -72,19 +74,19 @@ std::vector<std::string> FunctionTable::Names() const {
 void FunctionTable::Set(const Registration& registration, bool allow_override) {
   const void* registrant = nullptr;
   if (TrySet(registration, allow_override, &registrant)) return;
-  // Without the lock: both wait for the loader, which may be waiting for an initialiser that
-  // registers something.
+  // mutex_ is not held here: the warning and the backtrace of the error wait for the loader, and
+  // the loader may wait for an initialiser that registers a function.
   if (WarnIfLibraryIsLoading("global function", registration.name, registrant)) return;
   Raise("RuntimeError", "Global Function `", registration.name,
         "` is already registered, possible causes:\n"
         "- two registrations of this name, in one library or in two\n"
         "- the same library, loaded from two files\n"
-        "Remove one of them, or give one another name.");
+        "Remove one registration, or register one function under another name.");
 }
 
 bool FunctionTable::TrySet(const Registration& registration, bool allow_override,
                            const void** registrant) {
-  // Dies after the lock is gone: a function's deleter may call back into the table.
+  // Destroyed after the lock is released: the deleter of a function may call the table.
   Ref<FunctionObject> previous;
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* entry = FindEntry(registration.name);
@@ -92,7 +94,7 @@ bool FunctionTable::TrySet(const Registration& registration, bool allow_override
     *registrant = entry->registrant;
     return false;
   }
-  // What may run out of memory comes first: a failed registration changes nothing.
+  // Allocate first: a registration that runs out of memory must not change the table.
   std::string metadata(registration.metadata), doc(registration.doc);
   bool is_new = entry == nullptr;
   if (is_new) {
@@ -115,7 +117,7 @@ bool FunctionTable::TrySet(const Registration& registration, bool allow_override
 }
 
 bool FunctionTable::Remove(std::string_view name) {
-  Ref<FunctionObject> previous;  // dies after the lock is gone, as above
+  Ref<FunctionObject> previous;  // destroyed after the lock is released, as in TrySet
   std::lock_guard<std::mutex> lock(mutex_);
   Entry* entry = FindEntry(name);
   if (entry == nullptr) return false;
@@ -133,7 +135,7 @@ Value CallGlobal(std::string_view name, const TVMFFIAny& arg) {
 
 using namespace tvm::ffi::runtime;
 
-// An unregistered name is an answer, not an error: *out is NULL and the call succeeds.
+// An unregistered name is not an error: *out is NULL and the call succeeds.
 int TVMFFIFunctionGetGlobal(const TVMFFIByteArray* name, TVMFFIObjectHandle* out) {
   return GuardBoundary([&] { *out = FunctionTable::Global().Find(View(*name)).release(); });
 }
@@ -161,7 +163,7 @@ int TVMFFIFunctionSetGlobalFromMethodInfo(const TVMFFIMethodInfo* method_info, i
     try {
       FunctionTable::Global().Set(registration, allow_override != 0);
     } catch (const Raised& raised) {
-      // Libraries register from static initialisers, where nobody reads the return code.
+      // Libraries call this from static initialisers, which ignore the return code.
       std::fprintf(stderr, "%s\n", raised.what());
       throw;
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process-wide table of named functions.
+// Global functions: the process-wide hash table from names to functions.
 //
-// Entries are never removed and never move: removal empties an entry.  So a lookup walks a bucket
-// without a lock, and takes the entry's own to add its reference, see atomic_ref.h.
+// Entries are never freed and never move; removing a name sets the function of its entry to null.
+// A lookup therefore walks a bucket without a lock.  It takes only the spin lock of the entry while
+// it adds its reference (atomic_ref.h).
 #ifndef TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 #define TVM_FFI_RUNTIME_CORE_FUNCTION_TABLE_H_
 
@@ -25,30 +26,30 @@ class FunctionTable {
  public:
   static FunctionTable& Global();
 
-  // Null when the name is not registered.
+  // Returns null if the name is not registered.
   Ref<FunctionObject> Find(std::string_view name) const;
-  // What is registered under a name, for those who ask again and again: an entry never moves.
+  // The function registered under a name.  Callers may cache the pointer, since entries never move.
   struct Entry {
     std::string name;
-    AtomicRef<FunctionObject> function;  // null: removed
-    std::string metadata;                // guarded by mutex_, like the two below
+    AtomicRef<FunctionObject> function;  // null: the name was removed
+    std::string metadata;                // guarded by mutex_, like doc and flags
     std::string doc;
     int64_t flags = 0;
-    const void* registrant = nullptr;
-    std::atomic<FunctionObject*> pinned{nullptr};  // one of pinned_
+    const void* registrant = nullptr;              // an address in the registering code
+    std::atomic<FunctionObject*> pinned{nullptr};  // an element of pinned_, or null
     Entry* next_in_bucket = nullptr;
   };
-  // Null when nothing is registered under the name.  Takes no lock.
+  // Returns null if the name is not registered.  Takes no lock.
   Entry* FindSlot(std::string_view name) const;
-  // The function of an entry, as an address that stays valid until the process ends: such functions
-  // are never freed.  Null when it was removed.
+  // Pins the function of an entry, which is then never freed, and returns its address.  Returns
+  // null if the name was removed.
   FunctionObject* Pin(Entry* entry);
-  // The same for functions that were pinned before; null for others.  Takes no lock.
+  // Returns the function of an entry if it is pinned, else null.  Takes no lock.
   static FunctionObject* PinnedIn(const Entry* entry) {
     FunctionObject* pinned = entry->pinned.load(std::memory_order_acquire);
     return pinned != nullptr && entry->function.Is(pinned) ? pinned : nullptr;
   }
-  // Metadata text of a registered function; false when the name is not registered.
+  // Stores the metadata of a function; returns false if the name is not registered.
   bool FindMetadata(std::string_view name, std::string* metadata) const;
   std::vector<std::string> Names() const;
 
@@ -60,10 +61,10 @@ class FunctionTable {
     int64_t flags = kTVMFFIFieldFlagBitMaskIsStaticMethod;
     const void* registrant = nullptr;  // an address in the code that registers
   };
-  // Raises RuntimeError when the name is taken and must not be overridden, unless a library that
-  // is being loaded repeats it, see duplicate_registration.h.
+  // Registers a function.  Raises RuntimeError if the name is registered and allow_override is
+  // false, unless the caller is a library that is being loaded (duplicate_registration.h).
   void Set(const Registration& registration, bool allow_override);
-  // False when the name is not registered.
+  // Returns false if the name is not registered.
   bool Remove(std::string_view name);
 
  private:
@@ -72,7 +73,8 @@ class FunctionTable {
   FunctionTable() = default;
   std::atomic<Entry*>& BucketOf(std::string_view name) const;
   Entry* FindEntry(std::string_view name) const;
-  // False when the name is taken and must not be overridden; *registrant then tells by whom.
+  // Returns false if the name is registered and allow_override is false; *registrant is then an
+  // address in the code that registered it.
   bool TrySet(const Registration& registration, bool allow_override, const void** registrant);
 
   mutable std::mutex mutex_;
@@ -81,7 +83,7 @@ class FunctionTable {
   mutable std::array<std::atomic<Entry*>, kBuckets> buckets_{};
 };
 
-// Calls a global function with one borrowed argument; ValueError when there is none of that name.
+// Calls a global function with one borrowed argument; raises ValueError if the name is unknown.
 Value CallGlobal(std::string_view name, const TVMFFIAny& arg);
 
 }  // namespace tvm::ffi::runtime

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An array that one writer extends while readers without locks look at it.
+// GrowingArray: an array that one writer extends while other threads read it without a lock.
 #ifndef TVM_FFI_RUNTIME_CORE_GROWING_ARRAY_H_
 #define TVM_FFI_RUNTIME_CORE_GROWING_ARRAY_H_
 
@@ -11,11 +11,11 @@
 
 namespace tvm::ffi::runtime {
 
-// Elements stay where they are until the capacity is used up; then they are copied into a larger
-// block and the old block is kept for ever, since a reader may still walk it.  Never destroyed.
+// When the capacity is exhausted, the elements are copied to a larger block.  The old block is
+// never freed, because a reader may still use it.  Instances are never destroyed.
 template <typename T>
 class GrowingArray {
-  static_assert(std::is_trivially_copyable_v<T>, "elements are copied while readers look");
+  static_assert(std::is_trivially_copyable_v<T>, "elements are copied while threads read them");
 
  public:
   T* data() const { return data_; }
@@ -25,7 +25,7 @@ class GrowingArray {
     Reserve(size_ + 1);
     data_[size_++] = element;
   }
-  // Extends with copies of `filler`; never shrinks.
+  // Appends copies of `filler` up to `size` elements; never shrinks.
   void ExtendTo(size_t size, const T& filler) {
     Reserve(size);
     for (; size_ < size; ++size_) data_[size_] = filler;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots that are filled once, whichever thread comes first.
+// One-time initialisation of handles (TVMFFIHandleInitOnce), thread-safe.
 //
-// Each slot has a lock of its own while it is being filled: an init function may load a library,
-// whose initialisers may wait for another thread that fills another slot.
+// Threads wait per handle, not for one global lock: an init function may load a library whose
+// initialisers wait for another thread, which may be initialising another handle.
 #include <tvm/ffi/c_api.h>
 
 #include <condition_variable>
@@ -15,63 +15,64 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The slots that are being filled.
-class Fillings {
+// The handles whose init functions are running.
+class RunningInits {
  public:
-  static Fillings& Global() {
-    static auto* fillings = new Fillings();
-    return *fillings;
+  static RunningInits& Global() {
+    static auto* inits = new RunningInits();
+    return *inits;
   }
 
-  // Waits while another thread fills the slot.  False when it is filled after that.  An init
-  // function that comes back to its own slot is not kept waiting for itself.
+  // Waits while another thread initialises the handle.  Returns false if the handle is set
+  // afterwards.  Does not wait for the calling thread: an init function may initialise its own
+  // handle.
   bool Begin(void** slot) {
     std::unique_lock<std::mutex> lock(mutex_);
-    done_.wait(lock, [&] { return !IsFilledByAnotherThread(slot); });
+    done_.wait(lock, [&] { return !IsRunningOnAnotherThread(slot); });
     if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) != nullptr) return false;
-    under_way_.push_back({slot, std::this_thread::get_id()});
+    running_.push_back({slot, std::this_thread::get_id()});
     return true;
   }
   void End(void** slot) noexcept {
     std::lock_guard<std::mutex> lock(mutex_);
-    // The last one: this thread may have come back to the slot.
-    for (size_t i = under_way_.size(); i-- > 0;) {
-      if (under_way_[i].slot != slot) continue;
-      under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(i));
+    // Remove the last entry: the thread may have entered the same handle twice.
+    for (size_t i = running_.size(); i-- > 0;) {
+      if (running_[i].slot != slot) continue;
+      running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
       break;
     }
     done_.notify_all();
   }
 
  private:
-  struct Filling {
+  struct RunningInit {
     void** slot;
     std::thread::id thread;
   };
 
-  bool IsFilledByAnotherThread(void** slot) const {
-    for (const Filling& filling : under_way_) {
-      if (filling.slot == slot && filling.thread != std::this_thread::get_id()) return true;
+  bool IsRunningOnAnotherThread(void** slot) const {
+    for (const RunningInit& init : running_) {
+      if (init.slot == slot && init.thread != std::this_thread::get_id()) return true;
     }
     return false;
   }
 
   std::mutex mutex_;  // never held while an init function runs
   std::condition_variable done_;
-  std::vector<Filling> under_way_;  // in most programs none or one
+  std::vector<RunningInit> running_;  // rarely more than one
 };
 
-struct EndOfFilling {
+struct EndInit {
   void** slot;
-  ~EndOfFilling() { Fillings::Global().End(slot); }
+  ~EndInit() { RunningInits::Global().End(slot); }
 };
 
-int Fill(void** slot, int (*init_func)(void** result)) {
-  if (!Fillings::Global().Begin(slot)) return 0;
-  EndOfFilling end{slot};
+int InitOnce(void** slot, int (*init_func)(void** result)) {
+  if (!RunningInits::Global().Begin(slot)) return 0;
+  EndInit end{slot};
   void* handle = nullptr;
   int code = init_func(&handle);
-  if (code != 0) return code;  // the init function's own error, passed through unchanged
+  if (code != 0) return code;  // the init function has set the pending error
   if (handle == nullptr) Raise("RuntimeError", "init_func must return a non-NULL handle");
   __atomic_store_n(slot, handle, __ATOMIC_RELEASE);
   return 0;
@@ -85,7 +86,7 @@ using namespace tvm::ffi::runtime;
 int TVMFFIHandleInitOnce(void** handle_addr, int (*init_func)(void** result)) {
   if (__atomic_load_n(handle_addr, __ATOMIC_ACQUIRE) != nullptr) return 0;
   int code = 0;
-  int guard = GuardBoundary([&] { code = Fill(handle_addr, init_func); });
+  int guard = GuardBoundary([&] { code = InitOnce(handle_addr, init_func); });
   return guard != 0 ? guard : code;
 }
 

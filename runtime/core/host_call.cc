@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on behalf of a host framework: its stream and allocator around a call, errors in its form.
+// Host calls (c_host_call.h): calls with the stream and allocator of a framework, whose errors are
+// returned as status codes and text.
 #include <tvm/ffi/extra/c_host_call.h>
 
 #include <cstring>
@@ -11,13 +12,14 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// What the fields of the first version take; a host that was compiled later may say more.
+// The size of the struct in its first version.  Hosts compiled with a later version pass a larger
+// struct_size.
 constexpr size_t kScopeSize = sizeof(TVMFFIHostScope);
-static_assert(kScopeSize == 32, "the layout that hosts are compiled with");
+static_assert(kScopeSize == 32, "hosts are compiled with this layout");
 
 using Entry = FunctionTable::Entry;
 
-// Slots are entries of the table under a name that says nothing of what is in them.
+// A TVMFFIHostSlot is an opaque name for an entry of the function table.
 const TVMFFIHostSlot* SlotOf(Entry* entry) { return reinterpret_cast<TVMFFIHostSlot*>(entry); }
 Entry* EntryOf(const TVMFFIHostSlot* slot) {
   return reinterpret_cast<Entry*>(const_cast<TVMFFIHostSlot*>(slot));
@@ -40,7 +42,8 @@ FunctionObject* FunctionIn(Entry* entry) {
   return function;
 }
 
-// The host's stream and allocator; puts the earlier ones back, also when the thread is cancelled.
+// Sets the host's stream and allocator.  The destructor restores the previous ones, also when the
+// thread is cancelled.
 class HostEnvironment {
  public:
   explicit HostEnvironment(const TVMFFIHostScope* scope) : scope_(scope) {
@@ -51,22 +54,22 @@ class HostEnvironment {
     }
     if (sets_stream()) {
       int code = TVMFFIEnvSetStream(scope->device.device_type, scope->device.device_id,
-                                    scope->stream, &earlier_stream_);
+                                    scope->stream, &previous_stream_);
       if (code != 0) RaisePending(code);
     }
     if (scope->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(scope->allocator, 0, &earlier_allocator_);
+      TVMFFIEnvSetDLPackManagedTensorAllocator(scope->allocator, 0, &previous_allocator_);
     }
   }
   ~HostEnvironment() {
     if (scope_ == nullptr) return;
-    // There was room for a stream of this device a moment ago: it does not fail.
+    // Cannot fail: the constructor has allocated the entry of this device.
     if (sets_stream()) {
-      TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, earlier_stream_,
+      TVMFFIEnvSetStream(scope_->device.device_type, scope_->device.device_id, previous_stream_,
                          nullptr);
     }
     if (scope_->allocator != nullptr) {
-      TVMFFIEnvSetDLPackManagedTensorAllocator(earlier_allocator_, 0, nullptr);
+      TVMFFIEnvSetDLPackManagedTensorAllocator(previous_allocator_, 0, nullptr);
     }
   }
   HostEnvironment(const HostEnvironment&) = delete;
@@ -76,8 +79,8 @@ class HostEnvironment {
   bool sets_stream() const { return scope_->device.device_type != 0; }
 
   const TVMFFIHostScope* scope_;
-  TVMFFIStreamHandle earlier_stream_ = nullptr;
-  DLPackManagedTensorAllocator earlier_allocator_ = nullptr;
+  TVMFFIStreamHandle previous_stream_ = nullptr;
+  DLPackManagedTensorAllocator previous_allocator_ = nullptr;
 };
 
 TVMFFISafeCallType CallOf(TVMFFIObjectHandle function) {
@@ -95,7 +98,7 @@ int CallInScope(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFF
   return guarded != 0 ? guarded : code;
 }
 
-// The pending error; a new one where the callee set none.
+// Takes the pending error, or creates one if the callee set none.
 TVMFFIObjectHandle TakeError(int code) {
   TVMFFIObjectHandle error = nullptr;
   TVMFFIErrorMoveFromRaised(&error);
@@ -108,7 +111,7 @@ TVMFFIObjectHandle TakeError(int code) {
   return error;
 }
 
-// What an error's kind says in status codes.  All other kinds are internal errors.
+// absl::StatusCode numbers of error kinds.  All other kinds map to kInternal.
 struct KindStatus {
   std::string_view kind;
   int32_t status;
@@ -120,20 +123,20 @@ constexpr KindStatus kStatuses[] = {
 };
 constexpr int32_t kInternal = 13;
 
-// Writes parts of a text into a buffer, as much as fits, and counts all of it.
+// Appends strings to a buffer, truncates at its capacity, and counts the untruncated size.
 struct BoundedText {
   char* buffer;
-  size_t capacity;  // bytes, one of them for the NUL
-  size_t size = 0;
+  size_t capacity;  // bytes, including one for the NUL
+  size_t size = 0;  // bytes of the untruncated text, without the NUL
 
-  void Add(std::string_view part) {
+  void Append(std::string_view piece) {
     if (size + 1 < capacity) {
       size_t room = capacity - 1 - size;
-      std::memcpy(buffer + size, part.data(), part.size() < room ? part.size() : room);
+      std::memcpy(buffer + size, piece.data(), piece.size() < room ? piece.size() : room);
     }
-    size += part.size();
+    size += piece.size();
   }
-  void End() {
+  void Terminate() {
     if (capacity != 0) buffer[size < capacity ? size : capacity - 1] = '\0';
   }
 };
@@ -160,7 +163,7 @@ int TVMFFIHostFindFunction(const TVMFFIByteArray* name, TVMFFIObjectHandle* out)
 
 int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TVMFFIAny* args,
                    int32_t num_args, TVMFFIAny* result, TVMFFIObjectHandle* error) {
-  DropPendingError();  // of an earlier call on the thread: it is none of this one
+  DropPendingError();  // an earlier call on this thread may have left one
   int code = CallInScope(scope, function, args, num_args, result);
   if (code == 0) return 0;
   *error = TakeError(code);
@@ -170,10 +173,10 @@ int TVMFFIHostCall(const TVMFFIHostScope* scope, TVMFFIObjectHandle function, TV
 size_t TVMFFIHostErrorText(TVMFFIObjectHandle error, char* buffer, size_t capacity) {
   const TVMFFIErrorCell* cell = TVMFFIErrorGetCellPtr(error);
   BoundedText text{buffer, capacity};
-  text.Add(View(cell->kind));
-  text.Add(": ");
-  text.Add(View(cell->message));
-  text.End();
+  text.Append(View(cell->kind));
+  text.Append(": ");
+  text.Append(View(cell->message));
+  text.Terminate();
   return text.size;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Storage of the per-object lock that a host without a GIL registers.
 #include "host_lock.h"
 
 namespace tvm::ffi::runtime {
@@ -7,21 +8,21 @@ std::atomic<const HostLock*> host_lock{nullptr};
 
 namespace {
 
-HostLock lent{nullptr, nullptr};
+HostLock registered_functions{nullptr, nullptr};
 
 }  // namespace
 
-// Both functions come while the host loads the runtime, on one thread.
-bool LendHostLock(std::string_view name, void* symbol) {
+// Not thread-safe: the host registers both functions on one thread while it loads the runtime.
+bool RegisterHostLockFunction(std::string_view name, void* symbol) {
   if (name == "ObjectLock_Begin") {
-    lent.begin = reinterpret_cast<decltype(HostLock::begin)>(symbol);
+    registered_functions.begin = reinterpret_cast<decltype(HostLock::begin)>(symbol);
   } else if (name == "ObjectLock_End") {
-    lent.end = reinterpret_cast<decltype(HostLock::end)>(symbol);
+    registered_functions.end = reinterpret_cast<decltype(HostLock::end)>(symbol);
   } else {
     return false;
   }
-  bool is_whole = lent.begin != nullptr && lent.end != nullptr;
-  host_lock.store(is_whole ? &lent : nullptr, std::memory_order_release);
+  bool is_complete = registered_functions.begin != nullptr && registered_functions.end != nullptr;
+  host_lock.store(is_complete ? &registered_functions : nullptr, std::memory_order_release);
   return true;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lock that a host lends whose threads run at once, such as a Python without the GIL.
+// Registration of the per-object lock of a host without a GIL, such as free-threaded Python.
 #ifndef TVM_FFI_RUNTIME_CORE_HOST_LOCK_H_
 #define TVM_FFI_RUNTIME_CORE_HOST_LOCK_H_
 
@@ -9,8 +9,9 @@
 
 namespace tvm::ffi::runtime {
 
-// Of TVMFFIEnvRegisterCAPI; false when the name is none of these functions.
-bool LendHostLock(std::string_view name, void* symbol);
+// Registers one of the two functions of HostLock for TVMFFIEnvRegisterCAPI.  Returns false if
+// `name` is the name of another function.
+bool RegisterHostLockFunction(std::string_view name, void* symbol);
 
 }  // namespace tvm::ffi::runtime
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients call a pointer in these columns from inlined code, by the convention they were compiled
-// for.  Headers up to 0.1.14 have `int64_t hash(const Any&)` and `bool equal(const Any&, const
-// Any&)`; later ones have both return a TVMFFIAny.  So whoever meets the other convention misreads
-// it: the type index for a hash, or a hash for a type index.  A Function in the column is called
-// alike by all of them.
+// Clients call a pointer in these columns from inlined code, with the calling convention of the
+// headers they were compiled with.  Headers up to 0.1.14 declare `int64_t hash(const Any&)` and
+// `bool equal(const Any&, const Any&)`; in later headers both return a TVMFFIAny.  A client that
+// calls a pointer with the wrong convention reads the type index as the hash, or the hash as the
+// type index.  All clients call a Function in the column in the same way, so the column stores one.
 //
-// Which convention a pointer has, its answers tell.  Where 16 bytes come back in two registers, an
-// answer of the earlier convention is in the first of them, and that is where the later one has
-// the type index and 32 zero bits:
+// The function calls the pointer and determines the convention from the result.  On processors that
+// return 16 bytes in two registers, the first register has the result of the earlier convention, or
+// the type index and 32 zero bits of the later convention:
 //
-//   equal    later: Bool or Error.    earlier: its low byte is 0 or 1, which is neither of them.
-//   hash     later: Int or Error.     earlier: any number, so the two look alike when it is 1
-//   or 67.
+//   hook    later convention    earlier convention
+//   equal   Bool or Error       the low byte is 0 or 1, which are not the indices of Bool and Error
+//   hash    Int or Error        any number; ambiguous if it is the index of Int or Error, 1 or 67
 //
-// A hash that looks alike is settled by the type's equality, asked about the same object.
+// If a hash is ambiguous, the type's equality hook, called with the same object, decides.
 #include "key_hooks.h"
 
 #include <atomic>
@@ -27,75 +27,77 @@ namespace {
 constexpr std::string_view kHashColumn = "__any_hash__";
 constexpr std::string_view kEqualColumn = "__any_equal__";
 
-// Both conventions at once: an answer of 8 bytes is the first of two registers.
-struct Answer {
+// The two registers of a result.  A result of 8 bytes is in the first one.
+struct RawResult {
   uint64_t first;
   uint64_t second;
 };
-static_assert(sizeof(Answer) == sizeof(TVMFFIAny), "returned in the same registers");
+static_assert(sizeof(RawResult) == sizeof(TVMFFIAny), "both are returned in the same registers");
 
 #if (defined(__x86_64__) && !defined(_WIN32)) || defined(__aarch64__)
 constexpr bool kReturnsInRegisters = true;
 #else
-constexpr bool kReturnsInRegisters = false;  // pointers are left as they are
+constexpr bool kReturnsInRegisters = false;  // pointers are stored unchanged
 #endif
 
 enum class Convention { kUnknown, kEarlier, kLater };
 
 struct KeyHook : FunctionObject {
-  void* native = nullptr;
-  // By which it has been seen to answer.  Only a hash has to remember.
+  void* native = nullptr;  // the hook
+  // The convention of a hash hook, once a call has determined it.  Unused for equality hooks.
   std::atomic<Convention> convention{Convention::kUnknown};
 };
 
-bool LooksLike(const Answer& answer, int32_t type_index) {
-  return answer.first == static_cast<uint64_t>(type_index);
+// Returns true if the first register has the type index that the later convention would return.
+bool HasTypeIndex(const RawResult& raw, int32_t type_index) {
+  return raw.first == static_cast<uint64_t>(type_index);
 }
 
-// The error that a hook of the later convention answered with; the answer owned it.
-Value AdoptError(const Answer& answer) {
+// Takes the error from a result of the later convention, which owns it.
+Value AdoptError(const RawResult& raw) {
   TVMFFIAny error = NoneAny();
   error.type_index = kTVMFFIError;
-  error.v_uint64 = answer.second;
+  error.v_uint64 = raw.second;
   return Value::Adopt(error);
 }
 
-[[noreturn]] void RaiseAnswer(const Answer& answer) {
-  TVMFFIErrorSetRaised(AdoptError(answer).raw().v_obj);
+[[noreturn]] void RaiseHookError(const RawResult& raw) {
+  TVMFFIErrorSetRaised(AdoptError(raw).raw().v_obj);
   RaisePending(-1);
 }
 
-// The pointers are called by a type that is none of the two they may have; Clang compares.
+// The pointers are called through a function type that differs from their own, which the function
+// sanitizer of Clang would report.
 #ifdef __clang__
 #define CALLS_EITHER_CONVENTION __attribute__((no_sanitize("function")))
 #else
 #define CALLS_EITHER_CONVENTION
 #endif
 
-CALLS_EITHER_CONVENTION Answer AskEqual(const KeyHook* hook, const TVMFFIAny* lhs,
-                                        const TVMFFIAny* rhs) {
-  using Equal = Answer (*)(const TVMFFIAny*, const TVMFFIAny*);
+CALLS_EITHER_CONVENTION RawResult CallNativeEqual(const KeyHook* hook, const TVMFFIAny* lhs,
+                                                  const TVMFFIAny* rhs) {
+  using Equal = RawResult (*)(const TVMFFIAny*, const TVMFFIAny*);
   return reinterpret_cast<Equal>(hook->native)(lhs, rhs);
 }
 
-CALLS_EITHER_CONVENTION Answer AskHash(const KeyHook* hook, const TVMFFIAny* key) {
-  using Hash = Answer (*)(const TVMFFIAny*);
+CALLS_EITHER_CONVENTION RawResult CallNativeHash(const KeyHook* hook, const TVMFFIAny* key) {
+  using Hash = RawResult (*)(const TVMFFIAny*);
   return reinterpret_cast<Hash>(hook->native)(key);
 }
 
 int CallEqual(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
   return GuardBoundary([&] {
     if (num_args != 2) Raise("TypeError", "__any_equal__ takes 2 arguments, got ", num_args);
-    Answer answer =
-        AskEqual(static_cast<KeyHook*>(static_cast<TVMFFIObject*>(function)), args, args + 1);
-    if (LooksLike(answer, kTVMFFIError)) RaiseAnswer(answer);
-    bool is_later = LooksLike(answer, kTVMFFIBool);
-    *result = IntAny(is_later ? answer.second != 0 : (answer.first & 0xff) != 0);
+    RawResult raw = CallNativeEqual(static_cast<KeyHook*>(static_cast<TVMFFIObject*>(function)),
+                                    args, args + 1);
+    if (HasTypeIndex(raw, kTVMFFIError)) RaiseHookError(raw);
+    bool is_later = HasTypeIndex(raw, kTVMFFIBool);
+    *result = IntAny(is_later ? raw.second != 0 : (raw.first & 0xff) != 0);
     result->type_index = kTVMFFIBool;
   });
 }
 
-// The type's equality, when it came as a pointer.
+// Returns the type's equality hook if it was registered as a pointer, else null.
 const KeyHook* EqualHookOf(int32_t type_index) {
   TVMFFIByteArray name{kEqualColumn.data(), kEqualColumn.size()};
   const TVMFFITypeAttrColumn* column = TVMFFIGetTypeAttrColumn(&name);
@@ -107,16 +109,16 @@ const KeyHook* EqualHookOf(int32_t type_index) {
   return function->safe_call == &CallEqual ? static_cast<KeyHook*>(function) : nullptr;
 }
 
-// Whether a hash that looks like an answer of the later convention is one.
+// Determines the convention of an ambiguous hash; returns true if it is the later one.
 bool IsLater(KeyHook* hook, const TVMFFIAny* key) {
-  Convention seen = hook->convention.load(std::memory_order_relaxed);
-  if (seen != Convention::kUnknown) return seen == Convention::kLater;
+  Convention convention = hook->convention.load(std::memory_order_relaxed);
+  if (convention != Convention::kUnknown) return convention == Convention::kLater;
   const KeyHook* equal = EqualHookOf(key->type_index);
-  if (equal == nullptr) return true;  // most likely; not remembered, for it is a guess
-  Answer answer = AskEqual(equal, key, key);
-  bool has_failed = LooksLike(answer, kTVMFFIError);
-  if (has_failed) Value dropped = AdoptError(answer);
-  bool is_later = has_failed || LooksLike(answer, kTVMFFIBool);
+  if (equal == nullptr) return true;  // a guess, which is therefore not stored
+  RawResult raw = CallNativeEqual(equal, key, key);
+  bool has_failed = HasTypeIndex(raw, kTVMFFIError);
+  if (has_failed) Value released = AdoptError(raw);
+  bool is_later = has_failed || HasTypeIndex(raw, kTVMFFIBool);
   hook->convention.store(is_later ? Convention::kLater : Convention::kEarlier,
                          std::memory_order_relaxed);
   return is_later;
@@ -126,20 +128,20 @@ int CallHash(void* function, const TVMFFIAny* args, int32_t num_args, TVMFFIAny*
   return GuardBoundary([&] {
     if (num_args != 1) Raise("TypeError", "__any_hash__ takes 1 argument, got ", num_args);
     auto* hook = static_cast<KeyHook*>(static_cast<TVMFFIObject*>(function));
-    Answer answer = AskHash(hook, args);
-    bool is_ambiguous = LooksLike(answer, kTVMFFIInt) || LooksLike(answer, kTVMFFIError);
+    RawResult raw = CallNativeHash(hook, args);
+    bool is_ambiguous = HasTypeIndex(raw, kTVMFFIInt) || HasTypeIndex(raw, kTVMFFIError);
     if (!is_ambiguous && hook->convention.load(std::memory_order_relaxed) != Convention::kEarlier) {
       hook->convention.store(Convention::kEarlier, std::memory_order_relaxed);
     }
     bool is_later = is_ambiguous && IsLater(hook, args);
-    if (is_later && LooksLike(answer, kTVMFFIError)) RaiseAnswer(answer);
-    *result = IntAny(static_cast<int64_t>(is_later ? answer.second : answer.first));
+    if (is_later && HasTypeIndex(raw, kTVMFFIError)) RaiseHookError(raw);
+    *result = IntAny(static_cast<int64_t>(is_later ? raw.second : raw.first));
   });
 }
 
 }  // namespace
 
-Value StoredAttr(std::string_view name, const TVMFFIAny& value) {
+Value AttrToStore(std::string_view name, const TVMFFIAny& value) {
   bool is_hash = name == kHashColumn;
   bool is_pointer = value.type_index == kTVMFFIOpaquePtr && value.v_ptr != nullptr;
   if (!kReturnsInRegisters || !is_pointer || !(is_hash || name == kEqualColumn)) {

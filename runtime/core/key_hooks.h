@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks with which a type takes part in maps as a key, `__any_hash__` and `__any_equal__`, when
-// they are plain function pointers: of two conventions, made into functions that every client can
-// call.
+// Key hooks: converts `__any_hash__` and `__any_equal__` hooks of either calling convention, which
+// are registered as function pointers, to functions that every client can call.
 #ifndef TVM_FFI_RUNTIME_CORE_KEY_HOOKS_H_
 #define TVM_FFI_RUNTIME_CORE_KEY_HOOKS_H_
 
@@ -13,9 +12,9 @@
 
 namespace tvm::ffi::runtime {
 
-// What the column `name` keeps for `value`: a function in place of a pointer to such a hook, and
-// the value itself otherwise.
-Value StoredAttr(std::string_view name, const TVMFFIAny& value);
+// Returns the value to store in the attribute column `name`: a function if `value` is a pointer to
+// a key hook, else the value itself.
+Value AttrToStore(std::string_view name, const TVMFFIAny& value);
 
 }  // namespace tvm::ffi::runtime
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//   1. Up to kMaxDepth levels deep, an object releases what it holds as any object does.
-//   2. What the object at that depth holds, and what that holds, waits in a list of the thread.
-//   3. Once that object has gone, its release releases what is in the list until nothing waits.
+// Nested release:
+//   1. Up to a depth of kMaxDepth levels, the deleter of an object runs recursively.
+//   2. At that depth, the release of a child is deferred: it is added to a list of the thread.
+//   3. The release at depth kMaxDepth drains the list after its own object is destroyed.
 //
-// None of it lies on the stack, which may be another one at any time: a destructor may let another
-// fiber of the thread run, or end the thread.  Depth and list are those of all its fibers.  A fiber
-// that stands still makes the others deeper than they are, so they wait earlier; whether somebody
-// on the same stack will come for what waits is told by where the frames lie.
+// Depth and list are thread-local and not on the stack, because a destructor may switch to another
+// fiber (with its own stack) of the thread, or end the thread.  All fibers of a thread share them.
+// A suspended fiber counts in the depth of the others, which therefore defer releases earlier.  A
+// release is deferred only if a draining release is active on the same stack; the addresses of the
+// frames decide that.
 #include "nested_release.h"
 
 #include <tvm/ffi/c_api.h>
@@ -15,7 +17,7 @@
 #include <new>
 #include <vector>
 
-#include "object.h"
+#include "ref_count.h"
 #include "thread_state.h"
 
 namespace tvm::ffi::runtime {
@@ -23,69 +25,73 @@ namespace {
 
 constexpr int kMaxDepth = 64;
 
-// What one level may take of the stack.  If each took more, kMaxDepth of them would not fit either.
+// The most stack bytes between two levels.  If each level used more, kMaxDepth levels would not fit
+// into a stack either.
 constexpr uintptr_t kMaxLevelBytes = 128 << 10;
 
-// Releases that have begun and not ended, on whichever stack.
+// The number of active releases on all stacks of the thread.
 thread_local int depth = 0;
-// The frame of the latest one that will release what waits; only compared.
-thread_local uintptr_t collector = 0;
+// The frame address of the latest draining release; used for comparisons only.
+thread_local uintptr_t draining_frame = 0;
 
-struct Waiting {
+// A deferred call of a deleter.
+struct DeferredRelease {
   TVMFFIObject* object;
   int flags;
   ObjectDeleter deleter;
 
-  bool IsFreedWithIt() const { return (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0; }
+  bool FreesMemory() const { return (flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0; }
 };
 
-class WaitingList {
+class DeferredReleases {
  public:
-  WaitingList() = default;
-  WaitingList(const WaitingList&) = delete;
-  WaitingList& operator=(const WaitingList&) = delete;
-  // The thread ends and nobody has come: a release was unwound, or its stack given up.
-  ~WaitingList() noexcept(false) { ReleaseAll(); }
+  DeferredReleases() = default;
+  DeferredReleases(const DeferredReleases&) = delete;
+  DeferredReleases& operator=(const DeferredReleases&) = delete;
+  // Runs at thread exit.  The list has entries then if the draining release was unwound, or if its
+  // fiber was abandoned.
+  ~DeferredReleases() noexcept(false) { Drain(); }
 
-  void Add(const Waiting& release) { list_.push_back(release); }
+  void Add(const DeferredRelease& release) { list_.push_back(release); }
 
-  void ReleaseAll() {
+  void Drain() {
     while (!list_.empty()) {
-      Waiting release = list_.back();  // a copy: the list may grow meanwhile
+      DeferredRelease release = list_.back();  // a copy: the deleter may add entries
       list_.pop_back();
-      Turn turn{release};
+      WeakRefScope scope{release};
       release.deleter(release.object, release.flags);
     }
-    constexpr size_t kMaxKept = 1024;  // what a wide container took is given back
-    if (list_.capacity() > kMaxKept) std::vector<Waiting>().swap(list_);
+    constexpr size_t kMaxCapacity = 1024;  // free the memory that a wide container needed
+    if (list_.capacity() > kMaxCapacity) std::vector<DeferredRelease>().swap(list_);
   }
 
  private:
-  // Ends also when the thread does.
-  struct Turn {
-    const Waiting& release;
-    ~Turn() noexcept(false) {
-      if (!release.IsFreedWithIt()) DecWeakRef(release.object);
+  // Releases the weak reference that Defer added, also when a cancelled thread is unwound.
+  struct WeakRefScope {
+    const DeferredRelease& release;
+    ~WeakRefScope() noexcept(false) {
+      if (!release.FreesMemory()) DecWeakRef(release.object);
     }
   };
 
-  std::vector<Waiting> list_;
+  std::vector<DeferredRelease> list_;
 };
 
-// False when there is no memory: the object is then released inside the others after all.
-bool Postpone(const Waiting& release) {
+// Adds a release to the list.  Returns false if there is no memory; the caller must then release
+// the object immediately.
+bool Defer(const DeferredRelease& release) {
   try {
-    ThreadState<WaitingList>::Get().Add(release);
+    ThreadState<DeferredReleases>::Get().Add(release);
   } catch (const std::bad_alloc&) {
     return false;
   }
-  // Who drops the last strong reference gives up the strong owners' weak count as soon as the
-  // deleter returns; without one of its own, the object would be freed while it waits.
-  if (!release.IsFreedWithIt()) IncWeakRef(release.object);
+  // DecRef releases the weak count of the strong owners as soon as the deleter returns.  Without
+  // another weak reference, that would free an object whose destructor has not run yet.
+  if (!release.FreesMemory()) IncWeakRef(release.object);
   return true;
 }
 
-// One level, also when a thread that is being cancelled unwinds through it.
+// Counts one level of depth, also when a cancelled thread is unwound through it.
 struct Level {
   Level() { ++depth; }
   ~Level() { --depth; }
@@ -93,21 +99,24 @@ struct Level {
   Level& operator=(const Level&) = delete;
 };
 
-// A frame that comes for what waits.
-class Collector {
+// Marks a frame whose release drains the list.
+class DrainScope {
  public:
-  explicit Collector(uintptr_t frame) : frame_(frame), previous_(collector) { collector = frame; }
-  ~Collector() {
-    // On another stack one may have begun since that goes on.
-    if (collector == frame_) collector = previous_;
+  explicit DrainScope(uintptr_t frame) : frame_(frame), previous_(draining_frame) {
+    draining_frame = frame;
   }
-  Collector(const Collector&) = delete;
-  Collector& operator=(const Collector&) = delete;
+  ~DrainScope() {
+    // A draining release on another stack may have started since and still be active.
+    if (draining_frame == frame_) draining_frame = previous_;
+  }
+  DrainScope(const DrainScope&) = delete;
+  DrainScope& operator=(const DrainScope&) = delete;
 
-  // Whether one is under way on the stack that `frame` is on.  A wrong no costs some stack; after a
-  // wrong yes an object waits until the thread releases something as deep again, or ends.
-  static bool IsAround(uintptr_t frame) {
-    return depth >= kMaxDepth && frame < collector && collector - frame < kMaxLevelBytes;
+  // Returns true if a draining release is active on the stack of `frame`.  The test is a heuristic.
+  // A false negative costs some stack.  After a false positive, the deferred object is released
+  // with the thread's next release of that depth, or at thread exit.
+  static bool IsActiveOnStackOf(uintptr_t frame) {
+    return depth >= kMaxDepth && frame < draining_frame && draining_frame - frame < kMaxLevelBytes;
   }
 
  private:
@@ -115,22 +124,22 @@ class Collector {
   uintptr_t previous_;
 };
 
-__attribute__((noinline)) void ReleaseDeep(const Waiting& release) {
+__attribute__((noinline)) void ReleaseAtMaxDepth(const DeferredRelease& release) {
   auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
-  if (Collector::IsAround(frame) && Postpone(release)) return;
+  if (DrainScope::IsActiveOnStackOf(frame) && Defer(release)) return;
   Level level;
-  Collector here(frame);
+  DrainScope scope(frame);
   release.deleter(release.object, release.flags);
-  if (WaitingList* list = ThreadState<WaitingList>::Find()) list->ReleaseAll();
+  if (DeferredReleases* list = ThreadState<DeferredReleases>::Find()) list->Drain();
 }
 
 }  // namespace
 
-void ReleaseInTurn(void* object, int flags, ObjectDeleter deleter) {
-  // Memory alone holds nothing.
+void ReleaseNested(void* object, int flags, ObjectDeleter deleter) {
+  // The object is already destroyed and has no children: only its memory is freed.
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskStrong) == 0) return deleter(object, flags);
   if (depth >= kMaxDepth - 1) {
-    return ReleaseDeep({static_cast<TVMFFIObject*>(object), flags, deleter});
+    return ReleaseAtMaxDepth({static_cast<TVMFFIObject*>(object), flags, deleter});
   }
   Level level;
   deleter(object, flags);

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects inside objects are released one after the other, however deep they are nested.
+// Release of deeply nested objects with bounded recursion.  docs/design/nested-release.md
 #ifndef TVM_FFI_RUNTIME_CORE_NESTED_RELEASE_H_
 #define TVM_FFI_RUNTIME_CORE_NESTED_RELEASE_H_
 
 namespace tvm::ffi::runtime {
 
-// The deleter of an object without the turn-taking; `object` is its header.
+// The type of deleters in the object header; `object` is the header.
 using ObjectDeleter = void (*)(void* object, int flags);
 
-// Deleters of objects that may be nested deeply call this with the function that does their work.
-// Calls it, now or when the objects around this one have gone.
-void ReleaseInTurn(void* object, int flags, ObjectDeleter deleter);
+// Calls `deleter`, immediately or, if the object is nested too deeply, after the enclosing objects
+// have been released.  The deleter in the header of such an object calls this function and passes
+// the function that destroys the object.
+void ReleaseNested(void* object, int flags, ObjectDeleter deleter);
 
 }  // namespace tvm::ffi::runtime
 

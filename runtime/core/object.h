@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference counting of the 24-byte object header, and the smart pointer over it.
-//
-// Invariant: a counter holds (weak << 32 | strong), and all strong owners together hold one
-// weak count, so memory outlives the destructor until the last weak reference goes.
+// Ref, the smart pointer over reference-counted objects, and NewObject, which allocates them.
 #ifndef TVM_FFI_RUNTIME_CORE_OBJECT_H_
 #define TVM_FFI_RUNTIME_CORE_OBJECT_H_
 
@@ -15,70 +12,17 @@
 #include <utility>
 
 #include "nested_release.h"
-
-// GCC has a macro of its own, Clang a feature.
-#if defined(__SANITIZE_THREAD__)
-#define TVM_FFI_RUNTIME_THREAD_SANITIZER
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define TVM_FFI_RUNTIME_THREAD_SANITIZER
-#endif
-#endif
+#include "ref_count.h"
 
 namespace tvm::ffi::runtime {
 
-inline constexpr uint64_t kStrongOne = TVM_FFI_REF_COUNT_STRONG_ONE;
-inline constexpr uint64_t kWeakOne = TVM_FFI_REF_COUNT_WEAK_ONE;
-inline constexpr uint64_t kBothOne = TVM_FFI_REF_COUNT_INITIAL;
-inline constexpr uint64_t kStrongMask = TVM_FFI_REF_COUNT_STRONG_MASK;
-
-inline void IncRef(TVMFFIObject* object) noexcept {
-  __atomic_fetch_add(&object->combined_ref_count, kStrongOne, __ATOMIC_RELAXED);
-}
-
-// Before a deleter runs: makes visible what the other owners wrote before they let go.
-inline void AcquireReleasedWrites(TVMFFIObject* object) noexcept {
-#ifdef TVM_FFI_RUNTIME_THREAD_SANITIZER
-  __atomic_load_n(&object->combined_ref_count, __ATOMIC_ACQUIRE);  // it does not know fences
-#else
-  (void)object;
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
-}
-
-inline void IncWeakRef(TVMFFIObject* object) noexcept {
-  __atomic_fetch_add(&object->combined_ref_count, kWeakOne, __ATOMIC_RELAXED);
-}
-
-// Drops a weak count: that of the strong owners, after the destructor has run, or another.
-inline void DecWeakRef(TVMFFIObject* object) {
-  if (__atomic_fetch_sub(&object->combined_ref_count, kWeakOne, __ATOMIC_RELEASE) == kWeakOne) {
-    AcquireReleasedWrites(object);
-    if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskWeak);
-  }
-}
-
-// Not noexcept, nor is the above: a thread that is being cancelled may end in a foreign deleter.
-inline void DecRef(TVMFFIObject* object) {
-  uint64_t before = __atomic_fetch_sub(&object->combined_ref_count, kStrongOne, __ATOMIC_RELEASE);
-  if (before == kBothOne) {
-    // No weak reference exists, and none can appear: destroy and free in one call.
-    AcquireReleasedWrites(object);
-    if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskBoth);
-  } else if ((before & kStrongMask) == kStrongOne) {
-    AcquireReleasedWrites(object);
-    if (object->deleter != nullptr) object->deleter(object, kTVMFFIObjectDeleterFlagBitMaskStrong);
-    DecWeakRef(object);
-  }
-}
-
-// One strong reference to a T, which derives from TVMFFIObject (not always at offset 0: a class
-// with virtual functions keeps its vtable pointer in front of the header).
+// A strong reference to a T, which derives from TVMFFIObject.  The header may have an offset in T:
+// in a class with virtual functions, the vtable pointer precedes it.
 template <typename T>
 class Ref {
  public:
   Ref() = default;
-  Ref(std::nullptr_t) {}  // NOLINT: null converts like for any pointer
+  Ref(std::nullptr_t) {}  // NOLINT: null converts implicitly, as it does to a pointer
   Ref(const Ref& other) : object_(other.object_) {
     if (object_ != nullptr) IncRef(object_);
   }
@@ -87,15 +31,16 @@ class Ref {
     std::swap(object_, other.object_);
     return *this;
   }
-  // A thread may end in the deleter, here and wherever objects hold references.
+  // Not noexcept, like every destructor that releases objects: a cancelled thread may be unwound
+  // inside a deleter.
   ~Ref() noexcept(false) {
     if (object_ != nullptr) DecRef(object_);
   }
 
-  // Takes over a reference that the caller owns.
+  // Consumes a reference that the caller owns.
   static Ref Adopt(T* object) { return Ref(object); }
   static Ref Adopt(TVMFFIObjectHandle handle) { return Ref(FromHandle(handle)); }
-  // Adds a reference of its own to a borrowed object.
+  // Adds a reference to a borrowed object.
   static Ref Share(T* object) {
     if (object != nullptr) IncRef(object);
     return Ref(object);
@@ -108,7 +53,7 @@ class Ref {
   explicit operator bool() const { return object_ != nullptr; }
 
   TVMFFIObject* header() const { return object_; }
-  // Gives the reference away as a handle of the C API.
+  // Returns the owned reference as a handle of the C API; the Ref is null afterwards.
   TVMFFIObject* release() { return std::exchange(object_, nullptr); }
 
  private:
@@ -125,21 +70,22 @@ namespace detail {
 template <typename T>
 void DeleteObject(void* header, int flags) {
   T* object = static_cast<T*>(static_cast<TVMFFIObject*>(header));
-  // Freed also when the thread ends inside the destructor.
-  struct Space {
+  // Frees the memory also when a cancelled thread is unwound inside the destructor.
+  struct FreeAtExit {
     void* address;
-    ~Space() { std::free(address); }
-  } space{(flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0 ? static_cast<void*>(object)
-                                                             : nullptr};
+    ~FreeAtExit() { std::free(address); }
+  } memory{(flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0 ? static_cast<void*>(object)
+                                                              : nullptr};
   if (flags & kTVMFFIObjectDeleterFlagBitMaskStrong) object->~T();
 }
 
 template <typename T>
-void DeleteObjectInTurn(void* header, int flags) {
-  ReleaseInTurn(header, flags, &DeleteObject<T>);
+void DeleteNestedObject(void* header, int flags) {
+  ReleaseNested(header, flags, &DeleteObject<T>);
 }
 
-// Whether a class says, by a member type of this name, that its objects may be nested deeply.
+// True if the class has a member type NestsDeeply: objects of the class may form long chains, which
+// must be released without recursion (nested_release.h).
 template <typename T, typename = void>
 inline constexpr bool kNestsDeeply = false;
 template <typename T>
@@ -148,7 +94,7 @@ inline constexpr bool kNestsDeeply<T, std::void_t<typename T::NestsDeeply>> = tr
 template <typename T>
 ObjectDeleter DeleterOf() {
   if constexpr (kNestsDeeply<T>) {
-    return &DeleteObjectInTurn<T>;
+    return &DeleteNestedObject<T>;
   } else {
     return &DeleteObject<T>;
   }
@@ -156,17 +102,17 @@ ObjectDeleter DeleterOf() {
 
 }  // namespace detail
 
-// Allocates a T followed by `trailing_bytes` that the object may use as it likes.
+// Returns a new T, followed by `trailing_bytes` of uninitialised memory for use by the object.
 template <typename T, typename... Args>
 Ref<T> NewObject(int32_t type_index, size_t trailing_bytes, Args&&... args) {
   if (trailing_bytes > SIZE_MAX - sizeof(T)) throw std::bad_alloc();
-  void* space = std::malloc(sizeof(T) + trailing_bytes);
-  if (space == nullptr) throw std::bad_alloc();
+  void* memory = std::malloc(sizeof(T) + trailing_bytes);
+  if (memory == nullptr) throw std::bad_alloc();
   T* object;
   try {
-    object = new (space) T{std::forward<Args>(args)...};
+    object = new (memory) T{std::forward<Args>(args)...};
   } catch (...) {
-    std::free(space);
+    std::free(memory);
     throw;
   }
   TVMFFIObject* header = object;

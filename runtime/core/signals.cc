@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lets long native calls notice Ctrl-C: the host language lends the three functions this needs.
+// Signal checks (Ctrl-C) in long native calls, through three functions that the host registers.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-// The host's GIL state is a C enum; int has its calling convention.
+// PyGILState_STATE is a C enum, which is passed like int.
 std::atomic<int (*)()> check_signals{nullptr};
 std::atomic<int (*)()> ensure_gil{nullptr};
 std::atomic<void (*)(int)> release_gil{nullptr};
@@ -28,22 +28,22 @@ using namespace tvm::ffi::runtime;
 
 int TVMFFIEnvRegisterCAPI(const char* name, void* symbol) {
   return GuardBoundary([&] {
-    std::string_view wanted = name;
-    if (wanted == "PyErr_CheckSignals") {
+    std::string_view function_name = name;
+    if (function_name == "PyErr_CheckSignals") {
       Store(&check_signals, symbol);
-    } else if (wanted == "PyGILState_Ensure") {
+    } else if (function_name == "PyGILState_Ensure") {
       Store(&ensure_gil, symbol);
-    } else if (wanted == "PyGILState_Release") {
+    } else if (function_name == "PyGILState_Release") {
       Store(&release_gil, symbol);
-    } else if (!LendHostLock(wanted, symbol)) {
-      Raise("ValueError", "Unknown env API ", wanted,
+    } else if (!RegisterHostLockFunction(function_name, symbol)) {
+      Raise("ValueError", "Unknown env API ", function_name,
             ", expected PyErr_CheckSignals, PyGILState_Ensure, PyGILState_Release, "
             "ObjectLock_Begin or ObjectLock_End");
     }
   });
 }
 
-// On -1 the error slot stays empty: the exception is pending in the host language.
+// On -1, the runtime has no pending error: the exception is pending in the host language.
 int TVMFFIEnvCheckSignals() {
   auto check = check_signals.load(std::memory_order_acquire);
   if (check == nullptr) return 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Store ordering: a fence on x86, the system call membarrier on processors with weaker ordering.
 #include "store_order.h"
 
 #include <syscall.h>
@@ -8,24 +9,24 @@ namespace tvm::ffi::runtime {
 
 #if defined(__x86_64__) || defined(__i386__) || !defined(SYS_membarrier)
 
-// Here processors keep the order of stores and that of loads; the compiler keeps it, too.
+// x86 processors keep the order of stores and of loads, so only the compiler needs a fence.
 void SeparateStores() noexcept { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 #else
 
 namespace {
 
-// Commands of the system call, as its manual page gives them.
+// Commands of membarrier(2).
 constexpr int kQuery = 0;
 constexpr int kPrivateExpedited = 1 << 3;
 constexpr int kRegisterPrivateExpedited = 1 << 4;
 
 int Membarrier(int command) { return static_cast<int>(syscall(SYS_membarrier, command, 0, 0)); }
 
-// Whether the system interrupts the process's other threads, each for a full barrier.  The slow
-// command that waits for all of the system's processors is not worth having: it takes milliseconds,
-// and loading a library registers hundreds of things.
-bool CanInterrupt() {
+// Returns true if the kernel supports the expedited command, which interrupts the other threads of
+// the process and runs a full barrier on each.  The global command is not used: it takes
+// milliseconds, and loading a library makes hundreds of registrations.
+bool RegisterExpeditedBarrier() {
   int supported = Membarrier(kQuery);
   return supported > 0 && (supported & kPrivateExpedited) != 0 &&
          Membarrier(kRegisterPrivateExpedited) == 0;
@@ -33,12 +34,12 @@ bool CanInterrupt() {
 
 }  // namespace
 
-// A processor may load the second value before the first.  One that is interrupted in between has
-// loaded both before or will load both after.
+// A processor may load the first value speculatively before the second.  The barrier in the
+// interrupt handler orders its loads: it loads both values before the barrier or both after it.
 void SeparateStores() noexcept {
-  static const bool can_interrupt = CanInterrupt();
+  static const bool has_barrier = RegisterExpeditedBarrier();
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  if (can_interrupt) Membarrier(kPrivateExpedited);
+  if (has_barrier) Membarrier(kPrivateExpedited);
 }
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The current stream of each device, per thread.
+// Current streams: one per thread and device.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxDeviceType = 64;  // DLPack numbers device types below 20
+constexpr int32_t kMaxDeviceType = 64;  // DLPack defines device types below 20
 constexpr int32_t kMaxDeviceId = 4096;
 
 class StreamTable {

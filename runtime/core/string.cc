@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strings and bytes: up to 7 bytes live inside the Any, longer ones in a heap object whose content
-// follows the header in the same block.
+// Strings and bytes: up to 7 bytes are stored in the Any, longer content in a heap object, after
+// the header.
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -34,7 +34,7 @@ Value NewText(int32_t small_index, int32_t heap_index, std::string_view text) {
   return Value::FromObject(std::move(object));
 }
 
-Value MoveOutOfSlot(const TVMFFIAny& view) {
+Value MoveFromRValueRef(const TVMFFIAny& view) {
   auto* slot = static_cast<TVMFFIObject**>(view.v_ptr);
   auto object = Ref<TVMFFIObject>::Adopt(std::exchange(*slot, nullptr));
   if (!object) Raise("InternalError", "RValueRef already moved");
@@ -67,7 +67,7 @@ Value Value::FromView(const TVMFFIAny& view) {
     case kTVMFFIByteArrayPtr:
       return Bytes(View(*static_cast<const TVMFFIByteArray*>(view.v_ptr)));
     case kTVMFFIObjectRValueRef:
-      return MoveOutOfSlot(view);
+      return MoveFromRValueRef(view);
     default:
       if (view.type_index >= kTVMFFIStaticObjectBegin) IncRef(view.v_obj);
       return Value(view);

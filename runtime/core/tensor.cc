@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tensor objects: DLPack import and export, and views.
 #include "tensor.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kMaxNdim = 1024;  // far above any framework's limit; catches garbage
+constexpr int32_t kMaxNdim = 1024;  // far above the limit of any framework; detects invalid structs
 
 void FillCompactStrides(const DLTensor& tensor, int64_t* strides) {
   int64_t step = 1;
@@ -28,14 +29,14 @@ bool IsCompact(const DLTensor& tensor) {
   if (tensor.strides == nullptr || !HasElements(tensor)) return true;
   int64_t step = 1;
   for (int32_t dim = tensor.ndim - 1; dim >= 0; --dim) {
-    if (tensor.shape[dim] == 1) continue;  // its stride is never used
+    if (tensor.shape[dim] == 1) continue;  // no index uses this stride
     if (tensor.strides[dim] != step) return false;
     step *= tensor.shape[dim];
   }
   return true;
 }
 
-// Devices whose `data` is an address that byte_offset can be added to.
+// Returns true for devices on which `data` is an address, to which byte_offset can be added.
 bool HasAddressableData(DLDeviceType type) {
   switch (type) {
     case kDLCPU:
@@ -61,10 +62,10 @@ void CheckAlignment(const DLTensor& tensor, int32_t alignment) {
   }
 }
 
-// Managed is DLManagedTensor or its versioned successor.  Owns it.
+// A tensor that owns `managed`, a DLManagedTensor or DLManagedTensorVersioned.
 template <typename Managed>
 struct ManagedTensorObject : TensorObject {
-  using NestsDeeply = void;  // in the deleter of `managed` another tensor may die
+  using NestsDeeply = void;  // the deleter of `managed` may destroy another tensor
   explicit ManagedTensorObject(Managed* source) : managed(source) {
     static_cast<DLTensor&>(*this) = source->dl_tensor;
   }
@@ -73,10 +74,10 @@ struct ManagedTensorObject : TensorObject {
   }
 
   Managed* managed;
-  // Compact strides follow when the source has none.
+  // Compact strides follow the struct if the source has no strides.
 };
 
-// Whoever has such a tensor in hand sees by its deleter that the memory must not be written.
+// A tensor over read-only memory.  IsReadOnly recognises the type by its deleter.
 struct ReadOnlyTensorObject : ManagedTensorObject<DLManagedTensorVersioned> {
   using ManagedTensorObject::ManagedTensorObject;
 };
@@ -108,7 +109,7 @@ Ref<TensorObject> NewFrom(DLManagedTensorVersioned* managed) {
 
 template <typename Managed>
 Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t require_contiguous) {
-  CheckDescription(managed->dl_tensor, "FromDLPack");
+  CheckShape(managed->dl_tensor, "FromDLPack");
   if (managed->dl_tensor.data == nullptr && HasElements(managed->dl_tensor)) {
     Raise("ValueError", "FromDLPack: the tensor has elements but no data");
   }
@@ -120,7 +121,7 @@ Ref<TensorObject> Import(Managed* managed, int32_t require_alignment, int32_t re
 }
 
 void CheckVersion(const DLManagedTensorVersioned& managed) {
-  // Another major version may lay the struct out differently: nothing behind it can be trusted.
+  // Another major version may have another layout: the fields after `version` cannot be read.
   if (managed.version.major != DLPACK_MAJOR_VERSION) {
     Raise("ValueError", "FromDLPack: DLPack version ", managed.version.major, ".",
           managed.version.minor, " is not supported, expected ", DLPACK_MAJOR_VERSION, ".x");
@@ -131,20 +132,21 @@ void CheckVersion(const DLManagedTensorVersioned& managed) {
 }
 
 struct ViewObject : TensorObject {
-  using NestsDeeply = void;  // views of views
+  using NestsDeeply = void;  // the source may be a view
   Ref<TVMFFIObject> source;
-  // Copies of shape and strides follow.
+  // Copies of shape and strides follow the struct.
 };
 
 struct ReadOnlyViewObject : ViewObject {};
 
-// Whether this file made the tensor over memory that must not be written; others have no mark.
+// Returns true for read-only tensors that this file created.  Third-party tensors have no such
+// mark.
 bool IsReadOnly(const TVMFFIObject* object) {
   return object->deleter == detail::DeleterOf<ReadOnlyTensorObject>() ||
          object->deleter == detail::DeleterOf<ReadOnlyViewObject>();
 }
 
-// An export holds one reference to the tensor, in manager_ctx.
+// Returns a new managed tensor, which owns one reference to the tensor in manager_ctx.
 template <typename Managed>
 Managed* Export(TVMFFIObjectHandle tensor) {
   Ref<TensorObject> source = Ref<TensorObject>::Share(tensor);
@@ -163,7 +165,7 @@ Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) 
   if (prototype.strides == nullptr) {
     Raise("InternalError", "TVMFFITensorCreateUnsafeView: prototype->strides is NULL");
   }
-  CheckDescription(prototype, "TVMFFITensorCreateUnsafeView");
+  CheckShape(prototype, "TVMFFITensorCreateUnsafeView");
   auto ndim = static_cast<size_t>(prototype.ndim);
   auto view = NewObject<View>(kTVMFFITensor, 2 * ndim * sizeof(int64_t));
   view->source = Ref<TVMFFIObject>::Share(source);
@@ -178,7 +180,7 @@ Ref<TensorObject> NewView(TVMFFIObjectHandle source, const DLTensor& prototype) 
 
 }  // namespace
 
-void CheckDescription(const DLTensor& tensor, const char* where) {
+void CheckShape(const DLTensor& tensor, const char* where) {
   if (tensor.ndim < 0 || tensor.ndim > kMaxNdim) {
     Raise("ValueError", where, ": ndim must be in 0..", kMaxNdim, ", got ", tensor.ndim);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensor objects: a DLTensor behind the object header, and whatever keeps its memory alive.
+// Tensor objects: a DLTensor after the object header, and the owner of its memory.
 #ifndef TVM_FFI_RUNTIME_CORE_TENSOR_H_
 #define TVM_FFI_RUNTIME_CORE_TENSOR_H_
 
@@ -12,13 +12,13 @@ namespace tvm::ffi::runtime {
 
 struct TensorObject : TVMFFIObject, DLTensor {};
 
-// Takes ownership of `managed`, whose deleter runs as the tensor dies.  Without the two checks
-// that the C functions offer.
+// Returns a new tensor that consumes `managed`: its deleter runs when the tensor is destroyed. Does
+// not check alignment or compactness.
 Ref<TensorObject> NewTensorFromManaged(DLManagedTensorVersioned* managed);
 
-// Raises ValueError unless ndim, shape and strides describe a tensor: ndim in range, no negative
-// extent, and an element count that fits int64.
-void CheckDescription(const DLTensor& tensor, const char* where);
+// Raises ValueError if ndim is out of range, an extent is negative, or the number of elements does
+// not fit int64.
+void CheckShape(const DLTensor& tensor, const char* where);
 
 }  // namespace tvm::ffi::runtime
 

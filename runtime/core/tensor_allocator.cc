@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment's tensor allocator: the thread's, else the process's, else, for CPU tensors,
-// ours.
+// Tensor allocation (TVMFFIEnvTensorAlloc): with the allocator of the thread, else that of the
+// process, else, for CPU tensors, the default one of this file.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ namespace {
 thread_local DLPackManagedTensorAllocator thread_allocator = nullptr;
 std::atomic<DLPackManagedTensorAllocator> process_allocator{nullptr};
 
-constexpr size_t kDataAlignment = 64;  // bytes: a cache line, and the widest vector register
+constexpr size_t kDataAlignment = 64;  // bytes: a cache line and the widest vector register
 
 uint64_t DataBytes(const DLTensor& tensor) {
   uint64_t bits = uint64_t{tensor.dtype.bits} * (tensor.dtype.lanes == 0 ? 1 : tensor.dtype.lanes);
@@ -30,7 +30,7 @@ uint64_t DataBytes(const DLTensor& tensor) {
   return bits / 8 + (bits % 8 != 0);
 }
 
-// A CPU tensor in one block: the managed struct, shape and strides, then the data.
+// A CPU tensor of the default allocator; shape and strides follow the struct in the same block.
 struct CpuTensor {
   DLManagedTensorVersioned managed;
   void* data;
@@ -50,7 +50,7 @@ DLManagedTensorVersioned* AllocateCpuTensor(const DLTensor& prototype) {
   auto* tensor =
       static_cast<CpuTensor*>(std::malloc(sizeof(CpuTensor) + 2 * ndim * sizeof(int64_t)));
   if (tensor == nullptr) throw std::bad_alloc();
-  // An empty tensor has an address too: kernels may insist on one.
+  // An empty tensor gets an address as well, because some kernels reject null.
   if (posix_memalign(&tensor->data, kDataAlignment, bytes == 0 ? 1 : bytes) != 0) {
     std::free(tensor);
     throw std::bad_alloc();
@@ -120,7 +120,7 @@ DLPackManagedTensorAllocator TVMFFIEnvGetDLPackManagedTensorAllocator() {
 
 int TVMFFIEnvTensorAlloc(DLTensor* prototype, TVMFFIObjectHandle* out) {
   return GuardBoundary([&] {
-    CheckDescription(*prototype, "TVMFFIEnvTensorAlloc");
+    CheckShape(*prototype, "TVMFFIEnvTensorAlloc");
     DLManagedTensorVersioned* managed = Allocate(prototype);
     try {
       *out = NewTensorFromManaged(managed).release();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text in and out of the C ABI: borrowed views of byte arrays, and message building.
+// Strings at the C ABI: borrowed views of byte arrays, and Concat for messages.
 #ifndef TVM_FFI_RUNTIME_CORE_TEXT_H_
 #define TVM_FFI_RUNTIME_CORE_TEXT_H_
 
@@ -15,8 +15,8 @@ inline std::string_view View(const TVMFFIByteArray& bytes) {
   return bytes.size == 0 ? std::string_view() : std::string_view(bytes.data, bytes.size);
 }
 
-// Lends the text; the array is valid while the text is.
-inline TVMFFIByteArray Lend(std::string_view text) {
+// Returns a byte array that is borrowed from the text.
+inline TVMFFIByteArray BorrowBytes(std::string_view text) {
   TVMFFIByteArray bytes;
   bytes.data = text.data();
   bytes.size = text.size();
@@ -26,21 +26,21 @@ inline TVMFFIByteArray Lend(std::string_view text) {
 namespace detail {
 
 template <typename T>
-void AppendTo(std::string& out, const T& part) {
+void AppendTo(std::string& out, const T& piece) {
   if constexpr (std::is_arithmetic_v<T>) {
-    out += std::to_string(part);
+    out += std::to_string(piece);
   } else {
-    out += std::string_view(part);
+    out += std::string_view(piece);
   }
 }
 
 }  // namespace detail
 
-// Concatenates text and numbers.
-template <typename... Parts>
-std::string Concat(const Parts&... parts) {
+// Concatenates strings and numbers.
+template <typename... Pieces>
+std::string Concat(const Pieces&... pieces) {
   std::string out;
-  (detail::AppendTo(out, parts), ...);
+  (detail::AppendTo(out, pieces), ...);
   return out;
 }
 

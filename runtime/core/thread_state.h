@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// State that each thread has for itself.
+// ThreadState: thread-local variables that stay usable during thread exit and process exit.
 #ifndef TVM_FFI_RUNTIME_CORE_THREAD_STATE_H_
 #define TVM_FFI_RUNTIME_CORE_THREAD_STATE_H_
 
@@ -7,9 +7,9 @@
 
 namespace tvm::ffi::runtime {
 
-// The calling thread's T, made on first use.  A plain thread_local T would be dead while the
-// thread's other variables, or the process's, are being destroyed, which is when foreign code may
-// still call in; here such a late caller gets a new T.
+// The calling thread's T, created on first use.  Third-party code may call the runtime while the
+// destructors of thread-local or static variables run.  A plain thread_local T could be destroyed
+// by then; Get creates a new T instead.
 template <typename T>
 class ThreadState {
  public:
@@ -17,7 +17,7 @@ class ThreadState {
     if (state_ == nullptr) state_ = Make();
     return *state_;
   }
-  // Null when the thread has not needed one yet.
+  // Returns null if the thread has no T yet.
   static T* Find() { return state_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of the built-in types and names of the well-known type attributes: the runtime's one copy.
+// Keys of the built-in types and names of the predefined attribute columns.
 #ifndef TVM_FFI_RUNTIME_CORE_TYPE_NAMES_H_
 #define TVM_FFI_RUNTIME_CORE_TYPE_NAMES_H_
 
@@ -14,7 +14,8 @@ struct BuiltinType {
   std::string_view key;
 };
 
-// ORDER type-index.  Indices below 64 are plain values; the others derive from ffi.Object.
+// ORDER type-index.  Types with an index below 64 are plain values; the others derive from
+// ffi.Object.
 inline constexpr BuiltinType kBuiltinTypes[] = {
     {kTVMFFINone, "None"},
     {kTVMFFIInt, "int"},
@@ -47,7 +48,7 @@ inline constexpr BuiltinType kBuiltinTypes[] = {
     {kTVMFFIBigInt, "ffi.BigInt"},
 };
 
-// Columns that exist from the start: C++ clients look them up once and keep the pointer.
+// Attribute columns that always exist: C++ clients look each one up once and cache the pointer.
 inline constexpr std::string_view kTypeAttrNames[] = {
     "__ffi_new__",
     "__ffi_init__",
@@ -68,7 +69,7 @@ inline constexpr std::string_view kTypeAttrNames[] = {
     "__data_to_json__",
     "__data_from_json__",
     "__ffi_enum__",
-    // Names that binaries of the 0.1.11 and 0.1.12 era look for while they load.
+    // Binaries of ABI levels 0.1.11 and 0.1.12 look these up while they are loaded.
     "__ffi_enum_entries__",
     "__ffi_enum_attrs__",
     "__ffi_enum_value_entries__",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Type table: registration of types, fields, methods and attributes, and the C functions of types.
 #include "type_table.h"
 
 #include <algorithm>
@@ -19,58 +20,59 @@
 namespace tvm::ffi::runtime {
 namespace {
 
-constexpr int32_t kQueryOnly = -2;  // parent index that means: look up, register nothing
+constexpr int32_t kQueryOnly = -2;  // a parent index: look the key up without registering it
 
-// Something registered twice, `what` and its name in words.
+// A duplicate registration, described for a warning or an error.
 struct Duplicate {
-  const void* registrant;  // of the first
-  const char* what;
+  const void* registrant;  // an address in the code that registered the entry first
+  const char* entry_kind;  // "field", "type" or "type attribute"
   std::string name;
   const char* error_kind;
   std::string error_message;
 };
 
-// Call it without the lock, as both outcomes wait for the loader, which may be waiting for an
-// initialiser that registers something.
-void PassOverOrRaise(Duplicate duplicate) {
-  if (WarnIfLibraryIsLoading(duplicate.what, duplicate.name, duplicate.registrant)) return;
+// Ignores the duplicate with a warning, or raises an error.  Do not hold the lock during the call:
+// both wait for the loader, which may wait for an initialiser that registers a type.
+void IgnoreOrRaise(Duplicate duplicate) {
+  if (WarnIfLibraryIsLoading(duplicate.entry_kind, duplicate.name, duplicate.registrant)) return;
   RaiseMessage(duplicate.error_kind, std::move(duplicate.error_message));
 }
 
-std::string WarningsOfHiding(const TVMFFITypeInfo& type, std::string_view field) {
+// Returns one warning per ancestor that has a field of the same name.
+std::string WarnOfHiddenFields(const TVMFFITypeInfo& type, std::string_view field) {
   std::string warnings;
   for (int32_t depth = 0; depth < type.type_depth; ++depth) {
     const TVMFFITypeInfo* ancestor = type.type_ancestors[depth];
     for (int32_t i = 0; i < ancestor->num_fields; ++i) {
       if (View(ancestor->fields[i].name) != field) continue;
       warnings += Concat("warning: field `", field, "` of type `", View(type.type_key),
-                         "` hides the one of its ancestor `", View(ancestor->type_key), "`\n");
+                         "` hides the field of its ancestor `", View(ancestor->type_key), "`\n");
     }
   }
   return warnings;
 }
 
-// Makes the row as it is now visible to readers without the lock: the block before the count, for
-// a reader that sees the count must find the block that has as many.
+// Publishes an array for readers without the lock.  Stores the block before the count: a reader
+// that sees the new count must also see the block with that many elements.
 template <typename T>
-void PublishRow(const GrowingArray<T>& row, const T** data, int32_t* count) {
-  auto size = static_cast<int32_t>(row.size());
-  if (*data == row.data() && *count == size) return;
-  __atomic_store_n(data, row.data(), __ATOMIC_RELEASE);
+void PublishArray(const GrowingArray<T>& array, const T** data, int32_t* count) {
+  auto size = static_cast<int32_t>(array.size());
+  if (*data == array.data() && *count == size) return;
+  __atomic_store_n(data, array.data(), __ATOMIC_RELEASE);
   SeparateStores();
   __atomic_store_n(count, size, __ATOMIC_RELEASE);
 }
 
-// Why a change is refused.  Thrown with the lock, raised without it: the backtrace of an error asks
-// the loader for names, too.
-struct Refusal {
+// An error that is thrown while the lock is held, and raised after the lock is released: creating a
+// backtrace waits for the loader.
+struct TableError {
   const char* kind;
   std::string message;
 };
 
-template <typename... Parts>
-[[noreturn]] void Refuse(const char* kind, const Parts&... parts) {
-  throw Refusal{kind, Concat(parts...)};
+template <typename... Pieces>
+[[noreturn]] void ThrowTableError(const char* kind, const Pieces&... pieces) {
+  throw TableError{kind, Concat(pieces...)};
 }
 
 }  // namespace
@@ -80,8 +82,8 @@ auto TypeTable::WithLock(Change&& change) {
   try {
     std::lock_guard<std::mutex> lock(mutex_);
     return change();
-  } catch (Refusal& refusal) {
-    RaiseMessage(refusal.kind, std::move(refusal.message));
+  } catch (TableError& error) {
+    RaiseMessage(error.kind, std::move(error.message));
   }
 }
 
@@ -93,16 +95,16 @@ TypeTable& TypeTable::Global() {
 TypeTable::TypeTable() {
   for (const BuiltinType& type : kBuiltinTypes) {
     bool has_parent = type.index > kTVMFFIObject;
-    // Only ffi.Object itself leaves room for children beyond its own range.
+    // Among built-in types, only ffi.Object allows child types outside its own range.
     bool is_root = type.index == kTVMFFIObject;
     Add({type.key, type.index, has_parent ? 1 : 0, 0, is_root, has_parent ? kTVMFFIObject : -1});
   }
   for (std::string_view name : kTypeAttrNames) GetOrAddColumn(name);
-  // By this name the C++ headers find it, see release_detail.h.
-  TVMFFIAny release_in_turn = NoneAny();
-  release_in_turn.type_index = kTVMFFIOpaquePtr;
-  release_in_turn.v_ptr = reinterpret_cast<void*>(&ReleaseInTurn);
-  RegisterAttr(kTVMFFIObject, "__release_in_turn__", release_in_turn);
+  // The C++ headers look the function up under this name (release_detail.h).
+  TVMFFIAny release_nested = NoneAny();
+  release_nested.type_index = kTVMFFIOpaquePtr;
+  release_nested.v_ptr = reinterpret_cast<void*>(&ReleaseNested);
+  RegisterAttr(kTVMFFIObject, "__release_in_turn__", release_nested);
 }
 
 TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
@@ -113,10 +115,10 @@ TypeTable::Entry* TypeTable::FindEntry(int32_t index) const {
   return (*chunk)[position & (kChunkSize - 1)].load(std::memory_order_acquire);
 }
 
-TypeTable::Entry& TypeTable::RegisteredEntry(int32_t index, const char* what) {
+TypeTable::Entry& TypeTable::RegisteredEntry(int32_t index, const char* member) {
   Entry* entry = FindEntry(index);
   if (entry == nullptr) {
-    Refuse("InternalError", "cannot register ", what, ": no type has index ", index);
+    ThrowTableError("InternalError", "cannot register ", member, ": no type has index ", index);
   }
   return *entry;
 }
@@ -154,36 +156,36 @@ int32_t TypeTable::GetOrAllocIndex(const TypeRequest& request) {
 int32_t TypeTable::Add(const TypeRequest& request) {
   Entry* parent = request.parent_index < 0 ? nullptr : FindEntry(request.parent_index);
   if (request.parent_index >= 0 && parent == nullptr) {
-    Refuse("InternalError", "type `", request.key, "`: no type has the parent index ",
-           request.parent_index);
+    ThrowTableError("InternalError", "type `", request.key, "`: no type has the parent index ",
+                    request.parent_index);
   }
   int32_t parent_depth = parent == nullptr ? -1 : parent->info.type_depth;
   if (request.depth != parent_depth + 1) {
-    Refuse("InternalError", "type `", request.key, "`: depth ", request.depth,
-           " does not follow the parent's depth ", parent_depth);
+    ThrowTableError("InternalError", "type `", request.key, "`: depth ", request.depth,
+                    " does not follow the parent's depth ", parent_depth);
   }
   if (request.child_slots < 0 || request.child_slots >= kMaxTypes) {
-    Refuse("InternalError", "type `", request.key, "`: child_slots must be in 0..", kMaxTypes - 1,
-           ", got ", request.child_slots);
+    ThrowTableError("InternalError", "type `", request.key, "`: child_slots must be in 0..",
+                    kMaxTypes - 1, ", got ", request.child_slots);
   }
   bool is_dynamic = request.static_index < 0;
   int32_t index = is_dynamic ? FreeDynamicIndex(request, parent) : request.static_index;
   if (!is_dynamic && (index >= kTVMFFIDynObjectBegin || FindEntry(index) != nullptr)) {
-    Refuse("InternalError", "type `", request.key, "`: static index ", index,
-           " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
+    ThrowTableError("InternalError", "type `", request.key, "`: static index ", index,
+                    " is taken or outside 0..", kTVMFFIDynObjectBegin - 1);
   }
-  // Others would be taken for its children.
+  // Dynamic types with an index in the range would be treated as child types.
   if (!is_dynamic && request.child_slots >= kTVMFFIDynObjectBegin - index) {
-    Refuse("InternalError", "type `", request.key, "`: ", request.child_slots,
-           " child slots behind the static index ", index, " reach beyond ",
-           kTVMFFIDynObjectBegin - 1);
+    ThrowTableError("InternalError", "type `", request.key, "`: ", request.child_slots,
+                    " child slots after the static index ", index, " reach beyond ",
+                    kTVMFFIDynObjectBegin - 1);
   }
   if (parent != nullptr && index <= parent->info.type_index) {
-    Refuse("InternalError", "type `", request.key, "`: index ", index,
-           " must be greater than the parent's ", parent->info.type_index);
+    ThrowTableError("InternalError", "type `", request.key, "`: index ", index,
+                    " must be greater than the parent's ", parent->info.type_index);
   }
 
-  // What may run out of memory comes first: a failed registration changes nothing.
+  // Allocate first: a registration that runs out of memory must not change the table.
   auto entry = std::make_unique<Entry>();
   auto ancestors =
       std::make_unique<const TVMFFITypeInfo*[]>(static_cast<size_t>(request.depth) + 1);
@@ -197,8 +199,9 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   TVMFFITypeInfo& info = entry->info;
   info.type_index = index;
   info.type_depth = request.depth;
-  info.type_key = Lend(key);
-  info.type_key_hash = std::hash<std::string_view>()(request.key);  // libstdc++'s, by contract
+  info.type_key = BorrowBytes(key);
+  info.type_key_hash =
+      std::hash<std::string_view>()(request.key);  // the hash of libstdc++ is contract
   if (parent != nullptr) {
     std::copy_n(parent->info.type_ancestors, parent_depth, ancestors.get());
     ancestors[static_cast<size_t>(parent_depth)] = &parent->info;
@@ -212,32 +215,33 @@ int32_t TypeTable::Add(const TypeRequest& request) {
   return index;
 }
 
-// A child takes its range from the parent's while that has room, else from the end of the table.
+// Returns the first index of a free range: inside the parent's range if possible, else at the end
+// of the table.
 int32_t TypeTable::FreeDynamicIndex(const TypeRequest& request, const Entry* parent) const {
   if (parent == nullptr) {
-    Refuse("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
+    ThrowTableError("InternalError", "type `", request.key, "`: a dynamic type needs a parent");
   }
   int32_t needed = request.child_slots + 1;
   int32_t first = parent->info.type_index + parent->allocated_slots;
   int32_t end = parent->info.type_index + parent->slots;
-  // Past types that were given an index of the range by their own wish.
+  // Skip types that were registered with a static index in the range.
   for (int32_t index = first; index < std::min(first + needed, end); ++index) {
     if (FindEntry(index) != nullptr) first = index + 1;
   }
   if (first + needed <= end) return first;
   if (!parent->children_may_overflow) {
-    Refuse("TypeError", "type `", request.key, "` cannot derive from `",
-           View(parent->info.type_key),
-           "`, whose class has no slot left for derived types: ", needed, " wanted, ",
-           parent->slots - parent->allocated_slots, " of ", parent->slots - 1, " left");
+    ThrowTableError("TypeError", "type `", request.key, "` cannot derive from `",
+                    View(parent->info.type_key),
+                    "`, whose class has no slot left for derived types: ", needed, " wanted, ",
+                    parent->slots - parent->allocated_slots, " of ", parent->slots - 1, " left");
   }
   if (needed > kMaxTypes - next_dynamic_index_) {
-    Refuse("InternalError", "type `", request.key, "`: the type table is full");
+    ThrowTableError("InternalError", "type `", request.key, "`: the type table is full");
   }
   return next_dynamic_index_;
 }
 
-// What the above has found, and as many behind it as the type wants for its children.
+// Marks the range that FreeDynamicIndex returned as used: the type and its child slots.
 void TypeTable::TakeDynamicIndex(int32_t index, int32_t count, Entry* parent) {
   if (index == next_dynamic_index_) {
     next_dynamic_index_ += count;
@@ -247,24 +251,24 @@ void TypeTable::TakeDynamicIndex(int32_t index, int32_t count, Entry* parent) {
 }
 
 std::atomic<TypeTable::Entry*>& TypeTable::SlotOf(int32_t index) {
-  std::atomic<Chunk*>& place = chunks_[static_cast<size_t>(index) >> kChunkBits];
-  Chunk* chunk = place.load(std::memory_order_relaxed);
+  std::atomic<Chunk*>& chunk_slot = chunks_[static_cast<size_t>(index) >> kChunkBits];
+  Chunk* chunk = chunk_slot.load(std::memory_order_relaxed);
   if (chunk == nullptr) {
     chunk = new Chunk();
-    place.store(chunk, std::memory_order_release);
+    chunk_slot.store(chunk, std::memory_order_release);
   }
   return (*chunk)[static_cast<size_t>(index) & (kChunkSize - 1)];
 }
 
-bool TypeTable::IsPassedOver(int32_t index) const {
+bool TypeTable::IsIgnored(int32_t index) const {
   const Entry* entry = FindEntry(index);
   if (entry == nullptr) return false;
-  const void* library = entry->passed_over.load(std::memory_order_acquire);
+  const void* library = entry->ignored_library.load(std::memory_order_acquire);
   return library != nullptr && library == LibraryBeingInitialised();
 }
 
 void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
-  if (IsPassedOver(index)) return;
+  if (IsIgnored(index)) return;
   std::string warnings;
   std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
     Entry& entry = RegisteredEntry(index, "a field");
@@ -274,12 +278,12 @@ void TypeTable::RegisterField(int32_t index, const TVMFFIFieldInfo& info) {
       return Duplicate{entry.registrant, "field", Concat(key, ".", name), "InternalError",
                        Concat("type `", key, "` already has a field `", name, "`")};
     }
-    warnings = WarningsOfHiding(entry.info, name);
+    warnings = WarnOfHiddenFields(entry.info, name);
     AddField(&entry, info);
     return std::nullopt;
   });
   if (!warnings.empty()) std::fputs(warnings.c_str(), stderr);
-  if (duplicate) PassOverOrRaise(*std::move(duplicate));
+  if (duplicate) IgnoreOrRaise(*std::move(duplicate));
 }
 
 void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
@@ -297,13 +301,13 @@ void TypeTable::AddField(Entry* entry, const TVMFFIFieldInfo& info) {
   }
   field.default_value_or_factory = default_value.raw();
   entry->fields.Append(field);
-  setter.release();  // the references are the table's, now that the field is in it
+  setter.release();  // the table owns both references now
   default_value.Release();
-  PublishRow(entry->fields, &entry->info.fields, &entry->info.num_fields);
+  PublishArray(entry->fields, &entry->info.fields, &entry->info.num_fields);
 }
 
 void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
-  if (IsPassedOver(index)) return;
+  if (IsIgnored(index)) return;
   WithLock([&] {
     Entry& entry = RegisteredEntry(index, "a method");
     TVMFFIMethodInfo method = info;
@@ -313,8 +317,8 @@ void TypeTable::RegisterMethod(int32_t index, const TVMFFIMethodInfo& info) {
     Value function = Value::FromView(info.method);
     method.method = function.raw();
     entry.methods.Append(method);
-    function.Release();  // the table's from here on
-    PublishRow(entry.methods, &entry.info.methods, &entry.info.num_methods);
+    function.Release();  // the table owns the reference now
+    PublishArray(entry.methods, &entry.info.methods, &entry.info.num_methods);
   });
 }
 
@@ -336,8 +340,8 @@ void TypeTable::RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metada
     return std::nullopt;
   });
   if (!duplicate) return;
-  PassOverOrRaise(*std::move(duplicate));
-  registered->passed_over.store(LibraryBeingInitialised(), std::memory_order_release);
+  IgnoreOrRaise(*std::move(duplicate));
+  registered->ignored_library.store(LibraryBeingInitialised(), std::memory_order_release);
 }
 
 TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
@@ -348,12 +352,13 @@ TypeTable::Column& TypeTable::GetOrAddColumn(std::string_view name) {
 }
 
 void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value) {
-  if (index != kTVMFFINone && IsPassedOver(index)) return;
+  if (index != kTVMFFINone && IsIgnored(index)) return;
   std::optional<Duplicate> duplicate = WithLock([&]() -> std::optional<Duplicate> {
     Column& column = GetOrAddColumn(name);
     if (index == kTVMFFINone) return std::nullopt;
     if (index < 0 || index >= kMaxTypes) {
-      Refuse("ValueError", "TypeAttr `", name, "`: type index ", index, " is out of range");
+      ThrowTableError("ValueError", "TypeAttr `", name, "`: type index ", index,
+                      " is out of range");
     }
     auto position = static_cast<size_t>(index);
     bool is_taken =
@@ -365,22 +370,22 @@ void TypeTable::RegisterAttr(int32_t index, std::string_view name, const TVMFFIA
                        Concat("TypeAttr `", name, "` is already registered for type index ", index,
                               " (`", KeyOf(index), "`)")};
     }
-    AddAttr(&column, position, StoredAttr(name, value));
+    AddAttr(&column, position, AttrToStore(name, value));
     return std::nullopt;
   });
-  if (duplicate) PassOverOrRaise(*std::move(duplicate));
+  if (duplicate) IgnoreOrRaise(*std::move(duplicate));
 }
 
 void TypeTable::AddAttr(Column* column, size_t position, Value owned) {
   column->values.ExtendTo(position + 1, NoneAny());
   TVMFFIAny* slot = column->values.data() + position;
   TVMFFIAny raw = owned.Release();
-  // Readers look at the index first and then at the payload.
+  // Readers load the type index first, then the payload.
   __atomic_store_n(&slot->v_uint64, raw.v_uint64, __ATOMIC_RELAXED);
   __atomic_store_n(&slot->zero_padding, raw.zero_padding, __ATOMIC_RELAXED);
   SeparateStores();
   __atomic_store_n(&slot->type_index, raw.type_index, __ATOMIC_RELEASE);
-  PublishRow(column->values, &column->view.data, &column->view.size);
+  PublishArray(column->values, &column->view.data, &column->view.size);
 }
 
 const TVMFFITypeAttrColumn* TypeTable::FindColumn(std::string_view name) {

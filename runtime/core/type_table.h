@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process-wide table of types: index, key, ancestors, reflection, and attribute columns.
+// Type table: index, key, ancestors, fields, methods and attribute columns of all types.
 //
-// Append-only and never destroyed: a TVMFFITypeInfo and a column never move, so readers hold raw
-// pointers without a lock; the look-up by key or name that gives them takes one.  Arrays that grow
-// are replaced and the old ones left in place, because a reader may still be in them; doubling
-// bounds what that costs.
+// The table is process-wide, append-only and never destroyed.  A TVMFFITypeInfo and a column never
+// move, so readers use raw pointers without a lock; only the lookup by key or name takes the lock.
+// An array that grows is copied and the old block is kept, because a reader may still use it; the
+// capacity doubles, so the old blocks together are no larger than the current one.
 #ifndef TVM_FFI_RUNTIME_CORE_TYPE_TABLE_H_
 #define TVM_FFI_RUNTIME_CORE_TYPE_TABLE_H_
 
@@ -41,40 +41,40 @@ class TypeTable {
  public:
   static TypeTable& Global();
 
-  // The index of the key, which is registered with the other arguments when it is new.
+  // Returns the index of the key; registers the type first if the key is new.
   int32_t GetOrAllocIndex(const TypeRequest& request);
-  // -1 when the key is unknown.
+  // Returns -1 if the key is unknown.
   int32_t FindIndex(std::string_view key);
-  // Null when nothing is registered under the index.  Lock-free.
+  // Returns null if no type has the index.  Lock-free.
   const TVMFFITypeInfo* Find(int32_t index) const;
-  // The key, or a placeholder for an index that has none.  For messages.
+  // Returns the key, or a placeholder for messages if no type has the index.
   std::string_view KeyOf(int32_t index) const;
   std::vector<std::string_view> Keys() const;  // in order of registration
 
-  // What is registered twice is an error, unless a library that is being loaded repeats it, see
-  // duplicate_registration.h.  A library whose metadata of a type is passed over has no say in its
-  // fields, methods and attributes either.
+  // A duplicate registration is an error unless the caller is a library that is being loaded
+  // (duplicate_registration.h).  If the type metadata of such a library is ignored as a duplicate,
+  // its fields, methods and attributes of the type are ignored as well.
   void RegisterField(int32_t index, const TVMFFIFieldInfo& info);
   void RegisterMethod(int32_t index, const TVMFFIMethodInfo& info);
-  // `registrant` is an address in the code that registers.
+  // registrant  an address in the registering code
   void RegisterMetadata(int32_t index, const TVMFFITypeMetadata& metadata, const void* registrant);
 
-  // Index 0 only makes sure that the column exists.
+  // With index 0, only creates the column.
   void RegisterAttr(int32_t index, std::string_view name, const TVMFFIAny& value);
   const TVMFFITypeAttrColumn* FindColumn(std::string_view name);
 
  private:
-  // What the C struct does not hold.
+  // A registered type: the C struct and the state of the registration.
   struct Entry {
     TVMFFITypeInfo info;
-    int32_t slots;            // indices reserved for this type and its children
-    int32_t allocated_slots;  // of these, how many are given out; the type itself is the first
+    int32_t slots;            // indices reserved for this type and its child types
+    int32_t allocated_slots;  // indices in use, at least 1 for the type itself
     bool children_may_overflow;
     TVMFFITypeMetadata metadata;
-    const void* registrant = nullptr;  // of the metadata
-    // The library that is being loaded and has registered the type again; never reset, since other
-    // threads load nothing meanwhile and later libraries are compared with it.
-    std::atomic<const void*> passed_over{nullptr};
+    const void* registrant = nullptr;  // an address in the code that registered the metadata
+    // The last library whose registration of the type was ignored as a duplicate.  Never reset: the
+    // loader loads one library at a time, and each later library is compared with this one.
+    std::atomic<const void*> ignored_library{nullptr};
     GrowingArray<TVMFFIFieldInfo> fields;
     GrowingArray<TVMFFIMethodInfo> methods;
   };
@@ -86,16 +86,18 @@ class TypeTable {
   static constexpr size_t kChunkBits = 10;
   static constexpr size_t kChunkSize = size_t{1} << kChunkBits;
   static constexpr size_t kMaxChunks = 4096;
-  static constexpr int32_t kMaxTypes = int32_t{kChunkSize * kMaxChunks};  // about four million
+  static constexpr int32_t kMaxTypes = int32_t{kChunkSize * kMaxChunks};  // 4,194,304
   using Chunk = std::array<std::atomic<Entry*>, kChunkSize>;
 
   TypeTable();
-  // Makes a change to the table.  Nothing may be raised, and no foreign code run, under the lock.
+  // Calls `change` under the lock.  It must throw TableError instead of raising an error, and must
+  // not run third-party code.
   template <typename Change>
   auto WithLock(Change&& change);
   Entry* FindEntry(int32_t index) const;
-  bool IsPassedOver(int32_t index) const;
-  Entry& RegisteredEntry(int32_t index, const char* what);
+  // Returns true if the library being loaded has registered the type as a duplicate.
+  bool IsIgnored(int32_t index) const;
+  Entry& RegisteredEntry(int32_t index, const char* member);
   int32_t Add(const TypeRequest& request);
   int32_t FreeDynamicIndex(const TypeRequest& request, const Entry* parent) const;
   void TakeDynamicIndex(int32_t index, int32_t count, Entry* parent);
@@ -103,15 +105,15 @@ class TypeTable {
   void AddField(Entry* entry, const TVMFFIFieldInfo& info);
   static void AddAttr(Column* column, size_t position, Value owned);
   Column& GetOrAddColumn(std::string_view name);
-  // A NUL-terminated copy that lives as long as the table.
-  std::string_view Intern(std::string_view text) { return texts_.emplace_back(text); }
-  TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return Lend(Intern(View(text))); }
+  // Returns a NUL-terminated copy that lives as long as the table.
+  std::string_view Intern(std::string_view text) { return strings_.emplace_back(text); }
+  TVMFFIByteArray Intern(const TVMFFIByteArray& text) { return BorrowBytes(Intern(View(text))); }
 
   mutable std::mutex mutex_;  // guards all writes, and the members below up to chunks_
   std::unordered_map<std::string_view, int32_t> index_by_key_;
   std::vector<std::string_view> keys_;
   std::unordered_map<std::string_view, std::unique_ptr<Column>> column_by_name_;
-  std::deque<std::string> texts_;  // what keys, names and documentation point at
+  std::deque<std::string> strings_;  // interned keys, names and documentation
   int32_t next_dynamic_index_ = kTVMFFIDynObjectBegin;
   std::array<std::atomic<Chunk*>, kMaxChunks> chunks_{};
 };

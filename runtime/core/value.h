@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Value: a TVMFFIAny that owns what it holds.  Same 16 bytes, so it crosses the C ABI as is.
+// Value: an owned TVMFFIAny.  It has the same 16 bytes, so it crosses the C ABI without conversion.
 #ifndef TVM_FFI_RUNTIME_CORE_VALUE_H_
 #define TVM_FFI_RUNTIME_CORE_VALUE_H_
 
@@ -41,10 +41,10 @@ class Value {
     if (IsObject()) DecRef(raw_.v_obj);
   }
 
-  // Takes over an owned any.
+  // Consumes an owned any.
   static Value Adopt(TVMFFIAny owned) { return Value(owned); }
-  // Copies a borrowed any by the rules of TVMFFIAnyViewToOwnedAny: borrowed text is copied, an
-  // rvalue reference is emptied.
+  // Converts a borrowed any by the rules of TVMFFIAnyViewToOwnedAny: a raw string or byte array is
+  // copied, an rvalue reference is moved from, and any other object gets a new reference.
   static Value FromView(const TVMFFIAny& view);
 
   template <typename T>
@@ -56,7 +56,7 @@ class Value {
     return Value(any);
   }
   static Value Int(int64_t value) { return Value(IntAny(value)); }
-  // Copies text: small when it fits into 7 bytes, else a heap object.
+  // Copies the text: up to 7 bytes into the any, longer text into a heap object.
   static Value String(std::string_view text);
   static Value Bytes(std::string_view content);
 
@@ -76,13 +76,13 @@ class Value {
   TVMFFIAny raw_;
 };
 
-// Whether the any holds text in one of its forms: raw, small or heap.
+// Returns true if the any is a string of any form: raw, small or heap.
 inline bool IsText(const TVMFFIAny& any) {
   return any.type_index == kTVMFFISmallStr || any.type_index == kTVMFFIStr ||
          any.type_index == kTVMFFIRawStr;
 }
 
-// Content of an any for which IsText holds; borrowed from it.
+// Returns the content of an any for which IsText is true; borrowed from the any.
 std::string_view ViewOfText(const TVMFFIAny& any);
 
 }  // namespace tvm::ffi::runtime

@@ -74,7 +74,7 @@ def find_cmake_path() -> str:
 
 def find_source_path() -> str:
     """Return the folder of the runtime's sources, an argument for CMake's ``add_subdirectory``."""
-    return str(_find_file("runtime/core/object.cc").parents[2])
+    return str(_find_file("runtime/core/object_api.cc").parents[2])
 
 
 def find_cython_lib() -> str:

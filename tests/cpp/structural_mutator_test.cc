@@ -462,7 +462,7 @@ TEST_CASE("global var remap and regions") {
   CHECK_EQ(with(mutator, 2, read).cast<int>(), 2);
   CHECK_EQ(kind_of(mutator).cast<int>(), 0);
   CHECK_EQ(Thrown([&] { with(mutator, 3, read); }),
-           "ValueError: the kind of a definition region is 0, 1 or 2, got 3");
+           "ValueError: the definition region kind must be 0, 1 or 2, got 3");
 }
 
 }  // namespace

@@ -1,26 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layers of the C and C++ sources, seen in their include directives.
+"""Layers of the C and C++ sources: checks of the include graph between folders and between files.
 
 abi (C headers)  ─>  runtime/core
         └─────────>  C++ headers  ─>  runtime/extra, runtime/testing
 
-An arrow reads "is used by"; nothing points back.  The folders of runtime/extra have an order of
-their own, in the table below.
+An arrow reads "is used by"; nothing points back.  EXTRA_FOLDERS lists the order of the folders of
+runtime/extra.  Inside a folder, no file includes itself through others.
 """
 
 from __future__ import annotations
 
 import re
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 DLPACK, C_API, C_ENV_API = "dlpack/dlpack.h", "tvm/ffi/c_api.h", "tvm/ffi/extra/c_env_api.h"
 C_HOST_CALL = "tvm/ffi/extra/c_host_call.h"
-# A C header and what it may include beside the C standard library.
+# C headers and the headers that each may include in addition to the C standard library.
 C_HEADERS = {DLPACK: set(), C_API: {DLPACK}, C_ENV_API: {C_API}, C_HOST_CALL: {C_ENV_API}}
 C_STANDARD_LIBRARY = {"stdbool.h", "stddef.h", "stdint.h"}
 
-# A folder of runtime/extra and those it may use beside itself; each stands below what it uses.
+# The folders of runtime/extra and the other folders that each may use; a folder follows the folders
+# that it uses.
 EXTRA_FOLDERS = {
     "walk": set(),
     "reflection": set(),
@@ -32,10 +36,18 @@ EXTRA_FOLDERS = {
     "cuda": {"module", "content"},
     "globals": {"walk", "module"},
 }
-# The list of what is registered, which each folder adds to.
+# Declarations of the registration functions of all folders.
 REGISTRATION = "registration.h"
-# What it may ask of the core that the C ABI does not tell.
-SEAM = "../core/extra_layer.h"
+# The only header of the core that runtime/extra may include: functions that the C ABI lacks.
+CORE_INTERFACE = "../core/extra_layer.h"
+
+# Folders whose files must not include each other in a cycle.
+FOLDERS_WITHOUT_CYCLES = ["core", "testing", "tvm_backend", "xla"] + [
+    f"extra/{folder}" for folder in EXTRA_FOLDERS
+]
+# Cycles that are known, as (file, included file): the reader of launch programs includes the
+# optimizer of the structs that it declares.
+KNOWN_CYCLES = {"extra/cuda": {("launch_program", "launch_shortcuts")}}
 
 
 def includes(path):
@@ -52,14 +64,43 @@ def c_files(repository, folder):
     return found
 
 
+def include_graph(runtime, folder):
+    """Return {unit: units that it includes} of the files below a folder of the runtime.
+
+    A unit is a header together with the source file of the same name: "object" includes every
+    file that object.h or object.cc includes.  Includes of other folders are left out.
+    """
+    top = runtime / folder
+    roots = [runtime / "extra"] if folder.startswith("extra/") else []
+    graph = {}
+    for path in c_files(runtime, folder):
+        unit = path.relative_to(top).with_suffix("").as_posix()
+        included = graph.setdefault(unit, set())
+        for is_quoted, name in includes(path):
+            found = [root / name for root in (path.parent, *roots) if (root / name).is_file()]
+            if is_quoted and found and found[0].resolve().is_relative_to(top.resolve()):
+                other = found[0].resolve().relative_to(top.resolve())
+                included.add(other.with_suffix("").as_posix())
+        included.discard(unit)
+    return graph
+
+
+def find_cycle(graph):
+    """Return the names of one cycle, each followed by the name that includes it, or None."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return None
+
+
 def test_c_headers_need_only_the_standard_library_and_the_layer_below(repository):
     for header, allowed in C_HEADERS.items():
         names = {name for _, name in includes(repository / "include" / header)}
         assert names <= C_STANDARD_LIBRARY | allowed, header
 
 
-def test_public_headers_do_not_know_the_runtime_or_python(repository):
-    """What they include is public as well, or comes with the compiler."""
+def test_public_headers_include_only_public_headers_and_the_standard_library(repository):
     public = repository / "include"
     for path in c_files(repository, "include"):
         for is_quoted, name in includes(path):
@@ -68,7 +109,7 @@ def test_public_headers_do_not_know_the_runtime_or_python(repository):
             assert name != "Python.h", path.name
 
 
-def test_runtime_core_knows_only_itself_and_the_c_abi(repository):
+def test_runtime_core_includes_only_itself_and_the_c_abi(repository):
     for path in c_files(repository, "runtime/core"):
         for is_quoted, name in includes(path):
             if is_quoted:
@@ -78,40 +119,61 @@ def test_runtime_core_knows_only_itself_and_the_c_abi(repository):
                 assert name in C_HEADERS, f"{path.name} includes {name}"
 
 
-def test_runtime_extra_knows_itself_and_the_public_headers(repository):
-    """It reaches the core as every client does, through C, and through one header beside it."""
+def test_runtime_extra_includes_only_itself_the_public_headers_and_one_header_of_the_core(
+    repository,
+):
     extra = repository / "runtime/extra"
     for path in c_files(repository, "runtime/extra"):
         for is_quoted, name in includes(path):
             if is_quoted:
                 assert (extra / name).is_file(), f"{path.name} includes {name}"
-                assert ".." not in name or name == SEAM, f"{path.name} includes {name}"
+                assert ".." not in name or name == CORE_INTERFACE, f"{path.name} includes {name}"
             else:
                 assert name != "Python.h", path.name
 
 
-def test_the_folders_of_runtime_extra_use_those_above_them_in_the_table(repository):
+def test_folders_of_runtime_extra_include_only_the_folders_that_the_table_allows(repository):
     extra = repository / "runtime/extra"
     assert {path.name for path in extra.iterdir() if path.is_dir()} == set(EXTRA_FOLDERS)
     for path in c_files(repository, "runtime/extra"):
         folder, *rest = path.relative_to(extra).parts
-        if not rest:  # the registration is above all
+        if not rest:  # the registration includes every folder
             continue
         allowed = {folder} | EXTRA_FOLDERS[folder]
         for is_quoted, name in includes(path):
-            if is_quoted and name not in {REGISTRATION, SEAM}:
+            if is_quoted and name not in {REGISTRATION, CORE_INTERFACE}:
                 assert name.split("/")[0] in allowed, f"{folder}/{path.name} includes {name}"
 
 
-def test_the_table_of_folders_is_an_order():
+@pytest.mark.parametrize("folder", FOLDERS_WITHOUT_CYCLES)
+def test_files_of_a_folder_do_not_include_each_other_in_a_cycle(repository, folder):
+    graph = include_graph(repository / "runtime", folder)
+    for user, used in KNOWN_CYCLES.get(folder, set()):
+        cycle = find_cycle(graph) or []
+        assert {user, used} <= set(cycle), f"no cycle any more: remove {user} from KNOWN_CYCLES"
+        graph[user].discard(used)
+    assert find_cycle(graph) is None
+
+
+def test_the_cycle_check_joins_a_source_file_with_its_header(tmp_path):
+    folder = tmp_path / "core"
+    folder.mkdir()
+    (folder / "a.h").write_text('#include "b.h"\n')
+    (folder / "b.h").write_text("")
+    assert find_cycle(include_graph(tmp_path, "core")) is None
+    (folder / "b.cc").write_text('#include "b.h"\n#include "a.h"\n')
+    assert set(find_cycle(include_graph(tmp_path, "core"))) == {"a", "b"}
+
+
+def test_the_table_of_folders_is_ordered():
     seen = set()
     for folder, allowed in EXTRA_FOLDERS.items():
         assert allowed <= seen, folder
         seen.add(folder)
 
 
-def test_the_table_of_folders_allows_nothing_that_is_not_used(repository):
-    """An entry that nothing needs any more would let a new use in unseen."""
+def test_the_table_of_folders_has_no_unused_entries(repository):
+    """An unused entry would hide a new dependency."""
     for folder, allowed in EXTRA_FOLDERS.items():
         used = {
             name.split("/")[0]
@@ -122,21 +184,21 @@ def test_the_table_of_folders_allows_nothing_that_is_not_used(repository):
         assert allowed <= used, f"{folder} does not use {allowed - used}"
 
 
-def test_the_testing_library_is_a_client_like_any_other(repository):
+def test_the_testing_library_includes_only_public_headers(repository):
     for path in c_files(repository, "runtime/testing"):
         for is_quoted, name in includes(path):
             assert not is_quoted, f"{path.name} includes {name}"
             assert name != "Python.h", path.name
 
 
-def test_runtime_extra_registers_in_one_place(repository):
-    """A static link leaves out files that nothing but their own initialisers would call."""
+def test_runtime_extra_has_no_static_initialisers_that_register(repository):
+    """A static link drops object files that are referenced only by their own initialisers."""
     for path in c_files(repository, "runtime/extra"):
         text = path.read_text(encoding="utf-8")
         assert "TVM_FFI_STATIC_INIT_BLOCK" not in text, f"{path.name}: use registration.cc"
 
 
-def test_examples_and_benchmarks_use_public_headers(repository):
+def test_examples_and_benchmarks_include_only_public_headers(repository):
     for folder in ("examples", "benchmarks"):
         for path in c_files(repository, folder):
             for is_quoted, name in includes(path):
@@ -150,7 +212,7 @@ def test_the_architecture_names_each_file_of_the_runtime_in_its_folder(repositor
     text = (repository / "docs/design/architecture.md").read_text(encoding="utf-8")
     named, folder = set(), ""
     for row in re.findall(r"^\|([^|\n]*)\|([^|\n]*)\|[^|\n]*\|$", text, re.MULTILINE):
-        folder = row[0].strip(" `") or folder  # an empty cell: the folder of the row above
+        folder = row[0].strip(" `") or folder  # an empty cell repeats the row above
         if folder.split("/")[0] in layers:
             named |= {f"{folder}/{stem}" for stem in re.findall(r"`(\w+)`", row[1])}
     files = c_files(repository, "runtime")

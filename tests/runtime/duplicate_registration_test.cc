@@ -16,8 +16,8 @@ std::string Warning(const std::string& second, const std::string& first) {
          " registers the global function `test.twice.address`, which is "
          "already registered by " +
          first +
-         "; the first registration stays, also of whatever "
-         "else is registered twice\n";
+         "; the first registration stays in effect, also for "
+         "further duplicates\n";
 }
 
 void Open(const char* path) { CHECK(dlopen(path, RTLD_NOW | RTLD_LOCAL) != nullptr); }

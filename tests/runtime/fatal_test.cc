@@ -57,7 +57,7 @@ TEST_CASE("contradicting type arguments end the process") {
   check("child_slots", -1, 1, INT32_MAX, kTVMFFIObject);  // + 1 used to overflow
   check("child_slots", -1, 1, INT32_MAX - 1, kTVMFFIObject);
   check("full", -1, 1, (1 << 22) - 100, kTVMFFIObject);
-  check("18 child slots behind", 110, 1, 18, kTVMFFIObject);  // 128 is another type
+  check("18 child slots after", 110, 1, 18, kTVMFFIObject);  // 128 is another type
 }
 
 TEST_CASE("child beyond the slots of a type that cannot overflow ends the process") {

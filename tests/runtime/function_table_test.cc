@@ -198,7 +198,7 @@ TEST_CASE("method info of a taken name is also reported on stderr") {
            "Global Function `test.method_info_twice` is already registered, possible causes:\n"
            "- two registrations of this name, in one library or in two\n"
            "- the same library, loaded from two files\n"
-           "Remove one of them, or give one another name.\n");
+           "Remove one registration, or register one function under another name.\n");
 }
 
 TEST_CASE("names are listed while registered") {

@@ -140,7 +140,7 @@ def test_indent_at_the_end_of_its_range(ffi, indent):
 def test_indent_that_is_too_large_is_a_value_error(ffi, indent):
     """It was cut to 32 bits, and what was left of it asked for any amount of memory."""
     argument = ffi.library.any_value(INT, 0, indent)
-    message = f"indent must (be at most 1000 blanks|fit 32 bits), got {indent}"
+    message = f"indent must (be at most 1000 spaces|fit 32 bits), got {indent}"
     with pytest.raises(Exception, match=message) as caught:
         ffi.apply("[1]", ("ffi.json.Parse",), ("ffi.json.Stringify", argument))
     assert "ValueError" in str(caught.value)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Repr of access paths and access steps.
 #include "content/access_path_repr.h"
 
 #include <string>
@@ -14,7 +15,7 @@ using reflection::AccessPathObj;
 using reflection::AccessStep;
 using reflection::AccessStepObj;
 
-std::string StepText(const AccessStepObj& step, const PrintPart& print) {
+std::string StepText(const AccessStepObj& step, const PrintChild& print) {
   std::optional<String> name = step.key.as<String>();
   switch (step.kind) {
     case AccessKind::kAttr:
@@ -27,7 +28,8 @@ std::string StepText(const AccessStepObj& step, const PrintPart& print) {
   }
 }
 
-// Parents are fields like others: they may have been set to anything.
+// Returns the steps from `path` to the root.  `parent` is a writable field, so it may be any object
+// or form a cycle.
 std::vector<AccessStep> StepsToRoot(const AccessPathObj* path) {
   std::vector<AccessStep> steps;
   ObjectSet seen;
@@ -40,11 +42,11 @@ std::vector<AccessStep> StepsToRoot(const AccessPathObj* path) {
 
 }  // namespace
 
-String PrintAccessStep(const AccessStepObj* step, const PrintPart& print) {
+String PrintAccessStep(const AccessStepObj* step, const PrintChild& print) {
   return StepText(*step, print);
 }
 
-String PrintAccessPath(const AccessPathObj* path, const PrintPart& print) {
+String PrintAccessPath(const AccessPathObj* path, const PrintChild& print) {
   std::string text = "<root>";
   std::vector<AccessStep> steps = StepsToRoot(path);
   for (size_t i = steps.size(); i > 0; --i) text += StepText(*steps[i - 1].get(), print);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of access paths: <root>.field[2]["key"][<missing:3>].
+// Repr of access paths: <root>.field[2]["key"][<missing:3>].
 #ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_ACCESS_PATH_REPR_H_
 #define TVM_FFI_RUNTIME_EXTRA_CONTENT_ACCESS_PATH_REPR_H_
 
@@ -7,11 +7,11 @@
 
 namespace tvm::ffi::extra {
 
-using PrintPart = TypedFunction<String(AnyView)>;
+using PrintChild = TypedFunction<String(AnyView)>;
 
-// Hooks of the two types.
-String PrintAccessStep(const reflection::AccessStepObj* step, const PrintPart& print);
-String PrintAccessPath(const reflection::AccessPathObj* path, const PrintPart& print);
+// `__ffi_repr__` hooks of AccessStep and AccessPath.  `print` returns the repr of a child.
+String PrintAccessStep(const reflection::AccessStepObj* step, const PrintChild& print);
+String PrintAccessPath(const reflection::AccessPathObj* path, const PrintChild& print);
 
 }  // namespace tvm::ffi::extra
 #endif  // TVM_FFI_RUNTIME_EXTRA_CONTENT_ACCESS_PATH_REPR_H_

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeepCopy, in two passes over the objects that can be reached and must not be shared:
+// DeepCopy, in two passes over the reachable objects that must not be shared:
 //
-// 1. Each gets a shallow copy, whose parts are still the original's.
-// 2. In each copy, parts that have copies are replaced by them.
+// 1. Create a shallow copy of each object.  The copy has the children of the original.
+// 2. In each copy, replace children that have copies by their copies.
 //
-// So cycles and sharing come out as they were, fields are only ever set to values of the type they
-// had, and whatever fails in pass 1 leaves no copy that refers to another one.
+// This preserves cycles and sharing, sets a field only to a value of the type it had, and, if pass
+// 1 fails, leaves no copy that refers to another copy.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/extra/dataclass.h>
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "registration.h"
+#include "walk/child_reader.h"
 #include "walk/object_table.h"
-#include "walk/part_reader.h"
 #include "walk/snapshot.h"
 
 namespace tvm::ffi::extra {
@@ -29,15 +29,16 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
-// Copies of the same kind may share the value: it cannot change, or its identity is what counts.
+// Returns true if original and copy may share the value: it is immutable, or it is compared by
+// identity, as enum members are.
 bool IsShareable(const Any& value) {
-  return PartKindOf(value) == PartKind::kNone || value.as<EnumObj>() != nullptr;
+  return ChildKindOf(value) == ChildKind::kNone || value.as<EnumObj>() != nullptr;
 }
 
 Any CopySequence(const Any& value) {
   const auto* array = value.as<ArrayObj>();
   if (array == nullptr) return CopyList(value);
-  // Clients that grow an array expect it to have some capacity.
+  // Client code that appends to an array relies on a nonzero capacity.
   auto capacity = std::max<int64_t>(static_cast<int64_t>(array->size()), 4);
   return Array<Any>(ObjectPtr<Object>(ArrayObj::CopyFrom(capacity, array)));
 }
@@ -48,7 +49,7 @@ Any CopyByHook(const Any& value) {
   if (!hook.has_value()) ThrowNotCopyable(value.type_index());
   ObjectLock lock(ObjectOf(value));
   Any copy = (*hook)(ObjectOf(value));
-  // Fields are written by the original's offsets.
+  // The fields of the copy are written at the offsets of the original's type.
   if (copy.type_index() != value.type_index()) {
     TVM_FFI_THROW(TypeError) << "__ffi_shallow_copy__ of type `" << value.GetTypeKey()
                              << "` returned a value of type `" << copy.GetTypeKey() << "`";
@@ -57,10 +58,10 @@ Any CopyByHook(const Any& value) {
 }
 
 Any ShallowCopy(const Any& value) {
-  switch (PartKindOf(value)) {
-    case PartKind::kElements:
+  switch (ChildKindOf(value)) {
+    case ChildKind::kElements:
       return CopySequence(value);
-    case PartKind::kPairs:
+    case ChildKind::kPairs:
       return CopyTable(value);
     default:
       return CopyByHook(value);
@@ -79,13 +80,13 @@ class DeepCopier {
  public:
   Any Copy(const Any& root) {
     Discover(root);
-    // Discovering parts adds to the vector.
-    for (size_t i = 0; i < copies_.size(); ++i) DiscoverParts(i);
+    // DiscoverChildren appends to copies_.
+    for (size_t i = 0; i < copies_.size(); ++i) DiscoverChildren(i);
     try {
-      for (const Entry& entry : copies_) ReplaceParts(entry);
+      for (const Entry& entry : copies_) ReplaceChildren(entry);
       for (const Any& table : tables_with_copied_keys_) ReplaceKeys(MutableTable(table));
     } catch (...) {
-      for (const Entry& entry : copies_) ForgetCopies(entry);
+      for (const Entry& entry : copies_) UnlinkCopy(entry);
       throw;
     }
     const Any* copy = FindCopy(root);
@@ -106,28 +107,28 @@ class DeepCopier {
     copies_.back().copy = ShallowCopy(copies_.back().original);
   }
 
-  void DiscoverParts(size_t position) {
+  void DiscoverChildren(size_t position) {
     if (IsOwnCopy(copies_[position])) return;
-    PartReader parts(copies_[position].copy);
-    while (const Any* part = parts.Next()) Discover(*part);
+    ChildReader children(copies_[position].copy);
+    while (const Any* child = children.Next()) Discover(*child);
   }
 
-  // A hook may declare its object unchangeable by returning it.
+  // Returns true if the copy hook returned the original, which marks the object as immutable.
   static bool IsOwnCopy(const Entry& entry) { return entry.original.same_as(entry.copy); }
 
-  // nullptr when the value is shared.
+  // Returns nullptr if original and copy share the value.
   const Any* FindCopy(const Any& value) const {
-    if (PartKindOf(value) == PartKind::kNone) return nullptr;
+    if (ChildKindOf(value) == ChildKind::kNone) return nullptr;
     const size_t* position = positions_.Find(ObjectOf(value));
     return position != nullptr ? &copies_[*position].copy : nullptr;
   }
 
-  void ReplaceParts(const Entry& entry) {
+  void ReplaceChildren(const Entry& entry) {
     if (IsOwnCopy(entry)) return;
-    switch (PartKindOf(entry.copy)) {
-      case PartKind::kElements:
+    switch (ChildKindOf(entry.copy)) {
+      case ChildKind::kElements:
         return ReplaceElements(MutableSequence(entry.copy));
-      case PartKind::kPairs:
+      case ChildKind::kPairs:
         return ReplaceValues(entry.copy);
       default:
         return ReplaceFields(ObjectOf(entry.copy));
@@ -150,7 +151,8 @@ class DeepCopier {
     if (has_copied_keys) tables_with_copied_keys_.push_back(table);
   }
 
-  // A key's place depends on its hash, for which its parts must be the final ones.
+  // Inserts all pairs again.  The slot of a key depends on its hash, so the children of the keys
+  // must have been replaced before.
   void ReplaceKeys(MapBaseObj* table) const {
     std::vector<MapBaseObj::KVType> pairs(table->begin(), table->end());
     table->clear();
@@ -164,8 +166,8 @@ class DeepCopier {
     FieldCursor fields(TVMFFIGetTypeInfo(object->type_index()));
     while (const TVMFFIFieldInfo* field = fields.Next()) {
       if (IsPlainField(field)) continue;
-      Any part = ReadField(object, field);
-      if (const Any* copy = FindCopy(part)) SetField(object, field, *copy);
+      Any child = ReadField(object, field);
+      if (const Any* copy = FindCopy(child)) SetField(object, field, *copy);
     }
   }
 
@@ -180,14 +182,13 @@ class DeepCopier {
     set(object, value);
   }
 
-  // The copies are given up: those that refer to each other in a circle must not keep each other
-  // alive.
-  void ForgetCopies(const Entry& entry) const noexcept {
+  // Removes the references between copies after an error, so that copies in a cycle are freed.
+  void UnlinkCopy(const Entry& entry) const noexcept {
     if (IsOwnCopy(entry)) return;
-    switch (PartKindOf(entry.copy)) {
-      case PartKind::kElements:
+    switch (ChildKindOf(entry.copy)) {
+      case ChildKind::kElements:
         return MutableSequence(entry.copy)->clear();
-      case PartKind::kPairs:
+      case ChildKind::kPairs:
         return MutableTable(entry.copy)->clear();
       default:
         break;
@@ -200,11 +201,11 @@ class DeepCopier {
     try {
       Any original = ReadField(ObjectOf(entry.original), field);
       if (FindCopy(original) != nullptr) SetField(ObjectOf(entry.copy), field, original);
-    } catch (...) {  // the error to report is the one that came first
+    } catch (...) {  // keep the first error
     }
   }
 
-  // In the order of discovery, so that letting go of them does not recurse.
+  // In the order of discovery, so that releasing the copies does not recurse.
   std::vector<Entry> copies_;
   ObjectTable<size_t> positions_;  // of originals, in copies_
   std::vector<Any> tables_with_copied_keys_;

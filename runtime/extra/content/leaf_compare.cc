@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Equality and order of values without children, and identity of opaque objects.
 #include "content/leaf_compare.h"
 
 #include <tvm/ffi/big_int.h>
@@ -24,7 +25,7 @@ int CompareIntegers(const Any& lhs, const Any& rhs) {
   return Sign(lhs.cast<BigInt>(), rhs.cast<BigInt>());
 }
 
-// The heap index of strings and bytes in either form; 0 for everything else.
+// Returns kTVMFFIStr for small and heap strings, kTVMFFIBytes for small and heap bytes, else 0.
 int32_t TextKind(const Any& value) {
   switch (value.type_index()) {
     case kTVMFFISmallStr:
@@ -93,7 +94,7 @@ int CompareSameType(const Any& lhs, const Any& rhs, CompareMode mode) {
     default:
       break;
   }
-  if (l.v_uint64 == r.v_uint64) return 0;  // pointers are equal or nothing
+  if (l.v_uint64 == r.v_uint64) return 0;  // pointers have equality but no order
   if (mode == CompareMode::kOrder) ThrowNoOrder(l.type_index);
   return 1;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Comparison of values that are compared as a whole, not by their parts.
+// Comparison of values without children: plain values, strings, bytes, shapes, big integers.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_LEAF_COMPARE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CONTENT_LEAF_COMPARE_H_
 
@@ -10,16 +10,17 @@
 namespace tvm::ffi::extra {
 
 enum class CompareMode {
-  kEquality,  // anything but 0 says that the values differ
-  kOrder,     // negative, 0 or positive; no order is an error
+  kEquality,  // the result is 0 for equal values, else nonzero
+  kOrder,     // the result is negative, 0 or positive; values without an order are an error
 };
 
-// Of values that have no parts (PartKindOf), or whose types differ.  In kOrder, throws TypeError
-// when there is no order.
+// Compares two values without children (ChildKindOf), or of different types.  In kOrder, throws
+// TypeError if the values have no order.
 int CompareLeaves(const Any& lhs, const Any& rhs, CompareMode mode);
 
-// Whether two objects of one type, which registered nothing about its content, stand for the same
-// thing: tensors for the same view of memory, wrappers for the same wrapped object.
+// Returns true if two objects of the same opaque type are the same: tensors if they view the same
+// memory with the same shape, strides and dtype, wrapped Python objects if they wrap the same
+// object, other objects if they are identical.
 bool IsSameOpaque(const Any& lhs, const Any& rhs);
 
 [[noreturn]] void ThrowNoOrder(int32_t type_index);

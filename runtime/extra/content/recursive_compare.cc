@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecursiveEq and the orders: one walk over two values side by side, up to the first difference.
+// Comparison by content (RecursiveEq, RecursiveLt, ...): walks two values in parallel up to the
+// first difference.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -9,16 +10,16 @@
 
 #include "content/leaf_compare.h"
 #include "registration.h"
+#include "walk/child_reader.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
-#include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
 constexpr WalkLimits kLimits{"RecursiveCompare: "};
 
-// Two objects, and how they are compared.
+// Two objects and the mode of their comparison.
 struct ObjectPair {
   const Object* lhs;
   const Object* rhs;
@@ -29,7 +30,8 @@ struct ObjectPair {
   }
 };
 
-// Objects that were allocated in turn lie at regular distances, and so do those beside them.
+// Multiplies one address: objects that are allocated one after the other have regular distances, so
+// the sum of both addresses would collide often.
 struct ObjectPairHash {
   size_t operator()(const ObjectPair& pair) const {
     uint64_t hash = reinterpret_cast<uintptr_t>(pair.lhs) * uint64_t{11400714819323198485u};
@@ -38,7 +40,7 @@ struct ObjectPairHash {
   }
 };
 
-// Nothing tells what is in objects of the type, apart from what their class knows.
+// Returns true if the type has no registered content: no metadata, no copy hook and no fields.
 bool IsOpaque(int32_t type_index) {
   if (type_index == kTVMFFIObject || type_index == kTVMFFIModule) return true;
   static const reflection::TypeAttrColumn copies(type_attr::kShallowCopy);
@@ -47,12 +49,12 @@ bool IsOpaque(int32_t type_index) {
          FieldCursor(type).Next() == nullptr;
 }
 
-// Pairs that were found equal are not compared again.  Pairs whose comparison has not ended are
-// taken for equal, too: a difference elsewhere will show.  Only while no difference was found is
-// that true, so each call of Compare that finds one forgets the pairs it added.
+// A pair that was found equal is not compared again.  A pair whose comparison is still in progress
+// is assumed to be equal, since a difference will be found elsewhere.  The assumption holds only
+// until a difference is found, so a call of Compare that finds one removes the pairs that it added.
 class RecursiveComparer {
  public:
-  // Hooks come back through here, on top of the stack as it is then.
+  // Hooks call this function recursively; it then works above the current top of the stack.
   int Compare(const Any& lhs, const Any& rhs, CompareMode mode) {
     Scope scope(this, mode);
     int result = Begin(lhs, rhs);
@@ -66,22 +68,23 @@ class RecursiveComparer {
   }
 
  private:
-  // Two objects whose parts are being compared.
+  // Two objects whose children are being compared.
   struct Open {
     Open(const Any& lhs, const Any& rhs)
-        : parts(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
+        : children(lhs, kTVMFFIFieldFlagBitMaskCompareOff), rhs(rhs), rhs_copy(rhs) {}
     const Any& RhsContainer() const { return rhs_copy.Or(rhs); }
-    PartReader parts;
+    ChildReader children;  // of the left object
     Any rhs;
     Snapshot rhs_copy;
   };
-  // References to both objects of a pair: no others may take their addresses.
+  // References to both objects of a pair, so that no other object gets their addresses.
   struct Known {
     Any lhs;
     Any rhs;
-    bool is_done = false;
+    bool is_done = false;  // false: the comparison is in progress
   };
 
+  // Restores the state when a call of Compare ends, also by an exception.
   class Scope {
    public:
     Scope(RecursiveComparer* comparer, CompareMode mode)
@@ -112,10 +115,11 @@ class RecursiveComparer {
     bool keep_pairs_ = false;
   };
 
-  // A difference inside of tables tells them apart, but orders them no more than it orders sets.
+  // Throws if a map is on the stack: maps have no order, so a difference inside of one cannot
+  // decide.
   void RequireNoOpenTable(size_t first_open) const {
     for (size_t i = first_open; i < open_.size(); ++i) {
-      if (open_[i].parts.kind() == PartKind::kPairs) ThrowNoOrderOfTables();
+      if (open_[i].children.kind() == ChildKind::kPairs) ThrowNoOrderOfTables();
     }
   }
   [[noreturn]] static void ThrowNoOrderOfTables() {
@@ -125,16 +129,16 @@ class RecursiveComparer {
 
   bool IsOrder() const { return mode_ == CompareMode::kOrder; }
 
-  // The result, or 0 and the pair is pushed.
+  // Returns the result of the comparison, or pushes the pair and returns 0.
   int Begin(const Any& lhs, const Any& rhs) {
     bool may_be_nan = lhs.type_index() == kTVMFFIFloat && IsOrder();
     if (lhs.same_as(rhs) && !may_be_nan) return 0;
-    bool is_leaf = PartKindOf(lhs) == PartKind::kNone || lhs.type_index() != rhs.type_index();
+    bool is_leaf = ChildKindOf(lhs) == ChildKind::kNone || lhs.type_index() != rhs.type_index();
     if (is_leaf) return CompareLeaves(lhs, rhs, mode_);
-    switch (PartKindOf(lhs)) {
-      case PartKind::kElements:
+    switch (ChildKindOf(lhs)) {
+      case ChildKind::kElements:
         return BeginElements(lhs, rhs);
-      case PartKind::kPairs:
+      case ChildKind::kPairs:
         return BeginTables(lhs, rhs);
       default:
         return BeginObjects(lhs, rhs);
@@ -168,7 +172,7 @@ class RecursiveComparer {
     }
     if (auto hook = type_attr::kCompare.ValueFrom(compare_hooks[type])) {
       return CallHook(lhs, rhs, [&](const Object* l, const Object* r) {
-        // A hook of another language may return a number that an int does not hold.
+        // A hook in another language may return a number beyond the range of int.
         auto result = hook->packed()(l, r, compare_for_hook_.Get()).template cast<int64_t>();
         return result < 0 ? -1 : (result > 0 ? 1 : 0);
       });
@@ -184,7 +188,7 @@ class RecursiveComparer {
   }
   int CompareForHook(AnyView lhs, AnyView rhs) { return Compare(Any(lhs), Any(rhs), mode_); }
 
-  // known_ holds both objects: the hook may remove them from where they were found.
+  // known_ owns both objects, because the hook may remove them from their containers.
   template <typename Call>
   int CallHook(const Any& lhs, const Any& rhs, Call&& call) {
     HookScope running(&hooks_, kLimits);
@@ -202,7 +206,7 @@ class RecursiveComparer {
     return 0;
   }
 
-  // Whether the pair is new.
+  // Returns false if the pair is known already, and thus equal so far.
   bool Add(const Any& lhs, const Any& rhs) {
     ObjectPair pair = PairOf(lhs, rhs);
     auto [known, is_new] = known_.try_emplace(pair, Known{lhs, rhs});
@@ -223,47 +227,48 @@ class RecursiveComparer {
     return {ObjectOf(lhs), ObjectOf(rhs), mode_};
   }
 
-  // Compares the next parts of the topmost pair, or ends it.
+  // Compares the next children of the top pair, or pops the pair.
   int Advance() {
     Open& open = open_.back();
-    const Any* part = open.parts.Next();
-    if (part == nullptr) return Close();
-    switch (open.parts.kind()) {
-      case PartKind::kElements:
-        return CompareElement(open, *part);
-      case PartKind::kPairs:
-        return CompareTableEntry(&open, *part);
+    const Any* child = open.children.Next();
+    if (child == nullptr) return Close();
+    switch (open.children.kind()) {
+      case ChildKind::kElements:
+        return CompareElement(open, *child);
+      case ChildKind::kPairs:
+        return CompareTableEntry(&open, *child);
       default: {
-        Any other = ReadField(ObjectOf(open.rhs), open.parts.field());
-        return Begin(*part, other);
+        Any other = ReadField(ObjectOf(open.rhs), open.children.field());
+        return Begin(*child, other);
       }
     }
   }
 
-  int CompareElement(const Open& open, const Any& part) {
+  int CompareElement(const Open& open, const Any& element) {
     const SeqBaseObj* other = SequenceOf(open.RhsContainer());
-    size_t index = open.parts.count() - 1;
-    return index < other->size() ? Begin(part, other->begin()[index]) : 1;
+    size_t index = open.children.count() - 1;
+    return index < other->size() ? Begin(element, other->begin()[index]) : 1;
   }
 
-  // The part is a key; its value follows.
+  // Compares the values of `key` on both sides.  The left value is the next child.
   int CompareTableEntry(Open* open, const Any& key) {
     const MapBaseObj* other = TableOf(open->RhsContainer());
     auto found = other->find(key);
-    return found != other->end() ? Begin(*open->parts.Next(), found->second) : 1;
+    return found != other->end() ? Begin(*open->children.Next(), found->second) : 1;
   }
 
-  // No part differs: of two sequences, the shorter one comes first.  Tables of one size may have
-  // changed before they were copied.
+  // Pops the top pair, whose children are equal.  Of two sequences, the shorter one is less.  The
+  // sizes of maps were equal in BeginTables, but the maps may have changed before they were copied.
   int Close() {
     const Open& open = open_.back();
-    PartKind kind = open.parts.kind();
+    ChildKind kind = open.children.kind();
     const Any& other = open.RhsContainer();
-    if (kind == PartKind::kElements && SequenceOf(other)->size() > open.parts.count()) return -1;
-    if (kind == PartKind::kPairs && TableOf(other)->size() != open.parts.size()) {
+    if (kind == ChildKind::kElements && SequenceOf(other)->size() > open.children.count())
+      return -1;
+    if (kind == ChildKind::kPairs && TableOf(other)->size() != open.children.size()) {
       return DifferInSize();
     }
-    MarkDone(PairOf(open.parts.value(), open.rhs));
+    MarkDone(PairOf(open.children.value(), open.rhs));
     open_.pop_back();
     return 0;
   }
@@ -271,7 +276,7 @@ class RecursiveComparer {
   CompareMode mode_ = CompareMode::kEquality;
   std::vector<Open> open_;
   std::unordered_map<ObjectPair, Known, ObjectPairHash> known_;
-  std::vector<ObjectPair> added_;  // the keys of known_ in the order of their arrival
+  std::vector<ObjectPair> added_;  // the keys of known_ in the order of insertion
   RunningHooks hooks_;
   HookArgument<&RecursiveComparer::EqualForHook> equal_for_hook_{this, &hooks_, &kLimits};
   HookArgument<&RecursiveComparer::CompareForHook> compare_for_hook_{this, &hooks_, &kLimits};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecursiveHash: combines the hashes of a value's parts.  The results are contract, step by step.
+// Hash by content (RecursiveHash): combines the hashes of a value's children.  Hash values are
+// contract, so the order of all steps is fixed.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -12,9 +13,9 @@
 
 #include "content/shape_hash.h"
 #include "registration.h"
+#include "walk/child_reader.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
-#include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -25,14 +26,14 @@ constexpr WalkLimits kLimits{"RecursiveHash: "};
 constexpr int64_t kSkippedFields =
     kTVMFFIFieldFlagBitMaskHashOff | kTVMFFIFieldFlagBitMaskCompareOff;
 
-// All NaNs are equal, and so are both zeros.
+// All NaNs have the same hash, and so do both zeros.
 uint64_t HashOfFloat(double value) {
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   if (value == 0) value = 0.0;
   return AnyHash()(Any(value));
 }
 
-// Of a value without parts.
+// Returns the hash of a value without children.
 uint64_t HashOfLeaf(const Any& value) {
   const TVMFFIAny& raw = *detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value);
   auto type = static_cast<uint64_t>(raw.type_index);
@@ -55,40 +56,40 @@ uint64_t HashOfLeaf(const Any& value) {
   }
 }
 
-// An object whose parts are being hashed.
+// An object whose children are being hashed.
 class OpenHash {
  public:
   explicit OpenHash(const Any& value)
-      : parts(value, kSkippedFields), hash_(ObjectOf(value)->GetTypeKeyHash()) {
-    if (parts.kind() != PartKind::kFields) hash_ = StableHashCombine(hash_, parts.size());
+      : children(value, kSkippedFields), hash_(ObjectOf(value)->GetTypeKeyHash()) {
+    if (children.kind() != ChildKind::kFields) hash_ = StableHashCombine(hash_, children.size());
   }
 
-  // Takes the hash of the part that was read last.
+  // Combines the hash of the child that was read last.
   void Add(uint64_t hash) {
-    switch (parts.kind()) {
-      case PartKind::kElements:
-        hash_ = StableHashCombine(hash_, StableHashCombine(hash, parts.count() - 1));
+    switch (children.kind()) {
+      case ChildKind::kElements:
+        hash_ = StableHashCombine(hash_, StableHashCombine(hash, children.count() - 1));
         break;
-      case PartKind::kPairs:
-        AddOfPair(hash);
+      case ChildKind::kPairs:
+        AddToPair(hash);
         break;
       default:
         hash_ = StableHashCombine(hash_, hash);
     }
   }
 
-  // All parts are in.  The order of pairs does not matter.
+  // Returns the hash of the object.  Sorts the hashes of pairs, whose order must not matter.
   uint64_t Finish() {
     std::sort(pairs_.begin(), pairs_.end());
     for (uint64_t pair : pairs_) hash_ = StableHashCombine(hash_, pair);
     return hash_;
   }
 
-  PartReader parts;
+  ChildReader children;
 
  private:
-  void AddOfPair(uint64_t hash) {
-    bool is_key = parts.count() % 2 == 1;
+  void AddToPair(uint64_t hash) {
+    bool is_key = children.count() % 2 == 1;
     if (is_key) {
       pairs_.push_back(hash);
     } else {
@@ -97,20 +98,20 @@ class OpenHash {
   }
 
   uint64_t hash_;
-  std::vector<uint64_t> pairs_;
+  std::vector<uint64_t> pairs_;  // the hash of each pair; of the last one, perhaps only the key's
 };
 
-// Hashes each object once; one that contains itself counts there as its type.
+// Hashes each object once.  Inside itself, an object has the hash of its type key.
 class RecursiveHasher {
  public:
-  // Hooks come back through here, on top of the stack as it is then.
+  // Hooks call this function recursively; it then works above the current top of the stack.
   uint64_t Hash(const Any& value) {
     Scope scope(this);
     uint64_t hash = 0;
     if (Begin(value, &hash)) return hash;
     while (true) {
-      if (const Any* part = open_.back().parts.Next()) {
-        if (Begin(*part, &hash)) open_.back().Add(hash);
+      if (const Any* child = open_.back().children.Next()) {
+        if (Begin(*child, &hash)) open_.back().Add(hash);
         continue;
       }
       hash = Close();
@@ -120,13 +121,13 @@ class RecursiveHasher {
   }
 
  private:
-  // What is known about an object, and a reference: no other object may take its address.
+  // The hash of an object, and a reference, so that no other object gets its address.
   struct Known {
     Any owner;
-    uint64_t hash;  // the type's while the object is open
+    uint64_t hash;  // the hash of the type key while the object is on the stack
   };
 
-  // Takes back what an exception left open.
+  // Pops the frames that an exception left on the stack.
   class Scope {
    public:
     explicit Scope(RecursiveHasher* hasher) : hasher_(hasher), base_(hasher->open_.size()) {}
@@ -134,7 +135,7 @@ class RecursiveHasher {
     Scope& operator=(const Scope&) = delete;
     ~Scope() {
       while (hasher_->open_.size() > base_) {
-        hasher_->known_.erase(hasher_->open_.back().parts.object());
+        hasher_->known_.erase(hasher_->open_.back().children.object());
         hasher_->open_.pop_back();
       }
     }
@@ -145,9 +146,9 @@ class RecursiveHasher {
     size_t base_;
   };
 
-  // Stores the hash, or pushes the object and returns false.
+  // Stores the hash and returns true, or pushes the object and returns false.
   bool Begin(const Any& value, uint64_t* hash) {
-    if (PartKindOf(value) == PartKind::kNone) {
+    if (ChildKindOf(value) == ChildKind::kNone) {
       *hash = HashOfLeaf(value);
       return true;
     }
@@ -157,21 +158,21 @@ class RecursiveHasher {
       *hash = known->second.hash;
       return true;
     }
-    if (PartKindOf(value) == PartKind::kFields && HashByHook(value, hash)) return true;
+    if (ChildKindOf(value) == ChildKind::kFields && HashByHook(value, hash)) return true;
     kLimits.CheckDepth(open_.size());
     open_.emplace_back(value);
-    known_.emplace(object, Known{open_.back().parts.value(), object->GetTypeKeyHash()});
+    known_.emplace(object, Known{open_.back().children.value(), object->GetTypeKeyHash()});
     return false;
   }
 
   uint64_t Close() {
     uint64_t hash = open_.back().Finish();
-    known_.at(open_.back().parts.object()).hash = hash;
+    known_.at(open_.back().children.object()).hash = hash;
     open_.pop_back();
     return hash;
   }
 
-  int64_t HashForHook(AnyView part) { return static_cast<int64_t>(Hash(Any(part))); }
+  int64_t HashForHook(AnyView child) { return static_cast<int64_t>(Hash(Any(child))); }
 
   bool HashByHook(const Any& value, uint64_t* hash) {
     static const reflection::TypeAttrColumn hooks(type_attr::kHash);
@@ -193,7 +194,8 @@ class RecursiveHasher {
     return true;
   }
 
-  // Values that a type's own equality finds equal would get different hashes.
+  // Throws if the type has an equality hook but no hash hook: equal values could have different
+  // hashes.
   static void RequireNoEquality(int32_t type_index) {
     static const reflection::TypeAttrColumn eq(type_attr::kEq);
     static const reflection::TypeAttrColumn compare(type_attr::kCompare);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReprPrint: one walk over the value that writes text as it goes.
+// ReprPrint: the repr of values, written in one walk with an explicit stack.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/extra/dataclass.h>
@@ -15,16 +15,16 @@
 #include "content/access_path_repr.h"
 #include "content/repr_text.h"
 #include "registration.h"
+#include "walk/child_reader.h"
 #include "walk/hook_argument.h"
 #include "walk/hook_scope.h"
 #include "walk/object_table.h"
-#include "walk/part_reader.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
 constexpr WalkLimits kLimits{"ReprPrint: "};
-// A value that shares its parts can have a text exponentially longer than itself.
+// The repr of a value with shared children can be exponentially longer than the value.
 constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 bool IsResultOf(const char* global_function, const Any& value) {
@@ -32,7 +32,7 @@ bool IsResultOf(const char* global_function, const Any& value) {
   return function.has_value() && (*function)().same_as(value);
 }
 
-// The objects that stand for something in argument lists; nullptr for any other.
+// Returns the name of a sentinel object of argument lists, else nullptr.
 const char* NameOfSentinel(const Any& value) {
   if (value.type_index() != kTVMFFIObject) return nullptr;
   if (IsResultOf("ffi.GetInvalidObject", value)) return "<MISSING>";
@@ -44,24 +44,24 @@ bool IsAddressWanted() {
   return setting != nullptr && std::string_view(setting) == "1";
 }
 
-// How much of a value is written.
+// Limits of abbreviated text.
 struct PrintLimits {
-  // Containers with more elements in all than this are abbreviated.
+  // The value is abbreviated if its containers together have more elements than this.
   size_t threshold;
-  // What an abbreviated container shows at each end.
+  // The number of elements that an abbreviated container shows at each end.
   size_t edge_items;
 };
 
 enum class PrintMode {
   kWhole,
-  kCounting,     // gives up when there are too many elements
-  kAbbreviated,  // leaves out the middle of containers, and all elements when many are written
+  kCounting,     // stops when there are more elements than the threshold
+  kAbbreviated,  // omits the middle of containers, and all elements once the limit is reached
 };
 
-// 1. Begin writes a value without parts, or the opening of an object, which it then pushes.
-// 2. Advance writes what separates the next part of the topmost object and begins that part, or
-//    writes the closing and pops the object.
-// Hooks come back through Print, on top of the stack as it is then.
+// 1. Begin writes a value without children, or writes the opening of an object and pushes it.
+// 2. Advance writes the separator before the next child of the top object and calls Begin for the
+//    child, or writes the closing and pops the object.
+// Hooks call Print recursively; it then works above the current top of the stack.
 class ReprPrinter {
  public:
   ReprPrinter() = default;
@@ -69,7 +69,8 @@ class ReprPrinter {
       : mode_(mode),
         edge_items_(std::min(limits.edge_items, SIZE_MAX / 4)),
         num_left_(limits.threshold) {
-    // With a low threshold, what is left of a container would be left out as well.
+    // With a lower limit, the remaining elements of abbreviated containers would be omitted as
+    // well.
     if (mode == PrintMode::kAbbreviated) num_left_ = std::max(num_left_, kLeastShown);
   }
 
@@ -80,13 +81,13 @@ class ReprPrinter {
     return String(text_.data(), text_.size());
   }
 
-  // What has been printed is not the whole.
+  // Returns true if printing stopped because there were too many elements.
   bool HasGivenUp() const { return mode_ == PrintMode::kCounting && is_exhausted_; }
 
  private:
   static constexpr size_t kLeastShown = 1000;
 
-  // Gives one call of Print its own text, and takes back what an exception left open.
+  // Gives a call of Print an empty text, and pops the frames that an exception left on the stack.
   class Scope {
    public:
     explicit Scope(ReprPrinter* printer) : printer_(printer), base_(printer->open_.size()) {
@@ -107,12 +108,12 @@ class ReprPrinter {
   };
 
   void Begin(const Any& value) {
-    if (PartKindOf(value) == PartKind::kNone) return AppendLeafText(value, &text_);
+    if (ChildKindOf(value) == ChildKind::kNone) return AppendLeafText(value, &text_);
     if (on_path_.Contains(ObjectOf(value))) {
       text_ += "...";
       return AppendAddress(ObjectOf(value));
     }
-    if (PartKindOf(value) == PartKind::kFields) return BeginObject(value);
+    if (ChildKindOf(value) == ChildKind::kFields) return BeginObject(value);
     text_ += OpeningOf(value);
     Push(value);
     if (mode_ == PrintMode::kAbbreviated && is_exhausted_ && open_.back().size() > 0) {
@@ -153,9 +154,9 @@ class ReprPrinter {
     return FieldCursor(type, kTVMFFIFieldFlagBitMaskReprOff).Next() != nullptr;
   }
 
-  String PrintForHook(AnyView part) { return Print(Any(part)); }
+  String PrintForHook(AnyView child) { return Print(Any(child)); }
 
-  // Holds the value: the hook may remove it from where it was found.
+  // Takes the value by value, because the hook may remove it from its container.
   void AppendHookText(
       const TypedFunction<String(const Object*, const TypedFunction<String(AnyView)>&)>& hook,
       Any value) {
@@ -166,31 +167,31 @@ class ReprPrinter {
   }
 
   void Advance() {
-    PartReader& parts = open_.back();
-    if (IsBeforeMiddle(parts)) {
-      parts.Skip(parts.size() - 2 * edge_items_);
+    ChildReader& children = open_.back();
+    if (IsBeforeMiddle(children)) {
+      children.Skip(children.size() - 2 * edge_items_);
       text_ += ", ...";
     }
-    const Any* part = parts.Next();
-    if (part == nullptr) return Close();
-    CountElement(parts);
-    AppendSeparator(parts);
-    Begin(*part);
+    const Any* child = children.Next();
+    if (child == nullptr) return Close();
+    CountElement(children);
+    AppendSeparator(children);
+    Begin(*child);
     if (text_.size() > kMaxTextBytes) {
-      TVM_FFI_THROW(ValueError) << kLimits.service << "text of more than " << kMaxTextBytes
+      TVM_FFI_THROW(ValueError) << kLimits.service << "the text is longer than " << kMaxTextBytes
                                 << " bytes";
     }
   }
 
-  bool IsBeforeMiddle(const PartReader& parts) const {
-    if (mode_ != PrintMode::kAbbreviated || parts.size() <= 2 * edge_items_) return false;
-    return parts.count() == edge_items_ * (parts.kind() == PartKind::kPairs ? 2 : 1);
+  bool IsBeforeMiddle(const ChildReader& children) const {
+    if (mode_ != PrintMode::kAbbreviated || children.size() <= 2 * edge_items_) return false;
+    return children.count() == edge_items_ * (children.kind() == ChildKind::kPairs ? 2 : 1);
   }
 
-  // The part that was just read; a pair counts as one element.
-  void CountElement(const PartReader& parts) {
-    bool is_value = parts.kind() == PartKind::kPairs && parts.count() % 2 == 0;
-    if (mode_ == PrintMode::kWhole || parts.kind() == PartKind::kFields || is_value) return;
+  // Counts the child that was just read; a pair counts as one element.
+  void CountElement(const ChildReader& children) {
+    bool is_value = children.kind() == ChildKind::kPairs && children.count() % 2 == 0;
+    if (mode_ == PrintMode::kWhole || children.kind() == ChildKind::kFields || is_value) return;
     if (num_left_ == 0) {
       is_exhausted_ = true;
     } else {
@@ -198,35 +199,35 @@ class ReprPrinter {
     }
   }
 
-  // In front of the part that was just read.
-  void AppendSeparator(const PartReader& parts) {
-    bool is_value = parts.kind() == PartKind::kPairs && parts.count() % 2 == 0;
+  // Writes the separator, and the name of a field, before the child that was just read.
+  void AppendSeparator(const ChildReader& children) {
+    bool is_value = children.kind() == ChildKind::kPairs && children.count() % 2 == 0;
     if (is_value) {
       text_ += ": ";
-    } else if (parts.count() > 1) {
+    } else if (children.count() > 1) {
       text_ += ", ";
     }
-    if (parts.kind() != PartKind::kFields) return;
-    text_.append(parts.field()->name.data, parts.field()->name.size);
+    if (children.kind() != ChildKind::kFields) return;
+    text_.append(children.field()->name.data, children.field()->name.size);
     text_ += '=';
   }
 
   void Close() {
-    const PartReader& parts = open_.back();
-    text_ += ClosingOf(parts);
-    if (parts.kind() != PartKind::kFields) AppendAddress(parts.object());
+    const ChildReader& children = open_.back();
+    text_ += ClosingOf(children);
+    if (children.kind() != ChildKind::kFields) AppendAddress(children.object());
     Pop();
   }
 
   static const char* OpeningOf(const Any& value) {
-    if (PartKindOf(value) == PartKind::kPairs) return "{";
+    if (ChildKindOf(value) == ChildKind::kPairs) return "{";
     return value.type_index() == kTVMFFIArray ? "(" : "[";
   }
-  static const char* ClosingOf(const PartReader& parts) {
-    if (parts.kind() == PartKind::kPairs) return "}";
-    if (parts.kind() == PartKind::kFields) return ")";
-    if (parts.value().type_index() == kTVMFFIList) return "]";
-    return parts.count() == 1 ? ",)" : ")";
+  static const char* ClosingOf(const ChildReader& children) {
+    if (children.kind() == ChildKind::kPairs) return "}";
+    if (children.kind() == ChildKind::kFields) return ")";
+    if (children.value().type_index() == kTVMFFIList) return "]";
+    return children.count() == 1 ? ",)" : ")";
   }
 
   void AppendAddress(const Object* object) {
@@ -237,7 +238,7 @@ class ReprPrinter {
     text_.append(address, static_cast<size_t>(size));
   }
 
-  // Objects whose text is being written: met again, they must not be begun again.
+  // Adds an object to on_path_ while its text is being written.
   struct PathScope {
     PathScope(ObjectSet* path, const Object* object) : path(path), object(object) {
       path->Insert(object);
@@ -261,19 +262,18 @@ class ReprPrinter {
 
   PrintMode mode_ = PrintMode::kWhole;
   size_t edge_items_ = 0;
-  size_t num_left_ = 0;  // elements until too many have been written
+  size_t num_left_ = 0;  // elements until the limit
   bool is_exhausted_ = false;
   std::string text_;
-  std::vector<PartReader> open_;
-  ObjectSet on_path_;
+  std::vector<ChildReader> open_;
+  ObjectSet on_path_;  // objects whose text is being written
   RunningHooks hooks_;
   bool with_addresses_ = IsAddressWanted();
   HookArgument<&ReprPrinter::PrintForHook> print_for_hook_{this, &hooks_, &kLimits};
 };
 
-// The text of a value as ReprPrint has it, unless its containers have more than `threshold`
-// elements in all: then each shows `edge_items` at either end, and no more than their size and
-// depth bound are looked at.
+// Returns the same text as ReprPrint unless the containers of the value together have more than
+// `threshold` elements.  In that case, each container shows `edge_items` elements at each end.
 String ReprPrintAbbreviated(const Any& value, int64_t threshold, int64_t edge_items) {
   if (threshold < 0 || edge_items < 1) {
     TVM_FFI_THROW(ValueError) << kLimits.service
@@ -302,7 +302,7 @@ void extra::RegisterRepr() {
                                                            &extra::PrintAccessPath);
   reflection::GlobalDef()
       .def("ffi.ReprPrint", &ReprPrint)
-      // Not in the contract, so outside of its prefix.
+      // Not in the contract, hence not under the prefix "ffi.".
       .def("pytvmffi.ReprPrintAbbreviated", &extra::ReprPrintAbbreviated);
 }
 

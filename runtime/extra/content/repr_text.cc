@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Repr of values without children, and of tensors, devices and type keys.
 #include "content/repr_text.h"
 
 #include <tvm/ffi/big_int.h>
@@ -14,7 +15,8 @@ void AppendInt(int64_t value, std::string* out) {
   out->append(digits, end.ptr);
 }
 
-// As a std::ostream prints it, in every locale: six significant digits, no trailing zeros.
+// Appends the text of a default std::ostream in the C locale: six significant digits, no trailing
+// zeros.
 void AppendFloat(double value, std::string* out) {
   char digits[32];
   auto end = std::to_chars(digits, digits + sizeof(digits), value, std::chars_format::general, 6);
@@ -46,7 +48,7 @@ void AppendBytes(const Bytes& bytes, std::string* out) {
   *out += '"';
 }
 
-// Codes without a name of their own show as numbers: this text must not fail.
+// Appends the fields as numbers if the dtype has no name, because a repr must not fail.
 void AppendDataType(DLDataType dtype, std::string* out) {
   try {
     String name = DLDataTypeToString(dtype);
@@ -162,7 +164,7 @@ void AppendLeafText(const Any& value, std::string* out) {
       *out += detail::int_ops::ToDecimal(detail::BigIntUnsafe::GetArrayView(value.cast<BigInt>()));
       break;
     default:
-      AppendTypeKey(raw.type_index, out);  // pointers: what they point to is not known
+      AppendTypeKey(raw.type_index, out);  // pointers, whose targets are unknown
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text of values without parts, and of tensors.
+// Repr of values without children, and of tensors, devices and type keys.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_REPR_TEXT_H_
 #define TVM_FFI_RUNTIME_EXTRA_CONTENT_REPR_TEXT_H_
 
@@ -9,7 +9,7 @@
 
 namespace tvm::ffi::extra {
 
-// `value` has no parts (PartKindOf).
+// Appends the repr of a value without children (ChildKindOf).
 void AppendLeafText(const Any& value, std::string* out);
 
 // `float32[2, 3]@cpu:0`

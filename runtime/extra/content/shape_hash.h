@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hash of extents.  It is contract, and the same for recursive and for structural hash.
+// Hash of shapes, for RecursiveHash and StructuralHash.  The values are contract.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CONTENT_SHAPE_HASH_H_
 #define TVM_FFI_RUNTIME_EXTRA_CONTENT_SHAPE_HASH_H_
 
@@ -7,7 +7,7 @@
 
 namespace tvm::ffi::extra {
 
-// Combines the hash of what has the extents with them.
+// Combines the hash of the object with its extents.
 inline uint64_t CombineExtents(uint64_t hash, ShapeView extents) {
   hash = detail::StableHashCombine(hash, extents.size());
   for (int64_t extent : extents) {
@@ -16,7 +16,7 @@ inline uint64_t CombineExtents(uint64_t hash, ShapeView extents) {
   return hash;
 }
 
-// `value` is a Shape.
+// Returns the hash of a Shape.
 inline uint64_t HashOfShape(const Any& value) {
   const auto* shape = value.as<ShapeObj>();
   return CombineExtents(shape->GetTypeKeyHash(), ShapeView(shape->data, shape->size));

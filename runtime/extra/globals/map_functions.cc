@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "registration.h"
-#include "walk/crowded_keys.h"
+#include "walk/collision_limit.h"
 #include "walk/object_lock.h"
 
 namespace tvm::ffi {
@@ -21,8 +21,8 @@ void MakeTable(PackedArgs args, Any* rv) {
   TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
   auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
   const int num_pairs = std::max(args.size() / 2, 0);  // callers in C may pass any number
-  if (extra::AreKeysCrowded(static_cast<size_t>(num_pairs), key_at)) {
-    TVM_FFI_THROW(ValueError) << extra::kCrowdedMessage;
+  if (extra::HaveTooManyCollisions(static_cast<size_t>(num_pairs), key_at)) {
+    TVM_FFI_THROW(ValueError) << extra::kTooManyCollisions;
   }
   Table table;
   for (int i = 0; i < 2 * num_pairs; i += 2) table.Set(Any(args[i]), Any(args[i + 1]));

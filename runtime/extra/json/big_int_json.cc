@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BigInt in a JSON graph is decimal text.  Both ways take the square of its length, so it is
-// bounded: graphs may come from anybody.
+// BigInt in JSON graphs: decimal text.  Its length is limited, because reading and writing take
+// quadratic time and graphs may be untrusted.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -23,7 +23,7 @@ void CheckLength(size_t num_digits) {
 
 String ToDecimal(const BigInt& value) {
   BigInt::ArrayView words = detail::BigIntUnsafe::GetArrayView(value);
-  CheckLength((words.size() - 1) * 19);  // each word but the highest has 19 digits and some
+  CheckLength((words.size() - 1) * 19);  // every word except the highest adds more than 19 digits
   std::string text = detail::int_ops::ToDecimal(words);
   CheckLength(text.size() - (text[0] == '-' ? 1 : 0));
   return text;

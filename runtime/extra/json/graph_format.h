@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the writer and the reader of JSON graphs agree on.
+// JSON graph format: rules that the writer and the reader share.
 #ifndef TVM_FFI_RUNTIME_EXTRA_JSON_GRAPH_FORMAT_H_
 #define TVM_FFI_RUNTIME_EXTRA_JSON_GRAPH_FORMAT_H_
 
@@ -10,7 +10,7 @@
 
 namespace tvm::ffi::extra {
 
-// Whether the field's value stands in the data of its object; others are indices of nodes.
+// Returns true if the data of an object contains the value of the field, not the index of a node.
 inline bool IsInline(const TVMFFIFieldInfo* field) {
   switch (field->field_static_type_index) {
     case kTVMFFINone:

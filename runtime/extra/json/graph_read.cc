@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FromJSONGraph: makes the nodes that the root reaches, children first, with an explicit stack.
-// Graphs come from files and networks: nothing in them is believed.
+// JSON graph reader (FromJSONGraph): builds the values of all nodes reachable from the root,
+// children first, with an explicit stack.  Graphs may be untrusted, so every node is validated.
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
@@ -18,7 +18,7 @@
 
 #include "json/graph_format.h"
 #include "json/limits.h"
-#include "walk/crowded_keys.h"
+#include "walk/collision_limit.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -28,13 +28,13 @@ namespace {
   TVM_FFI_UNREACHABLE();
 }
 
-// What is wrong with a node; the reader says with which.
+// A defect of a node.  GraphReader adds the index of the node to the message.
 struct BadNode {
   std::string reason;
 };
 
-// What a type's own hook threw, which passes as it is.
-struct ErrorOfHook {
+// An error that the hook of a registered type threw; it is rethrown unchanged.
+struct HookError {
   Error error;
 };
 
@@ -69,7 +69,9 @@ class Node {
     if (!data_.has_value()) Reject("expected `data` field");
     return *data_;
   }
-  // The data as T, which is `expected` in words.
+  // Returns the data as T.
+  //
+  // expected  a description of T for the error message
   template <typename T>
   T DataAs(const char* expected) const {
     auto data = Data().try_cast<T>();
@@ -77,7 +79,7 @@ class Node {
     return *std::move(data);
   }
   json::Object Fields() const { return DataAs<json::Object>("an object"); }
-  // Nothing when the data lacks the field.
+  // Returns nullopt if the data does not have the field.
   static std::optional<Any> FieldData(const json::Object& fields, const TVMFFIFieldInfo* field) {
     return fields.Get(String(field->name));
   }
@@ -96,7 +98,7 @@ class Node {
   std::optional<Any> data_;
 };
 
-// What a node without children stands for.
+// Builds the values of nodes without children.
 class LeafReader {
  public:
   static Any ReadBytes(const Node& node) {
@@ -134,13 +136,13 @@ class LeafReader {
   }
 };
 
-// The type's "__data_from_json__", or None.
+// Returns the hook "__data_from_json__" of the type, or None.
 AnyView FromJsonHook(int32_t type_index) {
   static const reflection::TypeAttrColumn hooks("__data_from_json__");
   return hooks[type_index];
 }
 
-// Whether the node describes an object by its fields.
+// Returns true if the data of the node are the fields of an object.
 bool HasFields(const Node& node) {
   switch (node.type_index()) {
     case kTVMFFIStr:
@@ -190,28 +192,28 @@ class GraphReader {
   }
 
  private:
-  enum class State : char { kUntouched, kOpen, kMade };
-  // A node whose children are being made.
+  enum class State : char { kUntouched, kOpen, kBuilt };
+  // A node whose children are being built.
   struct Open {
-    int64_t index;
+    int64_t index;  // of the node
     Node node;
-    std::vector<int64_t> children;
-    size_t next;
+    std::vector<int64_t> children;  // indices of nodes
+    size_t next;                    // position in `children`
   };
 
-  // Makes the node, or opens it when it has children.
+  // Builds the value of the node, or pushes the node if it has children.
   void Begin(int64_t index) {
     if (index < 0 || index >= static_cast<int64_t>(states_.size())) {
       Reject(": invalid node index " + std::to_string(index));
     }
     State state = states_[static_cast<size_t>(index)];
-    if (state == State::kMade) return;
+    if (state == State::kBuilt) return;
     if (state == State::kOpen) RejectNode(index, "contains itself");
     bool has_children = WithNode(index, [&] {
       Node node(descriptions_[index]);
       std::vector<int64_t> children = ChildrenOf(node);
       if (children.empty()) {
-        Keep(index, Make(node, children));
+        Store(index, Build(node, children));
         return false;
       }
       open_.push_back({index, std::move(node), std::move(children), 0});
@@ -225,25 +227,25 @@ class GraphReader {
   void Finish() {
     Open done = std::move(open_.back());
     open_.pop_back();
-    WithNode(done.index, [&] { Keep(done.index, Make(done.node, done.children)); });
+    WithNode(done.index, [&] { Store(done.index, Build(done.node, done.children)); });
   }
 
   [[noreturn]] static void RejectNode(int64_t index, const std::string& reason) {
     Reject(", node " + std::to_string(index) + ": " + reason);
   }
 
-  // Whatever fails while a node is read, in constructors and setters as well, becomes a ValueError
-  // that names the node.
+  // Calls `body` and converts its errors, including those of constructors and setters, to a
+  // ValueError that names the node.
   template <typename Body>
   static auto WithNode(int64_t index, Body&& body) -> decltype(body()) {
     try {
       return body();
     } catch (const BadNode& bad) {
       RejectNode(index, bad.reason);
-    } catch (const ErrorOfHook& thrown) {
-      throw thrown.error;
+    } catch (const HookError& hook_error) {
+      throw hook_error.error;
     } catch (const Error& error) {
-      // Neither a matter of the node.
+      // Not defects of the node: a pending exception of the host language, and lack of memory.
       if (error.kind() == "EnvErrorAlreadySet" || error.kind() == "MemoryError") throw;
       throw Error(
           "ValueError",
@@ -252,9 +254,9 @@ class GraphReader {
     }
   }
 
-  void Keep(int64_t index, Any value) {
+  void Store(int64_t index, Any value) {
     values_[static_cast<size_t>(index)] = std::move(value);
-    states_[static_cast<size_t>(index)] = State::kMade;
+    states_[static_cast<size_t>(index)] = State::kBuilt;
   }
 
   static std::vector<int64_t> ChildrenOf(const Node& node) {
@@ -283,7 +285,7 @@ class GraphReader {
     });
   }
 
-  Any Make(const Node& node, const std::vector<int64_t>& children) const {
+  Any Build(const Node& node, const std::vector<int64_t>& children) const {
     switch (node.type_index()) {
       case kTVMFFINone:
         return Any();
@@ -304,20 +306,20 @@ class GraphReader {
       case kTVMFFIShape:
         return LeafReader::ReadShape(node);
       case kTVMFFIArray:
-        return MakeSequence<Array<Any>>(children);
+        return BuildSequence<Array<Any>>(children);
       case kTVMFFIList:
-        return MakeSequence<List<Any>>(children);
+        return BuildSequence<List<Any>>(children);
       case kTVMFFIMap:
-        return MakeMap<Map<Any, Any>>(node, children);
+        return BuildMap<Map<Any, Any>>(node, children);
       case kTVMFFIDict:
-        return MakeMap<Dict<Any, Any>>(node, children);
+        return BuildMap<Dict<Any, Any>>(node, children);
       default:
-        return MakeObject(node);
+        return BuildObject(node);
     }
   }
 
   template <typename Sequence>
-  Any MakeSequence(const std::vector<int64_t>& children) const {
+  Any BuildSequence(const std::vector<int64_t>& children) const {
     Sequence sequence;
     sequence.reserve(static_cast<int64_t>(children.size()));
     for (int64_t child : children) sequence.push_back(ValueAt(child));
@@ -325,13 +327,13 @@ class GraphReader {
   }
 
   template <typename Table>
-  Any MakeMap(const Node& node, const std::vector<int64_t>& children) const {
+  Any BuildMap(const Node& node, const std::vector<int64_t>& children) const {
     if (children.size() % 2 != 0) {
       node.Reject("Map/Dict data must contain an even number of [key, value] entries, got " +
                   std::to_string(children.size()));
     }
     auto key_at = [&](size_t i) -> const Any& { return ValueAt(children[2 * i]); };
-    if (AreKeysCrowded(children.size() / 2, key_at)) node.Reject(kCrowdedMessage);
+    if (HaveTooManyCollisions(children.size() / 2, key_at)) node.Reject(kTooManyCollisions);
     Table table;
     for (size_t i = 0; i < children.size(); i += 2) {
       table.Set(ValueAt(children[i]), ValueAt(children[i + 1]));
@@ -339,12 +341,12 @@ class GraphReader {
     return table;
   }
 
-  Any MakeObject(const Node& node) const {
+  Any BuildObject(const Node& node) const {
     AnyView hook = FromJsonHook(node.type_index());
     if (hook != nullptr) return CallHook(node, hook.cast<Function>());
     if (detail::IsObjectInstance<EnumObj>(node.type_index())) return LeafReader::ReadEnum(node);
     ObjectPtr<Object> object = CreateEmptyObject(node.type());
-    // Plain values have no fields: without a creator the call above has failed.
+    // Types without a creator, such as plain values, have already failed in CreateEmptyObject.
     json::Object fields = node.Fields();
     reflection::ForEachFieldInfo(
         node.type(), [&](const TVMFFIFieldInfo* field) { SetField(node, fields, field, object); });
@@ -356,9 +358,9 @@ class GraphReader {
     try {
       return hook(data);
     } catch (const Error& error) {
-      // Hooks of built-in types are part of the reader.
+      // Errors from hooks of built-in types are defects of the node.
       if (node.type_index() < kTVMFFIDynObjectBegin) throw;
-      throw ErrorOfHook{error};
+      throw HookError{error};
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ToJSONGraph: visits the value depth first, with an explicit stack, and writes a node as soon as
-// all its children have theirs.
+// JSON graph writer (ToJSONGraph): visits the value depth first, with an explicit stack, and writes
+// the node of a value after the nodes of all its children.
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/shape.h>
@@ -17,7 +17,7 @@
 
 #include "json/graph_format.h"
 #include "json/limits.h"
-#include "json/secret_hash.h"
+#include "json/seeded_hash.h"
 #include "walk/object_table.h"
 #include "walk/value_access.h"
 
@@ -45,13 +45,15 @@ class GraphWriter {
   // A value whose children are being written.
   struct Open {
     Any value;
-    std::vector<Any> children;  // taken at the start: hooks may change the value meanwhile
-    json::Array indices;        // nodes of the first children
+    std::vector<Any> children;  // a copy, because hooks may change the value during the walk
+    json::Array indices;        // node indices of the children written so far
   };
 
-  // Writes the value's node, unless it has one, or opens the value.
+  // Writes the node of the value, or pushes the value if it has children.  Does nothing if the
+  // value has a node already.
   void Begin(const Any& value) {
-    if (auto known = index_of_.find(value); known != index_of_.end()) return Report(known->second);
+    if (auto known = index_of_.find(value); known != index_of_.end())
+      return SetIndex(known->second);
     switch (value.type_index()) {
       case kTVMFFINone:
         return AddNode(value, std::nullopt);
@@ -156,7 +158,7 @@ class GraphWriter {
     }
   }
 
-  // The children's nodes stand for the fields that are not inline, in the same order.
+  // Returns the data of an object.  `indices` has one index per field that is not inline, in order.
   static json::Object DataOfFields(const Any& value, const json::Array& indices) {
     json::Object data;
     int64_t next = 0;
@@ -179,7 +181,7 @@ class GraphWriter {
     nodes_.push_back(data.has_value() ? json::Object{{"type", type_key}, {"data", *data}}
                                       : json::Object{{"type", type_key}});
     index_of_.emplace(value, index);
-    Report(index);
+    SetIndex(index);
   }
 
   static String TypeKeyOf(const Any& value) {
@@ -193,14 +195,15 @@ class GraphWriter {
     }
   }
 
-  // The value that was begun last has this node.
-  void Report(int64_t index) {
+  // Sets the node index of the value that Begin received last.
+  void SetIndex(int64_t index) {
     last_index_ = index;
     if (!open_.empty()) open_.back().indices.push_back(index);
   }
 
-  // `value` is open already.  A List or Dict on the way back to it is named rather than an object
-  // that it made part of the cycle.
+  // Throws the error for `value`, which is on the stack already.  The message names the first List
+  // or Dict of the cycle, since a mutable container usually closes a cycle, else the type of
+  // `value`.
   [[noreturn]] void ThrowCycle(const Any& value) const {
     size_t begin = 0;
     while (!open_[begin].value.same_as(value)) ++begin;
@@ -222,7 +225,7 @@ class GraphWriter {
   }
 
   json::Array nodes_;
-  std::unordered_map<Any, int64_t, SecretHash, AnyEqual> index_of_;
+  std::unordered_map<Any, int64_t, SeededHash, AnyEqual> index_of_;
   std::vector<Open> open_;
   ObjectSet open_objects_;
   int64_t last_index_{0};

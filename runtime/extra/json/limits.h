@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How deep values may be nested in JSON text and in JSON graphs.
+// Depth limit of JSON text and JSON graphs.
 #ifndef TVM_FFI_RUNTIME_EXTRA_JSON_LIMITS_H_
 #define TVM_FFI_RUNTIME_EXTRA_JSON_LIMITS_H_
 
@@ -7,8 +7,8 @@
 
 namespace tvm::ffi::extra {
 
-// Nothing here recurses into values, and releasing nested containers does not either; programs that
-// read the values, and binaries with other headers that made some of them, often do.
+// Lower than kMaxDepth: this code and the release of nested containers do not recurse, but client
+// code that reads or releases the values often does.
 inline constexpr WalkLimits kJsonLimits{"", 10000, "Nesting deeper than %zu levels"};
 
 }  // namespace tvm::ffi::extra

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// JSON numbers: parser and printer over std::from_chars and std::to_chars.
 #include "json/number.h"
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Whether a number that no double is near to is too large, and not too small; `text` has no sign.
+// Returns true if a number outside the range of double is too large, false if it is too small.
+//
+// text  the number without a sign
 bool IsAboveOne(std::string_view text) {
   size_t mark = text.find_first_of("eE");
   std::string_view mantissa = text.substr(0, mark);
@@ -17,14 +20,14 @@ bool IsAboveOne(std::string_view text) {
   if (mark != std::string_view::npos) {
     std::string_view digits = text.substr(mark + (text[mark + 1] == '+' ? 2 : 1));
     std::errc code = std::from_chars(digits.data(), digits.data() + digits.size(), exponent).ec;
-    // An exponent beyond int64 outweighs every mantissa that fits into memory.
+    // An exponent beyond int64 decides alone: no mantissa in memory has that many digits.
     if (code != std::errc()) return digits[0] != '-';
   }
   auto point = static_cast<int64_t>(std::min(mantissa.find('.'), mantissa.size()));
   auto first = static_cast<int64_t>(mantissa.find_first_of("123456789"));
-  // Distance of the first significant digit from the point, positive to the left of it.
-  int64_t place = first < point ? point - first : point + 1 - first;
-  return exponent > -place;
+  // The distance of the first significant digit from the point; positive to the left of the point.
+  int64_t digit_position = first < point ? point - first : point + 1 - first;
+  return exponent > -digit_position;
 }
 
 JsonNumberError ParseDouble(std::string_view text, Any* value) {

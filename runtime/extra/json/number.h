@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON numbers as text; independent of the locale.
+// JSON numbers: parser and printer, independent of the locale.
 #ifndef TVM_FFI_RUNTIME_EXTRA_JSON_NUMBER_H_
 #define TVM_FFI_RUNTIME_EXTRA_JSON_NUMBER_H_
 
@@ -12,15 +12,16 @@ namespace tvm::ffi::extra {
 
 enum class JsonNumberError { kNone, kNotANumber, kTooLarge };
 
-// Whether a number may consist of this character.
+// Returns true for characters that may occur in a number.
 bool IsJsonNumberCharacter(char c);
 
-// The int64 or double that `text` denotes, correctly rounded.  More forms than RFC 8259 has are
-// numbers here: 01, +1, .5 and 1.; NaN and Infinity are not.
+// Stores the number as an int64 or a correctly rounded double.  Accepts the numbers of RFC 8259 and
+// the forms 01, +1, .5 and 1., but not NaN and Infinity.
 JsonNumberError ParseJsonNumber(std::string_view text, Any* value);
 
 void AppendJsonNumber(int64_t value, std::string* out);
-// 17 significant digits, which reading gives back the same double, and never an integer's text.
+// Appends 17 significant digits, which are read back as the same double, and a decimal point or
+// exponent, so that the text is not read back as an integer.
 void AppendJsonNumber(double value, std::string* out);
 
 }  // namespace tvm::ffi::extra

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// json::Parse: one pass over the text with an explicit stack, so that nesting costs no machine
-// stack.  Messages and positions follow those of Python's json module.
+// JSON parser (json::Parse): one pass over the text with an explicit stack.  Messages and positions
+// of syntax errors follow Python's json module.
 #include <tvm/ffi/extra/json.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 #include "json/limits.h"
 #include "json/number.h"
-#include "walk/crowded_keys.h"
+#include "walk/collision_limit.h"
 
 namespace tvm::ffi::extra {
 namespace {
@@ -57,15 +57,15 @@ class Parser {
   }
 
  private:
-  // A container that is being read.  Its elements, or its keys and values in turn, are the values
-  // on the stack from `begin` on.
+  // A container that is being read.  Its elements, or alternately its keys and values, are in
+  // values_ from `begin` to the end.
   struct Open {
     bool is_object;
     size_t begin;
     size_t position;  // of its bracket
   };
 
-  // Reads a value, or only its start when it has parts.  True: the value is complete.
+  // Reads a scalar, or the start of a container.  Returns true if the value is complete.
   bool ReadValue() {
     switch (Peek()) {
       case '[':
@@ -81,7 +81,8 @@ class Parser {
     }
   }
 
-  // Goes on behind a value.  False: the next part of a container follows.
+  // Continues after a complete value: closes containers until one has another element or key, then
+  // returns false.  Returns true if the outermost value is complete.
   bool FinishValue() {
     SkipSpace();
     while (!open_.empty()) {
@@ -99,7 +100,7 @@ class Parser {
     return true;
   }
 
-  // False: the container is empty, and complete.
+  // Reads the start of a container.  Returns false if the container is empty and thus complete.
   bool Enter(bool is_object) {
     if (open_.size() >= kJsonLimits.max_depth) Fail(kJsonLimits.TooDeepMessage(), position_);
     open_.push_back({is_object, values_.size(), position_});
@@ -113,17 +114,17 @@ class Parser {
     return true;
   }
 
-  // Replaces the parts of the innermost container by the container.
+  // Replaces the children of the innermost container in values_ by the container.
   void Leave() {
     Open container = open_.back();
     open_.pop_back();
-    Any* parts = values_.data() + container.begin;
+    Any* children = values_.data() + container.begin;
     size_t count = values_.size() - container.begin;
-    auto key_at = [&](size_t i) -> const Any& { return parts[2 * i]; };
-    if (container.is_object && AreKeysCrowded(count / 2, key_at)) {
-      Fail(kCrowdedMessage, container.position);
+    auto key_at = [&](size_t i) -> const Any& { return children[2 * i]; };
+    if (container.is_object && HaveTooManyCollisions(count / 2, key_at)) {
+      Fail(kTooManyCollisions, container.position);
     }
-    Any value = container.is_object ? MakeMap(parts, count) : MakeArray(parts, count);
+    Any value = container.is_object ? MakeMap(children, count) : MakeArray(children, count);
     values_.resize(container.begin);
     values_.push_back(std::move(value));
   }
@@ -136,9 +137,9 @@ class Parser {
     return array;
   }
 
-  static Any MakeMap(const Any* parts, size_t count) {
+  static Any MakeMap(const Any* children, size_t count) {
     json::Object map;
-    for (size_t i = 0; i < count; i += 2) map.Set(parts[i], parts[i + 1]);
+    for (size_t i = 0; i < count; i += 2) map.Set(children[i], children[i + 1]);
     return map;
   }
 
@@ -180,7 +181,7 @@ class Parser {
 
   String ReadString() {
     size_t quote = position_++;
-    // Text without escapes is taken as it stands.
+    // A string without escapes is copied directly from the text.
     size_t run = position_;
     SkipPlainCharacters(quote);
     if (text_[position_] == '"') return String(text_.data() + run, position_++ - run);
@@ -194,7 +195,7 @@ class Parser {
     }
   }
 
-  // Stops at a quotation mark or backslash.
+  // Advances to a quotation mark or backslash.
   void SkipPlainCharacters(size_t quote) {
     while (position_ < text_.size()) {
       char c = text_[position_];
@@ -205,7 +206,7 @@ class Parser {
     Fail("Unterminated string starting at", quote);
   }
 
-  // Behind a backslash.
+  // Reads the rest of an escape sequence after the backslash.
   void ReadEscape() {
     constexpr std::string_view kLetters = "\"\\/bfnrt";
     size_t letter = position_ < text_.size() ? kLetters.find(text_[position_]) : kLetters.npos;
@@ -219,7 +220,7 @@ class Parser {
     }
   }
 
-  // At the u of \uXXXX, which may be the first half of a pair.
+  // Reads the rest of \uXXXX from the u on, and a second escape if the first is a high surrogate.
   uint32_t ReadUnicodeEscape() {
     size_t letter = position_++;
     uint32_t high = ReadHexDigits(letter);
@@ -245,7 +246,7 @@ class Parser {
     return value;
   }
 
-  // NUL at the end; it starts nothing that is allowed.
+  // Returns NUL at the end of the text; no value starts with NUL.
   char Peek() const { return position_ < text_.size() ? text_[position_] : '\0'; }
   bool Take(char c) {
     if (position_ == text_.size() || text_[position_] != c) return false;
@@ -275,7 +276,7 @@ class Parser {
   size_t position_{0};
   std::vector<Any> values_;
   std::vector<Open> open_;
-  std::string buffer_;  // a string with escapes
+  std::string buffer_;  // the content of a string with escapes
 };
 
 }  // namespace

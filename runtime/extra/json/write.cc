@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// json::Stringify: walks the value with an explicit stack, so that nesting costs no machine stack.
+// JSON writer (json::Stringify): walks the value with an explicit stack.
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/extra/json.h>
 
@@ -15,29 +15,32 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Blanks per level; more are a mistake, and a few levels of them fill the memory.
+// The largest indentation per level, in spaces; larger values would fill the memory after a few
+// levels.
 constexpr int kMaxIndent = 1000;
 
 class Writer {
  public:
   explicit Writer(const Optional<int>& indent)
       : is_indented_(indent.has_value() && *indent != 0),
-        blanks_per_level_(is_indented_ && *indent > 0 ? static_cast<size_t>(*indent) : 0) {
+        spaces_per_level_(is_indented_ && *indent > 0 ? static_cast<size_t>(*indent) : 0) {
     if (indent.value_or(0) > kMaxIndent) {
-      TVM_FFI_THROW(ValueError) << "indent must be at most " << kMaxIndent << " blanks, got "
+      TVM_FFI_THROW(ValueError) << "indent must be at most " << kMaxIndent << " spaces, got "
                                 << *indent;
     }
   }
 
-  // `value` and all it holds stay unchanged meanwhile, but for Lists where threads run at once.
+  // No other code may change `value` or its children during the call, except that under
+  // free-threaded Python other threads may change Lists.
   String Write(const Any& value) {
     WriteValue(value);
-    while (!open_.empty()) WriteNextPart();
+    while (!open_.empty()) WriteNextChild();
     return String(out_.data(), out_.size());
   }
 
  private:
-  // A container whose parts are being written: the rest of a sequence, or of a map.
+  // A container whose children are being written: the remaining items of a sequence or pairs of a
+  // map.
   struct Open {
     const Object* object;
     const Any* item;
@@ -51,7 +54,7 @@ class Writer {
     bool AtEnd() const { return is_map ? pair == pair_end : item == item_end; }
   };
 
-  // A container is only begun.
+  // Writes a scalar, or the opening bracket of a container.
   void WriteValue(const Any& value) {
     switch (value.type_index()) {
       case kTVMFFINone:
@@ -104,7 +107,7 @@ class Writer {
     open_.push_back(std::move(container));
   }
 
-  // Of all containers that JSON knows only a List can come to hold itself.
+  // Among the containers that can be written, only a List can contain itself.
   void CheckNoCycle(const Object* list) const {
     for (const Open& container : open_) {
       if (container.object == list) {
@@ -113,12 +116,12 @@ class Writer {
     }
   }
 
-  // Of the innermost container: its next element, or its end.
-  void WriteNextPart() {
+  // Writes the next child of the innermost container, or its closing bracket.
+  void WriteNextChild() {
     Open& container = open_.back();
     if (container.AtEnd()) {
       char bracket = container.is_map ? '}' : ']';
-      open_.pop_back();  // first, because the bracket is indented like its container
+      open_.pop_back();  // before StartLine: the bracket is indented like its container
       StartLine();
       out_ += bracket;
       return;
@@ -126,12 +129,12 @@ class Writer {
     if (!container.is_first) out_ += ',';
     container.is_first = false;
     StartLine();
-    // The stack may move once the element is begun.
+    // WriteValue may push to open_ and invalidate `container`.
     const Any& value = container.is_map ? WriteKey(&container) : *container.item++;
     WriteValue(value);
   }
 
-  // Returns the value that belongs to the key.
+  // Writes the next key and returns its value.
   const Any& WriteKey(Open* map) {
     const MapBaseObj::KVType& pair = *map->pair;
     ++map->pair;
@@ -148,25 +151,25 @@ class Writer {
   void StartLine() {
     if (!is_indented_) return;
     out_ += '\n';
-    out_.append(open_.size() * blanks_per_level_, ' ');
+    out_.append(open_.size() * spaces_per_level_, ' ');
   }
 
   bool is_indented_;
-  size_t blanks_per_level_;
+  size_t spaces_per_level_;
   std::string out_;
   std::vector<Open> open_;
 };
 
 }  // namespace
 
-// Optional<int> as binaries of 0.1.11 and 0.1.12 have it; they pass the address of a copy.
+// The layout of Optional<int> at ABI levels 0.1.11 and 0.1.12.  Callers pass the address of a copy.
 struct IndentOf0112 {
   int32_t value;
   bool has_value;
 };
-static_assert(sizeof(IndentOf0112) == 8, "layout of foreign binaries");
+static_assert(sizeof(IndentOf0112) == 8, "layout of published binaries");
 
-// json::Stringify(const Any&, Optional<int>) of those binaries, under the name they import.
+// json::Stringify(const Any&, Optional<int>) under the mangled name that those binaries import.
 TVM_FFI_DLL String StringifyOf0112(const Any& value, const IndentOf0112* indent) __asm__(
     "_ZN3tvm3ffi4json9StringifyERKNS0_3AnyENS0_8OptionalIivEE");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Automatic constructors: "__ffi_init__" of a type that declares none takes its fields, by position
-// or, behind the KWARGS sentinel, by name.
+// Automatic constructors: the "__ffi_init__" of types that declare none.  Its arguments are the
+// fields by position and, after the KWARGS sentinel, by name.
 #include <tvm/ffi/reflection/creator.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using reflection::CallFieldSetter;
 
-// Which fields have a value: no memory is allocated for types with up to 64 of them.
+// A set of field positions.  Types with up to 64 fields need no allocation.
 class FieldSet {
  public:
   explicit FieldSet(size_t num_fields) : more_(num_fields > 64 ? num_fields : 0) {}
@@ -70,15 +70,15 @@ class AutoInit {
     return std::string(field.name.data, field.name.size);
   }
 
-  // The texts and the default belong to the type table and stay for ever; its array of infos may
-  // move when more fields are registered.
+  // Copies the field info: the type table never frees the strings and the default that it points
+  // to, but may move the array when more fields are registered.
   void Add(const TVMFFIFieldInfo& field) {
     bool is_keyword_only = (field.flags & kTVMFFIFieldFlagBitMaskKwOnly) != 0;
     if (IsParameter(field) && !is_keyword_only) positional_.push_back(fields_.size());
     fields_.push_back(field);
   }
 
-  // The position of the sentinel, or the number of arguments.
+  // Returns the position of the sentinel, or the number of arguments.
   static int FindKwargs(PackedArgs args) {
     static const auto* sentinel =
         new ObjectRef(Function::GetGlobalRequired("ffi.GetKwargsObject")().cast<ObjectRef>());
@@ -111,7 +111,9 @@ class AutoInit {
     Throw("got an unexpected keyword argument '" + name + "'");
   }
 
-  // Fields that are no parameters and have no default stay as the creator left them.
+  // Sets the default of each field without a value; throws if a parameter without a default is
+  // missing. Fields that are not parameters and have no default keep the value that the creator
+  // set.
   void SetDefaults(const Object* object, const FieldSet& is_set) const {
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (is_set[i]) continue;
@@ -122,7 +124,7 @@ class AutoInit {
       }
     }
   }
-  // What a factory raises is its own; only what the setter says of its value names the field.
+  // An error of a default factory passes unchanged; only errors of the setter name the field.
   void SetDefault(const Object* object, size_t field) const {
     const TVMFFIFieldInfo& info = fields_[field];
     AnyView value = AnyView::CopyFromTVMFFIAny(info.default_value_or_factory);
@@ -142,14 +144,15 @@ class AutoInit {
     return reinterpret_cast<char*>(detail::ObjectUnsafe::GetHeader(object)) + fields_[field].offset;
   }
 
-  void Check(size_t field, const char* what, int status) const {
-    if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field], what);
+  void Check(size_t field, const char* role, int status) const {
+    if (TVM_FFI_PREDICT_FALSE(status != 0)) ThrowFromSetter(fields_[field], role);
   }
-  // The setter's error becomes the cause of one of the same kind that names the field.
+  // Throws an error of the same kind as the setter's error, with the name of the field.  The
+  // setter's error becomes its cause.
   [[noreturn]] TVM_FFI_COLD_CODE void ThrowFromSetter(const TVMFFIFieldInfo& field,
-                                                      const char* what) const {
+                                                      const char* role) const {
     Error cause = detail::MoveFromSafeCallRaised();
-    std::string message = Prefix() + what + NameOf(field) + "':\n  " + std::string(cause.message());
+    std::string message = Prefix() + role + NameOf(field) + "':\n  " + std::string(cause.message());
     throw Error(cause.kind(), message, cause.backtrace(), cause, std::nullopt);
   }
   [[noreturn]] TVM_FFI_COLD_CODE void ThrowMissing(const TVMFFIFieldInfo& field) const {
@@ -170,13 +173,13 @@ class AutoInit {
   }
 
   const TypeInfo* type_;
-  extra::MakeEmptyObject make_;          // null: the type says how, see CreateEmptyObject
+  extra::MakeEmptyObject make_;          // null: use CreateEmptyObject
   size_t size_;                          // of an object, for make_
-  std::vector<TVMFFIFieldInfo> fields_;  // the ancestors' first
-  std::vector<size_t> positional_;       // of fields_: those without a default first
+  std::vector<TVMFFIFieldInfo> fields_;  // fields of ancestors first
+  std::vector<size_t> positional_;       // positions in fields_; fields without a default first
 };
 
-// Types whose objects cannot be made empty get no constructor.
+// Registers the automatic constructor, unless the type cannot create empty objects.
 void RegisterInit(int64_t type_index) {
   const TypeInfo* type = extra::RegisteredType(type_index);
   if (HasCreator(type)) extra::RegisterInitOf(type, nullptr, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ffi.BigInt.  As keys, big integers are equal when their words are, like plain integers and unlike
-// other objects.
+// Registration of ffi.BigInt with key hooks: as keys, big integers are compared by value, like
+// plain integers, and not by identity, like other objects.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/reflection/registry.h>
 

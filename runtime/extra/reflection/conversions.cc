@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "__ffi_convert__" of the built-in types: how fields and parameters of these types take values
-// that are something else, such as a List where an Array is wanted.
+// Conversion hooks ("__ffi_convert__") of the built-in types, for fields and parameters that
+// receive a value of another type, such as a List for an Array.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>

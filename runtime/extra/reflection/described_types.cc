@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects of types that a host language described by registering fields: no C++ class knows them,
-// so they are made, copied and destroyed by their field table.
+// Objects of types that a host language defines by registering fields (`py_class`).  No C++ class
+// exists for them; the field table drives their creation, copy and destruction.
 //
-// A field is an owned 16-byte value, an owned object pointer, or plain bytes.  Zeros are a valid
-// state of each: None, null, 0.
+// A field is an owned 16-byte value, an owned object pointer, or plain bytes.  Zero bytes are valid
+// for each: None, null, 0.
 #include <tvm/ffi/reflection/registry.h>
 #include <tvm/ffi/release_detail.h>
 
@@ -24,8 +24,8 @@ Storage StorageOf(const TVMFFIFieldInfo* field) {
   return is_object && field->size == sizeof(void*) ? Storage::kObjectPointer : Storage::kPlain;
 }
 
-// Calls visit(TVMFFIObject*) for each reference that the fields own, after taking it out of the
-// field when `take` is set.
+// Calls visit(TVMFFIObject*) for each reference that the fields own.  If `take` is true, clears the
+// field before the call.
 template <typename Visit>
 void VisitReferences(TVMFFIObject* object, bool take, Visit&& visit) {
   reflection::ForEachFieldInfo(TVMFFIGetTypeInfo(object->type_index),
@@ -59,7 +59,7 @@ void DeleteNow(void* handle, int flags) {
   if ((flags & kTVMFFIObjectDeleterFlagBitMaskWeak) != 0) detail::AlignedFree(object);
 }
 
-// Lists whose nodes are linked by fields may be long.
+// The deleter in the object header.  Objects that are linked by fields may form long chains.
 void Delete(void* handle, int flags) { detail::NestedRelease::Release(handle, flags, &DeleteNow); }
 
 ObjectPtr<Object> NewObject(int32_t type_index, size_t total_size) {
@@ -81,7 +81,7 @@ ObjectRef CopyObject(const Object* from, int32_t type_index, size_t total_size) 
   return copy;
 }
 
-// Called when the type's fields are registered.
+// Registers the hooks of the type.  The caller must have registered the fields before.
 void RegisterDescribedType(int64_t index, int64_t total_size) {
   int32_t type_index = extra::RegisteredType(index)->type_index;
   if (total_size < static_cast<int64_t>(sizeof(TVMFFIObject)) || total_size > INT32_MAX) {

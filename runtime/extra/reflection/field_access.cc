@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Getters and setters for fields that a host language lays out by their type index.
+// Field getters and setters for the types that a host language defines, chosen by type index.
 #include <tvm/ffi/device.h>
 #include <tvm/ffi/dtype.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -9,7 +9,7 @@
 namespace tvm::ffi {
 namespace {
 
-// Calls visit(T*) with the C++ type that a field of this index has.
+// Calls visit(T*) where T is the C++ type of a field with the type index.
 template <typename Visit>
 auto VisitFieldType(int64_t type_index, const char* role, Visit&& visit) {
   switch (type_index) {
@@ -44,7 +44,7 @@ int64_t MakeFieldGetter(int64_t type_index) {
   return reinterpret_cast<int64_t>(getter);
 }
 
-// Sets *out to an owned value of the field's type.
+// Converts a value to the type of the field; *out receives an owned value.
 using FConvert = int (*)(void* converter, const TVMFFIAny* value, TVMFFIAny* out);
 
 Function MakeFieldSetter(int64_t type_index, int64_t converter, int64_t convert) {

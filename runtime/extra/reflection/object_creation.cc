@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ffi.MakeObjectFromPackedArgs(type, name, value, ...): an object from named field values.
+// ffi.MakeObjectFromPackedArgs(type, name, value, ...): object creation from named field values.
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/reflection/registry.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The types of the reflection headers: objects, enums and access paths.
+// Registration of the types in the reflection headers: ffi.Object, enums and access paths.
 #include <tvm/ffi/enum.h>
 #include <tvm/ffi/reflection/access_path.h>
 
@@ -8,7 +8,7 @@
 namespace tvm::ffi::reflection {
 namespace {
 
-// The root of all types has a size, and nothing to make or to copy.
+// ffi.Object has a size, but no creator and no copy hook.
 void RegisterObject() {
   TVMFFITypeMetadata metadata{};
   metadata.total_size = sizeof(Object);
@@ -20,7 +20,7 @@ AttachFieldFlag Ignored() { return AttachFieldFlag::SEqHashIgnore(); }
 
 void RegisterEnums() {
   EnsureTypeAttrColumn(type_attr::kEnumState);
-  // The state is built by definitions, never by field values.
+  // Enum definitions build the state, so its fields are not constructor parameters.
   ObjectDef<EnumStateObj>()
       .def(init<>())
       .def_ro("entries", &EnumStateObj::entries, init(false))
@@ -29,7 +29,7 @@ void RegisterEnums() {
   ObjectDef<EnumObj>(init(false))
       .def_ro("_int_index", &EnumObj::_int_index, Ignored(), "Canonical integer index.")
       .def_ro("_str_index", &EnumObj::_str_index, "Canonical string index.");
-  // The value is the index under another name.
+  // `value` is another name of the index.
   ObjectDef<IntEnumObj>(init(false))
       .def_ro("value", &IntEnumObj::_int_index, init(false), Ignored());
   ObjectDef<StrEnumObj>(init(false))

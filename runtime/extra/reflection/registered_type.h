@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Type indices that callers pass as numbers: TVMFFIGetTypeInfo ends the process for an unknown one.
+// Validation of type indices that callers pass as numbers, since TVMFFIGetTypeInfo exits for an
+// unknown index; and registration of constructors.
 #ifndef TVM_FFI_RUNTIME_EXTRA_REFLECTION_REGISTERED_TYPE_H_
 #define TVM_FFI_RUNTIME_EXTRA_REFLECTION_REGISTERED_TYPE_H_
 
@@ -11,7 +12,7 @@
 
 namespace tvm::ffi::extra {
 
-// ValueError when no type has the index.
+// Returns the type info; throws ValueError if no type has the index.
 inline const TypeInfo* RegisteredType(int64_t index) {
   if (!runtime::IsRegisteredType(index)) {
     TVM_FFI_THROW(ValueError) << "no type is registered with index " << index;
@@ -19,11 +20,13 @@ inline const TypeInfo* RegisteredType(int64_t index) {
   return TVMFFIGetTypeInfo(static_cast<int32_t>(index));
 }
 
-// Makes an object of a type, `size` bytes large, with empty fields.
+// Returns a new object of the type with empty fields.
+//
+// size  the size of the object in bytes, including the header
 using MakeEmptyObject = ObjectPtr<Object> (*)(int32_t type_index, size_t size);
 
-// Registers the automatic "__ffi_init__"; the type itself says how to make objects when `make` is
-// null.
+// Registers the automatic "__ffi_init__".  It creates objects with `make`, or with
+// CreateEmptyObject if `make` is null.
 void RegisterInitOf(const TypeInfo* type, MakeEmptyObject make, size_t size);
 
 }  // namespace tvm::ffi::extra

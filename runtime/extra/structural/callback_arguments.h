@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the global functions of structural visits and of structural mutation have in common.
+// Arguments of the global functions for structural visits and structural mutation: callback lists,
+// walk order and definition regions.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_CALLBACK_ARGUMENTS_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_CALLBACK_ARGUMENTS_H_
 
@@ -7,7 +8,7 @@
 
 namespace tvm::ffi::extra {
 
-// Pairs of a type index and a function.
+// Pairs of a type index and the function to call for values of that type.
 using CallbackList = Array<Tuple<int, Function>>;
 
 inline WalkOrder ToWalkOrder(int order) {
@@ -18,7 +19,7 @@ inline WalkOrder ToWalkOrder(int order) {
   return static_cast<WalkOrder>(order);
 }
 
-// Traverser: StructuralVisitor or StructuralMutator.
+// Traverser  StructuralVisitor or StructuralMutator
 template <typename Traverser>
 int DefRegionKindOf(const Traverser& traverser) {
   return traverser->def_region_kind();
@@ -27,14 +28,15 @@ int DefRegionKindOf(const Traverser& traverser) {
 template <typename Traverser>
 Any CallInDefRegion(const Traverser& traverser, int kind, const Function& callback) {
   if (kind < kTVMFFIDefRegionKindNone || kind > kTVMFFIDefRegionKindSimple) {
-    TVM_FFI_THROW(ValueError) << "the kind of a definition region is 0, 1 or 2, got " << kind;
+    TVM_FFI_THROW(ValueError) << "the definition region kind must be 0, 1 or 2, got " << kind;
   }
   if (callback == nullptr) TVM_FFI_THROW(ValueError) << "callback is None";
   return traverser->WithDefRegionKind(static_cast<TVMFFIDefRegionKind>(kind),
                                       [&] { return callback(); });
 }
 
-// Visitors and mutators are parts of something larger, which their type does not tell.
+// Copy hook of visitors and mutators, which cannot be copied: their type does not describe the
+// state of the enclosing C++ object.
 inline ObjectRef RefuseCopy(const Object* object) {
   TVM_FFI_THROW(TypeError) << "Type `" << object->GetTypeKey() << "` does not support copy";
   TVM_FFI_UNREACHABLE();

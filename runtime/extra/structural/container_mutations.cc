@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How structural mutation descends into containers: the elements of sequences, the values of maps.
-// They are copied when the first of them changes, or written to when nobody else holds them.
+// Structural mutation of containers: the elements of sequences and the values of maps.  A container
+// is copied when its first child changes, or mutated in place if it has no other owner.
 //
-// Callbacks may change a List or Dict that is being mutated, and then it is left open what becomes
-// of its elements.  Arrays and Maps do not change while the hook holds them.
+// If a callback changes a List or Dict that is being mutated, the result for its children is
+// unspecified.  Arrays and Maps do not change while the hook holds a reference.
 #include <tvm/ffi/big_int.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -45,19 +45,19 @@ ObjectPtr<ListObj> CopyOf(const ListObj* list) {
 
 template <typename SequenceObj>
 MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexcept {
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
-    extra::Snapshot snapshot(kept);
-    const auto* sequence = snapshot.Or(kept).template as<SequenceObj>();
+    extra::Snapshot snapshot(owner);
+    const auto* sequence = snapshot.Or(owner).template as<SequenceObj>();
     ObjectPtr<SequenceObj> copy;
     for (size_t i = 0; i < sequence->size(); ++i) {
-      Any element = sequence->begin()[i];  // a List may lose it
+      Any element = sequence->begin()[i];  // a reference: a callback may remove it from a List
       MutateOutcome outcome = mutator->MutateExpected(element);
       if (outcome.is_err()) return outcome;
       UnchangedOr<Any> result = std::move(outcome).value();
       if (result.UnchangedOrSameAs(element)) continue;
       if (copy == nullptr) copy = CopyOf(sequence);
-      // A List may also have grown since.
+      // The List may have grown since it was copied.
       if (i < copy->size()) {
         copy->SetItemAfterCheck(static_cast<int64_t>(i), std::move(result).ValueUnchecked());
       }
@@ -66,38 +66,39 @@ MutateOutcome MutateSequence(StructuralMutatorObj* mutator, AnyView value) noexc
   });
 }
 
-// *held becomes what it turns into, or stays what it was on failure.
-MutateOutcome MutateHeld(StructuralMutatorObj* mutator, Any* held) {
-  MutateOutcome outcome = mutator->MutateExpected(*held, InplaceMode::kAllow);
+// Replaces *child by the result of its mutation; leaves it unchanged on failure.
+MutateOutcome MutateChild(StructuralMutatorObj* mutator, Any* child) {
+  MutateOutcome outcome = mutator->MutateExpected(*child, InplaceMode::kAllow);
   if (outcome.is_err()) return outcome;
   UnchangedOr<Any> result = std::move(outcome).value();
-  if (!result.IsUnchanged()) *held = std::move(result).ValueUnchecked();
+  if (!result.IsUnchanged()) *child = std::move(result).ValueUnchecked();
   return KeepUnchanged();
 }
 
 MutateOutcome MutateArrayInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateSequence<ArrayObj>(mutator, value);
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
     for (const Any& element : *value.as<ArrayObj>()) {
-      MutateOutcome outcome = MutateHeld(mutator, const_cast<Any*>(&element));
+      MutateOutcome outcome = MutateChild(mutator, const_cast<Any*>(&element));
       if (outcome.is_err()) return outcome;
     }
     return KeepUnchanged();
   });
 }
 
-// Elements are taken out meanwhile: so nobody else holds them, and nobody drops them.
+// Moves each element out of the list during its mutation, so that it has no other owner and
+// callbacks cannot release it.
 MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateSequence<ListObj>(mutator, value);
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
     auto* list = const_cast<ListObj*>(value.as<ListObj>());
     for (size_t i = 0; i < list->size(); ++i) {
       auto position = static_cast<int64_t>(i);
       Any element = list->begin()[i];
       list->SetItemAfterCheck(position, Any());
-      MutateOutcome outcome = MutateHeld(mutator, &element);
+      MutateOutcome outcome = MutateChild(mutator, &element);
       if (i < list->size()) list->SetItemAfterCheck(position, std::move(element));
       if (outcome.is_err()) return outcome;
     }
@@ -107,7 +108,7 @@ MutateOutcome MutateListInPlace(StructuralMutatorObj* mutator, AnyView value) no
 
 // ---- Tables -----------------------------------------------------------------------------------
 
-// The pair of `copy` that is the one of `from` at `position`.
+// Returns the iterator over `copy` that corresponds to `position` in `from`.
 MapBaseObj::iterator SamePosition(const MapBaseObj* copy, const MapBaseObj* from,
                                   MapBaseObj::iterator position) {
   MapBaseObj::iterator target = copy->begin();
@@ -116,7 +117,7 @@ MapBaseObj::iterator SamePosition(const MapBaseObj* copy, const MapBaseObj* from
 }
 
 MutateOutcome MutateMap(StructuralMutatorObj* mutator, AnyView value) noexcept {
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
     const auto* map = value.as<MapObj>();
     ObjectPtr<MapBaseObj> copy;
@@ -138,7 +139,7 @@ MutateOutcome MutateMap(StructuralMutatorObj* mutator, AnyView value) noexcept {
   });
 }
 
-// Works on a copy from the start, which callbacks do not change.
+// Mutates a copy, because callbacks may change the Dict itself.
 MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept {
   return CatchAsExpected([&] {
     Any copy = extra::CopyTable(Any(value));
@@ -157,20 +158,21 @@ MutateOutcome MutateDict(StructuralMutatorObj* mutator, AnyView value) noexcept 
 
 MutateOutcome MutateMapInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateMap(mutator, value);
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
     for (auto& pair : *value.as<MapObj>()) {
-      MutateOutcome outcome = MutateHeld(mutator, &pair.second);
+      MutateOutcome outcome = MutateChild(mutator, &pair.second);
       if (outcome.is_err()) return outcome;
     }
     return KeepUnchanged();
   });
 }
 
-// Values are taken out as elements of a List are, and found again by their keys.
+// Moves each value out of the dict during its mutation, as MutateListInPlace does, and finds its
+// pair again by the key.
 MutateOutcome MutateDictInPlace(StructuralMutatorObj* mutator, AnyView value) noexcept {
   if (!value.as<Object>()->unique()) return MutateDict(mutator, value);
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] {
     const auto* dict = value.as<DictObj>();
     std::vector<Any> keys;
@@ -179,10 +181,10 @@ MutateOutcome MutateDictInPlace(StructuralMutatorObj* mutator, AnyView value) no
     for (const Any& key : keys) {
       auto pair = dict->find(key);
       if (pair == dict->end()) continue;
-      Any held = std::move(pair->second);
-      MutateOutcome outcome = MutateHeld(mutator, &held);
+      Any child = std::move(pair->second);
+      MutateOutcome outcome = MutateChild(mutator, &child);
       pair = dict->find(key);
-      if (pair != dict->end()) pair->second = std::move(held);
+      if (pair != dict->end()) pair->second = std::move(child);
       if (outcome.is_err()) return outcome;
     }
     return KeepUnchanged();

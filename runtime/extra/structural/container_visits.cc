@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How structural visits descend into containers: the elements of sequences, the values of maps.
+// Structural visits of containers: the elements of sequences and the values of maps.
 //
-// Callbacks may change a List or Dict that is being visited, and then it is left open which
-// elements are visited.  Arrays and Maps do not change while the hook holds them.
+// If a callback changes a List or Dict that is being visited, it is unspecified which children are
+// visited.  Arrays and Maps do not change while the hook holds a reference.
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/map.h>
@@ -19,7 +19,7 @@ using detail::CatchAsExpected;
 using VisitOutcome = Expected<Optional<VisitInterrupt>>;
 
 VisitOutcome VisitArray(StructuralVisitorObj* visitor, AnyView value) noexcept {
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&]() -> VisitOutcome {
     for (const Any& element : *value.as<ArrayObj>()) {
       TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
@@ -29,12 +29,12 @@ VisitOutcome VisitArray(StructuralVisitorObj* visitor, AnyView value) noexcept {
 }
 
 VisitOutcome VisitList(StructuralVisitorObj* visitor, AnyView value) noexcept {
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&]() -> VisitOutcome {
-    extra::Snapshot snapshot(kept);
-    const auto* list = snapshot.Or(kept).as<ListObj>();
+    extra::Snapshot snapshot(owner);
+    const auto* list = snapshot.Or(owner).as<ListObj>();
     for (size_t i = 0; i < list->size(); ++i) {
-      Any element = list->begin()[i];  // the list may lose it
+      Any element = list->begin()[i];  // a reference: a callback may remove it
       TVM_FFI_S_VISIT_MAYBE_EARLY_RETURN(visitor->VisitExpected(element));
     }
     return Optional<VisitInterrupt>();
@@ -49,7 +49,7 @@ VisitOutcome VisitValues(StructuralVisitorObj* visitor, const MapBaseObj* table)
 }
 
 VisitOutcome VisitMap(StructuralVisitorObj* visitor, AnyView value) noexcept {
-  Any kept(value);
+  Any owner(value);
   return CatchAsExpected([&] { return VisitValues(visitor, value.as<MapObj>()); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What EqualPath says about a mismatch.
+// EqualPath: conversion of the stack to access paths.
 #include "structural/equal_path.h"
 
 #include "structural/rules.h"
@@ -18,15 +18,15 @@ using reflection::AccessPathPair;
 
 }  // namespace
 
-AccessPathPair EqualPath::ToParts() const {
+AccessPathPair EqualPath::ToAccessPaths() const {
   if (frames_.size() > kMaxPathLength) ThrowPathTooLong();
   AccessPath lhs = AccessPath::Root();
   AccessPath rhs = AccessPath::Root();
-  for (const Frame& frame : frames_) ExtendToPart(frame, &lhs, &rhs);
+  for (const Frame& frame : frames_) AddStep(frame, &lhs, &rhs);
   return AccessPathPair(lhs, rhs);
 }
 
-void EqualPath::ExtendToPart(const Frame& frame, AccessPath* lhs, AccessPath* rhs) const {
+void EqualPath::AddStep(const Frame& frame, AccessPath* lhs, AccessPath* rhs) const {
   if (frame.kind == Frame::Kind::kItems) {
     auto position = static_cast<int64_t>(frame.next) - 1;
     *lhs = (*lhs)->ArrayItem(position);
@@ -35,17 +35,16 @@ void EqualPath::ExtendToPart(const Frame& frame, AccessPath* lhs, AccessPath* rh
     const Extra& extra = extras_[frame.extras_begin];
     const Any& lhs_key = extra.position->first;
     *lhs = (*lhs)->MapItem(lhs_key);
-    *rhs = (*rhs)->MapItem(extra.part == nullptr ? lhs_key : extra.part);
-  } else if (std::optional<String> name = NameOfPart(frame)) {
+    *rhs = (*rhs)->MapItem(extra.key_or_name == nullptr ? lhs_key : extra.key_or_name);
+  } else if (std::optional<String> name = FieldNameOf(frame)) {
     *lhs = (*lhs)->Attr(*name);
     *rhs = (*rhs)->Attr(*name);
   }
 }
 
-// Nothing when a hook does not say.
-std::optional<String> EqualPath::NameOfPart(const Frame& frame) const {
+std::optional<String> EqualPath::FieldNameOf(const Frame& frame) const {
   if (frame.kind == Frame::Kind::kFields) return String(frame.fields.Current()->name);
-  const Any& name = extras_[frame.extras_begin].part;
+  const Any& name = extras_[frame.extras_begin].key_or_name;
   if (name == nullptr) return std::nullopt;
   return name.cast<String>();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs of values that structural equality is inside of, from the outermost to the innermost: a
-// stack for the walk, and the way to the parts that it compares.
+// EqualPath: the stack of structural equality, from the root pair to the innermost pair, and its
+// conversion to the two access paths of a mismatch.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_EQUAL_PATH_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_EQUAL_PATH_H_
 
@@ -20,34 +20,36 @@ namespace tvm::ffi::extra {
 
 class EqualPath {
  public:
-  // A pair of values whose parts are being compared.
+  // A pair of values whose children are being compared.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields, kHook };
     Kind kind;
-    TVMFFISEqHashKind structural_kind;  // of kFields and kHook
-    TVMFFIDefRegionKind region;         // around the values
-    FieldCursor fields;                 // of kFields
-    size_t next;                        // kItems, kPairs: number of parts begun
-    size_t num_identity_keys;           // before the frame
+    TVMFFISEqHashKind structural_kind;  // kFields, kHook: of the type
+    TVMFFIDefRegionKind region;         // the definition region that contains the values
+    FieldCursor fields;                 // kFields: the current field
+    size_t next;                        // kItems, kPairs: number of children entered
+    size_t num_identity_keys;           // EqualWalk::num_identity_keys_ when the frame was pushed
     Any lhs;
     Any rhs;
-    const SeqBaseObj* lhs_items = nullptr;  // kItems: what is read, the values or copies of them
+    const SeqBaseObj* lhs_items = nullptr;  // kItems: the values or copies of them
     const SeqBaseObj* rhs_items = nullptr;
-    size_t extras_begin = 0;  // the extras from here on belong to this frame
+    size_t extras_begin = 0;  // extras_ from here on belong to this frame
   };
-  // What frames of kPairs and kHook need in addition.
+  // Additional state of frames of kPairs and kHook.
   struct Extra {
-    Snapshot lhs;  // kPairs: of the tables
-    Snapshot rhs;
+    Snapshot lhs;                     // kPairs: of the left table
+    Snapshot rhs;                     // kPairs: of the right table
     MapBaseObj::iterator position{};  // kPairs: in the left table
-    Any part{};  // kPairs: the right key, if it may be another object; kHook: the name of the field
+    // kPairs: the key on the right, if it may be another object than the key on the left.  kHook:
+    // the name of the field.
+    Any key_or_name{};
   };
 
   size_t size() const { return frames_.size(); }
   Frame& back() { return frames_.back(); }
   Extra& ExtraOf(const Frame& frame) { return extras_[frame.extras_begin]; }
   Extra& last_extra() { return extras_.back(); }
-  // What to read of the values of a frame of kPairs.
+  // The tables to read for a frame of kPairs: the values or copies of them.
   const Any& LhsOf(const Frame& frame) const {
     return extras_[frame.extras_begin].lhs.Or(frame.lhs);
   }
@@ -60,23 +62,25 @@ class EqualPath {
     frames_.push_back(std::move(frame));
     frames_.back().extras_begin = extras_.size();
   }
-  // To the innermost frame.
+  // Adds state to the innermost frame.
   void AddExtra(Extra&& extra) { extras_.push_back(std::move(extra)); }
   void Pop() {
     extras_.resize(frames_.back().extras_begin);
     frames_.pop_back();
   }
 
-  // The paths to the parts that the frames are at.  Fails: ValueError when they are too long.
-  reflection::AccessPathPair ToParts() const;
+  // Returns the paths to the current children of the innermost frame.  Throws ValueError if a path
+  // would be too long.
+  reflection::AccessPathPair ToAccessPaths() const;
 
  private:
-  void ExtendToPart(const Frame& frame, reflection::AccessPath* lhs,
-                    reflection::AccessPath* rhs) const;
-  std::optional<String> NameOfPart(const Frame& frame) const;
+  // Extends both paths by the step to the current child of the frame.
+  void AddStep(const Frame& frame, reflection::AccessPath* lhs, reflection::AccessPath* rhs) const;
+  // Returns the name of the current field, or nullopt if a hook passed no name.
+  std::optional<String> FieldNameOf(const Frame& frame) const;
 
   std::vector<Frame> frames_;
-  std::vector<Extra> extras_;  // of the frames in turn
+  std::vector<Extra> extras_;  // in the order of the frames
 };
 
 }  // namespace tvm::ffi::extra

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Structural equality and hash of big integers, shapes and tensors.
 #include "structural/leaf.h"
 
 #include <tvm/ffi/container/shape.h>
@@ -19,7 +20,7 @@ bool AreBytesEqual(TVMFFIByteArray lhs, TVMFFIByteArray rhs) {
   return Bytes::memequal(lhs.data, rhs.data, lhs.size, rhs.size);
 }
 
-// The elements of a compact tensor on the CPU.
+// Returns the elements of a compact CPU tensor as bytes.
 TVMFFIByteArray ContentOf(const Tensor& tensor) {
   size_t size = GetDataSize(tensor);
   if (size == 0) return {nullptr, 0};

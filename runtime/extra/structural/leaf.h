@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural hash and equality of values that have no parts, or none that the walks step into:
-// whatever is equal here has the same hash here, except for small and heap Bytes.
+// Structural equality and hash of leaves, shapes and tensors, which the walks do not enter.  Equal
+// values have equal hashes, except small and heap Bytes of the same content.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_LEAF_H_
 
@@ -22,7 +22,7 @@ inline bool IsNaN(const Any& value) {
   return data->type_index == kTVMFFIFloat && data->v_float64 != data->v_float64;
 }
 
-// Of a leaf as the key of a map: by its bits.
+// Returns the hash of a leaf as a map key, which depends on its bits.
 inline uint64_t HashOfKey(const Any& leaf) {
   const TVMFFIAny* data = detail::AnyUnsafe::TVMFFIAnyPtrFromAny(leaf);
   auto type_index = static_cast<uint64_t>(data->type_index);
@@ -40,7 +40,7 @@ inline uint64_t HashOfKey(const Any& leaf) {
   }
 }
 
-// The same elsewhere: all NaN are one.
+// Returns the hash of a leaf that is not a map key: all NaNs have the same hash.
 inline uint64_t HashOfLeaf(const Any& leaf) {
   constexpr uint64_t kQuietNaN = 0x7FF8000000000000;
   return IsNaN(leaf) ? detail::StableHashCombine(kTVMFFIFloat, kQuietNaN) : HashOfKey(leaf);
@@ -48,7 +48,7 @@ inline uint64_t HashOfLeaf(const Any& leaf) {
 
 bool AreBigIntsEqual(const Any& lhs, const Any& rhs);
 
-// One of the two is a leaf, or their types differ.
+// Compares two values of which at least one is a leaf, or whose types differ.
 inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
   if (lhs.type_index() == kTVMFFIBigInt && rhs.type_index() == kTVMFFIBigInt) {
     return AreBigIntsEqual(lhs, rhs);
@@ -60,7 +60,7 @@ inline bool AreLeavesEqual(const Any& lhs, const Any& rhs) {
 
 bool AreShapesEqual(const Any& lhs, const Any& rhs);
 
-// Fails: InternalError when content counts and a tensor is not compact on the CPU.
+// Fails: InternalError if skip_content is false and a tensor is not a compact CPU tensor.
 uint64_t HashOfTensor(const Any& tensor, bool skip_content);
 bool AreTensorsEqual(const Any& lhs_value, const Any& rhs_value, bool skip_content);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// StructuralMatches: the log of pairs and its lookup tables.
 #include "structural/matches.h"
 
 #include <tvm/ffi/object.h>
@@ -32,7 +33,7 @@ const Object* StructuralMatches::Partner(const Partners& partners, const Partner
   return back.Find(object) == nullptr ? object : nullptr;
 }
 
-void StructuralMatches::ForgetBeyond(size_t count) {
+void StructuralMatches::TruncateTo(size_t count) {
   for (; log_.size() > count; log_.pop_back()) {
     const Object* lhs = ObjectOf(log_.back().lhs);
     const Object* rhs = ObjectOf(log_.back().rhs);

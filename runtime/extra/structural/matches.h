@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structural equality has found so far: variables and DAG nodes matched one to one, and pairs
-// of other objects known to be equal.  A comparison that fails takes back what it added.
+// StructuralMatches: the pairs that structural equality has found so far.  These are variables and
+// DAG nodes, which are matched one to one, and other objects that are equal.  A failed comparison
+// removes the pairs that it added.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_MATCHES_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_MATCHES_H_
 
@@ -18,9 +19,9 @@ namespace tvm::ffi::extra {
 
 class StructuralMatches {
  public:
-  // Whether the two are matched with each other; nothing when neither is matched yet.
+  // Returns whether the two are matched with each other, or nullopt if neither is matched.
   std::optional<bool> AreMatched(const Object* lhs, const Object* rhs) const;
-  // Neither is matched yet.
+  // Matches two objects, neither of which may be matched already.
   void Match(const Any& lhs, const Any& rhs);
 
   bool AreKnownEqual(const Object* lhs, const Object* rhs) const {
@@ -28,14 +29,15 @@ class StructuralMatches {
   }
   void RememberEqual(const Any& lhs, const Any& rhs);
 
-  // The object that stands for an object of the other side as a key: what it is matched with, else
-  // the object itself; nullptr when this side has matched that with something else.
+  // Return the key on one side that corresponds to a key on the other side: the object that it is
+  // matched with, else the object itself, or nullptr if this side has matched that object with
+  // another one.
   const Object* RhsOf(const Object* lhs) const { return Partner(rhs_of_, lhs_of_, lhs); }
   const Object* LhsOf(const Object* rhs) const { return Partner(lhs_of_, rhs_of_, rhs); }
 
   size_t size() const { return log_.size(); }
-  // Takes back everything but the first `count` findings.
-  void ForgetBeyond(size_t count);
+  // Removes all pairs except the first `count`.
+  void TruncateTo(size_t count);
 
  private:
   using Partners = ObjectTable<const Object*>;
@@ -43,17 +45,17 @@ class StructuralMatches {
   struct HashObjects {
     size_t operator()(const Objects& objects) const;
   };
-  // Keeps the objects, so that no others get their addresses.
-  struct Finding {
+  // A pair in order of insertion.  Owns the objects, so that no other objects get their addresses.
+  struct LogEntry {
     Any lhs;
     Any rhs;
-    bool is_match;
+    bool is_match;  // false: the objects are equal but not matched
   };
 
   static const Object* Partner(const Partners& partners, const Partners& back,
                                const Object* object);
 
-  std::vector<Finding> log_;
+  std::vector<LogEntry> log_;
   Partners rhs_of_;
   Partners lhs_of_;
   std::unordered_set<Objects, HashObjects> equal_;

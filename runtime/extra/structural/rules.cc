@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+// Error for types without a structural kind.
 #include "structural/rules.h"
 
 namespace tvm::ffi::extra {
 
-// The texts are contract, for equality as well.
+// The message is contract.  Structural equality raises it as well, although it names
+// StructuralHash.
 void ThrowNoStructuralKind(const TypeInfo* type) {
   std::string key(type->type_key.data, type->type_key.size);
-  const char* what =
+  const char* missing =
       reflection::detail::MetadataOf(type) == nullptr ? "Type metadata" : "_type_s_eq_hash_kind";
-  TVM_FFI_THROW(TypeError) << what << " is not set for type `" << key
+  TVM_FFI_THROW(TypeError) << missing << " is not set for type `" << key
                            << "`, so StructuralHash is not supported for this type";
   TVM_FFI_UNREACHABLE();
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What structural equality and structural hash have to agree on: which types take part, which
-// fields count, where variables are defined, and how deep values may be nested.
-//
-// Both walk with a stack of their own, so that nesting costs no machine stack.
+// Rules that structural equality and structural hash share: supported types, compared fields,
+// definition regions and depth limits.
 #ifndef TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_RULES_H_
 #define TVM_FFI_RUNTIME_EXTRA_STRUCTURAL_RULES_H_
 
@@ -24,14 +22,14 @@ inline constexpr WalkLimits kStructuralLimits{
     "the callback of a structural hook was called after the comparison or hash that it belonged "
     "to"};
 
-// Steps of an access path, which is released step by step on the machine stack.
+// The largest number of steps of an access path, whose release is recursive.
 inline constexpr size_t kMaxPathLength = 10000;
 
 // ---- Types and fields ---------------------------------------------------------------------------
 
 [[noreturn]] void ThrowNoStructuralKind(const TypeInfo* type);
 
-// TypeError for a type that has no structural kind.
+// Returns the structural kind of the type; throws TypeError if it has none.
 inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   const TVMFFITypeMetadata* metadata = reflection::detail::MetadataOf(type);
   bool is_supported =
@@ -40,7 +38,7 @@ inline TVMFFISEqHashKind StructuralKindOf(const TypeInfo* type) {
   return metadata->structural_eq_hash_kind;
 }
 
-// Those that count.
+// Returns the fields that are compared and hashed.
 inline FieldCursor StructuralFieldsOf(const TypeInfo* type) {
   return FieldCursor(type, kTVMFFIFieldFlagBitMaskSEqHashIgnore);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// StructuralEqual: both values are walked in step, with one stack.
+// Structural equality (StructuralEqual): walks both values in parallel with one explicit stack.
 //
-// Variables and DAG nodes are matched one to one: when a pair turns out equal, either side
-// remembers the other and is equal to nothing else from then on.  A mismatch is described only
-// where there is one, by the path that the walk is on.
+// Variables and DAG nodes are matched one to one: once two are found equal, each is equal to no
+// other object.  Access paths are computed only for a mismatch, from the stack of the walk.
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/extra/structural_equal.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -51,18 +50,18 @@ class EqualWalk {
     return scope.End(false);
   }
 
-  // Where Equal, which returned false, found the first difference.
+  // The paths to the first difference, after Equal returned false.
   const Optional<AccessPathPair>& mismatch() const { return mismatch_; }
 
  private:
-  // kPushed: a frame was pushed that will find out.
+  // kPushed: a frame was pushed, whose children decide.
   enum class Outcome { kEqual, kDiffer, kPushed };
 
   using Frame = EqualPath::Frame;
   using Extra = EqualPath::Extra;
 
-  // Leaves the walk as it was, also when a hook or a getter throws.  Only matches of values that
-  // are equal stay, and the mismatch of values that are not.
+  // Restores the state when a comparison ends, also if a hook or a getter throws.  Keeps the added
+  // matches only if the values are equal, and the mismatch only if they differ.
   class Scope {
    public:
     explicit Scope(EqualWalk* walk)
@@ -76,7 +75,7 @@ class EqualWalk {
     ~Scope() {
       while (walk_->path_.size() > num_frames_) walk_->path_.Pop();
       walk_->region_ = region_;
-      if (outcome_ != Outcome::kEqual) walk_->matches_.ForgetBeyond(num_matches_);
+      if (outcome_ != Outcome::kEqual) walk_->matches_.TruncateTo(num_matches_);
       if (outcome_ != Outcome::kDiffer) walk_->mismatch_ = std::move(mismatch_);
     }
     size_t num_frames() const { return num_frames_; }
@@ -94,7 +93,7 @@ class EqualWalk {
     Outcome outcome_ = Outcome::kPushed;
   };
 
-  // Temporaries move into the frame.
+  // Compares two values, or pushes a frame for them.  Moves temporaries into the frame.
   template <typename Value>
   Outcome Enter(Value&& lhs, Value&& rhs) {
     int32_t type_index = lhs.type_index();
@@ -121,16 +120,16 @@ class EqualWalk {
 
   Outcome Decide(bool is_equal) { return is_equal ? Outcome::kEqual : Differ(); }
 
-  // The parts that the frames are at differ.
+  // Records a mismatch at the current children of the frames.
   Outcome Differ() {
-    if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToParts();
+    if (finds_mismatch_ && !mismatch_.has_value()) mismatch_ = path_.ToAccessPaths();
     return Outcome::kDiffer;
   }
-  // Of the values of the innermost frame, one has a part that the other lacks.
-  Outcome DifferBeyond(const AccessStep& lhs, const AccessStep& rhs) {
+  // Records a mismatch where one value of the innermost frame has a child that the other lacks.
+  Outcome DifferAtMissing(const AccessStep& lhs, const AccessStep& rhs) {
     path_.Pop();
     if (finds_mismatch_ && !mismatch_.has_value()) {
-      AccessPathPair paths = path_.ToParts();
+      AccessPathPair paths = path_.ToAccessPaths();
       mismatch_ = AccessPathPair(paths.get<0>()->Extend(lhs), paths.get<1>()->Extend(rhs));
     }
     return Outcome::kDiffer;
@@ -141,7 +140,7 @@ class EqualWalk {
   template <typename Value>
   Outcome EnterItems(Value&& lhs, Value&& rhs) {
     if (matches_.AreKnownEqual(ObjectOf(lhs), ObjectOf(rhs))) return Outcome::kEqual;
-    // The first difference may be in front of what is missing.
+    // If the mismatch is wanted, an earlier element may be the first difference.
     if (!finds_mismatch_ && SizeOfSequence(lhs) != SizeOfSequence(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kItems, std::forward<Value>(lhs), std::forward<Value>(rhs));
     Frame& frame = path_.back();
@@ -151,7 +150,7 @@ class EqualWalk {
   }
 
   Outcome StepItem(Frame* frame) {
-    // Hooks may change a List.
+    // Read the sizes in each step: hooks may change a List.
     const SeqBaseObj* lhs = frame->lhs_items;
     const SeqBaseObj* rhs = frame->rhs_items;
     while (frame->next < lhs->size() && frame->next < rhs->size()) {
@@ -164,7 +163,8 @@ class EqualWalk {
     auto position = static_cast<int64_t>(frame->next);
     AccessStep item = AccessStep::ArrayItem(position);
     AccessStep missing = AccessStep::ArrayItemMissing(position);
-    return lhs->size() > rhs->size() ? DifferBeyond(item, missing) : DifferBeyond(missing, item);
+    return lhs->size() > rhs->size() ? DifferAtMissing(item, missing)
+                                     : DifferAtMissing(missing, item);
   }
 
   // ---- Maps -----------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ class EqualWalk {
     if (!finds_mismatch_ && SizeOfTable(lhs) != SizeOfTable(rhs)) return Outcome::kDiffer;
     Push(Frame::Kind::kPairs, std::forward<Value>(lhs), std::forward<Value>(rhs));
     const Frame& frame = path_.back();
-    // Hooks may change a Dict while the walk is in it.
+    // Hooks may change a Dict during the walk.
     path_.AddExtra({Snapshot::Always(frame.lhs), Snapshot(frame.rhs)});
     path_.last_extra().position = TableOf(path_.LhsOf(frame))->begin();
     return Outcome::kPushed;
@@ -187,40 +187,40 @@ class EqualWalk {
     if (extra.position == TableOf(path_.LhsOf(*frame))->end()) return LeavePairs(*frame);
     const Any& lhs_key = extra.position->first;
     bool is_object = IsObjectKey(lhs_key);
-    extra.part = is_object ? ToKey(matches_.RhsOf(ObjectOf(lhs_key))) : Any();
+    extra.key_or_name = is_object ? ToKey(matches_.RhsOf(ObjectOf(lhs_key))) : Any();
     const MapBaseObj* rhs = TableOf(path_.RhsOf(*frame));
     auto found = rhs->end();
     if (!is_object) {
       found = rhs->find(lhs_key);
-    } else if (extra.part != nullptr) {
-      found = rhs->find(extra.part);
-      if (extra.part.same_as(lhs_key)) ++num_identity_keys_;
+    } else if (extra.key_or_name != nullptr) {
+      found = rhs->find(extra.key_or_name);
+      if (extra.key_or_name.same_as(lhs_key)) ++num_identity_keys_;
     }
     if (found != rhs->end()) return Enter(extra.position->second, found->second);
-    const Any& rhs_key = extra.part == nullptr ? lhs_key : extra.part;
-    return DifferBeyond(AccessStep::MapItem(lhs_key), AccessStep::MapItemMissing(rhs_key));
+    const Any& rhs_key = extra.key_or_name == nullptr ? lhs_key : extra.key_or_name;
+    return DifferAtMissing(AccessStep::MapItem(lhs_key), AccessStep::MapItemMissing(rhs_key));
   }
 
-  // All keys of the left map are in the right one.
+  // Ends a frame of kPairs after all keys of the left map were found in the right map.
   Outcome LeavePairs(const Frame& frame) {
     const MapBaseObj* lhs = TableOf(path_.LhsOf(frame));
     const Any& rhs = path_.RhsOf(frame);
     if (lhs->size() == SizeOfTable(rhs)) return Leave();
-    // Keys may have hooks as well.
+    // Copy the map: the hooks of keys may change it.
     Snapshot rhs_copy = Snapshot::Always(rhs);
     for (const MapBaseObj::KVType& pair : *TableOf(rhs_copy.Or(rhs))) {
       Any lhs_key = pair.first;
       if (IsObjectKey(lhs_key)) lhs_key = ToKey(matches_.LhsOf(ObjectOf(lhs_key)));
       bool is_known = lhs_key != nullptr || pair.first == nullptr;
       if (is_known && lhs->count(lhs_key) != 0) continue;
-      return DifferBeyond(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
-                          AccessStep::MapItem(pair.first));
+      return DifferAtMissing(AccessStep::MapItemMissing(is_known ? lhs_key : pair.first),
+                             AccessStep::MapItem(pair.first));
     }
-    path_.Pop();  // a hook has changed a Dict
+    path_.Pop();  // no key is missing: a hook has changed a Dict
     return Differ();
   }
 
-  // Whether the key may be matched with another object.
+  // Returns true if the key may be matched with another object.
   static bool IsObjectKey(const Any& key) { return !IsLeaf(key.type_index()); }
   static Any ToKey(const Object* object) { return object != nullptr ? Any(object) : Any(); }
 
@@ -259,13 +259,13 @@ class EqualWalk {
     return Leave();
   }
 
-  // Of the innermost frame.
+  // Calls the equality hook for the values of the innermost frame.
   Outcome CallHook(const Function& hook) {
     HookScope running(&hooks_, kStructuralLimits);
     path_.AddExtra({});
     const Frame& frame = path_.back();
     region_ = ContentRegion(region_, frame.structural_kind);
-    // A hook may try several ways: what it finds different counts only if it fails.
+    // A hook may compare several alternatives: keep a mismatch only if the hook returns false.
     Optional<AccessPathPair> before = mismatch_;
     mismatch_ = std::nullopt;
     bool is_equal = hook(ObjectOf(frame.lhs), ObjectOf(frame.rhs), for_hook_.Get()).cast<bool>();
@@ -277,7 +277,7 @@ class EqualWalk {
 
   bool EqualForHook(AnyView lhs, AnyView rhs, int region, AnyView name) {
     Scope scope(this);
-    path_.last_extra().part = name;
+    path_.last_extra().key_or_name = name;
     region_ = NestedRegion(region_, static_cast<TVMFFIDefRegionKind>(region));
     return scope.End(Equal(Any(lhs), Any(rhs)));
   }
@@ -291,7 +291,7 @@ class EqualWalk {
                 std::forward<Value>(lhs), std::forward<Value>(rhs)});
   }
 
-  // Goes on with the innermost frame: compares its next parts or, behind the last ones, leaves it.
+  // Compares the next children of the innermost frame, or ends the frame after the last ones.
   Outcome Step() {
     Frame* frame = &path_.back();
     region_ = ContentRegion(frame->region, frame->structural_kind);
@@ -299,24 +299,24 @@ class EqualWalk {
     return frame->kind == Frame::Kind::kPairs ? StepPair(frame) : StepField(frame);
   }
 
-  // Ends the innermost frame, whose parts are equal.
+  // Ends the innermost frame, whose children are equal.
   Outcome Leave() {
     const Frame& frame = path_.back();
     bool is_equal = frame.structural_kind != kTVMFFISEqHashKindFreeVar ||
                     frame.region != kTVMFFIDefRegionKindNone || frame.lhs.same_as(frame.rhs);
     if (is_equal && IsMatchedOneToOne(frame.structural_kind)) {
       matches_.Match(frame.lhs, frame.rhs);
-    } else if (is_equal && IsWorthKeeping(frame)) {
+    } else if (is_equal && IsWorthRecording(frame)) {
       matches_.RememberEqual(frame.lhs, frame.rhs);
     }
     path_.Pop();
     return Decide(is_equal);
   }
 
-  // Whether it is worth remembering that the values are equal, because both have owners beside
-  // their parent and the frame, and stay equal: variables below are matched for good, except for
-  // those that were taken for themselves as keys.
-  bool IsWorthKeeping(const Frame& frame) const {
+  // Returns true if the pair should be recorded as equal: both values have owners besides their
+  // parent and the frame, so they may be compared again, and they stay equal.  Matched variables do
+  // not change, but a variable that was compared by identity as a key may still be matched.
+  bool IsWorthRecording(const Frame& frame) const {
     return path_.size() > 1 && ObjectOf(frame.lhs)->use_count() > 2 &&
            ObjectOf(frame.rhs)->use_count() > 2 && frame.num_identity_keys == num_identity_keys_;
   }
@@ -324,9 +324,9 @@ class EqualWalk {
   EqualPath path_;
   ListCopies lists_;
   StructuralMatches matches_;
-  size_t num_identity_keys_ = 0;
+  size_t num_identity_keys_ = 0;  // object keys that were compared by identity, not by match
   Optional<AccessPathPair> mismatch_;
-  TVMFFIDefRegionKind region_;  // in which the next values are compared
+  TVMFFIDefRegionKind region_;  // the definition region of the next values
   bool skip_tensor_content_;
   bool finds_mismatch_;
   RunningHooks hooks_;

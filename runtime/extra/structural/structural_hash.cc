@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// StructuralHash::Hash.  The order in which parts are combined is contract; for an object:
-//   1. start from the hash of the type key;
-//   2. combine the hashes of the fields, or let the type's hook do it;
-//   3. a variable: inside a definition region combine the next number of a variable, outside take
-//      the address instead of the hash; a DAG node: combine the next number of a node;
-//   4. remember the hash: the object keeps it wherever it is met again.
+// Structural hash (StructuralHash::Hash).  The order of the steps is contract.  For an object:
+//   1. Start with the hash of the type key.
+//   2. Combine the hashes of the fields, or call the hook of the type.
+//   3. For a variable inside a definition region, combine the next variable number; outside, use
+//   the
+//      address as the hash.  For a DAG node, combine the next node number.
+//   4. Store the hash, which is used wherever the object occurs again.
 #include <tvm/ffi/extra/structural_hash.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -47,26 +48,26 @@ class HashWalk {
   }
 
  private:
-  // A value whose parts are being walked.
+  // A value whose children are being hashed.
   struct Frame {
     enum class Kind : uint8_t { kItems, kPairs, kFields };
     Kind kind;
-    TVMFFISEqHashKind structural_kind;  // of kFields
-    TVMFFIDefRegionKind region;         // around the value
-    FieldCursor fields;                 // of kFields
-    size_t next;                        // kItems: position; kPairs: in pairs_
+    TVMFFISEqHashKind structural_kind;  // kFields: of the type
+    TVMFFIDefRegionKind region;         // the definition region that contains the value
+    FieldCursor fields;                 // kFields: the current field
+    size_t next;                        // next child: kItems: its position; kPairs: index in pairs_
     size_t pairs_begin;                 // pairs_ from here on belong to this frame
-    size_t num_skipped_keys;            // before the frame
-    uint64_t hash;                      // so far
+    size_t num_skipped_keys;            // HashWalk::num_skipped_keys_ when the frame was pushed
+    uint64_t hash;                      // of the children so far
     Any value;
-    const SeqBaseObj* items = nullptr;  // kItems: what is read, the value or a copy of it
+    const SeqBaseObj* items = nullptr;  // kItems: the value or a copy of it
   };
   struct Pair {
     uint64_t key_hash;
     Any value;
   };
 
-  // Leaves the walk as it was, also when a hook or a getter throws.
+  // Restores the state when a call of Hash ends, also if a hook or a getter throws.
   class Scope {
    public:
     explicit Scope(HashWalk* walk)
@@ -85,8 +86,7 @@ class HashWalk {
     TVMFFIDefRegionKind region_;
   };
 
-  // The hash, or nothing when a frame was pushed that will find it.  A temporary moves into the
-  // frame.
+  // Returns the hash, or pushes a frame and returns nullopt.  Moves a temporary into the frame.
   template <typename Value>
   std::optional<uint64_t> Enter(Value&& value) {
     if (IsLeaf(value.type_index())) return HashOfLeaf(value);
@@ -137,20 +137,21 @@ class HashWalk {
         ++num_skipped_keys_;
       }
     }
-    // The order of insertion does not count.
+    // The order of insertion must not matter.
     std::sort(pairs_.begin() + static_cast<ptrdiff_t>(frames_.back().pairs_begin), pairs_.end(),
               [](const Pair& a, const Pair& b) { return a.key_hash < b.key_hash; });
     return std::nullopt;
   }
 
-  // Keys count that are leaves, or objects that were met before.
+  // Returns the hash of a key, or nullopt for an object that was not hashed before, which is
+  // skipped.
   std::optional<uint64_t> FindKeyHash(const Any& key) const {
     if (IsLeaf(key.type_index())) return HashOfKey(key);
     return Find(object_hashes_, key);
   }
 
   std::optional<uint64_t> StepItem(Frame* frame) {
-    // Hooks may change a List.
+    // Read the size in each step: hooks may change a List.
     const SeqBaseObj* items = frame->items;
     while (frame->next < items->size()) {
       const Any& item = items->begin()[frame->next++];
@@ -168,15 +169,16 @@ class HashWalk {
       while (frame->next < pairs_.size() && pairs_[frame->next].key_hash == key_hash) {
         ++frame->next;
       }
-      // The order among keys of one hash is unknown: their values do not count.
+      // The order of keys with equal hashes is undefined, so their values are skipped.
       if (frame->next == first + 1) return Enter(Any(std::move(pairs_[first].value)));
     }
     return Leave();
   }
 
-  // Whether the hash of a container is worth remembering, because it has owners beside its parent
-  // and the frame, and stays the same: no key below it was skipped that may be known later.
-  bool IsWorthKeeping(const Frame& frame) const {
+  // Returns true if the hash of a container should be stored: it has owners besides its parent and
+  // the frame, so it may be hashed again, and its hash will not change.  The hash may change if a
+  // skipped key inside it is hashed later.
+  bool IsWorthStoring(const Frame& frame) const {
     return frames_.size() > 1 && ObjectOf(frame.value)->use_count() > 2 &&
            frame.num_skipped_keys == num_skipped_keys_;
   }
@@ -198,7 +200,7 @@ class HashWalk {
     return Leave();
   }
 
-  // Of the innermost frame.
+  // Calls the hash hook for the value of the innermost frame.
   uint64_t CallHook(const Function& hook) {
     HookScope running(&hooks_, kStructuralLimits);
     const Frame& frame = frames_.back();
@@ -240,8 +242,8 @@ class HashWalk {
     frames_.pop_back();
   }
 
-  // Goes on with the innermost frame: the hash of its next part or, behind the last part, its own;
-  // nothing when a frame was pushed.
+  // Returns the hash of the next child of the innermost frame, or ends the frame after the last
+  // child and returns its hash.  Returns nullopt if a frame was pushed.
   std::optional<uint64_t> Step() {
     Frame* frame = &frames_.back();
     region_ = ContentRegion(frame->region, frame->structural_kind);
@@ -256,7 +258,7 @@ class HashWalk {
     return StepField(frame);
   }
 
-  // Ends the innermost frame.
+  // Ends the innermost frame and returns the hash of its value.
   uint64_t Leave() {
     Frame& frame = frames_.back();
     uint64_t hash = frame.hash;
@@ -268,9 +270,9 @@ class HashWalk {
       hash = Combine(hash, num_nodes_++);
     }
     bool is_object = frame.kind == Frame::Kind::kFields;
-    if (is_object || IsWorthKeeping(frame)) {
+    if (is_object || IsWorthStoring(frame)) {
       const Object* object = ObjectOf(frame.value);
-      kept_.push_back(std::move(frame.value));
+      table_keys_.push_back(std::move(frame.value));
       (is_object ? object_hashes_ : container_hashes_).Set(object, hash);
     }
     Pop();
@@ -278,15 +280,15 @@ class HashWalk {
   }
 
   std::vector<Frame> frames_;
-  std::vector<Pair> pairs_;  // of the frames in turn
+  std::vector<Pair> pairs_;  // in the order of the frames
   ListCopies lists_;
   ObjectTable<uint64_t> object_hashes_;
-  ObjectTable<uint64_t> container_hashes_;  // only to save time: as keys, containers are unknown
-  std::vector<Any> kept_;                   // what is in the tables
+  ObjectTable<uint64_t> container_hashes_;  // a cache; FindKeyHash does not use it
+  std::vector<Any> table_keys_;             // owns the objects in both tables
   size_t num_skipped_keys_ = 0;
   uint32_t num_variables_ = 0;
   uint32_t num_nodes_ = 0;
-  TVMFFIDefRegionKind region_;  // in which the next value is walked
+  TVMFFIDefRegionKind region_;  // the definition region of the next value
   bool skip_tensor_content_;
   RunningHooks hooks_;
   HookArgument<&HashWalk::HashForHook> for_hook_{this, &hooks_, &kStructuralLimits};

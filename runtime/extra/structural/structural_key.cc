@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The type ffi.StructuralKey, whose hooks maps of all libraries call.
+// Registration of ffi.StructuralKey and its key hooks, which maps in all clients call.
 #include <tvm/ffi/extra/structural_key.h>
 #include <tvm/ffi/reflection/registry.h>
 

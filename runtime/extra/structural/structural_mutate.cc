@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural mutation for callers of every language: the type, and traversals whose callbacks are
-// Functions.
+// Registration of structural mutation for all languages: the mutator type, and global functions
+// whose callbacks are Functions.
 #include <tvm/ffi/extra/structural_mutate.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -13,10 +13,10 @@ namespace {
 using detail::StructuralCallbackTable;
 using extra::CallbackList;
 
-// Of a type index, a function, and whether it wants to know what may be written to.
+// Triples of a type index, a function, and true if the function takes the in-place mode.
 using MutateCallbackList = Array<Tuple<int, Function, bool>>;
 
-// The one callback of an engine, which looks for the right one in a table.
+// The callback of the engine: looks up the function for the type of the value.
 class MutateCallback {
  public:
   explicit MutateCallback(const MutateCallbackList& callbacks) {

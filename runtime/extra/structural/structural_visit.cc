@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Structural visits for callers of every language: the types, and walks whose callbacks are
-// Functions.
+// Registration of structural visits for all languages: the visitor types, and global functions
+// whose callbacks are Functions.
 #include <tvm/ffi/extra/structural_visit.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -14,7 +14,7 @@ namespace {
 using detail::StructuralCallbackTable;
 using extra::CallbackList;
 
-// The one callback of an engine, which looks for the right one in a table.
+// The callback of the engine: looks up the function for the type of the value.
 class WalkCallback {
  public:
   WalkCallback(const CallbackList& callbacks, const CallbackList& callbacks_with_region) {

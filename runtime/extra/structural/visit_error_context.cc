@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ffi.VisitErrorContext, and the search for the paths that lead to where a visit failed.
+// ffi.VisitErrorContext, and the search for the access paths to the object where a visit failed.
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/extra/visit_error_context.h>
@@ -19,16 +19,20 @@ using reflection::AccessKind;
 using reflection::AccessPath;
 using reflection::AccessStep;
 
-// The number of paths grows exponentially with the depth at which objects are shared.
+// A limit, because the number of paths can be exponential in the depth of shared objects.
 constexpr size_t kMaxPaths = 4096;
 
-// Depth first, with a stack of its own: values may be nested deeper than the thread's stack.
+// Depth-first search with an explicit stack for paths that contain the objects of the pattern in
+// order.
 //
-// 1. An object advances the pattern when it is the next one of it; what lies between two objects of
-//    the pattern does not matter.
-// 2. A path ends where the pattern does, and is not followed further.
-// 3. An object below which the rest of a pattern was not found is not searched for as much again,
-//    so that sharing costs no time, and one that is on the path already is left out.
+// 1. If an object on the path is the next object of the pattern, the pattern advances.  Other
+// objects
+//    between two objects of the pattern are ignored.
+// 2. A path ends with the last object of the pattern.
+// 3. If the rest of the pattern was not found below an object, the object is not searched again for
+// the
+//    same or a longer rest, so shared objects cost no extra time.  Objects that are on the path
+//    already are skipped.
 class PathSearch {
  public:
   PathSearch(const List<ObjectRef>& reverse_pattern, bool allow_prefix)
@@ -63,12 +67,12 @@ class PathSearch {
   // An object on the path from the root.
   struct Node {
     ObjectRef object;
-    Optional<AccessStep> step;      // from the one before it; empty at the root
-    Optional<AccessPath> path;      // made when it is needed
-    size_t matched;                 // objects of the pattern up to this one
-    std::vector<Child> children{};  // objects
+    Optional<AccessStep> step;      // from the previous node; empty at the root
+    Optional<AccessPath> path;      // from the root; computed on demand
+    size_t matched;                 // number of pattern objects on the path up to this node
+    std::vector<Child> children{};  // only objects
     size_t next_child = 0;
-    bool has_found = false;  // a path through this object
+    bool has_found = false;  // a path through this node was found
   };
 
   void Enter(ObjectRef object, size_t matched, Optional<AccessStep> step) {
@@ -120,7 +124,7 @@ class PathSearch {
     found_.push_back(path_.back().path.value());
   }
 
-  // Whether it is an object of its own and not a container or some other plain value.
+  // Returns true for objects with fields, as opposed to containers and other built-in types.
   static bool HasFields(const Node& node) {
     if (node.object.type_index() >= kTVMFFIDynObjectBegin) return true;
     return reflection::detail::FieldsOf(TVMFFIGetTypeInfo(node.object.type_index())).count > 0;
@@ -159,10 +163,10 @@ class PathSearch {
   }
 
   bool allow_prefix_;
-  std::vector<const Object*> pattern_;  // the root first
+  std::vector<const Object*> pattern_;  // in the order from the root
   std::vector<Node> path_;
   extra::ObjectSet on_path_;
-  // The most objects of the pattern that had been matched when nothing was found below.
+  // For objects below which no path was found: the largest `matched` of such a search.
   extra::ObjectTable<size_t> failed_;
   Array<AccessPath> found_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of a type one by one, where a callback for all of them would not do: a walk with a
-// stack of its own stops at each field and comes back.
+// FieldCursor: iteration over the fields of a type that can stop and resume, for walks with an
+// explicit stack.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_FIELD_CURSOR_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_FIELD_CURSOR_H_
 
@@ -8,15 +8,16 @@
 
 namespace tvm::ffi::extra {
 
-// The ancestors' fields first, without those that have one of the skipped flags.
+// Iterates over the fields of the ancestors, then of the type itself.  Skips fields that have one
+// of the skipped flags.
 class FieldCursor {
  public:
-  // For what has no fields; Next and Current are not called.
+  // For values without fields; Next and Current must not be called.
   FieldCursor() = default;
   explicit FieldCursor(const TypeInfo* type, int64_t skipped_flags = 0)
       : type_(type), skipped_flags_(skipped_flags) {}
 
-  // nullptr behind the last field.
+  // Returns nullptr after the last field.
   const TVMFFIFieldInfo* Next() {
     ++index_;
     for (; depth_ <= type_->type_depth; ++depth_, index_ = 0) {
@@ -28,7 +29,8 @@ class FieldCursor {
     }
     return nullptr;
   }
-  // The field that Next returned last.  Looked up each time: registering more fields moves them.
+  // Returns the field that Next returned last.  Looks it up again, because the registration of more
+  // fields moves the array.
   const TVMFFIFieldInfo* Current() const {
     return reflection::detail::FieldsOf(Owner()).begin + index_;
   }
@@ -40,7 +42,7 @@ class FieldCursor {
 
   const TypeInfo* type_ = nullptr;
   int64_t skipped_flags_ = 0;
-  int32_t depth_ = 1;  // of the field's owner; ffi.Object, at depth 0, has no fields
+  int32_t depth_ = 1;  // of the type that declares the field; ffi.Object, at depth 0, has no fields
   int32_t index_ = -1;
 };
 

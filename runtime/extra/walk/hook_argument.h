@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The function that hooks get, with which they come back into the walk that called them.
+// HookArgument: the function that a walk passes to hooks, with which a hook calls the walk back.
 //
-// It lends the walk for as long as the hook runs, to the thread of the walk: a hook may keep the
-// function, or give it away, and then it only fails.
+// The function works only while the hook runs, and only on the thread of the walk.  A hook may
+// store the function or pass it to other code; later calls raise an error.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_HOOK_ARGUMENT_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_HOOK_ARGUMENT_H_
 
@@ -17,7 +17,7 @@
 
 namespace tvm::ffi::extra {
 
-// kMethod: the member function of the walk that the function calls.
+// kMethod  the member function of the walk that the function calls
 template <auto kMethod>
 class HookArgument;
 
@@ -29,43 +29,44 @@ class HookArgument<kMethod> {
   HookArgument(const HookArgument&) = delete;
   HookArgument& operator=(const HookArgument&) = delete;
   ~HookArgument() {
-    if (loan_ != nullptr) loan_->walk.store(nullptr, std::memory_order_release);
+    if (link_ != nullptr) link_->walk.store(nullptr, std::memory_order_release);
   }
 
-  // Made when the first hook needs it: most values have none.
+  // Returns the function, which is created on first use because most walks call no hook.
   const TypedFunction<R(Args...)>& Get() {
-    if (loan_ == nullptr) {
-      auto loan = std::make_shared<Loan>(walk_, hooks_);
-      function_ = [loan, limits = limits_](Args... args) -> R {
-        Walk* walk = loan->walk.load(std::memory_order_acquire);
-        if (walk == nullptr) TVM_FFI_THROW(RuntimeError) << limits->is_over;
-        // In this order: what hooks have the turn is only known to the walk's own thread.
-        if (std::this_thread::get_id() != loan->thread || !loan->hooks->have_turn) {
-          TVM_FFI_THROW(RuntimeError) << limits->is_not_its_turn;
+    if (link_ == nullptr) {
+      auto link = std::make_shared<WalkLink>(walk_, hooks_);
+      function_ = [link, limits = limits_](Args... args) -> R {
+        Walk* walk = link->walk.load(std::memory_order_acquire);
+        if (walk == nullptr) TVM_FFI_THROW(RuntimeError) << limits->hook_after_end;
+        // Compare the threads first: only the thread of the walk may read `hook_is_active`.
+        if (std::this_thread::get_id() != link->thread || !link->hooks->hook_is_active) {
+          TVM_FFI_THROW(RuntimeError) << limits->hook_not_active;
         }
-        WalksTurn turn(loan->hooks);
+        WalkIsActive scope(link->hooks);
         return (walk->*kMethod)(args...);
       };
-      loan_ = std::move(loan);
+      link_ = std::move(link);
     }
     return function_;
   }
 
  private:
-  struct Loan {
-    Loan(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
-    std::atomic<Walk*> walk;  // null: the walk is over
+  // The state that the function shares with the walk.
+  struct WalkLink {
+    WalkLink(Walk* walk, RunningHooks* hooks) : walk(walk), hooks(hooks) {}
+    std::atomic<Walk*> walk;  // null: the walk has ended
     RunningHooks* const hooks;
     const std::thread::id thread = std::this_thread::get_id();
   };
 
-  // While a hook is back in the walk, it has the turn no more.
-  class WalksTurn {
+  // Marks the hook as not active while the walk runs again, inside the hook's call.
+  class WalkIsActive {
    public:
-    explicit WalksTurn(RunningHooks* hooks) : hooks_(hooks) { hooks->have_turn = false; }
-    WalksTurn(const WalksTurn&) = delete;
-    WalksTurn& operator=(const WalksTurn&) = delete;
-    ~WalksTurn() { hooks_->have_turn = true; }
+    explicit WalkIsActive(RunningHooks* hooks) : hooks_(hooks) { hooks->hook_is_active = false; }
+    WalkIsActive(const WalkIsActive&) = delete;
+    WalkIsActive& operator=(const WalkIsActive&) = delete;
+    ~WalkIsActive() { hooks_->hook_is_active = true; }
 
    private:
     RunningHooks* hooks_;
@@ -74,7 +75,7 @@ class HookArgument<kMethod> {
   Walk* walk_;
   RunningHooks* hooks_;
   const WalkLimits* limits_;
-  std::shared_ptr<Loan> loan_;
+  std::shared_ptr<WalkLink> link_;
   TypedFunction<R(Args...)> function_;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// HookScope: the check of the machine stack.
 #include "walk/hook_scope.h"
 
 #include "walk/stack_room.h"
@@ -6,9 +7,9 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Cheap enough not to ask.
+// Up to this nesting, the stack is not checked.
 constexpr size_t kAlwaysAllowed = 16;
-// On a stack of which nothing is known.
+// The limit on stacks whose size is unknown, such as coroutine stacks.
 constexpr size_t kMaxOnUnknownStack = 128;
 
 bool HasStackForOneMore(size_t num_hooks) {
@@ -23,7 +24,7 @@ bool HasStackForOneMore(size_t num_hooks) {
 HookScope::HookScope(RunningHooks* hooks, const WalkLimits& limits) : hooks_(hooks) {
   if (!HasStackForOneMore(hooks->count)) limits.ThrowNoStack(hooks->count);
   ++hooks->count;
-  hooks->have_turn = true;
+  hooks->hook_is_active = true;
 }
 
 }  // namespace tvm::ffi::extra

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hooks of a walk that are running.
+// HookScope: counts the running hooks of a walk and checks the machine stack before each one.
 //
-// A hook gets a function that leads back into the walk, so hooks nest on the machine stack, and how
-// deep they may depends on what is left of that.
+// A hook may call the walk back, and the walk may call another hook, so hooks nest on the machine
+// stack.  The remaining stack limits the nesting.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_HOOK_SCOPE_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_HOOK_SCOPE_H_
 
@@ -12,25 +12,25 @@
 
 namespace tvm::ffi::extra {
 
-// The hooks of a walk that run, one inside the other.
+// The running hooks of a walk; each is nested in the previous one.
 struct RunningHooks {
   size_t count = 0;
-  // Whether the innermost of them has the turn.  Else the walk has it, or what it calls besides:
-  // hooks of keys, getters of fields, destructors.  None of these may come back into the walk,
-  // which is in the midst of a step.
-  bool have_turn = false;
+  // True while the innermost hook itself runs.  False while the walk runs, including the key hooks,
+  // field getters and destructors that it calls.  Those must not call the walk back, because a step
+  // of the walk is in progress.
+  bool hook_is_active = false;
 };
 
-// Counts a hook, which has the turn, for as long as it runs.
+// Counts a hook while it runs, and marks it as active.
 class HookScope {
  public:
-  // Throws ValueError when little is left of the machine stack.
+  // Throws ValueError if the machine stack is nearly used up.
   HookScope(RunningHooks* hooks, const WalkLimits& limits);
   HookScope(const HookScope&) = delete;
   HookScope& operator=(const HookScope&) = delete;
   ~HookScope() {
     --hooks_->count;
-    hooks_->have_turn = false;
+    hooks_->hook_is_active = false;
   }
 
  private:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading what threads of the host may change at the same time, where they run at once.
+// ObjectLock: the per-object lock for walks under free-threaded Python, where other threads may
+// change a value concurrently.
 //
-// Where they take turns, as those of a Python with a GIL do, nothing is locked: the host keeps its
-// turn while the runtime walks.  docs/design/free-threading.md
+// With a GIL, nothing is locked, because the walking thread keeps the GIL.
+// docs/design/free-threading.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_LOCK_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_LOCK_H_
 
@@ -12,15 +13,16 @@
 
 namespace tvm::ffi::extra {
 
-inline const runtime::HostLock* LentHostLock() {
+// Returns the lock that the host has registered, or null.
+inline const runtime::HostLock* RegisteredHostLock() {
   return runtime::host_lock.load(std::memory_order_acquire);
 }
 
-// Keeps other threads of the host from an object.  Held while references to its parts are taken,
-// not while the parts are walked.
+// Locks an object against other threads of the host.  Held while references to its children are
+// taken, not while the children are walked.
 class ObjectLock {
  public:
-  explicit ObjectLock(const Object* object) : host_(LentHostLock()) {
+  explicit ObjectLock(const Object* object) : host_(RegisteredHostLock()) {
     if (TVM_FFI_PREDICT_FALSE(host_ != nullptr)) host_->begin(section_, object);
   }
   ObjectLock(const ObjectLock&) = delete;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObjectTable: what a walk knows about objects, by address; ObjectSet: which ones it has met.
+// ObjectTable and ObjectSet: hash tables with object addresses as keys, for the state of a walk.
 //
-// Keys are borrowed: who fills them keeps the objects alive, so that no other object gets an
-// address that is in it.  Open addressing with linear probing; at least half of the slots are
-// empty.
+// Keys are borrowed: the walk must keep the objects alive, so that no other object gets the address
+// of a key.  Open addressing with linear probing; at least half of the slots are empty.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_OBJECT_TABLE_H_
 
@@ -19,14 +18,14 @@ namespace tvm::ffi::extra {
 template <typename Value>
 class ObjectTable {
  public:
-  // nullptr when the object is not in the table; valid until the table changes.
+  // Returns nullptr if the object is not in the table.  Borrowed until the table changes.
   const Value* Find(const Object* key) const {
     if (size_ == 0) return nullptr;
     const Slot& slot = slots_[SlotOf(key)];
     return slot.key != nullptr ? &slot.value : nullptr;
   }
 
-  // Replaces what is known about the object.
+  // Inserts or replaces the value of the object.
   void Set(const Object* key, Value value) {
     if (2 * (size_ + 1) > slots_.size()) Grow();
     Slot& slot = slots_[SlotOf(key)];
@@ -39,7 +38,7 @@ class ObjectTable {
     size_t hole = SlotOf(key);
     if (slots_[hole].key == nullptr) return;
     --size_;
-    // What follows moves up, unless it would then be in front of its home.
+    // Move following keys into the hole, except keys whose home slot is after the hole.
     for (size_t i = Next(hole); slots_[i].key != nullptr; i = Next(i)) {
       size_t from_home = (i - HomeOf(slots_[i].key)) & Mask();
       if (from_home < ((i - hole) & Mask())) continue;
@@ -62,7 +61,7 @@ class ObjectTable {
     uint64_t hash = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(key)) * kGoldenRatio;
     return static_cast<size_t>(hash >> 32) & Mask();
   }
-  // The slot of the object, or the empty one where it would go.
+  // Returns the slot of the object, or the empty slot where it would be inserted.
   size_t SlotOf(const Object* key) const {
     size_t slot = HomeOf(key);
     while (slots_[slot].key != nullptr && slots_[slot].key != key) slot = Next(slot);
@@ -76,14 +75,14 @@ class ObjectTable {
     }
   }
 
-  std::vector<Slot> slots_;  // a power of two of them
+  std::vector<Slot> slots_;  // the size is 0 or a power of two
   size_t size_ = 0;
 };
 
 class ObjectSet {
  public:
   bool Contains(const Object* object) const { return table_.Find(object) != nullptr; }
-  // Whether the object is new.
+  // Returns false if the object was already in the set.
   bool Insert(const Object* object) {
     if (Contains(object)) return false;
     table_.Set(object, Nothing());

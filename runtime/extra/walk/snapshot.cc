@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Snapshots: shallow copies of Lists, Maps and Dicts.
 #include "walk/snapshot.h"
 
 #include <tvm/ffi/container/list.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a List or Dict holds at one moment, for walks that outlast the moment.
+// Snapshots: copies of Lists and Dicts that a walk reads while other code may change the originals.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_SNAPSHOT_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_SNAPSHOT_H_
 
@@ -12,25 +12,26 @@
 
 namespace tvm::ffi::extra {
 
-// Another List, or Map or Dict, with the same parts.
+// Return a shallow copy of a List, or of a Map or Dict.
 Any CopyList(const Any& list);
 Any CopyTable(const Any& table);
 
-// The copy of a List or Dict that is read in its place where threads of the host run at once.  Of
-// other values, and elsewhere, there is none.
+// A copy of a List or Dict that a walk reads instead of the original.  It exists only under
+// free-threaded Python and is empty for other types.
 class Snapshot {
  public:
   Snapshot() = default;
   explicit Snapshot(const Any& value) {
-    if (TVM_FFI_PREDICT_FALSE(LentHostLock() != nullptr)) Take(value);
+    if (TVM_FFI_PREDICT_FALSE(RegisteredHostLock() != nullptr)) Take(value);
   }
-  // Where threads take turns there is a copy, too: hooks that the walk calls may change a Dict.
+  // Copies the value also with a GIL, because hooks that the walk calls may change a Dict.
   static Snapshot Always(const Any& value) {
     Snapshot snapshot;
     snapshot.Take(value);
     return snapshot;
   }
 
+  // Returns the copy if there is one, else `value`.
   const Any& Or(const Any& value) const { return copy_ == nullptr ? value : copy_; }
 
  private:
@@ -42,12 +43,12 @@ class Snapshot {
   Any copy_;
 };
 
-// The copies that a walk has made, for those whose stack has no room for them.
+// Copies of Lists that live as long as the walk, for walks whose frames do not store a Snapshot.
 class ListCopies {
  public:
-  // Of an Array or List: what is to be read, itself or a copy that lives as long as the walk.
+  // Returns the sequence to read for an Array or List: the value itself, or a copy of it.
   const SeqBaseObj* Readable(const Any& sequence) {
-    if (TVM_FFI_PREDICT_FALSE(LentHostLock() != nullptr)) {
+    if (TVM_FFI_PREDICT_FALSE(RegisteredHostLock() != nullptr)) {
       if (sequence.type_index() == kTVMFFIList) return SequenceOf(Keep(CopyList(sequence)));
     }
     return SequenceOf(sequence);

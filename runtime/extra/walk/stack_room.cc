@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Remaining machine stack: compares the frame address with the stack range of the thread.
 #include "walk/stack_room.h"
 
 #include <pthread.h>
@@ -13,14 +14,14 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Addresses, of a stack that grows downwards.
+// The addresses of a stack, which grows downwards from `high`.
 struct StackRange {
   uintptr_t low;
   uintptr_t high;
 };
 
-// Empty when the system does not tell.
-StackRange AskForStackRange() {
+// Returns the stack range of the calling thread, or an empty range if the system call fails.
+StackRange QueryStackRange() {
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {0, 0};
   void* low = nullptr;
@@ -35,11 +36,11 @@ StackRange AskForStackRange() {
 }  // namespace
 
 StackRoom NativeStackRoom() {
-  // For the main thread the answer is read from a file.
+  // Cached: for the main thread, the C library reads the range from a file.
   thread_local StackRange range{0, 0};
   thread_local bool is_known = false;
   if (!is_known) {
-    range = AskForStackRange();
+    range = QueryStackRange();
     is_known = true;
   }
   auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
@@ -49,7 +50,7 @@ StackRoom NativeStackRoom() {
   return here - range.low < reserve ? StackRoom::kLow : StackRoom::kEnough;
 }
 
-// For the conversion of nested values, which other languages do.
+// For other languages, which convert nested values recursively.
 void RegisterStackRoom() {
   reflection::GlobalDef().def("pytvmffi.StackIsLow",
                               [] { return NativeStackRoom() == StackRoom::kLow; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is behind a value, by address.  Who calls has looked at the type.
+// Unchecked access to the object in a value.  The caller must have checked the type.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_VALUE_ACCESS_H_
 
@@ -15,12 +15,12 @@ inline const Object* ObjectOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<Object>(value);
 }
 
-// Of an Array or List.
+// Returns the sequence object of an Array or List.
 inline const SeqBaseObj* SequenceOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<SeqBaseObj>(value);
 }
 
-// Of a Map or Dict.
+// Returns the table object of a Map or Dict.
 inline const MapBaseObj* TableOf(const Any& value) {
   return detail::AnyUnsafe::RawObjectPtrFromAnyAfterCheck<MapBaseObj>(value);
 }
@@ -35,7 +35,7 @@ inline size_t SizeOfTable(const Any& value) {
   return TableOf(value)->size();
 }
 
-// What a getter makes anew lives only as long as the result.
+// Returns the value of a field.  If the getter creates a new object, the result is its only owner.
 inline Any ReadField(const Object* object, const TVMFFIFieldInfo* field) {
   ObjectLock lock(object);
   return reflection::FieldGetter(field)(object);

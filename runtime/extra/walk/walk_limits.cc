@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// WalkLimits: error messages.
 #include "walk/walk_limits.h"
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a service that walks through values stops, and in which words.
+// WalkLimits: the depth limit of a walk over values, and its error messages.
 //
-// Services keep stacks of their own, so nesting costs no machine stack: what limits it is memory,
-// and values that contain themselves.
+// Walks use an explicit stack, so nesting costs no machine stack.  The depth is limited because of
+// memory, and to end walks over values that contain themselves.
 #ifndef TVM_FFI_RUNTIME_EXTRA_WALK_WALK_LIMITS_H_
 #define TVM_FFI_RUNTIME_EXTRA_WALK_WALK_LIMITS_H_
 
@@ -13,24 +13,25 @@
 
 namespace tvm::ffi::extra {
 
-// Levels, for services that have no reason for less; one takes some hundred bytes.
+// The default limit in levels; a level takes a few hundred bytes.
 inline constexpr size_t kMaxDepth = size_t{1} << 20;
 
-// One constant per service, or per family of services that say the same.  Formats are those of
-// printf.
+// One constant per kind of walk.  Messages are printf formats.
 struct WalkLimits {
-  const char* service;  // in front of the two messages with a number
+  const char* service;  // prefix of the two messages that have a number
   size_t max_depth = kMaxDepth;
   const char* too_deep = "maximum stack depth (%zu) exceeded";
-  // For services that call hooks, see hook_scope.h and hook_argument.h; the number is that of the
-  // hooks that are running.
+  // For walks that call hooks (hook_scope.h, hook_argument.h); %zu is the number of
+  // running hooks.
   const char* no_stack = "%zu nested hooks have used up the machine stack";
-  const char* is_over =
+  const char* hook_after_end =
       "the function that a hook got was called after the end of the operation that called the hook";
-  const char* is_not_its_turn =
+  const char* hook_not_active =
       "the function that a hook got was called on another thread, or when the hook was not running";
 
-  // Throws ValueError.  Called with the number of open levels before one is added.
+  // Throws ValueError if another level would exceed the limit.
+  //
+  // depth  the current number of levels
   void CheckDepth(size_t depth) const {
     if (TVM_FFI_PREDICT_FALSE(depth >= max_depth)) ThrowTooDeep();
   }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// C entry points of reference counting, opaque objects and the allocator slot.
-#include "object.h"
-
+// C functions of objects: version, reference counting, opaque objects and the custom allocator.
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -9,6 +7,7 @@
 #include <cstdlib>
 
 #include "error.h"
+#include "object.h"
 
 namespace tvm::ffi::runtime {
 namespace {
@@ -20,7 +19,8 @@ struct OpaqueObject : TVMFFIObject, TVMFFIOpaqueObjectCell {
   void (*deleter_of_handle)(void*) = nullptr;
 };
 
-// What stands in front of every body; TVMFFIObjectAllocHeader ends where the body begins.
+// The header that precedes the body of every block.  Its last member, TVMFFIObjectAllocHeader, ends
+// where the body begins.
 struct BlockHeader {
   void* block;
   TVMFFIObjectAllocHeader header;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json/secret_hash.h"
+// SeededHash: a polynomial hash of strings and bytes, and mixed AnyHash for other values.
+#include "json/seeded_hash.h"
 
 #include <chrono>
 #include <cstring>
@@ -16,46 +17,46 @@ uint64_t Reduce(Wide value) {
   return sum >= kPrime ? sum - kPrime : sum;
 }
 
-// Below kPrime, and odd.
-uint64_t NewSecret() {
-  uint64_t secret;
+// Returns a random odd number below kPrime.
+uint64_t NewSeed() {
+  uint64_t seed;
   try {
     std::random_device device;
-    secret = uint64_t{device()} << 32 | device();
-  } catch (const std::exception&) {  // a system without randomness
+    seed = uint64_t{device()} << 32 | device();
+  } catch (const std::exception&) {  // the system has no source of randomness
     auto now = std::chrono::steady_clock::now().time_since_epoch().count();
-    secret = static_cast<uint64_t>(now) * 0x9e3779b97f4a7c15U;
+    seed = static_cast<uint64_t>(now) * 0x9e3779b97f4a7c15U;
   }
-  return (secret >> 4) | 1;
+  return (seed >> 4) | 1;
 }
 
-uint64_t Secret() {
-  static const uint64_t secret = NewSecret();
-  return secret;
+uint64_t Seed() {
+  static const uint64_t seed = NewSeed();
+  return seed;
 }
 
-// The text as coefficients of a polynomial, evaluated at the secret: two texts of n bytes collide
-// for n / 7 of 2^60 secrets.
+// Evaluates, at the seed, the polynomial whose coefficients are groups of 7 bytes of the text.  Two
+// given texts of n bytes collide for at most n / 7 of the 2^60 seeds.
 uint64_t HashText(uint64_t kind, TVMFFIByteArray text) {
-  constexpr size_t kBytes = 7;  // of a coefficient, which is below the prime
+  constexpr size_t kBytes = 7;  // per coefficient, which must be below the prime
   uint64_t hash = kind + text.size;
-  for (size_t place = 0; place < text.size; place += kBytes) {
+  for (size_t offset = 0; offset < text.size; offset += kBytes) {
     uint64_t word = 0;
-    size_t left = text.size - place;
-    std::memcpy(&word, text.data + place, left < kBytes ? left : kBytes);
-    hash = Reduce(Wide{hash} * Secret() + word);
+    size_t left = text.size - offset;
+    std::memcpy(&word, text.data + offset, left < kBytes ? left : kBytes);
+    hash = Reduce(Wide{hash} * Seed() + word);
   }
-  return Reduce(Wide{hash} * Secret());
+  return Reduce(Wide{hash} * Seed());
 }
 
 uint64_t Mix(uint64_t hash) {
-  hash = (hash ^ hash >> 32) * (Secret() << 3 | 1);
+  hash = (hash ^ hash >> 32) * (Seed() << 3 | 1);
   return hash ^ hash >> 32;
 }
 
 }  // namespace
 
-size_t SecretHash::operator()(const Any& value) const {
+size_t SeededHash::operator()(const Any& value) const {
   const TVMFFIAny* raw = ffi::detail::AnyUnsafe::TVMFFIAnyPtrFromAny(value);
   switch (raw->type_index) {
     case kTVMFFISmallStr:
