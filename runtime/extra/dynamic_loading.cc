@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What opens shared libraries at run time: modules over them, and modules over the CUDA driver.
+// Registration of everything that calls dlopen: the loader of shared libraries and CUDA modules.
 //
-// Nothing in the archive refers to this file strongly: a program that is linked with the archive
-// gets it, and with it dlopen, only when the linker is told to take `tvm_ffi_dynamic_loading`.
+// In the static archive, only a weak reference leads to this file.  A program that is linked with
+// the archive gets it, and dlopen with it, only if the linker is told to require the symbol
+// `tvm_ffi_dynamic_loading`.
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Registration of all functions, types and attributes of runtime/extra.
 #include "registration.h"
 
 #include "../core/extra_layer.h"
 
-// Null in a program that is linked with the archive and did not ask for it.
+// Null in a program that is linked with the static archive and does not require the symbol.
 #pragma weak tvm_ffi_dynamic_loading
 
 using namespace tvm::ffi::extra;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this layer adds to the tables of functions, types and attributes.
+// Registration functions of runtime/extra: one per file that adds functions, types or attributes.
 //
-// All of it is called from registration.cc, in a fixed order, and nothing from static initialisers:
-// their order would be the linker's, and a static link would leave out files that only have those.
+// registration.cc calls them in a fixed order.  Static initialisers would run in the linker's
+// order, and a static link would drop files that contain nothing else.
 #ifndef TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 #define TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_
 
@@ -40,8 +40,9 @@ void RegisterVisitErrorContext();
 
 }  // namespace tvm::ffi::extra
 
-// Registers what opens shared libraries, see dynamic_loading.cc.  Its name is one that can be given
-// to a linker.  Visible, because null is then an address that compilers count with.
+// Registers the loader of shared libraries and CUDA modules, see dynamic_loading.cc.  The C name is
+// for the linker's command line.  Default visibility, so that the compiler does not assume that the
+// weak symbol is non-null.
 extern "C" __attribute__((visibility("default"))) void tvm_ffi_dynamic_loading();
 
 #endif  // TVM_FFI_RUNTIME_EXTRA_REGISTRATION_H_

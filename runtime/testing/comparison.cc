@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes whose equality, order and hash leave fields out or are defined by hooks.
+// Test classes for equality, order and hash: excluded fields and hooks.
 #include <tvm/ffi/extra/dataclass.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -38,7 +38,7 @@ class TestHashObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestHash", TestHashObj, Object);
 };
 
-// What the hooks below look at is the key alone.
+// Base with a key, which the hooks below compare, and a label, which they ignore.
 class LabelledObj : public Object {
  public:
   int64_t key = 0;
@@ -81,7 +81,7 @@ int CompareKeys(const Class* lhs, const Class* rhs, const Compare& compare) {
   return compare(lhs->key, rhs->key);
 }
 
-// Registers the two fields; hooks come after that.
+// Registers the two fields.
 template <typename Class>
 void RegisterLabelled() {
   refl::ObjectDef<Class>()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes whose constructors follow from their fields: required, defaulted, named only, left out.
+// Test classes for generated constructors: required, defaulted, keyword-only and excluded fields.
 #include <tvm/ffi/reflection/registry.h>
 
 namespace {
@@ -32,7 +32,7 @@ class TestCxxAutoInitAllInitOffObj : public Object {
  public:
   int64_t x = 0;
   int64_t y = 0;
-  int64_t z = 1234;  // what the C++ constructor sets stays
+  int64_t z = 1234;  // kept: the generated constructor does not set it
 
   static constexpr bool _type_mutable = true;
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestCxxAutoInitAllInitOff",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enums with plain, integer and string instances, and a class with enum fields.
+// Test enums with plain, integer and string values, and a class with enum fields.
 #include <tvm/ffi/reflection/enum_def.h>
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that are found by symbol, with metadata and documentation, as in a library of kernels.
+// Test functions exported as symbols with metadata and documentation, as a kernel library has them.
 #define TVM_FFI_DLL_EXPORT_INCLUDE_METADATA 1
 #include <tvm/ffi/function.h>
 
@@ -27,5 +27,5 @@ Returns
 result : int
     The sum of a and b.)")
 
-// Programs refer to it, so that their linker keeps this library.
+// A program that refers to this function makes its linker keep the library.
 extern "C" TVM_FFI_DLL_EXPORT int TVMFFITestingDummyTarget() { return 0; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of every calling style, for tests: packed and typed ones, ones that fail, wait or hand
-// out C symbols, and ones whose results contain tensors.
+// Test functions: packed and typed calls, errors, signals, C symbols, and results with tensors.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -26,7 +25,7 @@ void Echo(PackedArgs args, Any* result) {
 
 void Apply(PackedArgs args, Any* result) {
   if (args.size() < 1) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got nothing";
-  auto function = args[0].cast<Function>();  // None is one that is empty
+  auto function = args[0].cast<Function>();  // None converts to a null function
   if (function == nullptr) TVM_FFI_THROW(TypeError) << "testing.apply takes a function, got None";
   function.CallPacked(args.Slice(1), result);
 }
@@ -35,14 +34,14 @@ void Nop(PackedArgs, Any*) {}
 
 int64_t AddOne(int64_t x) { return x + 1; }
 
-// The reference that the argument lends does not count.
+// The argument is borrowed, so the call itself adds no reference.
 int64_t ObjectUseCount(const Object* object) { return static_cast<int64_t>(object->use_count()); }
 
 void RaiseError(const String& kind, const String& message) {
   throw Error(kind, message, std::string());
 }
 
-// Wait for some seconds, unless a signal is to be handled earlier.
+// Wait for the given seconds, or until a signal is pending.
 void RunCheckSignal(int64_t seconds) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
@@ -62,7 +61,7 @@ int AddOneSafeCall(void*, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* re
   TVM_FFI_SAFE_CALL_END();
 }
 
-// Five pointers: to the handle, the arguments, their number, the result and the return code.
+// The MLIR calling convention: pointers to handle, arguments, argument count, result, return code.
 void AddOneMlirPacked(void** packed) {
   *static_cast<int*>(packed[4]) =
       AddOneSafeCall(*static_cast<void**>(packed[0]), *static_cast<const TVMFFIAny**>(packed[1]),

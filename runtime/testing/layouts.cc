@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes whose memory has something to notice: narrow fields, inheritance, a field that is not
-// registered, a table of virtual functions.
+// Test classes with special memory layouts: narrow fields, inheritance, an unregistered field, a
+// virtual table.
 #include <tvm/ffi/reflection/registry.h>
 
 namespace {

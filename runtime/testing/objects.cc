@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes with declared constructors, methods, inheritance, and references to each other.
+// Test classes with constructors, methods, inheritance and object references.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/memory.h>
@@ -80,7 +80,7 @@ class TestFrozenCxxObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestFrozenCxx", TestFrozenCxxObj, Object);
 };
 
-// References that may be shared or lead back to the object.
+// Fields for shared and cyclic references.
 class TestDeepCopyEdgesObj : public Object {
  public:
   Any v_any;
@@ -90,7 +90,7 @@ class TestDeepCopyEdgesObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestDeepCopyEdges", TestDeepCopyEdgesObj, Object);
 };
 
-// These two have no class in Python.
+// The next two classes have no Python class.
 class TestUnregisteredBaseObj : public Object {
  public:
   int64_t v1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per kind of type schema, and one class with a field of each kind.
+// Test functions for each kind of type schema, and a class with a field of each kind.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -21,7 +21,7 @@ T Identity(T value) {
 using Numbers = Array<int64_t>;
 using NumbersByName = Map<String, Numbers>;
 
-// The map and, under `name` when there is one, the numbers that are present.
+// Returns the map; if `name` is given, the present numbers are added under it.
 NumbersByName AddPresent(const Array<Optional<int64_t>>& numbers, NumbersByName map,
                          const Optional<String>& name) {
   if (!name.has_value()) return map;
@@ -64,7 +64,7 @@ class SchemaAllTypesObj : public Object {
     if (first.has_value() && second.has_value()) return *first + *second;
     return first.has_value() ? first : second;
   }
-  // Numbers under the same name follow each other.
+  // Concatenates the arrays of equal names.
   NumbersByName MergeMap(NumbersByName merged, const NumbersByName& other) const {
     for (const auto& [name, numbers] : other) {
       Numbers all = merged.Get(name).value_or(Numbers());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Classes for structural visits: fields that define variables, and a hook that opens a region.
+// Test classes for structural visits: fields that define variables, and a visit hook.
 #include <tvm/ffi/extra/structural_visit.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -26,7 +26,7 @@ class TestVisitHookObj : public Object {
   TVM_FFI_DECLARE_OBJECT_INFO_FINAL("testing.TestVisitHook", TestVisitHookObj, Object);
 };
 
-// The child as definitions, then a number that is no field.
+// Visits the child in a definition region, then the number 4, which is not a field.
 Optional<VisitInterrupt> VisitChildAndFour(const StructuralVisitor& visitor,
                                            const TestVisitHookObj* self) {
   Optional<VisitInterrupt> interrupt = visitor->WithDefRegionKind(

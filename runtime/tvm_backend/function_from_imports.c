@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The function of Apache TVM's runtime that host code asks for which TVM and TileLang have
- * compiled, for processes without TVM.  It is no part of libtvm_ffi, which is in all processes:
- * there it would take the place of TVM's own. */
+ * TVMBackendGetFuncFromEnv for processes without Apache TVM.
+ *
+ * Host code compiled by TVM and TileLang calls this function of TVM's runtime.  It is not part of
+ * libtvm_ffi, which would replace TVM's own function in processes that have both. */
 #include <tvm/ffi/extra/c_env_api.h>
 
-/* What a module imports, or a global function: as TVMFFIEnvModLookupFromImports. */
+/* Same contract as TVMFFIEnvModLookupFromImports, which it calls. */
 TVM_FFI_DLL_EXPORT int TVMBackendGetFuncFromEnv(void* library_ctx, const char* name,
                                                 TVMFFIObjectHandle* out);
 

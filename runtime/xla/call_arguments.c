@@ -6,42 +6,43 @@
 
 #include "call_attributes.h"
 
-/* ---- What the program says ----------------------------------------------------------------- */
+/* ---- Attributes of the call ---------------------------------------------------------------- */
 
-/* Where an argument comes from; tvm_ffi.interop._xla.call writes the same numbers. */
+/* Source of an argument.  ORDER of tvm_ffi.interop._xla.call. */
 enum {
   kOperand = 0,
   kOutput = 1,
-  kAttribute = 2, /* a number, a text, or an array of numbers in CPU memory */
+  kAttribute = 2, /* a number, a string, or an array of numbers in CPU memory */
   kNone = 3,
-  kJSONGraph = 4, /* text of a value of any other kind */
+  kJSONGraph = 4, /* a value of any other type as JSON graph text */
 };
 
-static const char kNoPlan[] = "call_tvm_ffi: the call has no attributes __function and __arguments";
+static const char kMissingAttributes[] =
+    "call_tvm_ffi: the call has no attributes __function and __arguments";
 
 static int IsNamed(const XLA_FFI_ByteSpan* name, const char* text, size_t size) {
   return name->len == size && memcmp(name->ptr, text, size) == 0;
 }
 
-/* The two attributes stand side by side: names are sorted, and no others begin with "__". */
-const char* ReadPlan(Call* call) {
+/* The two attributes are adjacent: names are sorted, and no other name begins with "__". */
+const char* ReadCallAttributes(Call* call) {
   const XLA_FFI_Attrs* attrs = &call->frame->attrs;
-  const XLA_FFI_Array* plan;
+  const XLA_FFI_Array* codes;
   const int32_t* numbers;
   int64_t i = 0;
   while (i < attrs->size && !IsNamed(attrs->names[i], "__arguments", 11)) ++i;
   if (i + 1 >= attrs->size || attrs->types[i] != XLA_FFI_AttrType_Array ||
       !IsNamed(attrs->names[i + 1], "__function", 10) ||
       attrs->types[i + 1] != XLA_FFI_AttrType_String) {
-    return kNoPlan;
+    return kMissingAttributes;
   }
-  plan = attrs->values[i];
-  if (plan->dtype != 4 || plan->size < 2) return kNoPlan;
-  numbers = plan->data;
+  codes = attrs->values[i];
+  if (codes->dtype != 4 || codes->size < 2) return kMissingAttributes;
+  numbers = codes->data;
   call->name = *(const XLA_FFI_ByteSpan*)attrs->values[i + 1];
-  call->number = (uint32_t)numbers[1];
+  call->checksum = (uint32_t)numbers[1];
   call->arguments = numbers + 2;
-  call->num_arguments = (int32_t)plan->size - 2;
+  call->num_arguments = (int32_t)codes->size - 2;
   if (numbers[0] != attrs->size) {
     return "call_tvm_ffi: the program was changed: the call has other attributes than it was "
            "made with";
@@ -49,21 +50,21 @@ const char* ReadPlan(Call* call) {
   return NULL;
 }
 
-/* ---- Room ---------------------------------------------------------------------------------- */
+/* ---- Storage ------------------------------------------------------------------------------- */
 
 static size_t NumTensors(const Call* call) {
   return (size_t)call->num_arguments + (size_t)call->frame->rets.size;
 }
 
-static void UseSmallRoom(Call* call, CallRoom* room) {
-  call->values = room->values;
-  call->tensors = room->tensors;
-  call->strides = room->strides;
-  call->strides_end = room->strides + kSmallStrides;
+static void UseInlineStorage(Call* call, CallStorage* storage) {
+  call->values = storage->values;
+  call->tensors = storage->tensors;
+  call->strides = storage->strides;
+  call->strides_end = storage->strides + kInlineStrides;
 }
 
 static int64_t LargestRank(const XLA_FFI_Args* buffers) {
-  int64_t rank = 1; /* of attributes */
+  int64_t rank = 1; /* attributes become tensors of rank 1 */
   int64_t i;
   for (i = 0; i < buffers->size; ++i) {
     const XLA_FFI_Buffer* buffer = buffers->values[i];
@@ -72,15 +73,15 @@ static int64_t LargestRank(const XLA_FFI_Args* buffers) {
   return rank;
 }
 
-static int UseLargeRoom(Call* call, CallRoom* room) {
+static int AllocateStorage(Call* call, CallStorage* storage) {
   const XLA_FFI_CallFrame* frame = call->frame;
   size_t num_tensors = NumTensors(call);
   size_t num_strides =
       num_tensors * (size_t)(LargestRank(&frame->args) + LargestRank(&frame->rets));
-  room->large = malloc(num_tensors * sizeof(DLTensor) + num_strides * sizeof(int64_t) +
-                       (size_t)call->num_arguments * sizeof(TVMFFIAny));
-  if (room->large == NULL) return kNoRoom;
-  call->tensors = (DLTensor*)room->large;
+  storage->heap = malloc(num_tensors * sizeof(DLTensor) + num_strides * sizeof(int64_t) +
+                         (size_t)call->num_arguments * sizeof(TVMFFIAny));
+  if (storage->heap == NULL) return kNoSpace;
+  call->tensors = (DLTensor*)storage->heap;
   call->strides = (int64_t*)(call->tensors + num_tensors);
   call->strides_end = call->strides + num_strides;
   call->values = (TVMFFIAny*)call->strides_end;
@@ -97,25 +98,25 @@ static int DescribeBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index
 
 static int SetBuffer(Call* call, const XLA_FFI_Args* buffers, int64_t index, TVMFFIAny* out,
                      DLTensor* tensor) {
-  if ((uint64_t)index >= (uint64_t)buffers->size) return kNotOurs;
+  if ((uint64_t)index >= (uint64_t)buffers->size) return kBadProgram;
   out->type_index = kTVMFFIDLTensorPtr;
   out->v_ptr = tensor;
   return DescribeBuffer(call, buffers, index, tensor);
 }
 
-/* Fill an argument that is no buffer. */
+/* Fill an argument that is not a buffer. */
 static int SetValue(Call* call, int32_t source, int64_t index, TVMFFIAny* out, DLTensor* tensor) {
   if (source == kNone) return 0;
-  if (index < 0 || index >= call->frame->attrs.size) return kNotOurs;
+  if (index < 0 || index >= call->frame->attrs.size) return kBadProgram;
   if (source == kAttribute) return SetAttribute(call, index, out, tensor);
-  return source == kJSONGraph ? SetFromJSONGraph(call, index, out) : kNotOurs;
+  return source == kJSONGraph ? SetFromJSONGraph(call, index, out) : kBadProgram;
 }
 
 static int SetArgument(Call* call, int32_t code, TVMFFIAny* out, DLTensor* tensor) {
   int32_t source = code & 15, index = code >> 4;
   if (source == kOperand) return SetBuffer(call, &call->frame->args, index, out, tensor);
   if (source != kOutput) return SetValue(call, source, index, out, tensor);
-  if (index < 64) call->named |= (uint64_t)1 << (index & 63);
+  if (index < 64) call->named_outputs |= (uint64_t)1 << (index & 63);
   return SetBuffer(call, &call->frame->rets, index, out, tensor);
 }
 
@@ -124,12 +125,12 @@ static void ReleaseValues(const TVMFFIAny* values, int32_t count) {
   for (i = 0; i < count; ++i) ReleaseValue(&values[i]);
 }
 
-/* After a failure, all that was filled is released. */
+/* Fill all arguments.  After a failure, the filled ones are released. */
 static int SetArguments(Call* call) {
   static const TVMFFIAny none = {kTVMFFINone, {0}, {0}};
   int code = 0;
   int32_t i;
-  call->named = 0;
+  call->named_outputs = 0;
   for (i = 0; i < call->num_arguments && code == 0; ++i) {
     call->values[i] = none;
     code = SetArgument(call, call->arguments[i], &call->values[i], &call->tensors[i]);
@@ -148,10 +149,10 @@ static int IsNamedOutput(const Call* call, int64_t output) {
 
 static int AllOutputsAreNamed(const Call* call) {
   int64_t num_outputs = call->frame->rets.size;
-  return num_outputs < 64 && call->named == ((uint64_t)1 << num_outputs) - 1;
+  return num_outputs < 64 && call->named_outputs == ((uint64_t)1 << num_outputs) - 1;
 }
 
-/* Describe the outputs that no argument names. */
+/* Describe the outputs that no argument names: the function returns their values. */
 static int DescribeReturned(Call* call) {
   DLTensor* next = call->tensors + call->num_arguments;
   int64_t output;
@@ -165,31 +166,31 @@ static int DescribeReturned(Call* call) {
   return code;
 }
 
-static int Fill(Call* call) {
+static int FillArguments(Call* call) {
   int code = SetArguments(call);
   call->num_returned = 0;
   return code != 0 || AllOutputsAreNamed(call) ? code : DescribeReturned(call);
 }
 
-static int ArrangeLarge(Call* call, CallRoom* room) {
-  int code = UseLargeRoom(call, room);
+static int PrepareInHeap(Call* call, CallStorage* storage) {
+  int code = AllocateStorage(call, storage);
   if (code != 0) return code;
-  code = Fill(call);
-  if (code != 0) free(room->large);
+  code = FillArguments(call);
+  if (code != 0) free(storage->heap);
   return code;
 }
 
-int Arrange(Call* call, CallRoom* room) {
-  int code = kNoRoom;
-  room->large = NULL;
-  if (NumTensors(call) <= kSmallTensors) {
-    UseSmallRoom(call, room);
-    code = Fill(call);
+int PrepareArguments(Call* call, CallStorage* storage) {
+  int code = kNoSpace;
+  storage->heap = NULL;
+  if (NumTensors(call) <= kInlineTensors) {
+    UseInlineStorage(call, storage);
+    code = FillArguments(call);
   }
-  return code == kNoRoom ? ArrangeLarge(call, room) : code;
+  return code == kNoSpace ? PrepareInHeap(call, storage) : code;
 }
 
-void ReleaseArguments(Call* call, CallRoom* room) {
+void ReleaseArguments(Call* call, CallStorage* storage) {
   ReleaseValues(call->values, call->num_arguments);
-  if (room->large != NULL) free(room->large);
+  if (storage->heap != NULL) free(storage->heap);
 }

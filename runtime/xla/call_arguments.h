@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From what a program says of a call to the arguments of its function. */
+ * Argument conversion of XLA custom calls: attributes and buffers become TVM FFI arguments. */
 #ifndef TVM_FFI_RUNTIME_XLA_CALL_ARGUMENTS_H_
 #define TVM_FFI_RUNTIME_XLA_CALL_ARGUMENTS_H_
 
 #include "call_description.h"
 
-/* Where most calls have room for what they describe; larger ones take memory from the heap. */
-enum { kSmallTensors = 24, kSmallStrides = 64 };
-typedef struct CallRoom {
-  TVMFFIAny values[kSmallTensors];
-  DLTensor tensors[kSmallTensors];
-  int64_t strides[kSmallStrides];
-  void* large; /* NULL, or from malloc */
-} CallRoom;
+/* Storage for the arguments of a call, large enough for most calls; larger ones use the heap. */
+enum { kInlineTensors = 24, kInlineStrides = 64 };
+typedef struct CallStorage {
+  TVMFFIAny values[kInlineTensors];
+  DLTensor tensors[kInlineTensors];
+  int64_t strides[kInlineStrides];
+  void* heap; /* NULL, or from malloc */
+} CallStorage;
 
-/* Read the two attributes that are ours.  Returns what is wrong, or NULL. */
-const char* ReadPlan(Call* call);
+/* Read __function and __arguments.  Returns an error message, or NULL. */
+const char* ReadCallAttributes(Call* call);
 
-/* Describe arguments and outputs as they are in this call, in the room given.
+/* Fill the arguments and the tensors over the outputs of this call.
  *
- * Fails: with one of the codes of call_description.h; there is nothing to release then. */
-int Arrange(Call* call, CallRoom* room);
+ * Fails: with a code of call_description.h; there is nothing to release then. */
+int PrepareArguments(Call* call, CallStorage* storage);
 
-/* Release the arguments and what was taken for them. */
-void ReleaseArguments(Call* call, CallRoom* room);
+/* Release the arguments and their storage. */
+void ReleaseArguments(Call* call, CallStorage* storage);
 
 #endif /* TVM_FFI_RUNTIME_XLA_CALL_ARGUMENTS_H_ */

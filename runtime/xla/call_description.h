@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A call as its function sees it: values, and tensors over XLA's buffers, in memory that is there
+ * State of one XLA custom call: argument values, and tensors over XLA's buffers.  All memory lives
  * as long as the call. */
 #ifndef TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
 #define TVM_FFI_RUNTIME_XLA_CALL_DESCRIPTION_H_
@@ -14,32 +14,32 @@ typedef struct Call {
   const XLA_FFI_CallFrame* frame;
   DLDevice device;
   XLA_FFI_ByteSpan name;    /* of the function */
-  uint32_t number;          /* that goes with the name, see named_function.h */
-  const int32_t* arguments; /* length num_arguments; as the program has them */
+  uint32_t checksum;        /* of name and attributes, see named_function.h */
+  const int32_t* arguments; /* length num_arguments; source codes from __arguments */
   int32_t num_arguments;
-  int32_t num_returned; /* outputs that no argument names */
-  uint64_t named;       /* bit i: an argument names output i, for the first 64 */
-  TVMFFIAny* values;    /* length num_arguments; owned */
-  DLTensor* tensors;    /* one for each argument, then for what is returned */
-  int64_t* strides;     /* where the next ones go */
+  int32_t num_returned;   /* outputs that no argument names */
+  uint64_t named_outputs; /* bit i: an argument is output i; for the first 64 outputs */
+  TVMFFIAny* values;      /* length num_arguments; owned */
+  DLTensor* tensors;      /* one per argument, then one per returned output */
+  int64_t* strides;       /* next free slot */
   int64_t* strides_end;
 } Call;
 
-/* How describing a call fails. */
+/* Codes of a failed conversion. */
 enum {
-  kNotOurs = -1, /* the program was not made by our Python half */
-  kRaised = -2,  /* an error is pending */
-  kNoElementType = -3,
-  kNoRoom = -4, /* the call is larger than most */
+  kBadProgram = -1,    /* attributes that tvm_ffi.interop.jax did not write */
+  kRaised = -2,        /* an error is pending */
+  kNoElementType = -3, /* DLPack has no such element type */
+  kNoSpace = -4,       /* the storage is too small */
 };
 
-/* Describe compact memory. */
+/* Fill a DLTensor over compact memory. */
 static inline int Describe(Call* call, XLA_FFI_DataType dtype, void* data, int64_t ndim,
                            int64_t* shape, DLDevice device, DLTensor* out) {
   int64_t* strides = call->strides;
   int64_t dim;
-  uint64_t step = 1; /* unsigned: beside an extent of 0, others may overflow */
-  if (ndim > call->strides_end - strides) return kNoRoom;
+  uint64_t step = 1; /* unsigned: extents next to an extent of 0 may overflow */
+  if (ndim > call->strides_end - strides) return kNoSpace;
   if (!HasDLPackType(dtype)) return kNoElementType;
   call->strides = strides + ndim;
   out->data = data;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The custom calls of XLA behind tvm_ffi.interop.jax: one handler for all functions.  A call names
- * its function in an attribute, and says in another how buffers and attributes become arguments:
+ * XLA custom-call handler of tvm_ffi.interop.jax: one handler for all functions.
  *
- *     __function    text: name of a global function
- *     __arguments   int32 array: the number of attributes; a number made of the name and of the
- *                   other attributes; then for each argument 16 * index + source, see
- *                   call_arguments.c
+ * Two attributes of a call describe it; all other attributes are arguments:
  *
- * Other attributes are arguments.  Outputs that no argument names are what the function returns.
- * A library of its own: processes without XLA have no use for it. */
+ *     __function    string: name of a global function
+ *     __arguments   int32 array: the number of attributes; a checksum of the name and the other
+ *                   attributes; then 16 * index + source for each argument, see call_arguments.c
+ *
+ * Outputs that no argument names receive the results of the function.  The handler is in a separate
+ * library, since processes without XLA do not need it. */
 #include <string.h>
 #include <tvm/ffi/extra/c_host_call.h>
 
@@ -26,7 +26,7 @@ static XLA_FFI_Error* CallFunction(Call* call, const TVMFFIHostScope* scope) {
   TVMFFIAny result;
   int code;
   memset(&result, 0, sizeof(result));
-  if (FindNamedFunction(call->number, call->name, &function) != 0) {
+  if (FindNamedFunction(call->checksum, call->name, &function) != 0) {
     return PendingError(api, call->name, kNotFound);
   }
   code = TVMFFIHostCall(scope, function, call->values, call->num_arguments, &result, &error);
@@ -39,10 +39,10 @@ static XLA_FFI_Error* CallFunction(Call* call, const TVMFFIHostScope* scope) {
   return code == 0 ? NULL : ErrorOf(api, call->name, error, 0);
 }
 
-static XLA_FFI_Error* Refusal(const Call* call, int code) {
+static XLA_FFI_Error* ConversionError(const Call* call, int code) {
   const XLA_FFI_Api* api = call->frame->api;
   if (code == kRaised) return PendingError(api, call->name, 0);
-  if (code == kNoRoom) return NewError(api, kOutOfMemory, "call_tvm_ffi: out of memory");
+  if (code == kNoSpace) return NewError(api, kOutOfMemory, "call_tvm_ffi: out of memory");
   if (code == kNoElementType) {
     return NewError(api, kUnimplemented,
                     "call_tvm_ffi: a buffer has an element type that DLPack lacks");
@@ -50,22 +50,22 @@ static XLA_FFI_Error* Refusal(const Call* call, int code) {
   return NewError(api, kInvalidArgument, "call_tvm_ffi: __arguments does not fit the call");
 }
 
-/* Make the call that the frame describes.  scope: NULL on the CPU. */
+/* Run the call that the frame describes.  scope: NULL on the CPU. */
 static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostScope* scope,
                               DLDevice device) {
-  const char* wrong;
+  const char* problem;
   XLA_FFI_Error* failed;
-  CallRoom room;
+  CallStorage storage;
   Call call;
   int code;
   call.frame = frame;
   call.device = device;
-  wrong = ReadPlan(&call);
-  if (wrong != NULL) return NewError(frame->api, kInvalidArgument, wrong);
-  code = Arrange(&call, &room);
-  if (code != 0) return Refusal(&call, code);
+  problem = ReadCallAttributes(&call);
+  if (problem != NULL) return NewError(frame->api, kInvalidArgument, problem);
+  code = PrepareArguments(&call, &storage);
+  if (code != 0) return ConversionError(&call, code);
   failed = CallFunction(&call, scope);
-  ReleaseArguments(&call, &room);
+  ReleaseArguments(&call, &storage);
   return failed;
 }
 
@@ -74,7 +74,7 @@ static XLA_FFI_Error* RunCall(const XLA_FFI_CallFrame* frame, const TVMFFIHostSc
 #define API_HAS(api, Function) \
   ((api)->struct_size >= offsetof(XLA_FFI_Api, Function) + sizeof((api)->Function))
 
-/* The device and stream of a call that is not on the CPU. */
+/* Fill in device and stream of a call on a device. */
 static XLA_FFI_Error* FillScope(const XLA_FFI_CallFrame* frame, TVMFFIHostScope* scope) {
   const XLA_FFI_Api* api = frame->api;
   XLA_FFI_Stream_Get_Args stream;
@@ -95,9 +95,9 @@ static XLA_FFI_Error* FillScope(const XLA_FFI_CallFrame* frame, TVMFFIHostScope*
   return failed;
 }
 
-/* Answer what a runtime asks before it accepts a handler.  It refuses one that was made for a newer
- * version than its own, or one older than it supports, and then refuses to start at all: so the
- * answer is its own version.  Whether we understand it is found out when we are called. */
+/* Answer the metadata query that XLA makes before it accepts a handler.  XLA refuses to start at
+ * all with a handler of a newer version, or of one older than it supports, so the answer is XLA's
+ * own version.  Handle checks the major version at each call. */
 static void AnswerMetadata(const XLA_FFI_CallFrame* frame, XLA_FFI_Metadata* metadata,
                            uint32_t traits) {
   const XLA_FFI_Api* api = frame->api;
@@ -106,7 +106,7 @@ static void AnswerMetadata(const XLA_FFI_CallFrame* frame, XLA_FFI_Metadata* met
   metadata->traits = traits;
 }
 
-/* The same with XLA's stream and memory. */
+/* Run a call on a device, with XLA's stream and allocator. */
 static XLA_FFI_Error* RunOnDevice(const XLA_FFI_CallFrame* frame, DLDeviceType device_type) {
   TVMFFIHostScope scope;
   DeviceMemory memory;
@@ -121,8 +121,8 @@ static XLA_FFI_Error* RunOnDevice(const XLA_FFI_CallFrame* frame, DLDeviceType d
   failed = RunCall(frame, &scope, scope.device);
   if (DeviceMemoryEnd(&memory) && failed == NULL) {
     failed = NewError(frame->api, kInternal,
-                      "call_tvm_ffi: a tensor that the function made in XLA's memory outlives the "
-                      "call");
+                      "call_tvm_ffi: a tensor that the function allocated in XLA's memory outlives "
+                      "the call");
   }
   return failed;
 }
@@ -151,6 +151,6 @@ static XLA_FFI_Error* Handle(XLA_FFI_CallFrame* frame, DLDeviceType device_type,
 HANDLER(CallCpu, kDLCPU, 0)
 HANDLER(CallCuda, kDLCUDA, 0)
 HANDLER(CallRocm, kDLROCM, 0)
-/* For functions that always launch the same work: XLA may record them into a CUDA graph. */
+/* Handlers for functions that always launch the same work: XLA may capture them in a CUDA graph. */
 HANDLER(CaptureCuda, kDLCUDA, XLA_FFI_Trait_CommandBufferCompatible)
 HANDLER(CaptureRocm, kDLROCM, XLA_FFI_Trait_CommandBufferCompatible)

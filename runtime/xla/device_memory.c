@@ -5,22 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the tensors of a call share. */
+/* State shared by the tensors of a call. */
 typedef struct DeviceMemoryOwner {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
-  atomic_int num_tensors; /* and one for the call, while it lasts */
-  atomic_int is_over;     /* the call has returned: XLA takes nothing back */
+  atomic_int num_tensors; /* plus one while the call runs */
+  atomic_int is_over;     /* the call has returned: memory can no longer be freed */
 } DeviceMemoryOwner;
 
-/* A tensor in one block; shape and strides follow. */
+/* A tensor; shape and strides follow in the same allocation. */
 typedef struct DeviceTensor {
   DLManagedTensorVersioned managed;
   DeviceMemoryOwner* owner;
   size_t size_bytes;
 } DeviceTensor;
 
-enum { kAlignment = 16 }; /* what XLA admits on every platform; its own is wider */
+enum { kAlignment = 16 }; /* accepted by XLA on every platform; XLA aligns to more */
 
 static _Thread_local DeviceMemory* current = NULL;
 
@@ -33,7 +33,7 @@ void DeviceMemoryBegin(DeviceMemory* memory, const XLA_FFI_CallFrame* frame, DLD
   current = memory;
 }
 
-static void Leave(DeviceMemoryOwner* owner) {
+static void ReleaseOwner(DeviceMemoryOwner* owner) {
   if (atomic_fetch_sub(&owner->num_tensors, 1) == 1) free(owner);
 }
 
@@ -44,7 +44,7 @@ int DeviceMemoryEnd(DeviceMemory* memory) {
   if (owner == NULL) return 0;
   atomic_store(&owner->is_over, 1);
   are_alive = atomic_load(&owner->num_tensors) > 1;
-  Leave(owner);
+  ReleaseOwner(owner);
   return are_alive;
 }
 
@@ -58,7 +58,7 @@ static void DestroyError(const XLA_FFI_Api* api, XLA_FFI_Error* error) {
   api->Error_Destroy(&args);
 }
 
-static void* TakeMemory(const DeviceMemory* memory, size_t size_bytes) {
+static void* AllocateMemory(const DeviceMemory* memory, size_t size_bytes) {
   XLA_FFI_DeviceMemory_Allocate_Args args;
   XLA_FFI_Error* failed;
   memset(&args, 0, sizeof(args));
@@ -72,7 +72,7 @@ static void* TakeMemory(const DeviceMemory* memory, size_t size_bytes) {
   return NULL;
 }
 
-static void GiveBack(const DeviceMemoryOwner* owner, void* data, size_t size_bytes) {
+static void FreeMemory(const DeviceMemoryOwner* owner, void* data, size_t size_bytes) {
   XLA_FFI_DeviceMemory_Free_Args args;
   XLA_FFI_Error* failed;
   memset(&args, 0, sizeof(args));
@@ -87,15 +87,15 @@ static void GiveBack(const DeviceMemoryOwner* owner, void* data, size_t size_byt
 static void DeleteTensor(DLManagedTensorVersioned* managed) {
   DeviceTensor* tensor = (DeviceTensor*)managed->manager_ctx;
   if (!atomic_load(&tensor->owner->is_over)) {
-    GiveBack(tensor->owner, managed->dl_tensor.data, tensor->size_bytes);
+    FreeMemory(tensor->owner, managed->dl_tensor.data, tensor->size_bytes);
   }
-  Leave(tensor->owner);
+  ReleaseOwner(tensor->owner);
   free(tensor);
 }
 
 /* ---- Tensors ------------------------------------------------------------------------------- */
 
-/* Bytes of a compact tensor, at least 1; 0 when there are too many. */
+/* Return the size of a compact tensor in bytes, at least 1; 0 on overflow. */
 static size_t SizeOf(const DLTensor* tensor) {
   uint64_t bits = (uint64_t)tensor->dtype.bits * (tensor->dtype.lanes ? tensor->dtype.lanes : 1);
   int32_t dim;
@@ -106,7 +106,7 @@ static size_t SizeOf(const DLTensor* tensor) {
   return bits == 0 ? 1 : (size_t)((bits + 7) / 8);
 }
 
-static int OwnerOf(DeviceMemory* memory) {
+static int EnsureOwner(DeviceMemory* memory) {
   DeviceMemoryOwner* owner = memory->owner;
   if (owner != NULL) return 0;
   owner = (DeviceMemoryOwner*)malloc(sizeof(DeviceMemoryOwner));
@@ -122,9 +122,9 @@ static int OwnerOf(DeviceMemory* memory) {
 static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) {
   size_t ndim = (size_t)prototype->ndim, size_bytes = SizeOf(prototype);
   DeviceTensor* tensor;
-  uint64_t step = 1; /* unsigned: beside an extent of 0, others may overflow */
+  uint64_t step = 1; /* unsigned: extents next to an extent of 0 may overflow */
   size_t dim;
-  if (size_bytes == 0 || OwnerOf(memory) != 0) return NULL;
+  if (size_bytes == 0 || EnsureOwner(memory) != 0) return NULL;
   tensor = (DeviceTensor*)malloc(sizeof(DeviceTensor) + 2 * ndim * sizeof(int64_t));
   if (tensor == NULL) return NULL;
   memset(tensor, 0, sizeof(*tensor));
@@ -142,7 +142,7 @@ static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) 
     step *= prototype->shape[dim] > 1 ? (uint64_t)prototype->shape[dim] : 1;
   }
   tensor->size_bytes = size_bytes;
-  tensor->managed.dl_tensor.data = TakeMemory(memory, size_bytes);
+  tensor->managed.dl_tensor.data = AllocateMemory(memory, size_bytes);
   if (tensor->managed.dl_tensor.data == NULL) {
     free(tensor);
     return NULL;
@@ -152,8 +152,8 @@ static DeviceTensor* NewTensor(DeviceMemory* memory, const DLTensor* prototype) 
   return tensor;
 }
 
-/* A tensor that is none of XLA's: from the allocator that our own stands in front of. */
-static int AllocateElsewhere(DLTensor* prototype, DLManagedTensorVersioned** out) {
+/* Allocate on another device, with the allocator that this one replaced. */
+static int AllocateOutsideXla(DLTensor* prototype, DLManagedTensorVersioned** out) {
   DLPackManagedTensorAllocator ours = NULL;
   TVMFFIObjectHandle tensor = NULL;
   int code;
@@ -172,7 +172,7 @@ int DeviceMemoryAllocate(DLTensor* prototype, DLManagedTensorVersioned** out, vo
   DeviceTensor* tensor;
   if (current == NULL || prototype->device.device_type != current->device.device_type ||
       prototype->device.device_id != current->device.device_id) {
-    return AllocateElsewhere(prototype, out);
+    return AllocateOutsideXla(prototype, out);
   }
   tensor = NewTensor(current, prototype);
   if (tensor == NULL) {

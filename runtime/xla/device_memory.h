@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memory of XLA's for tensors that a function makes while it runs on a device.
+ * XLA device allocator as the tensor allocator of a call.
  *
- * XLA lends its allocator for the time of a call.  What is still alive afterwards can neither be
- * used nor given back: DeviceMemoryEnd finds it, and the call fails. */
+ * XLA's allocator may be used only during a call.  A tensor that is alive afterwards can neither be
+ * used nor freed: DeviceMemoryEnd detects it, and the call fails. */
 #ifndef TVM_FFI_RUNTIME_XLA_DEVICE_MEMORY_H_
 #define TVM_FFI_RUNTIME_XLA_DEVICE_MEMORY_H_
 
@@ -13,23 +13,23 @@
 
 struct DeviceMemoryOwner;
 
-/* One call; on the stack of the handler. */
+/* Allocator state of one call, on the stack of the handler. */
 typedef struct DeviceMemory {
   const XLA_FFI_Api* api;
   XLA_FFI_Context* ctx;
   DLDevice device;
-  struct DeviceMemoryOwner* owner; /* made with the first tensor */
-  struct DeviceMemory* outer;      /* of the call that this one is part of */
+  struct DeviceMemoryOwner* owner; /* NULL until the first allocation */
+  struct DeviceMemory* outer;      /* the state of the enclosing call */
 } DeviceMemory;
 
-/* From here on, DeviceMemoryAllocate on this thread makes tensors on the device of the call. */
+/* Make DeviceMemoryAllocate on this thread allocate from XLA until DeviceMemoryEnd. */
 void DeviceMemoryBegin(DeviceMemory* memory, const XLA_FFI_CallFrame* frame, DLDevice device);
 
-/* Whether tensors outlive the call. */
+/* Return 1 if tensors of the call are still alive, else 0. */
 int DeviceMemoryEnd(DeviceMemory* memory);
 
-/* The environment's allocator during a call.  Tensors on other devices come from the one that would
- * be in effect without the call. */
+/* The environment's tensor allocator during a call.  Tensors on other devices come from the
+ * allocator that the call replaced. */
 int DeviceMemoryAllocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_ctx,
                          void (*set_error)(void* error_ctx, const char* kind, const char* message));
 

@@ -5,42 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name that was found. */
-typedef struct Named {
+/* A name and its slot. */
+typedef struct CacheEntry {
   const TVMFFIHostSlot* slot;
   size_t size;
   char name[]; /* length size; not NUL-terminated */
-} Named;
+} CacheEntry;
 
-/* By number.  Of names with numbers that fall on one place the first stays: the others are looked
- * up in each call. */
-enum { kPlaces = 4096 };
-static _Atomic(Named*) places[kPlaces];
+/* Entries by checksum.  If two names select the same entry, the first one keeps it, and the other
+ * is looked up in each call. */
+enum { kCacheSize = 4096 };
+static _Atomic(CacheEntry*) cache[kCacheSize];
 
-static void Remember(_Atomic(Named*)* place, XLA_FFI_ByteSpan name, const TVMFFIHostSlot* slot) {
-  Named* expected = NULL;
-  Named* named = (Named*)malloc(sizeof(Named) + name.len);
-  if (named == NULL) return; /* looked up again the next time */
-  named->slot = slot;
-  named->size = name.len;
-  memcpy(named->name, name.ptr, name.len);
-  if (!atomic_compare_exchange_strong(place, &expected, named)) free(named);
+static void Remember(_Atomic(CacheEntry*)* entry, XLA_FFI_ByteSpan name,
+                     const TVMFFIHostSlot* slot) {
+  CacheEntry* expected = NULL;
+  CacheEntry* added = (CacheEntry*)malloc(sizeof(CacheEntry) + name.len);
+  if (added == NULL) return; /* looked up again at the next call */
+  added->slot = slot;
+  added->size = name.len;
+  memcpy(added->name, name.ptr, name.len);
+  if (!atomic_compare_exchange_strong(entry, &expected, added)) free(added);
 }
 
-static int FindSlot(_Atomic(Named*)* place, XLA_FFI_ByteSpan name, const TVMFFIHostSlot** out) {
+static int FindSlot(_Atomic(CacheEntry*)* entry, XLA_FFI_ByteSpan name,
+                    const TVMFFIHostSlot** out) {
   TVMFFIByteArray text = {name.ptr, name.len};
   if (TVMFFIHostFindSlot(&text, out) != 0) return -1;
-  if (atomic_load_explicit(place, memory_order_relaxed) == NULL) Remember(place, name, *out);
+  if (atomic_load_explicit(entry, memory_order_relaxed) == NULL) Remember(entry, name, *out);
   return 0;
 }
 
-int FindNamedFunction(uint32_t number, XLA_FFI_ByteSpan name, TVMFFIObjectHandle* out) {
-  _Atomic(Named*)* place = &places[number % kPlaces];
-  const Named* named = atomic_load_explicit(place, memory_order_acquire);
+int FindNamedFunction(uint32_t checksum, XLA_FFI_ByteSpan name, TVMFFIObjectHandle* out) {
+  _Atomic(CacheEntry*)* entry = &cache[checksum % kCacheSize];
+  const CacheEntry* known = atomic_load_explicit(entry, memory_order_acquire);
   const TVMFFIHostSlot* slot;
-  if (named != NULL && named->size == name.len && memcmp(named->name, name.ptr, name.len) == 0) {
-    slot = named->slot;
-  } else if (FindSlot(place, name, &slot) != 0) {
+  if (known != NULL && known->size == name.len && memcmp(known->name, name.ptr, name.len) == 0) {
+    slot = known->slot;
+  } else if (FindSlot(entry, name, &slot) != 0) {
     return -1;
   }
   return TVMFFIHostSlotFunction(slot, out);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The functions that programs name, each found once.
+ * Lock-free cache from function names to global function slots.
  *
- * Programs have a number beside the name, made with the program, so that a call hashes nothing. The
- * number says where to look first and no more: what is there is compared with the name.  Nothing is
- * ever taken out again, so readers need no lock. */
+ * A program contains a checksum next to each name, so that a call need not hash the name.  The
+ * checksum only selects a cache entry, whose name is then compared.  Entries are never removed, so
+ * readers need no lock. */
 #ifndef TVM_FFI_RUNTIME_XLA_NAMED_FUNCTION_H_
 #define TVM_FFI_RUNTIME_XLA_NAMED_FUNCTION_H_
 
@@ -12,10 +12,10 @@
 
 #include "xla_ffi.h"
 
-/* Return the function that a global name has now; borrowed until the process ends.
+/* Return the function that is registered under the name now; borrowed until the process ends.
  *
- * number   best one that other names do not have.
+ * checksum   equal for equal names; names with different checksums are found faster.
  * Fails: ValueError pending.     Threads: any. */
-int FindNamedFunction(uint32_t number, XLA_FFI_ByteSpan name, TVMFFIObjectHandle* out);
+int FindNamedFunction(uint32_t checksum, XLA_FFI_ByteSpan name, TVMFFIObjectHandle* out);
 
 #endif /* TVM_FFI_RUNTIME_XLA_NAMED_FUNCTION_H_ */

@@ -20,22 +20,22 @@ XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObje
   char stack[512];
   char* text = stack;
   int name_size = name.len < 256 ? (int)name.len : 256;
-  size_t where = (size_t)snprintf(stack, sizeof(stack), format, name_size, name.ptr);
-  size_t size = where + TVMFFIHostErrorText(error, stack + where, sizeof(stack) - where);
-  XLA_FFI_Error* made;
+  size_t prefix = (size_t)snprintf(stack, sizeof(stack), format, name_size, name.ptr);
+  size_t size = prefix + TVMFFIHostErrorText(error, stack + prefix, sizeof(stack) - prefix);
+  XLA_FFI_Error* created;
   if (size >= sizeof(stack)) {
     text = (char*)malloc(size + 1);
     if (text == NULL) {
-      text = stack; /* its beginning */
+      text = stack; /* truncated */
     } else {
-      memcpy(text, stack, where);
-      TVMFFIHostErrorText(error, text + where, size + 1 - where);
+      memcpy(text, stack, prefix);
+      TVMFFIHostErrorText(error, text + prefix, size + 1 - prefix);
     }
   }
-  made = NewError(api, code != 0 ? code : TVMFFIHostErrorStatus(error), text);
+  created = NewError(api, code != 0 ? code : TVMFFIHostErrorStatus(error), text);
   if (text != stack) free(text);
   TVMFFIObjectDecRef(error);
-  return made;
+  return created;
 }
 
 XLA_FFI_Error* PendingError(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, int32_t code) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Failed calls as XLA has them: a status code and a text. */
+ * Conversion of TVM FFI errors to XLA errors: a status code and a message. */
 #ifndef TVM_FFI_RUNTIME_XLA_XLA_ERROR_H_
 #define TVM_FFI_RUNTIME_XLA_XLA_ERROR_H_
 
@@ -8,16 +8,16 @@
 
 #include "xla_ffi.h"
 
-/* Status codes that are not the kind of an error of ours, and where we refuse ourselves. */
+/* The absl::StatusCode values of errors that the handler itself reports. */
 enum { kInvalidArgument = 3, kNotFound = 5, kOutOfMemory = 8, kUnimplemented = 12, kInternal = 13 };
 
 XLA_FFI_Error* NewError(const XLA_FFI_Api* api, int32_t code, const char* message);
 
-/* An error of ours: where, kind and text.  Releases it.  code 0: as its kind says. */
+/* Convert a TVM FFI error, which is consumed.  code 0: derived from the error's kind. */
 XLA_FFI_Error* ErrorOf(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, TVMFFIObjectHandle error,
                        int32_t code);
 
-/* The same for the thread's pending error, which is taken. */
+/* Convert the pending error of the thread, which is cleared. */
 XLA_FFI_Error* PendingError(const XLA_FFI_Api* api, XLA_FFI_ByteSpan name, int32_t code);
 
 #endif /* TVM_FFI_RUNTIME_XLA_XLA_ERROR_H_ */

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What a custom call of XLA sees: the part of XLA's C interface for foreign functions, version 0.x,
- * that a handler needs.  Declared here, so that nothing of XLA is needed to build; layouts are
- * pinned below, and tests/python/interop/test_xla_layout.py compares them with XLA's own header.
+ * XLA FFI declarations: the part of XLA's C interface for custom calls, version 0.x, that the
+ * handler uses.
  *
- * Structs begin with their size in bytes: the runtime's may be longer than ours. */
+ * Declared here so that the build needs no XLA.  Layouts are asserted below, and
+ * tests/python/interop/test_xla_layout.py compares them with XLA's own header.  Each struct begins
+ * with its size in bytes, since XLA's may be longer than the one here. */
 #ifndef TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 #define TVM_FFI_RUNTIME_XLA_XLA_FFI_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The interface that these declarations describe.  Minor versions only add to it. */
+/* Versions that these declarations describe.  Minor versions only append fields. */
 enum { XLA_FFI_KNOWN_MAJOR = 0, XLA_FFI_OLDEST_MINOR = 1 };
 
 typedef struct XLA_FFI_Error XLA_FFI_Error;     /* opaque; made and owned by the runtime */
@@ -19,7 +20,7 @@ typedef struct XLA_FFI_Context XLA_FFI_Context; /* opaque: one execution of the 
 
 typedef struct XLA_FFI_Extension {
   size_t struct_size;
-  int32_t type; /* XLA_FFI_Extension_Metadata is the only one that we know */
+  int32_t type; /* XLA_FFI_Extension_Metadata; others are ignored */
   struct XLA_FFI_Extension* next;
 } XLA_FFI_Extension;
 
@@ -32,10 +33,10 @@ typedef struct XLA_FFI_Api_Version {
   int minor_version;
 } XLA_FFI_Api_Version;
 
-/* What the runtime asks a handler before it accepts it. */
+/* Answer of a handler to XLA's query before registration. */
 typedef struct XLA_FFI_Metadata {
   size_t struct_size;
-  XLA_FFI_Api_Version api_version; /* out: what the handler was made for */
+  XLA_FFI_Api_Version api_version; /* out: version that the handler was built for */
   uint32_t traits;                 /* out: XLA_FFI_Trait_... */
   int64_t state_type_id;           /* out: 0 for handlers without state */
 } XLA_FFI_Metadata;
@@ -49,7 +50,7 @@ typedef struct XLA_FFI_Metadata_Extension {
 
 /* ---- Values ------------------------------------------------------------------------------- */
 
-typedef int32_t XLA_FFI_DataType; /* numbers of xla::PrimitiveType; names in call_tvm_ffi.c */
+typedef int32_t XLA_FFI_DataType; /* xla::PrimitiveType, see xla_values.c */
 
 typedef struct XLA_FFI_Buffer {
   size_t struct_size;
@@ -85,7 +86,7 @@ enum {
   XLA_FFI_AttrType_String = 4,
 };
 
-/* Arguments, and results: buffers that the runtime has made. */
+/* Arguments or results: buffers that XLA allocated. */
 typedef struct XLA_FFI_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
@@ -109,7 +110,7 @@ typedef struct XLA_FFI_Error_Create_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
   const char* message; /* copied */
-  int32_t code;        /* numbers of absl::StatusCode */
+  int32_t code;        /* absl::StatusCode */
 } XLA_FFI_Error_Create_Args;
 
 typedef struct XLA_FFI_Error_Destroy_Args {
@@ -122,7 +123,7 @@ typedef struct XLA_FFI_Stream_Get_Args {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;
   XLA_FFI_Context* ctx;
-  void* stream; /* out: the platform's own kind, as CUstream */
+  void* stream; /* out: stream handle of the platform, such as CUstream */
 } XLA_FFI_Stream_Get_Args;
 
 typedef struct XLA_FFI_DeviceMemory_Allocate_Args {
@@ -149,7 +150,7 @@ typedef struct XLA_FFI_DeviceOrdinal_Get_Args {
   int32_t device_ordinal; /* out */
 } XLA_FFI_DeviceOrdinal_Get_Args;
 
-/* The table of functions.  Those that nothing here calls are pointers without a type. */
+/* XLA's function table.  Functions that the handler does not call are declared as void*. */
 typedef struct XLA_FFI_Api {
   size_t struct_size;
   XLA_FFI_Extension* extension_start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Buffers and scalars of XLA as tensors and values. */
+ * XLA element types as DLPack dtypes, and XLA scalars as TVM FFI values. */
 #ifndef TVM_FFI_RUNTIME_XLA_XLA_VALUES_H_
 #define TVM_FFI_RUNTIME_XLA_XLA_VALUES_H_
 
@@ -8,9 +8,9 @@
 
 #include "xla_ffi.h"
 
-/* Element types by XLA's numbers; bits 0: none, or one that DLPack lacks.  Those of less than a
- * byte are packed in the same way by both, the first element in the lowest bits.  The names are in
- * tvm_ffi.interop._xla.element_types. */
+/* DLPack dtypes by xla::PrimitiveType; bits 0: not an element type, or not in DLPack.  Both pack
+ * sub-byte types with the first element in the lowest bits.  tvm_ffi.interop._xla.element_types has
+ * the names. */
 enum { kNumXlaTypes = 34 };
 extern const DLDataType kDLPackTypes[kNumXlaTypes];
 
@@ -18,7 +18,7 @@ static inline int HasDLPackType(XLA_FFI_DataType type) {
   return (uint32_t)type < kNumXlaTypes && kDLPackTypes[type].bits != 0;
 }
 
-/* Fails: -1 where values have no such type. */
+/* Convert a scalar.  Fails: -1 for an element type without a TVM FFI value type. */
 int SetScalar(const XLA_FFI_Scalar* scalar, TVMFFIAny* out);
 
 #endif /* TVM_FFI_RUNTIME_XLA_XLA_VALUES_H_ */

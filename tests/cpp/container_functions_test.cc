@@ -144,7 +144,7 @@ TEST_CASE("walk over a table") {
   } while (walk(2).cast<bool>());
   CHECK_EQ(seen, "1:2 3:4 ");
   CHECK_EQ(walk(2).cast<bool>(), false);
-  CHECK_EQ(Thrown([&] { walk(0); }), "IndexError: the walk over the table is at its end");
+  CHECK_EQ(Thrown([&] { walk(0); }), "IndexError: the iterator is at the end of the table");
 }
 
 TEST_CASE("walk over a dict that changes") {

@@ -163,7 +163,7 @@ TEST_CASE("faults of row pointers") {
   CHECK_EQ(Fault(WithTotal(Words({2, 1, 1, 1, 0}) + Text("_lib"))),
            "16: the first row pointer is not 0");
   CHECK_EQ(Fault(WithTotal(Words({3, 0, 1, 0, 0}))),
-           "32: row pointer 2 is 0, less than the one in front of it, 1");
+           "32: row pointer 2 is 0, less than the previous one, 1");
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 2, 1, 0}))),
            "32: there are 1 imports, but the row pointers end with 2");
   CHECK_EQ(Fault(WithTotal(Words({2, 0, ~uint64_t{0}, 1, 0}))),
@@ -176,16 +176,16 @@ TEST_CASE("faults of imports") {
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, 1, 1}) + Text("_lib"))),
            "40: module 1 is imported, but there are only 1");
   CHECK_EQ(Fault(WithTotal(Words({2, 0, 1, 1, 0}) + Text("_lib"))),
-           "40: module 0 imports itself, directly or not");
+           "40: module 0 imports itself, directly or indirectly");
   CHECK_EQ(Fault(WithTotal(Words({4, 0, 1, 2, 3, 3, 1, 2, 1}) + Text("_lib") + Text("a") +
                            Text("") + Text("a") + Text(""))),
-           "72: module 1 imports itself, directly or not");
+           "72: module 1 imports itself, directly or indirectly");
 }
 
 TEST_CASE("faults of modules") {
   std::string one = Words({2, 0, 0, 0}), two = Words({3, 0, 0, 0, 0});
   CHECK_EQ(Fault(WithTotal(one)), "40: the bytes end within the size of a kind");
-  CHECK_EQ(Fault(WithTotal(one + Text(""))), "40: module 0 has a kind without characters");
+  CHECK_EQ(Fault(WithTotal(one + Text(""))), "40: module 0 has an empty kind");
   CHECK_EQ(Fault(WithTotal(one + Word(5) + "abcd")),
            "40: the size of a kind is 5, but only 4 bytes are left");
   CHECK_EQ(Fault(WithTotal(one + Text("a"))), "49: the bytes end within the size of a payload");

@@ -255,7 +255,7 @@ TEST_CASE("loader that makes no module is named") {
   Loaders::Set("b", [](Bytes) { return 3; });
   CHECK_EQ(Thrown([] { Module::LoadFromFile(EMBEDDING_LIBRARY); }),
            "TypeError: Failed to load " EMBEDDING_LIBRARY
-           ": the loader `ffi.Module.load_from_bytes.b` made no module: expected `ffi.Module` but "
+           ": the loader `ffi.Module.load_from_bytes.b` must return `ffi.Module`, "
            "got `int`");
   CHECK_EQ(alive.load(), before);
 }

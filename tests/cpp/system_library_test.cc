@@ -133,6 +133,7 @@ TEST_CASE("prefix is text and the only argument") {
   Function system_lib = Function::GetGlobalRequired("ffi.SystemLib");
   CHECK_EQ(Thrown([&] { system_lib(3); }).substr(0, 10), "TypeError:");
   CHECK_EQ(Thrown([&] { system_lib(nullptr); }).substr(0, 10), "TypeError:");
-  CHECK_EQ(Thrown([&] { system_lib("a", "b"); }),
-           "TypeError: ffi.SystemLib takes a prefix of symbols or nothing, but got 2 arguments");
+  CHECK_EQ(
+      Thrown([&] { system_lib("a", "b"); }),
+      "TypeError: ffi.SystemLib takes at most one argument, the symbol prefix, got 2 arguments");
 }

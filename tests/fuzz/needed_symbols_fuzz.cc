@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the file of a library, read before the loader sees it.  The file lies in memory.
+// Fuzz target of the load-time check: arbitrary bytes as a library file, in memory.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -7,18 +7,18 @@
 #include "fuzz.h"
 
 using tvm::ffi::extra::IsAbiSymbol;
-using tvm::ffi::extra::LibraryFile;
+using tvm::ffi::extra::LibraryCheck;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const int file = memfd_create("library", MFD_CLOEXEC);
   static const std::string path = "/proc/self/fd/" + std::to_string(file);
   FUZZ_REQUIRE(ftruncate(file, static_cast<off_t>(size)) == 0);
   FUZZ_REQUIRE(pwrite(file, data, size, 0) == static_cast<ssize_t>(size));
-  LibraryFile read = tvm::ffi::extra::ReadLibraryFile(path);
-  FUZZ_REQUIRE(read.unserved.size() <= 16);
-  for (const std::string& name : read.unserved) {
+  LibraryCheck check = tvm::ffi::extra::CheckLibraryFile(path);
+  FUZZ_REQUIRE(check.missing_symbols.size() <= 16);
+  for (const std::string& name : check.missing_symbols) {
     FUZZ_REQUIRE(IsAbiSymbol(name) && name.find('\0') == std::string::npos);
   }
-  FUZZ_REQUIRE(read.defect.empty() || read.defect.find("the file is ") == 0);
+  FUZZ_REQUIRE(check.defect.empty() || check.defect.find("the file is ") == 0);
   return 0;
 }

@@ -88,7 +88,7 @@ TEST_CASE("incomplete file is refused") {
   content << whole.rdbuf();
   std::string path = Path("incomplete");
   std::ofstream(path, std::ios::binary) << content.str().substr(0, 4096);
-  ChildEnd end = Refused(path, "the file is incomplete: it has 4096 bytes of at least ");
+  ChildEnd end = Refused(path, "the file is incomplete: expected at least ");
   CHECK_EQ(end.signal, 0);
   CHECK_EQ(end.stderr_text, "");
   unlink(path.c_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the tensors in a nested container lie.
+// Device search: the first non-CPU device of the tensors in a nested container.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/list.h>
@@ -18,7 +18,7 @@
 namespace tvm::ffi {
 namespace {
 
-// Depth first, with a stack of its own: nesting may be deep, and a List may contain itself.
+// Depth-first search with an explicit stack: nesting may be deep, and a List may contain itself.
 class DeviceSearch {
  public:
   DLDevice Find(const Any& root) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions over JSON text and JSON graphs.
+// Global functions for JSON text and JSON graphs (ffi.json.*, ffi.ToJSONGraph, ...).
 #include <tvm/ffi/extra/json.h>
 #include <tvm/ffi/extra/serialization.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -15,7 +15,7 @@ namespace {
 
 Any ParseText(const String& text) { return json::Parse(text); }
 
-// Callers pass 64 bits.  All numbers below 0 are one: lines without blanks.
+// Narrows `indent` to int.  All negative values mean the same: line breaks without indentation.
 String ToText(const Any& value, const Optional<int64_t>& indent) {
   if (!indent.has_value()) return json::Stringify(value);
   if (*indent > std::numeric_limits<int>::max()) {

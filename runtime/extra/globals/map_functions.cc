@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions over Map and Dict.
+// Global functions for Map and Dict (ffi.Map*, ffi.Dict*).
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/dict.h>
 #include <tvm/ffi/container/map.h>
@@ -20,7 +20,7 @@ template <typename Table>
 void MakeTable(PackedArgs args, Any* rv) {
   TVM_FFI_ICHECK_EQ(args.size() % 2, 0);
   auto key_at = [&](size_t i) { return Any(args[static_cast<int>(2 * i)]); };
-  const int num_pairs = std::max(args.size() / 2, 0);  // callers in C may pass any number
+  const int num_pairs = std::max(args.size() / 2, 0);  // C callers may pass a negative count
   if (extra::HaveTooManyCollisions(static_cast<size_t>(num_pairs), key_at)) {
     TVM_FFI_THROW(ValueError) << extra::kTooManyCollisions;
   }
@@ -44,8 +44,8 @@ Any GetItem(const TableObj* table, const Any& key) {
   return table->at(key);
 }
 
-// Asked for once.  Not under the guard of a static variable: the function can be replaced by one
-// that comes back here.
+// Returns the object for missing keys, which is looked up once.  A guarded static would deadlock: a
+// user may replace ffi.GetInvalidObject by a function that calls this one.
 const Any& MissingSentinel() {
   static std::atomic<const Any*> missing{nullptr};
   const Any* known = missing.load(std::memory_order_acquire);
@@ -61,12 +61,12 @@ Any GetItemOrMissing(const TableObj* table, const Any& key) {
   return found != table->end() ? found->second : MissingSentinel();
 }
 
-// A walk over a table, called with 0 for the key, 1 for the value, else to advance; answers then
-// whether it has come to a pair.  It keeps a copy of the pair it is at and finds its way on from
-// the key, so that a table that changes meanwhile ends in an error.
-class ForwardWalk {
+// An iterator as a function: called with 0 it returns the key, with 1 the value; with any other
+// number it advances and returns true if there is a next pair.  It copies the current pair and
+// finds the next one from the key, so that a change of the table during iteration raises an error.
+class ForwardIterator {
  public:
-  explicit ForwardWalk(const MapBaseObj* table)
+  explicit ForwardIterator(const MapBaseObj* table)
       : table_(GetObjectPtr<MapBaseObj>(const_cast<MapBaseObj*>(table))) {
     Visit(table->begin());
   }
@@ -74,7 +74,7 @@ class ForwardWalk {
   Any operator()(int64_t request) {
     extra::ObjectLock lock(table_.get());
     if (request == 0 || request == 1) {
-      if (is_at_end_) TVM_FFI_THROW(IndexError) << "the walk over the table is at its end";
+      if (is_at_end_) TVM_FFI_THROW(IndexError) << "the iterator is at the end of the table";
       return request == 0 ? pair_.first : pair_.second;
     }
     if (!is_at_end_) Advance();
@@ -83,7 +83,7 @@ class ForwardWalk {
 
  private:
   void Advance() {
-    Any key = pair_.first;  // whose hook may advance this very walk
+    Any key = pair_.first;  // a copy: the key's hash hook may advance this iterator
     auto position = table_->find(key);
     if (position == table_->end()) {
       TVM_FFI_THROW(RuntimeError) << "the table changed during iteration: it lost the current key";
@@ -101,8 +101,8 @@ class ForwardWalk {
 };
 
 template <typename TableObj>
-Function NewForwardWalk(const TableObj* table) {
-  return Function::FromPacked([walk = ForwardWalk(table)](PackedArgs args, Any* rv) mutable {
+Function NewForwardIterator(const TableObj* table) {
+  return Function::FromPacked([walk = ForwardIterator(table)](PackedArgs args, Any* rv) mutable {
     *rv = walk(args.size() > 0 ? args[0].cast<int64_t>() : 2);
   });
 }
@@ -117,13 +117,13 @@ void extra::RegisterMapFunctions() {
       .def("ffi.MapCount", &Count<MapObj>)
       .def("ffi.MapGetItem", &GetItem<MapObj>)
       .def("ffi.MapGetItemOrMissing", &GetItemOrMissing<MapObj>)
-      .def("ffi.MapForwardIterFunctor", &NewForwardWalk<MapObj>)
+      .def("ffi.MapForwardIterFunctor", &NewForwardIterator<MapObj>)
       .def_packed("ffi.Dict", &MakeTable<AnyDict>)
       .def("ffi.DictSize", &Size<DictObj>)
       .def("ffi.DictCount", &Count<DictObj>)
       .def("ffi.DictGetItem", &GetItem<DictObj>)
       .def("ffi.DictGetItemOrMissing", &GetItemOrMissing<DictObj>)
-      .def("ffi.DictForwardIterFunctor", &NewForwardWalk<DictObj>)
+      .def("ffi.DictForwardIterFunctor", &NewForwardIterator<DictObj>)
       .def("ffi.DictSetItem",
            [](AnyDict dict, const Any& key, const Any& value) { dict.Set(key, value); })
       .def("ffi.DictErase", [](AnyDict dict, const Any& key) { dict.erase(key); })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions over modules.
+// Global functions for modules (ffi.Module*, ffi.SystemLib).
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
 
@@ -8,14 +8,14 @@
 #include <optional>
 #include <unordered_set>
 
-#include "module/described_functions.h"
+#include "module/attached_metadata.h"
 #include "module/library/library_module.h"
 #include "registration.h"
 
 namespace tvm::ffi::extra {
 namespace {
 
-// One module per prefix, for the life of the process.
+// The system library modules, one per prefix; they live as long as the process.
 struct SystemModules {
   std::mutex mutex;
   std::map<std::string, Module> modules;
@@ -30,7 +30,7 @@ struct SystemModules {
     if (found == modules.end()) return std::nullopt;
     return found->second;
   }
-  // The first module of a prefix is the one for all.
+  // Returns the module of the prefix; if two threads add one, the first wins.
   Module Add(const std::string& prefix, const LoadedLibrary& loaded) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = modules.emplace(prefix, loaded.root);
@@ -41,20 +41,20 @@ struct SystemModules {
 
 Module SystemLibraryModule(const std::string& prefix) {
   if (std::optional<Module> known = SystemModules::Global().Find(prefix)) return *known;
-  // Without the lock: loaders of embedded modules are foreign code.
+  // Without the lock: loaders of embedded modules are third-party code.
   LoadedLibrary loaded = LoadLibrary(OpenSystemLibrary(prefix));
   return SystemModules::Global().Add(prefix, loaded);
 }
 
 void SystemLib(PackedArgs args, Any* result) {
   if (args.size() > 1) {
-    TVM_FFI_THROW(TypeError) << "ffi.SystemLib takes a prefix of symbols or nothing, but got "
+    TVM_FFI_THROW(TypeError) << "ffi.SystemLib takes at most one argument, the symbol prefix, got "
                              << args.size() << " arguments";
   }
   *result = SystemLibraryModule(args.size() < 1 ? "" : args[0].cast<std::string>());
 }
 
-// Modules that stay for the life of the process, or until they are removed.
+// Modules that are kept alive until they are removed from this set.
 struct PinnedModules {
   std::mutex mutex;
   std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> modules;
@@ -70,8 +70,8 @@ void Pin(const Module& module) {
   PinnedModules::Global().modules.insert(module);
 }
 
-// The caller's reference is the one that goes last, without the lock: a module's end may run
-// foreign code.
+// The caller's reference outlives this call, so the module is not destroyed under the lock; its
+// destructor may run third-party code.
 void Unpin(const Module& module) {
   std::lock_guard<std::mutex> lock(PinnedModules::Global().mutex);
   PinnedModules::Global().modules.erase(module);
@@ -101,15 +101,15 @@ void RegisterModuleFunctions() {
       .def_method("ffi.ModuleClearImports", &ModuleObj::ClearImports)
       .def("ffi.ModuleGlobalsAdd", &Pin)
       .def("ffi.ModuleGlobalsRemove", &Unpin)
-      // Not in the contract, so outside of its prefix.
+      // Not part of the ABI, so not under its prefix `ffi.`.
       .def_method("pytvmffi.ModuleSaveToBytes", &ModuleObj::SaveToBytes)
-      // What the module itself says, without what was said from outside.
+      // The metadata of the module itself, without attached metadata.
       .def("pytvmffi.ModuleGetOwnFunctionMetadata",
            [](Module module, const String& name) { return module->GetFunctionMetadata(name); })
       .def("pytvmffi.ModuleDescribeFunction",
            [](const Module& module, const String& name, Optional<String> metadata,
               Optional<String> doc) {
-             DescribeFunction(module, name, {std::move(metadata), std::move(doc)});
+             AttachMetadata(module, name, {std::move(metadata), std::move(doc)});
            })
       .def("pytvmffi.Module.function_names.library", &LibraryFunctionNames);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions over the tables of functions and types, and the constructors of plain objects.
+// Global functions for the function registry and the type table, and constructors of plain objects.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/shape.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -16,8 +16,8 @@
 namespace tvm::ffi {
 namespace {
 
-// A parameter of type T whose message about a mismatch also names what came when that is of a type
-// that nobody registered; for other parameters, asking for its key ends the process.
+// A parameter of type T for functions that third-party code may call with an unregistered type
+// index. The TypeTraits below report such a type by number; those of T would end the process.
 template <typename T>
 struct Argument {
   T value;
@@ -42,8 +42,8 @@ struct TypeTraits<Argument<T>> : TypeTraitsBase {
 
 namespace {
 
-// Runs `body`, whose lack of memory is the MemoryError of the C functions and not the
-// InternalError that other exceptions are.
+// Runs `body` and turns std::bad_alloc into MemoryError, as the C functions do.  The boundary guard
+// would report InternalError.
 template <typename Body>
 auto ReportLackOfMemory(Body&& body) {
   try {
@@ -54,13 +54,17 @@ auto ReportLackOfMemory(Body&& body) {
   }
 }
 
-using Text = Argument<String>;
+using StringArgument = Argument<String>;
 
-std::string_view ViewOf(const Text& text) { return {text.value.data(), text.value.size()}; }
+std::string_view ViewOf(const StringArgument& text) {
+  return {text.value.data(), text.value.size()};
+}
 
-bool RemoveGlobal(const Text& name) { return runtime::RemoveGlobalFunction(ViewOf(name)); }
+bool RemoveGlobal(const StringArgument& name) {
+  return runtime::RemoveGlobalFunction(ViewOf(name));
+}
 
-String MetadataOfGlobal(const Text& name) {
+String MetadataOfGlobal(const StringArgument& name) {
   return ReportLackOfMemory([&]() -> String {
     std::string metadata;
     if (!runtime::FindGlobalFunctionMetadata(ViewOf(name), &metadata)) {
@@ -70,7 +74,7 @@ String MetadataOfGlobal(const Text& name) {
   });
 }
 
-// A snapshot of the names: called with -1 it answers their number, with i the i-th name.
+// A snapshot of the names: called with -1 it returns the number of names, with i the i-th name.
 class NameLister {
  public:
   void operator()(PackedArgs args, Any* rv) const {
@@ -132,13 +136,13 @@ Array<String> TypeKeys() {
   });
 }
 
-int32_t AllocateType(const Text& key, int32_t parent_index) {
+int32_t AllocateType(const StringArgument& key, int32_t parent_index) {
   int32_t type_index;
   TVM_FFI_CHECK_SAFE_CALL(runtime::AllocateType(ViewOf(key), parent_index, &type_index));
   return type_index;
 }
 
-// Sentinels are told apart by address: one object each, for ever.
+// Sentinels are compared by address, so there is one immortal object for each.
 template <int kWhich>
 ObjectRef Sentinel() {
   static const auto* sentinel = new ObjectRef(make_object<Object>());
@@ -153,7 +157,7 @@ void extra::RegisterRegistryFunctions() {
       .def("ffi.FunctionListGlobalNamesFunctor", &ListGlobalNames)
       .def("ffi.GetGlobalFuncMetadata", &MetadataOfGlobal)
       .def("ffi.FunctionFromExternC", &FunctionFromPointers)
-      .def("ffi.String", [](const Text& text) { return text.value; })
+      .def("ffi.String", [](const StringArgument& text) { return text.value; })
       .def("ffi.Bytes", [](const Argument<Bytes>& bytes) { return bytes.value; })
       .def_packed("ffi.Shape", &MakeShape)
       .def("ffi.GetRegisteredTypeKeys", &TypeKeys)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Global functions over Array and List.
+// Global functions for Array and List (ffi.Array*, ffi.List*).
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -29,7 +29,7 @@ int64_t Size(const SequenceObj* sequence) {
 
 template <typename SequenceObj>
 bool Contains(const SequenceObj* sequence, const Any& value) {
-  // Hooks of key types may change the sequence, so they get an element of their own.
+  // An equality hook may change the sequence, so elements that may have one are copied.
   for (size_t i = 0; i < sequence->size(); ++i) {
     const Any& element = sequence->begin()[i];
     bool may_have_hook = element.type_index() >= kTVMFFIDynObjectBegin;
@@ -38,14 +38,14 @@ bool Contains(const SequenceObj* sequence, const Any& value) {
   return false;
 }
 
-// Positions are checked as numbers: an iterator that is far out wraps round into the list.
+// Checks the index before the iterator arithmetic, which may overflow.
 void Insert(List<Any> list, int64_t i, const Any& value) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 || i > size) ffi::detail::ThrowInsertBounds(i, size);
   list.insert(list.begin() + i, value);
 }
 
-// A negative index counts from the end, wherever that is by now.
+// Takes the size here and not from the caller, because another thread may have changed the list.
 Any Pop(List<Any> list, int64_t i) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 && i >= -size) i += size;
@@ -59,9 +59,9 @@ void ReplaceSlice(List<Any> list, int64_t start, int64_t stop, const List<Any>& 
   int64_t size = static_cast<int64_t>(list.size());
   if (start < 0 || stop < start || stop > size) ffi::detail::ThrowEraseRange(start, stop, size);
   std::vector<Any> elements(replacement.begin(), replacement.end());
-  // Their destructors may use the list, so they live until it is whole.
+  // Destructors of the erased elements may use the list, so they run after it is complete.
   std::vector<Any> erased(list.begin() + start, list.begin() + stop);
-  // Room first, so that nothing is erased when there is no memory for what comes in its place.
+  // Reserve before erasing, so that the list is unchanged if memory runs out.
   list.reserve(static_cast<int64_t>(list.size() + elements.size()));
   list.erase(list.begin() + start, list.begin() + stop);
   list.insert(list.begin() + start, elements.begin(), elements.end());

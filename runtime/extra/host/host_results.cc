@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tensors that a function returned, copied into buffers that a host framework has made for them.
+// Copy of returned tensors into the output buffers of a host framework.
 #include <tvm/ffi/container/array.h>
 #include <tvm/ffi/container/list.h>
 #include <tvm/ffi/container/tensor.h>
@@ -10,7 +10,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The tensors in a result, without a copy of the container.
+// A view of the tensors in a result: a single tensor, an Array or a List.
 class ReturnedTensors {
  public:
   ReturnedTensors(const Any& result, int32_t expected) {
@@ -66,23 +66,23 @@ String ShapeText(const DLTensor& tensor) {
   return text.str();
 }
 
-void CheckFits(size_t place, const DLTensor& from, const DLTensor& to) {
+void CheckFits(size_t index, const DLTensor& from, const DLTensor& to) {
   if (from.device.device_type != kDLCPU || to.device.device_type != kDLCPU) {
-    TVM_FFI_THROW(ValueError) << "result " << place
+    TVM_FFI_THROW(ValueError) << "result " << index
                               << " of the function is not in CPU memory: it cannot be copied to "
                                  "the host's buffer; let the function write into a parameter";
   }
   if (from.dtype.code != to.dtype.code || from.dtype.bits != to.dtype.bits ||
       from.dtype.lanes != to.dtype.lanes) {
-    TVM_FFI_THROW(ValueError) << "result " << place << " of the function has dtype " << from.dtype
+    TVM_FFI_THROW(ValueError) << "result " << index << " of the function has dtype " << from.dtype
                               << ", expected " << to.dtype;
   }
   if (!SameShape(from, to)) {
-    TVM_FFI_THROW(ValueError) << "result " << place << " of the function has shape "
+    TVM_FFI_THROW(ValueError) << "result " << index << " of the function has shape "
                               << ShapeText(from) << ", expected " << ShapeText(to);
   }
   if (from.dtype.bits * from.dtype.lanes % 8 != 0 && !IsContiguous(from)) {
-    TVM_FFI_THROW(ValueError) << "result " << place << " of the function is not contiguous, and "
+    TVM_FFI_THROW(ValueError) << "result " << index << " of the function is not contiguous, and "
                               << from.dtype << " has several elements in a byte";
   }
 }
@@ -91,7 +91,7 @@ char* FirstElement(const DLTensor& tensor) {
   return static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
-// Copies elements in row-major order; returns what follows the last one.
+// Copies elements in row-major order; returns the end of the output.
 char* Gather(const DLTensor& from, int32_t dim, const char* first, int64_t element_bytes,
              char* out) {
   if (dim == from.ndim) {
@@ -125,7 +125,7 @@ int TVMFFIHostMoveResults(TVMFFIAny* result, const DLTensor* outputs, int32_t nu
   Any owned = detail::AnyUnsafe::MoveTVMFFIAnyToAny(result);
   if (num_outputs == 0) return 0;
   ReturnedTensors returned(owned, num_outputs);
-  // All are checked before the first is written.
+  // Check all results before writing the first output.
   for (int32_t i = 0; i < num_outputs; ++i) {
     CheckFits(static_cast<size_t>(i), returned.at(static_cast<size_t>(i)), outputs[i]);
   }

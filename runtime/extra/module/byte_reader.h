@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers in the saved forms of modules and of device code, which are little-endian everywhere.
+// Little-endian reader for saved modules and device images.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_BYTE_READER_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_BYTE_READER_H_
 
@@ -10,7 +10,7 @@
 
 namespace tvm::ffi::extra {
 
-// A number of `width` bytes, at most 8; the caller has checked that they are there.
+// Returns the integer of `width` bytes, at most 8, at the offset.  The caller checks the bounds.
 inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width) {
   uint64_t value = 0;
   for (size_t i = width; i-- > 0;) {
@@ -19,8 +19,8 @@ inline uint64_t LittleEndian(std::string_view bytes, size_t offset, size_t width
   return value;
 }
 
-// Takes one part after the other off the bytes.  Who reads compares each number with the bytes that
-// are left before believing it, and says in its own words what is wrong.
+// A cursor over bytes.  Callers compare each count with num_left() before they allocate, and throw
+// their own errors.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -29,23 +29,23 @@ class ByteReader {
   size_t position() const { return position_; }
   size_t num_left() const { return bytes_.size() - position_; }
 
-  // The rest is `size` bytes, of those that are left.
+  // Ends the input `size` bytes after the cursor; `size` is at most num_left().
   void Truncate(size_t size) { bytes_ = bytes_.substr(0, position_ + size); }
 
-  // Nothing when the bytes end before.
+  // Returns nullopt if fewer than `width` bytes are left.
   std::optional<uint64_t> TakeNumber(size_t width) {
     if (num_left() < width) return std::nullopt;
     uint64_t value = LittleEndian(bytes_, position_, width);
     position_ += width;
     return value;
   }
-  // Whether the text comes next.
+  // Skips the text and returns true if it is next in the input.
   bool TakeIf(std::string_view text) {
     if (bytes_.substr(position_, text.size()) != text) return false;
     position_ += text.size();
     return true;
   }
-  // `size` bytes, which are there.
+  // Returns the next `size` bytes; `size` is at most num_left().
   std::string_view Take(size_t size) {
     std::string_view taken = bytes_.substr(position_, size);
     position_ += size;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules whose methods are functions: how languages without C++ classes make kinds of modules.
+// Custom modules: module kinds that Python and other languages define with functions as methods.
 //
-// A method gets the module as its first argument.  The module owns a state, any value, which only
-// the language that made it looks at; the functions are therefore shared by all modules of a class.
+// A method receives the module as its first argument.  The module owns a state value, which only
+// the defining language reads, so all modules of a kind can share the method functions.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/container/map.h>
 #include <tvm/ffi/extra/module.h>
@@ -19,7 +19,7 @@ namespace {
 
 using Methods = Map<String, Function>;
 
-// The methods of a class; those that it lacks are null.
+// The methods of a module kind; nullopt for a method that the kind does not define.
 struct MethodTable {
   Optional<Function> get_function;
   Optional<Function> get_function_doc;
@@ -104,7 +104,8 @@ class CustomModuleObj final : public ModuleObj {
   MethodTable methods_;
 };
 
-// Kinds are parts of the names of loaders, and C strings; `_lib` is a mark in embedded bytes.
+// A kind becomes part of a loader name and is a C string; `_lib` is the library itself in the bytes
+// of an embedded module tree.
 void CheckKind(const String& kind) {
   std::string_view text(kind.data(), kind.size());
   if (text.empty() || text == "_lib" || text.find('\0') != std::string_view::npos) {
@@ -118,7 +119,7 @@ Module NewCustomModule(const String& kind, int property_mask, Any state, const M
       make_object<CustomModuleObj>(std::string(kind), property_mask, std::move(state), methods));
 }
 
-// None for modules of other classes.
+// Returns None for a module that is not a custom module.
 Any StateOf(const Module& module) {
   CustomModuleObj* custom = ModuleClass<CustomModuleObj>::From(module);
   return custom == nullptr ? Any() : custom->state();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of ModuleObj and Module that libtvm_ffi exports.
+// Module imports, function lookup and file loading: the exported functions of ModuleObj and Module.
 #include <tvm/ffi/extra/c_env_api.h>
 #include <tvm/ffi/extra/module.h>
 #include <tvm/ffi/reflection/registry.h>
@@ -8,29 +8,30 @@
 #include <unordered_set>
 #include <vector>
 
-#include "module/described_functions.h"
+#include "module/attached_metadata.h"
 #include "registration.h"
 
 namespace tvm {
 namespace ffi {
 
 struct ModuleObj::InternalUnsafe {
-  // Puts what the module imports on the stack, the first on top.
+  // Pushes the imports of the module on the stack, the first one on top.
   static void PushImports(const ModuleObj* module, std::vector<Module>* stack);
-  // Whether `from` is the target or imports it, directly or not.  The lock must be held.
+  // Returns true if `from` is the target or imports it, directly or indirectly.  The caller holds
+  // ImportsMutex.
   static bool Reaches(const ModuleObj* from, const ModuleObj* target);
-  // For generated code: a function of the imports, else a global one.  The module keeps what it
-  // found once, and answers the same ever after, because generated code keeps it as well.
+  // Returns a function of the imports, else a global function.  The module caches the first result
+  // forever, because generated code caches it too.
   static Function LookupFromImports(ModuleObj* module, const String& name);
-  // Fields and metadata of the type.
+  // Registers the fields of the type.
   static void RegisterType();
 };
 
 namespace {
 
-// Guards imports_ and import_lookup_cache_ of all modules.  Foreign code never runs under it: a
-// client's GetFunction may look up further functions, or wait for the lock of an interpreter whose
-// holder waits for this one.
+// Guards imports_ and import_lookup_cache_ of all modules.  No third-party code runs under it: a
+// module's GetFunction may look up other functions, or wait for the GIL while the thread that holds
+// the GIL waits for this mutex.
 std::mutex& ImportsMutex() {
   static auto* mutex = new std::mutex();
   return *mutex;
@@ -38,34 +39,35 @@ std::mutex& ImportsMutex() {
 
 bool IsFound(bool implemented) { return implemented; }
 template <typename T>
-bool IsFound(const Optional<T>& answer) {
-  return answer.has_value();
+bool IsFound(const Optional<T>& result) {
+  return result.has_value();
 }
 
-// The first answer of the modules on the stack and of what they import, depth first.  No module is
-// asked twice, so that diamonds cost no more than their modules.
-template <typename Ask>
-auto AskDepthFirst(std::vector<Module> stack, Ask&& ask) -> decltype(ask(nullptr)) {
-  std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> asked;
+// Returns the first result that query(module) finds in the modules on the stack and their imports,
+// depth first.  Each module is queried once, also if several modules import it.
+template <typename Query>
+auto QueryDepthFirst(std::vector<Module> stack, Query&& query) -> decltype(query(nullptr)) {
+  std::unordered_set<Module, ObjectPtrHash, ObjectPtrEqual> visited;
   while (!stack.empty()) {
     Module module = std::move(stack.back());
     stack.pop_back();
-    if (!asked.insert(module).second) continue;
-    auto answer = ask(module.get());
-    if (IsFound(answer)) return answer;
+    if (!visited.insert(module).second) continue;
+    auto result = query(module.get());
+    if (IsFound(result)) return result;
     ModuleObj::InternalUnsafe::PushImports(module.get(), &stack);
   }
-  return decltype(ask(nullptr))();
+  return decltype(query(nullptr))();
 }
 
-// What the module itself answers, then its imports when they are wanted.
-template <typename Ask>
-auto AskWithImports(ModuleObj* module, bool query_imports, Ask&& ask) -> decltype(ask(nullptr)) {
-  auto own = ask(module);
+// Returns the result of the module, or, if it finds none and query_imports is true, of its imports.
+template <typename Query>
+auto QueryWithImports(ModuleObj* module, bool query_imports, Query&& query)
+    -> decltype(query(nullptr)) {
+  auto own = query(module);
   if (IsFound(own) || !query_imports) return own;
   std::vector<Module> stack;
   ModuleObj::InternalUnsafe::PushImports(module, &stack);
-  return AskDepthFirst(std::move(stack), ask);
+  return QueryDepthFirst(std::move(stack), query);
 }
 
 std::string_view FileExtension(std::string_view path) {
@@ -109,8 +111,8 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
   }
   std::vector<Module> stack;
   PushImports(module, &stack);
-  Optional<Function> found =
-      AskDepthFirst(std::move(stack), [&](ModuleObj* import) { return import->GetFunction(name); });
+  Optional<Function> found = QueryDepthFirst(
+      std::move(stack), [&](ModuleObj* import) { return import->GetFunction(name); });
   if (!found.has_value()) found = Function::GetGlobal(name);
   if (!found.has_value()) {
     TVM_FFI_THROW(RuntimeError) << "Cannot find function " << name
@@ -125,7 +127,7 @@ Function ModuleObj::InternalUnsafe::LookupFromImports(ModuleObj* module, const S
 
 namespace {
 
-// Another thread may import meanwhile, which replaces the array or extends it in place.
+// Locks, because another thread may import concurrently and replace or extend the array.
 int GetImports(void* field, TVMFFIAny* result) {
   TVM_FFI_SAFE_CALL_BEGIN();
   std::lock_guard<std::mutex> lock(ImportsMutex());
@@ -158,32 +160,32 @@ void ModuleObj::ImportModule(const Module& other) {
 }
 
 void ModuleObj::ClearImports() {
-  Array<Any> dropped;  // the modules die after the lock is gone
+  Array<Any> dropped;  // declared before the lock: the modules are released after the unlock
   std::lock_guard<std::mutex> lock(ImportsMutex());
   std::swap(imports_, dropped);
 }
 
 Optional<Function> ModuleObj::GetFunction(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports,
-                        [&](ModuleObj* module) { return module->GetFunction(name); });
+  return QueryWithImports(this, query_imports,
+                          [&](ModuleObj* module) { return module->GetFunction(name); });
 }
 
 bool ModuleObj::ImplementsFunction(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports,
-                        [&](ModuleObj* module) { return module->ImplementsFunction(name); });
+  return QueryWithImports(this, query_imports,
+                          [&](ModuleObj* module) { return module->ImplementsFunction(name); });
 }
 
 Optional<String> ModuleObj::GetFunctionDoc(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports, [&](ModuleObj* module) {
-    Optional<String> described = extra::DescriptionOf(module, name).doc;
-    return described.has_value() ? described : module->GetFunctionDoc(name);
+  return QueryWithImports(this, query_imports, [&](ModuleObj* module) {
+    Optional<String> attached = extra::FindAttachedMetadata(module, name).doc;
+    return attached.has_value() ? attached : module->GetFunctionDoc(name);
   });
 }
 
 Optional<String> ModuleObj::GetFunctionMetadata(const String& name, bool query_imports) {
-  return AskWithImports(this, query_imports, [&](ModuleObj* module) {
-    Optional<String> described = extra::DescriptionOf(module, name).metadata;
-    return described.has_value() ? described : module->GetFunctionMetadata(name);
+  return QueryWithImports(this, query_imports, [&](ModuleObj* module) {
+    Optional<String> attached = extra::FindAttachedMetadata(module, name).metadata;
+    return attached.has_value() ? attached : module->GetFunctionMetadata(name);
   });
 }
 
@@ -198,8 +200,7 @@ Module Module::LoadFromFile(const String& file_name) {
   }
   Any loaded = (*loader)(file_name, String(extension.data(), extension.size()));
   if (std::optional<Module> module = loaded.as<Module>()) return *std::move(module);
-  TVM_FFI_THROW(TypeError) << "the loader `" << loader_name
-                           << "` made no module: expected `ffi.Module` but got `"
+  TVM_FFI_THROW(TypeError) << "the loader `" << loader_name << "` must return `ffi.Module`, got `"
                            << loaded.GetTypeKey() << "`";
   TVM_FFI_UNREACHABLE();
 }
@@ -223,6 +224,7 @@ int TVMFFIEnvModLookupFromImports(TVMFFIObjectHandle library_ctx, const char* fu
   }
   Function function =
       ModuleObj::InternalUnsafe::LookupFromImports(static_cast<ModuleObj*>(library_ctx), func_name);
-  *out = detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);  // the cache keeps it
+  *out =
+      detail::ObjectUnsafe::TVMFFIObjectPtrFromObjectRef(function);  // borrowed: the cache owns it
   TVM_FFI_SAFE_CALL_END();
 }

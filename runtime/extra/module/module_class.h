@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telling the modules of one class from all others.
+// Module downcast: recognises the modules of one C++ class by their virtual table.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_MODULE_CLASS_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_MODULE_CLASS_H_
 
@@ -10,29 +10,28 @@
 
 namespace tvm::ffi::extra {
 
-// What the modules of the class T, which is final, have in common.  Modules come from libraries
-// without type information and from other languages as well, so a class is told by its virtual
-// functions.
+// Downcasts modules to the final class T.  Modules may come from libraries without RTTI and all
+// have the type index of ffi.Module, so the virtual table pointer identifies the class.
 template <typename T>
 class ModuleClass {
  public:
-  // Called by the constructor of T.
+  // Remembers the virtual table of T.  The constructor of T calls this.
   static void Learn(const T* module) {
-    TableOfAll().store(TableOf(module), std::memory_order_relaxed);
+    ClassTable().store(VirtualTableOf(module), std::memory_order_relaxed);
   }
-  // The module when it is of this class, else nullptr.
+  // Returns the module as a T, or nullptr for a module of another class.
   static T* From(const Module& module) {
-    void* all = TableOfAll().load(std::memory_order_relaxed);
-    if (all == nullptr || TableOf(module.get()) != all) return nullptr;
+    void* known = ClassTable().load(std::memory_order_relaxed);
+    if (known == nullptr || VirtualTableOf(module.get()) != known) return nullptr;
     return static_cast<T*>(module.get());
   }
 
  private:
-  static std::atomic<void*>& TableOfAll() {
+  static std::atomic<void*>& ClassTable() {
     static std::atomic<void*> table{nullptr};
     return table;
   }
-  static void* TableOf(const ModuleObj* module) {
+  static void* VirtualTableOf(const ModuleObj* module) {
     void* table;
     std::memcpy(&table, static_cast<const void*>(module), sizeof(table));
     return table;

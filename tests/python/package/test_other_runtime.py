@@ -83,9 +83,9 @@ def test_another_implementation_that_is_loaded_later_is_warned_of_once(
     result = run_python(LOAD_LATER.format(folder=tmp_path, later=later))
     assert (result.returncode, result.stdout) == (0, "(1,)\n"), result.stderr
     assert result.stderr == (
-        f"warning: {other_runtime} is a second copy of the TVM FFI runtime in this process; what "
-        "uses it and what uses the first know nothing of each other's types and functions, so "
-        "remove it or what loads it\n"
+        f"warning: {other_runtime} is a second copy of the TVM FFI runtime in this process; "
+        "libraries linked to one copy cannot use types and functions of the other; remove this "
+        "copy, or the library that loads it\n"
     )
 
 

@@ -12,7 +12,8 @@ namespace tvm::ffi {
 namespace extra {
 namespace {
 
-// Who reads the symbols has no lock: the loader, which is asked about them, may be waiting for one.
+// Readers take a snapshot and use it without the mutex, because they call the dynamic loader, which
+// may wait for a thread that needs the mutex.
 struct Table {
   std::mutex mutex;
   std::shared_ptr<const SymbolList> symbols = std::make_shared<SymbolList>();

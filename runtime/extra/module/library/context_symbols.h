@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context symbols: addresses that every library receives when it is loaded, in data slots of the
-// same names.  Hosts register them, so that generated code needs no link to the host.
+// Context symbols: named addresses that the loader stores into every library it opens.
+//
+// A library has a data slot of the symbol's name.  Hosts register the symbols, so that generated
+// code can reach the host without linking to it.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_CONTEXT_SYMBOLS_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_CONTEXT_SYMBOLS_H_
 
@@ -13,7 +15,7 @@ namespace tvm::ffi::extra {
 
 using SymbolList = std::vector<std::pair<std::string, void*>>;
 
-// Those of now, in the order of registration; a name may occur again, and the last one counts.
+// Returns the registered symbols in registration order.  For a repeated name, the last one counts.
 std::shared_ptr<const SymbolList> ContextSymbols();
 
 }  // namespace tvm::ffi::extra

@@ -10,13 +10,13 @@
 namespace tvm::ffi::extra {
 namespace {
 
-constexpr size_t kMaxText = 4096;  // no name of the ABI comes near
-constexpr size_t kUsualSegments = 12;
+constexpr size_t kMaxString = 4096;  // longer than every symbol name of the ABI
+constexpr size_t kUsualNumSegments = 12;
 
 }  // namespace
 
 FileReader::FileReader(const std::string& path)
-    // Not blocking: the path may name a pipe.
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
     : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
   struct stat status;
   bool is_file = file_ >= 0 && fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
@@ -27,42 +27,42 @@ FileReader::~FileReader() {
   if (file_ >= 0) close(file_);
 }
 
-std::string_view FileReader::From(size_t offset) {
-  size_t begin = offset / Piece::kSize * Piece::kSize;
+std::string_view FileReader::RestOfPage(size_t offset) {
+  size_t begin = offset / Page::kSize * Page::kSize;
   if (current_->size == 0 || current_->begin != begin) SwitchTo(begin);
   if (offset - begin >= current_->size) return {};
   return {current_->bytes + (offset - begin), current_->size - (offset - begin)};
 }
 
-bool FileReader::ReadPieces(size_t offset, void* out, size_t size) {
+bool FileReader::ReadFromPages(size_t offset, void* out, size_t size) {
   if (offset > size_ || size > size_ - offset) return false;
-  char bytes[kMaxRead];  // *out is written when all of it is there
+  char bytes[kMaxRead];  // *out is written only after all bytes were read
   for (size_t i = 0; i < size;) {
-    std::string_view piece = From(offset + i).substr(0, size - i);
-    if (piece.empty()) return false;
-    std::memcpy(bytes + i, piece.data(), piece.size());
-    i += piece.size();
+    std::string_view rest = RestOfPage(offset + i).substr(0, size - i);
+    if (rest.empty()) return false;
+    std::memcpy(bytes + i, rest.data(), rest.size());
+    i += rest.size();
   }
   std::memcpy(out, bytes, size);
   return true;
 }
 
-std::string FileReader::Text(size_t offset) {
+std::string FileReader::ReadString(size_t offset) {
   std::string text;
-  while (offset < size_ && text.size() < kMaxText) {
-    std::string_view piece = From(offset);
-    size_t end = piece.find('\0');
-    text += piece.substr(0, end);
+  while (offset < size_ && text.size() < kMaxString) {
+    std::string_view rest = RestOfPage(offset);
+    size_t end = rest.find('\0');
+    text += rest.substr(0, end);
     if (end != std::string_view::npos) return text;
-    if (piece.empty()) break;
-    offset += piece.size();
+    if (rest.empty()) break;
+    offset += rest.size();
   }
   return "";
 }
 
-bool FileReader::HasPiece(size_t begin) const {
-  for (size_t i = 0; i < kNumPieces; ++i) {
-    if (pieces_[i].size > 0 && pieces_[i].begin == begin) return true;
+bool FileReader::HasPage(size_t begin) const {
+  for (size_t i = 0; i < kNumPages; ++i) {
+    if (pages_[i].size > 0 && pages_[i].begin == begin) return true;
   }
   return false;
 }
@@ -70,11 +70,11 @@ bool FileReader::HasPiece(size_t begin) const {
 size_t FileReader::Copy(size_t offset, void* out, size_t size) {
   size = offset < size_ ? std::min(size, size_ - offset) : 0;
   size_t copied = 0;
-  // Some file systems give a few bytes at a time.
+  // Some file systems return a few bytes per read.
   while (copied < size) {
     ssize_t more = pread(file_, static_cast<char*>(out) + copied, size - copied,
                          static_cast<off_t>(offset + copied));
-    if (more == 0) break;  // the file has become shorter
+    if (more == 0) break;  // the file was truncated after fstat
     if (more > 0) {
       copied += static_cast<size_t>(more);
     } else if (errno != EINTR) {
@@ -85,110 +85,106 @@ size_t FileReader::Copy(size_t offset, void* out, size_t size) {
   return copied;
 }
 
+// Makes the page at `begin` the current one; it replaces the least recently used page.
 void FileReader::SwitchTo(size_t begin) {
-  auto is_it = [&](const Piece& piece) { return piece.size > 0 && piece.begin == begin; };
-  auto is_older = [](const Piece& a, const Piece& b) { return a.last_use < b.last_use; };
-  Piece* end = pieces_.get() + kNumPieces;
+  auto is_wanted = [&](const Page& page) { return page.size > 0 && page.begin == begin; };
+  auto is_older = [](const Page& a, const Page& b) { return a.last_use < b.last_use; };
+  Page* end = pages_.get() + kNumPages;
   current_->last_use = ++num_switches_;
-  current_ = std::find_if(pieces_.get(), end, is_it);
+  current_ = std::find_if(pages_.get(), end, is_wanted);
   if (current_ != end) return;
-  current_ = std::min_element(pieces_.get(), end, is_older);
+  current_ = std::min_element(pages_.get(), end, is_older);
   current_->begin = begin;
-  current_->size = Copy(begin, current_->bytes, Piece::kSize);
+  current_->size = Copy(begin, current_->bytes, Page::kSize);
 }
 
-void DynamicSection::Add(const ElfW(Dyn) & entry) {
-  auto value = static_cast<size_t>(entry.d_un.d_val);
-  size_t slot = Slot(entry.d_tag);
-  present_ |= uint64_t{1} << slot;
-  values_[slot] = value;
-  switch (entry.d_tag) {
-    case DT_NEEDED:
-    case DT_SONAME:
-    case DT_RPATH:
-    case DT_RUNPATH:
-    case DT_AUXILIARY:
-    case DT_FILTER:
-    case DT_AUDIT:
-    case DT_DEPAUDIT:
-      last_text_ = std::max(last_text_, value);
-      break;
-    default:
-      break;
-  }
+ElfFile::ElfFile(FileReader& file) : file_(file) {
+  if (!file_.Read(0, &header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
+  is_elf_ = true;
+  if (!IsNativeFormat()) return;
+  ReadSegments();
+  ReadDynamicSection();
 }
 
-bool ElfFile::IsOfThisProcess() const {
-  constexpr int kClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
-  constexpr int kOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-  return header_.e_ident[EI_CLASS] == kClass && header_.e_ident[EI_DATA] == kOrder &&
-         header_.e_phentsize == sizeof(ElfW(Phdr));
+bool ElfFile::IsNativeFormat() const {
+  return header_.e_ident[EI_CLASS] == kNativeElfClass &&
+         header_.e_ident[EI_DATA] == kNativeByteOrder && header_.e_phentsize == sizeof(ElfW(Phdr));
 }
 
 void ElfFile::ReadSegments() {
-  segments_.reserve(kUsualSegments);
+  segments_.reserve(kUsualNumSegments);
   for (size_t i = 0; i < header_.e_phnum; ++i) {
     ElfW(Phdr) segment;
-    size_t place = 0;
-    if (__builtin_add_overflow(header_.e_phoff, i * sizeof(segment), &place)) return;
-    if (!file_.Read(place, &segment)) return;
+    size_t offset = 0;
+    if (__builtin_add_overflow(header_.e_phoff, i * sizeof(segment), &offset)) return;
+    if (!file_.Read(offset, &segment)) return;
     segments_.push_back(segment);
   }
 }
 
-void ElfFile::ReadDynamic() {
-  const ElfW(Phdr)* last = nullptr;
+void ElfFile::ReadDynamicSection() {
+  const ElfW(Phdr)* last = nullptr;  // the loader uses the last one
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type == PT_DYNAMIC && segment.p_filesz > 0) last = &segment;
   }
+  dynamic_.is_present = last != nullptr;
   if (last == nullptr) return;
-  size_t place = 0;
-  dynamic_.is_outside = SegmentAt(last->p_vaddr, last->p_filesz) == nullptr ||
-                        !FindInFile(last->p_vaddr, &place) || last->p_filesz > file_.size() - place;
-  if (dynamic_.is_outside) return;
+  size_t offset = 0;
+  dynamic_.is_in_file = FindSegment(last->p_vaddr, last->p_filesz) != nullptr &&
+                        FindInFile(last->p_vaddr, &offset) &&
+                        last->p_filesz <= file_.size() - offset;
+  if (!dynamic_.is_in_file) return;
   ElfW(Dyn) entry;
-  for (size_t end = place + last->p_filesz; end - place >= sizeof(entry); place += sizeof(entry)) {
-    if (!file_.Read(place, &entry)) return;
+  for (size_t end = offset + last->p_filesz; end - offset >= sizeof(entry);
+       offset += sizeof(entry)) {
+    if (!file_.Read(offset, &entry)) return;
     if (entry.d_tag == DT_NULL) {
-      dynamic_.ends = true;
-    } else if (dynamic_.ends) {
-      dynamic_.has_rest = true;
+      dynamic_.is_terminated = true;
       return;
-    } else {
-      dynamic_.Add(entry);
     }
+    AddDynamicEntry(entry);
   }
 }
 
-const ElfW(Phdr) * ElfFile::SegmentAt(size_t address, size_t size, bool is_in_file) const {
+// The last entry of a tag counts, as it does for the loader.
+void ElfFile::AddDynamicEntry(const ElfW(Dyn) & entry) {
+  auto value = static_cast<size_t>(entry.d_un.d_val);
+  if (entry.d_tag == DT_SYMTAB) dynamic_.symbol_table = value;
+  if (entry.d_tag == DT_STRTAB) dynamic_.string_table = value;
+  if (entry.d_tag == DT_STRSZ) dynamic_.string_table_size = value;
+  if (entry.d_tag == DT_GNU_HASH) dynamic_.gnu_hash_table = value;
+  if (entry.d_tag == DT_HASH) dynamic_.hash_table = value;
+}
+
+// Returns the PT_LOAD segment whose part of the file has all of the addresses, or nullptr.
+const ElfW(Phdr) * ElfFile::FindSegment(size_t address, size_t size) const {
   for (const ElfW(Phdr) & segment : segments_) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
-    size_t available = is_in_file ? segment.p_filesz : segment.p_memsz;
     size_t begin = address - segment.p_vaddr;
-    if (begin <= available && size <= available - begin) return &segment;
+    if (begin <= segment.p_filesz && size <= segment.p_filesz - begin) return &segment;
   }
   return nullptr;
 }
 
 bool ElfFile::FindInFile(size_t address, size_t* offset) const {
   if (address == 0) return false;
-  const ElfW(Phdr)* segment = SegmentAt(address, 1);
+  const ElfW(Phdr)* segment = FindSegment(address, 1);
   return segment != nullptr &&
          !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) &&
          *offset < file_.size();
 }
 
-size_t ElfFile::CountOfUndefined() const {
-  size_t place = 0;
+size_t ElfFile::NumUndefinedSymbols() const {
+  size_t offset = 0;
   uint32_t gnu[2] = {};   // number of buckets, index of the first symbol in the table
   uint32_t sysv[2] = {};  // number of buckets, number of symbols
-  // A table without symbols does not tell where they would begin; 1 is what linkers write.
-  if (FindInFile(dynamic_[DT_GNU_HASH], &place) && file_.Read(place, &gnu) && gnu[1] > 1) {
+  // Linkers write 1 as the first index into a table without symbols.
+  if (FindInFile(dynamic_.gnu_hash_table, &offset) && file_.Read(offset, &gnu) && gnu[1] > 1) {
     return gnu[1];
   }
-  if (FindInFile(dynamic_[DT_HASH], &place) && file_.Read(place, &sysv)) return sysv[1];
-  // Linkers put the names behind the symbols.
-  size_t names = dynamic_[DT_STRTAB], symbols = dynamic_[DT_SYMTAB];
+  if (FindInFile(dynamic_.hash_table, &offset) && file_.Read(offset, &sysv)) return sysv[1];
+  // Linkers put the string table after the symbol table.
+  size_t names = dynamic_.string_table, symbols = dynamic_.symbol_table;
   return names > symbols ? (names - symbols) / sizeof(ElfW(Sym)) : 0;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file of a shared library as the loader finds its way in it: header, program headers, dynamic
-// section.  Section headers, which tools may strip, are not needed.  Nothing outside of the file is
-// read, whatever it contains, and loops end with it.
+// ELF reader: file header, program headers and dynamic section of a shared library.
+//
+// Section headers, which tools may strip, are not needed.  The reader never reads outside the file,
+// whatever the file contains, and every loop ends with the file.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_ELF_FILE_H_
 
@@ -17,7 +18,12 @@
 
 namespace tvm::ffi::extra {
 
-// A file, read in pieces with checks.  To map it would cost more than all else that is done here.
+inline constexpr int kNativeElfClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+inline constexpr int kNativeByteOrder =
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+
+// Bounds-checked reads of a file through a small page cache.  Mapping the file would take longer
+// than all of the load-time check.
 class FileReader {
  public:
   explicit FileReader(const std::string& path);
@@ -25,127 +31,102 @@ class FileReader {
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
+  // In bytes; 0 for a path that is not a regular file.
   size_t size() const { return size_; }
-  // Why the system refused to read, as errno has it; 0 when it did not.
+  // The errno of the first failed read; 0 if none failed.
   int error() const { return error_; }
 
-  // False when the file ends before; *out is untouched then.
+  // Returns false and leaves *out untouched if the file ends within the value.
   template <typename T>
   bool Read(size_t offset, T* out) {
     static_assert(sizeof(T) <= kMaxRead);
-    size_t begin = offset - current_->begin;  // huge when the piece begins behind it
+    size_t begin = offset - current_->begin;  // huge if the page begins after the offset
     if (begin < current_->size && sizeof(T) <= current_->size - begin) {
       std::memcpy(out, current_->bytes + begin, sizeof(T));
       return true;
     }
-    return ReadPieces(offset, out, sizeof(T));
+    return ReadFromPages(offset, out, sizeof(T));
   }
 
-  // The same for a place beside which nothing else will be read: then nothing else is copied.
+  // Same as Read, but without loading a page: for an offset with no other reads near it.
   template <typename T>
-  bool ReadAlone(size_t offset, T* out) {
-    if (HasPiece(offset / Piece::kSize * Piece::kSize)) return Read(offset, out);
+  bool ReadUncached(size_t offset, T* out) {
+    if (HasPage(offset / Page::kSize * Page::kSize)) return Read(offset, out);
     return Copy(offset, out, sizeof(T)) == sizeof(T);
   }
 
-  // The NUL-terminated text at the offset; empty when it does not end in time.
-  std::string Text(size_t offset);
+  // Returns the NUL-terminated string at the offset; "" if it is longer than any symbol name.
+  std::string ReadString(size_t offset);
 
  private:
-  // Few pieces are needed: those with the program headers, the dynamic section, the first symbols
-  // and their names.  Larger pieces cost more to copy than they save.
-  struct Piece {
+  // A library needs few pages: those of the program headers, the dynamic section, the first symbols
+  // and their names.  Larger pages take longer to copy than they save.
+  struct Page {
     static constexpr size_t kSize = 4096;
     size_t begin = 0, size = 0, last_use = 0;
     char bytes[kSize];
   };
 
-  // The bytes from the offset to the end of its piece, until the next call; none when they cannot
-  // be read.
-  std::string_view From(size_t offset);
+  // Returns the bytes from the offset to the end of its page, borrowed until the next call; an
+  // empty view if they cannot be read.
+  std::string_view RestOfPage(size_t offset);
   static constexpr size_t kMaxRead = 64;
-  bool ReadPieces(size_t offset, void* out, size_t size);
+  bool ReadFromPages(size_t offset, void* out, size_t size);
   void SwitchTo(size_t begin);
-  bool HasPiece(size_t begin) const;
-  // How many bytes were copied: all, unless the file ends before or the system refuses.
+  bool HasPage(size_t begin) const;
+  // Returns the number of bytes copied, which is less than `size` at the end of the file and after
+  // a failed read.
   size_t Copy(size_t offset, void* out, size_t size);
 
-  static constexpr size_t kNumPieces = 8;
+  static constexpr size_t kNumPages = 8;
   int file_;
   int error_ = 0;
   size_t size_ = 0;
   size_t num_switches_ = 0;
-  std::unique_ptr<Piece[]> pieces_{new Piece[kNumPieces]};
-  Piece* current_ = pieces_.get();  // most reads are where the one before was
+  std::unique_ptr<Page[]> pages_{new Page[kNumPages]};
+  Page* current_ = pages_.get();  // most reads are in the page of the previous read
 };
 
-// The entries of a dynamic section, by tag; of several with one tag the last counts, as it does for
-// the loader.
-class DynamicSection {
- public:
-  void Add(const ElfW(Dyn) & entry);
+// The entries of a dynamic section that locate the symbols.  All are 0 if absent.
+struct DynamicSection {
+  bool is_present = false;     // the file has a PT_DYNAMIC program header
+  bool is_in_file = false;     // the section is inside the file's part of a segment
+  bool is_terminated = false;  // the section ends with DT_NULL
 
-  bool Has(int64_t tag) const { return (present_ >> Slot(tag) & 1) != 0; }
-  // 0 when there is none.
-  size_t operator[](int64_t tag) const { return values_[Slot(tag)]; }
-  // The largest of the places in the string table that entries name.
-  size_t LastText() const { return last_text_; }
-
-  bool ends = false;        // an entry DT_NULL was found
-  bool has_rest = false;    // entries were found behind it
-  bool is_outside = false;  // it lies in no segment's part of the file
-
- private:
-  // Tags below DT_NUM, then the sixteen around the versions of symbols, then all others.
-  static constexpr int64_t kFirstVersionTag = DT_VERSYM;
-  static constexpr size_t kGnuHashSlot = 54, kOtherSlot = 55;
-  static size_t Slot(int64_t tag) {
-    constexpr int64_t kNumSmall = 38;
-    if (tag >= 0 && tag < kNumSmall) return static_cast<size_t>(tag);
-    if (tag >= kFirstVersionTag && tag < kFirstVersionTag + 16) {
-      return static_cast<size_t>(kNumSmall + tag - kFirstVersionTag);
-    }
-    return tag == DT_GNU_HASH ? kGnuHashSlot : kOtherSlot;
-  }
-
-  uint64_t present_ = 0;
-  size_t values_[kOtherSlot + 1] = {};
-  size_t last_text_ = 0;
+  size_t symbol_table = 0;       // DT_SYMTAB, an address
+  size_t string_table = 0;       // DT_STRTAB, an address
+  size_t string_table_size = 0;  // DT_STRSZ, in bytes
+  size_t gnu_hash_table = 0;     // DT_GNU_HASH, an address
+  size_t hash_table = 0;         // DT_HASH, an address
 };
 
 class ElfFile {
  public:
-  explicit ElfFile(FileReader& file) : file_(file) {
-    if (!file_.Read(0, &header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return;
-    is_elf_ = true;
-    if (!IsOfThisProcess()) return;
-    ReadSegments();
-    ReadDynamic();
-  }
+  explicit ElfFile(FileReader& file);
 
   FileReader& file() const { return file_; }
-  bool IsElf() const { return is_elf_; }
-  // Class, byte order and size of a program header are those of this process; nothing else is read
-  // where they are not.
-  bool IsOfThisProcess() const;
+  // True if the file begins with an ELF header.
+  bool is_elf() const { return is_elf_; }
   const ElfW(Ehdr) & header() const { return header_; }
-  // All, in their order; fewer than the header says when the file ends before.
+  // The program headers; fewer than the header declares if the file ends within them, and empty for
+  // a file of another ELF class or byte order.
   const std::vector<ElfW(Phdr)>& segments() const { return segments_; }
   const DynamicSection& dynamic() const { return dynamic_; }
 
-  // The segment loaded into memory that has all of these addresses, or nullptr; those that come
-  // from the file, or all.
-  const ElfW(Phdr) * SegmentAt(size_t address, size_t size, bool is_in_file = true) const;
-
-  // Turns an address into the place in the file that is mapped there.
+  // Converts a virtual address to the file offset that the loader maps there.  Returns false for an
+  // address outside the file's part of all segments.
   bool FindInFile(size_t address, size_t* offset) const;
 
-  // How many symbols there are in front of those that the library defines, or in all.
-  size_t CountOfUndefined() const;
+  // Returns the number of symbols before the first one that the library defines; the number of all
+  // symbols if the library has no GNU hash table.
+  size_t NumUndefinedSymbols() const;
 
  private:
+  bool IsNativeFormat() const;
   void ReadSegments();
-  void ReadDynamic();
+  void ReadDynamicSection();
+  void AddDynamicEntry(const ElfW(Dyn) & entry);
+  const ElfW(Phdr) * FindSegment(size_t address, size_t size) const;
 
   FileReader& file_;
   ElfW(Ehdr) header_ {};

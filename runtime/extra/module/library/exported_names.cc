@@ -10,17 +10,17 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The tables of dynamic symbols as the loader itself uses them.
+// The dynamic symbol table and hash tables of a mapped library.
 class SymbolTables {
  public:
   explicit SymbolTables(const link_map& library) {
     for (const ElfW(Dyn)* entry = library.l_ld; entry != nullptr && entry->d_tag != DT_NULL;
          ++entry) {
-      const void* place = Mapped(library, entry->d_un.d_ptr);
-      if (entry->d_tag == DT_SYMTAB) symbols_ = static_cast<const ElfW(Sym)*>(place);
-      if (entry->d_tag == DT_STRTAB) names_ = static_cast<const char*>(place);
-      if (entry->d_tag == DT_HASH) hash_ = static_cast<const uint32_t*>(place);
-      if (entry->d_tag == DT_GNU_HASH) gnu_hash_ = static_cast<const uint32_t*>(place);
+      const void* table = Mapped(library, entry->d_un.d_ptr);
+      if (entry->d_tag == DT_SYMTAB) symbols_ = static_cast<const ElfW(Sym)*>(table);
+      if (entry->d_tag == DT_STRTAB) names_ = static_cast<const char*>(table);
+      if (entry->d_tag == DT_HASH) hash_ = static_cast<const uint32_t*>(table);
+      if (entry->d_tag == DT_GNU_HASH) gnu_hash_ = static_cast<const uint32_t*>(table);
     }
   }
 
@@ -36,7 +36,7 @@ class SymbolTables {
   }
 
  private:
-  // glibc writes addresses in place of the file's offsets, other loaders leave these alone.
+  // glibc replaces the offsets in the dynamic section by addresses; other C libraries do not.
   static const void* Mapped(const link_map& library, ElfW(Addr) value) {
     return reinterpret_cast<const void*>(value < library.l_addr ? library.l_addr + value : value);
   }
@@ -47,6 +47,7 @@ class SymbolTables {
     return symbol.st_shndx != SHN_UNDEF && binding != STB_LOCAL && is_function;
   }
 
+  // GNU hash table:
   //   uint32      number of buckets, first symbol, number of filter words, shift
   //   address[]   filter
   //   uint32[]    buckets: a symbol each, 0 for an empty one

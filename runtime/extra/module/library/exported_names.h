@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a loaded library exports, without running any of its code.
+// Exported function names of a loaded library, read from its symbol table.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_EXPORTED_NAMES_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_EXPORTED_NAMES_H_
 
@@ -8,9 +8,9 @@
 
 namespace tvm::ffi::extra {
 
-// Names of the functions that the library behind a handle of dlopen defines itself, in no order.
-// Read from the memory that the loader mapped, so the file may have been replaced or removed.
-// Empty where the loader does not tell.
+// Returns the names of the functions that a dlopen handle's library itself defines, unordered. They
+// are read from mapped memory, so the file may have been replaced or removed.  Empty if the C
+// library does not expose the symbol table.
 std::vector<std::string> ExportedNames(void* handle);
 
 }  // namespace tvm::ffi::extra

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damage of a library's file that the loader does not notice, but crashes of.
+// Damage check of an ELF library file: wrong machine, truncated file, zeros at the end.
+//
+// The dynamic loader trusts the headers of a file and crashes if segments are missing.
 // docs/design/load-time-check.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FILE_DEFECT_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FILE_DEFECT_H_
@@ -10,12 +12,12 @@
 
 namespace tvm::ffi::extra {
 
-// One sentence, or empty.  Looks at the header, the program headers, the dynamic section, and where
-// the tables begin and end that it names; never at all of a table or of the code.
-std::string DefectOf(const ElfFile& elf);
+// Returns one sentence that describes the damage, or "" for a file that the loader may open.  Reads
+// the ELF header, the program headers and the last section header; never code, data or tables.
+std::string FindFileDefect(const ElfFile& elf);
 
-// The sentence about damage that was found elsewhere.
-std::string DamagedFile(const std::string& what);
+// Returns the sentence for damage that another reader found.
+std::string DamagedFileMessage(const std::string& damage);
 
 }  // namespace tvm::ffi::extra
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions that symbols stand for.
+// Function names derived from `__tvm_ffi_` symbols.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FUNCTION_NAMES_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_FUNCTION_NAMES_H_
 
@@ -8,8 +8,8 @@
 
 namespace tvm::ffi::extra {
 
-// NAME of each symbol `__tvm_ffi_` + prefix + NAME, in alphabetical order; without the symbols that
-// describe functions.
+// Returns NAME for each symbol `__tvm_ffi_` + prefix + NAME, in alphabetical order.  Symbols with
+// metadata or documentation are left out.
 std::vector<std::string> FunctionNamesAmong(const std::vector<std::string>& symbols,
                                             const std::string& prefix);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Libraries: where a library module finds its symbols.
+// Library interface: symbol lookup for library modules.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_H_
 
@@ -15,26 +15,26 @@ class Library {
  public:
   virtual ~Library() = default;
 
-  // Address of a symbol; nullptr when there is none.
+  // Returns the address of a symbol, or nullptr.
   virtual void* Find(const std::string& symbol) const = 0;
-  // The same, but a symbol of a library that this one links to does not count.
+  // Same as Find, but ignores symbols of the libraries that this one links to.
   virtual void* FindOwn(const std::string& symbol) const { return Find(symbol); }
-  // Address of the packed function `name`; nullptr when there is none.
+  // Returns the address of the packed function `name`, or nullptr.
   virtual void* FindFunction(const std::string& name) const {
     return Find(symbol::tvm_ffi_symbol_prefix + name);
   }
-  // Names for FindFunction that are the library's own, in alphabetical order.
+  // Returns the names of the functions that the library itself defines, in alphabetical order.
   virtual std::vector<std::string> FunctionNames() const = 0;
-  // What messages call it.
+  // Returns the name of the library for error messages.
   virtual std::string Name() const = 0;
 };
 
-// Opens a shared library.  It stays mapped from then on: an object that its code made may outlive
-// every module and function, and only the library knows how to delete it.
+// Opens a shared library, which is never unmapped: objects that it created may outlive all of its
+// modules and functions, and their deleters are in the library.  docs/design/library-lifetime.md
 std::unique_ptr<Library> OpenSharedLibrary(const std::string& path);
 
-// The symbols registered with TVMFFIEnvModRegisterSystemLibSymbol, which are linked into the
-// program itself.  Functions `prefix + name` hide those called `name`.
+// Opens the symbols that TVMFFIEnvModRegisterSystemLibSymbol registered; they are linked into the
+// program.  A function `prefix + name` hides a function `name`.
 std::unique_ptr<Library> OpenSystemLibrary(const std::string& prefix);
 
 }  // namespace tvm::ffi::extra

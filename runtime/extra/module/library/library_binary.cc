@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kWord = 8;  // bytes of an integer
 
-// Kinds are C strings: a NUL would end them.
+// Returns true for UTF-8 text without NUL, since kinds are C strings.
 bool IsText(std::string_view text) {
   while (!text.empty()) {
     uint32_t code_point = 0;
@@ -28,7 +28,7 @@ bool IsText(std::string_view text) {
   return true;
 }
 
-// Takes parts off the bytes, and says where there is something else than was to be expected.
+// Reads fields in sequence; throws with the byte offset if a field is invalid.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& library) : bytes_(bytes), library_(library) {}
@@ -36,14 +36,14 @@ class Reader {
   size_t Position() const { return bytes_.position(); }
   size_t NumLeft() const { return bytes_.num_left(); }
 
-  [[noreturn]] void Fail(size_t position, const std::string& what) const {
+  [[noreturn]] void Fail(size_t position, const std::string& defect) const {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << library_ << ": "
                                 << symbol::tvm_ffi_library_bin << " is malformed at byte "
-                                << position << ": " << what;
+                                << position << ": " << defect;
     TVM_FFI_UNREACHABLE();
   }
 
-  // The rest ends where the first integer says.
+  // Reads the total and ends the input there.
   void TakeTotal() {
     size_t available = bytes_.size();
     uint64_t total = TakeInteger("the number of bytes");
@@ -54,23 +54,25 @@ class Reader {
     bytes_.Truncate(static_cast<size_t>(total));
   }
 
-  uint64_t TakeInteger(const char* what) {
+  uint64_t TakeInteger(const char* field) {
     if (std::optional<uint64_t> value = bytes_.TakeNumber(kWord)) return *value;
-    Fail(Position(), std::string("the bytes end within ") + what);
+    Fail(Position(), std::string("the bytes end within ") + field);
   }
 
-  // The number of parts that follow, each of `size` bytes or more.
-  size_t TakeCount(const char* what, size_t size) {
+  // Reads the number of the elements that follow, each of at least `size` bytes.
+  size_t TakeCount(const char* field, size_t size) {
     size_t begin = Position();
-    uint64_t count = TakeInteger(what);
+    uint64_t count = TakeInteger(field);
     if (count > NumLeft() / size) {
-      Fail(begin, std::string(what) + " is " + std::to_string(count) + ", but only " +
+      Fail(begin, std::string(field) + " is " + std::to_string(count) + ", but only " +
                       std::to_string(NumLeft()) + " bytes are left");
     }
     return static_cast<size_t>(count);
   }
 
-  std::string_view TakeText(const char* what) { return bytes_.Take(TakeCount(what, 1)); }
+  std::string_view TakeText(const char* size_field) {
+    return bytes_.Take(TakeCount(size_field, 1));
+  }
 
  private:
   ByteReader bytes_;
@@ -114,7 +116,7 @@ class Decoder {
     if (row < previous) {
       reader_.Fail(reader_.Position() - kWord,
                    "row pointer " + std::to_string(i) + " is " + std::to_string(row) +
-                       ", less than the one in front of it, " + std::to_string(previous));
+                       ", less than the previous one, " + std::to_string(previous));
     }
     return row;
   }
@@ -145,14 +147,15 @@ class Decoder {
     size_t begin = reader_.Position();
     std::string module = "module " + std::to_string(i);
     entry->kind = reader_.TakeText("the size of a kind");
-    if (entry->kind.empty()) reader_.Fail(begin, module + " has a kind without characters");
+    if (entry->kind.empty()) reader_.Fail(begin, module + " has an empty kind");
     if (!IsText(entry->kind)) {
       reader_.Fail(begin + kWord, "the kind of " + module + " is not UTF-8 text");
     }
     if (!entry->IsLibrary()) entry->payload = reader_.TakeText("the size of a payload");
   }
 
-  // Fills importers_first: a walk that goes depth first leaves modules after all they import.
+  // Fills importers_first with a topological order: a depth-first search leaves a module after all
+  // of its imports.
   void Sort() {
     state_.resize(result_.entries.size(), State::kNew);
     result_.importers_first.reserve(state_.size());
@@ -175,8 +178,9 @@ class Decoder {
       size_t import = next_import++;
       size_t imported = result_.imports[import];
       if (state_[imported] == State::kEntered) {
-        reader_.Fail(imports_begin_ + kWord * import,
-                     "module " + std::to_string(imported) + " imports itself, directly or not");
+        reader_.Fail(
+            imports_begin_ + kWord * import,
+            "module " + std::to_string(imported) + " imports itself, directly or indirectly");
       }
       if (state_[imported] == State::kNew) Enter(imported);
     }
@@ -193,7 +197,8 @@ class Decoder {
   LibraryBinary result_;
   size_t imports_begin_ = 0;
   std::vector<State> state_;
-  std::vector<std::pair<size_t, size_t>> path_;  // modules being walked, and their next import
+  std::vector<std::pair<size_t, size_t>>
+      path_;  // modules on the search path, with their next import
 };
 
 }  // namespace

@@ -17,7 +17,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// A data slot that the loader fills; nullptr when the library has none of this name.
+// Returns the data slot of a name in the library; nullptr if it has none.
 void** FindSlot(const Library& library, const std::string& symbol) {
   return static_cast<void**>(library.Find(symbol));
 }
@@ -29,7 +29,7 @@ void BindContextSymbols(const Library& library) {
   }
 }
 
-// A symbol of a library, which it keeps alive through the module.
+// A function at a library symbol.  It owns a reference to the module.
 class LibraryFunctionObj : public FunctionObj {
  public:
   LibraryFunctionObj(Module module, void* symbol)
@@ -99,10 +99,11 @@ class LibraryModuleObj final : public ModuleObj {
   }
 
  private:
-  // What the library-context symbol holds: the C++ object, 8 bytes in front of the handle.
+  // Returns the value of the library-context symbol: the address of the C++ object, which is 8
+  // bytes before the handle.
   void* Address() { return static_cast<ModuleObj*>(this); }
 
-  // Calls a text function without arguments; nothing when the library has none.
+  // Calls a function that returns a string; returns nullopt if the library has no such symbol.
   Optional<String> CallText(const std::string& symbol) const {
     void* function = library_->Find(symbol);
     if (function == nullptr) return std::nullopt;
@@ -125,7 +126,7 @@ LoadedLibrary LoadLibrary(std::unique_ptr<Library> library) {
     return {module, module};
   }
   std::string name = shared->Name();
-  // A loader of embedded modules may load libraries, which must not be this one.
+  // A loader of an embedded module may load libraries too, perhaps this one, without end.
   if (NativeStackRoom() == StackRoom::kLow) {
     TVM_FFI_THROW(RuntimeError) << "Failed to load " << name
                                 << ": too many libraries load one another";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules whose functions are symbols of a library.
+// Library modules: modules whose functions are symbols of a loaded library.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_MODULE_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_LIBRARY_MODULE_H_
 
@@ -13,20 +13,23 @@
 namespace tvm::ffi::extra {
 
 struct LoadedLibrary {
-  std::optional<Module> library;  // over its symbols; of several the last, none when it is no part
-  Module root;  // what stands for the library: the same, or the root of the modules it embeds
+  // The module over the library's symbols: the last one if the embedded tree has several, nullopt
+  // if it has none.
+  std::optional<Module> library;
+  // The module that loading returns: the root of the embedded tree, or `library` without a tree.
+  Module root;
 };
 
-// Makes a module over the library, fills the data slots through which the library reaches its host,
-// and makes the modules that the library embeds.  Runs foreign code.
+// Creates a module over the library, stores the context symbols into it, and loads its embedded
+// modules.  Runs third-party loaders.
 LoadedLibrary LoadLibrary(std::unique_ptr<Library> library);
 
-// Lets generated code of the library find its imports through this module, and no longer through
-// an earlier one over the same library.  For a module that LoadLibrary made, when all of it is
-// there: a load that fails half-way must not take an earlier one's place.
+// Points the library's `__tvm_ffi__library_ctx` at this module, through which generated code looks
+// up its imports; it may have pointed at an earlier module of the same library.  Call this after
+// the whole load succeeded, so that a failed load does not replace the earlier module.
 void FillContextSlot(const LoadedLibrary& loaded);
 
-// What Library::FunctionNames says; nothing for modules that are not over a library.
+// Returns Library::FunctionNames, or an empty array for a module of another class.
 Array<String> LibraryFunctionNames(const Module& module);
 
 }  // namespace tvm::ffi::extra

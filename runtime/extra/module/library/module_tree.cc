@@ -48,8 +48,7 @@ Module LoadEntry(const LibraryBinary::Entry& entry, const Function& loader,
   Any loaded = loader(Bytes(entry.payload.data(), entry.payload.size()));
   if (std::optional<Module> module = loaded.as<Module>()) return *std::move(module);
   TVM_FFI_THROW(TypeError) << "Failed to load " << library << ": the loader `"
-                           << LoaderName(entry.kind)
-                           << "` made no module: expected `ffi.Module` but got `"
+                           << LoaderName(entry.kind) << "` must return `ffi.Module`, got `"
                            << loaded.GetTypeKey() << "`";
   TVM_FFI_UNREACHABLE();
 }
@@ -66,7 +65,8 @@ Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& l
     modules.push_back(entry.IsLibrary() ? libraries.at(num_libraries++)
                                         : LoadEntry(entry, loaders.at(entry.kind), library));
   }
-  // Importers first: what they import has no imports yet, so the search for cycles ends at once.
+  // Importers first: their imports have no imports yet, so the cycle check in ImportModule is
+  // short.
   for (size_t importer : binary.importers_first) {
     const LibraryBinary::Entry& entry = binary.entries[importer];
     for (size_t i = entry.first_import; i < entry.end_import; ++i) {

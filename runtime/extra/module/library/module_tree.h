@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules from the serialized ones that a library carries.
+// Loading of the module tree that is embedded in a library.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_MODULE_TREE_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_MODULE_TREE_H_
 
@@ -12,10 +12,10 @@
 
 namespace tvm::ffi::extra {
 
-// Makes the modules with the global functions ffi.Module.load_from_bytes.KIND, lets them import
-// each other, and returns the first; `libraries` are those that stand for the library, in order.
-// Fails: RuntimeError before any loader is called when one is missing; what a loader or a module's
-// ImportModule throws.  The modules made until then are released.
+// Loads each module with the global function ffi.Module.load_from_bytes.KIND, connects the imports
+// and returns module 0.  `libraries` are the modules for the `_lib` entries, in order.
+// Fails: RuntimeError if a loader is missing, before any loader is called; errors of loaders and of
+// ImportModule.  The modules loaded until then are released.
 Module BuildModuleTree(const LibraryBinary& binary, const std::vector<Module>& libraries,
                        const std::string& library);
 

@@ -11,44 +11,44 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Far more than any library asks for; what is beyond is not looked at.
+// Bounds for damaged files; no library comes near the first.
 constexpr size_t kMaxAbiSymbols = 10000;
-constexpr size_t kMaxUnserved = 16;
+constexpr size_t kMaxMissing = 16;
 
-// Calls visit(index, name) for each symbol that has to come from another library, until it returns
-// false; a name that is not in the table is empty.
+// Calls visit(index, name) for each strong undefined symbol until it returns false.  The name is ""
+// if its offset is outside the string table.
 template <typename Visit>
 void ForEachUndefined(const ElfFile& elf, Visit visit) {
   const DynamicSection& dynamic = elf.dynamic();
-  size_t symbols = 0, names = 0, names_size = dynamic[DT_STRSZ];
-  if (!elf.FindInFile(dynamic[DT_SYMTAB], &symbols)) return;
-  if (!elf.FindInFile(dynamic[DT_STRTAB], &names)) return;
-  size_t count = elf.CountOfUndefined();
-  for (size_t i = 1; i < count; ++i) {  // the first is no symbol
+  size_t symbols = 0, names = 0;
+  if (!elf.FindInFile(dynamic.symbol_table, &symbols)) return;
+  if (!elf.FindInFile(dynamic.string_table, &names)) return;
+  size_t count = elf.NumUndefinedSymbols();
+  for (size_t i = 1; i < count; ++i) {  // entry 0 of a symbol table is reserved
     ElfW(Sym) symbol;
     if (!elf.file().Read(symbols + i * sizeof(symbol), &symbol)) return;
     bool is_needed = symbol.st_shndx == SHN_UNDEF && (symbol.st_info >> 4) == STB_GLOBAL;
     if (!is_needed) continue;
-    bool has_name = symbol.st_name < names_size;
-    if (!visit(i, has_name ? elf.file().Text(names + symbol.st_name) : std::string())) return;
+    bool has_name = symbol.st_name < dynamic.string_table_size;
+    if (!visit(i, has_name ? elf.file().ReadString(names + symbol.st_name) : "")) return;
   }
 }
 
-bool IsServed(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; }
+bool IsDefined(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; }
 
-void Examine(const ElfFile& elf, LibraryFile* result) {
-  result->defect = DefectOf(elf);
+void CheckElfFile(const ElfFile& elf, LibraryCheck* result) {
+  result->defect = FindFileDefect(elf);
   if (!result->defect.empty()) return;
-  size_t looked_at = 0;
+  size_t num_abi_symbols = 0;
   ForEachUndefined(elf, [&](size_t index, const std::string& name) {
     if (name.empty()) {
-      result->defect = DamagedFile("symbol " + std::to_string(index) +
-                                   " must have a name in the string table, got none");
+      result->defect =
+          DamagedFileMessage("undefined symbol " + std::to_string(index) + " has no name");
       return false;
     }
     if (!IsAbiSymbol(name)) return true;
-    if (!IsServed(name)) result->unserved.push_back(name);
-    return ++looked_at < kMaxAbiSymbols && result->unserved.size() < kMaxUnserved;
+    if (!IsDefined(name)) result->missing_symbols.push_back(name);
+    return ++num_abi_symbols < kMaxAbiSymbols && result->missing_symbols.size() < kMaxMissing;
   });
 }
 
@@ -58,17 +58,17 @@ bool IsAbiSymbol(std::string_view name) {
   constexpr std::string_view kC = "TVMFFI", kMangled = "_Z", kNamespace = "3tvm3ffi";
   if (name.substr(0, kC.size()) == kC) return true;
   if (name.substr(0, kMangled.size()) != kMangled) return false;
-  // _ZN, _ZNK, _ZTVN, _ZGVZN: what stands there in front of the namespace the symbol belongs to.
-  size_t place = name.find_first_not_of("GIKNSTVZ", kMangled.size());
-  return place != std::string_view::npos && name[place - 1] != 'T' &&
-         name.substr(place, kNamespace.size()) == kNamespace;
+  // _ZN, _ZNK, _ZTVN, _ZGVZN: the prefixes of a mangled name before its namespace.
+  size_t begin = name.find_first_not_of("GIKNSTVZ", kMangled.size());
+  return begin != std::string_view::npos && name[begin - 1] != 'T' &&
+         name.substr(begin, kNamespace.size()) == kNamespace;
 }
 
-LibraryFile ReadLibraryFile(const std::string& path) {
-  LibraryFile result;
+LibraryCheck CheckLibraryFile(const std::string& path) {
+  LibraryCheck result;
   FileReader file(path);
   ElfFile elf(file);
-  if (elf.IsElf()) Examine(elf, &result);
+  if (elf.is_elf()) CheckElfFile(elf, &result);
   if (file.error() != 0) {
     result.defect = "the file cannot be read: " + std::system_category().message(file.error());
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a shared library asks the ABI for, read from its file before the loader runs any of its
-// code.  docs/design/load-time-check.md
+// Load-time check: undefined ABI symbols and damage of a library file.
+//
+// The check reads the file before the dynamic loader maps it and runs its initialisers.
+// docs/design/load-time-check.md
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_NEEDED_SYMBOLS_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_NEEDED_SYMBOLS_H_
 
@@ -10,21 +12,20 @@
 
 namespace tvm::ffi::extra {
 
-// Whether the name belongs to the ABI: its C functions, and what C++ puts into tvm::ffi.
+// Returns true for a symbol of the ABI: a C function `TVMFFI...`, or a C++ name in tvm::ffi.
 bool IsAbiSymbol(std::string_view name);
 
-struct LibraryFile {
-  // Names that the library needs, but that nothing loaded so far defines; a library that it links
-  // to may.
-  std::vector<std::string> unserved;
-  // Why the file cannot be loaded, where the loader would crash instead of saying so.
+struct LibraryCheck {
+  // ABI symbols that the library needs and that nothing in the process defines.  Another library
+  // that it links to may define them.
+  std::vector<std::string> missing_symbols;
+  // One sentence that describes why the file cannot be loaded; "" for a file without damage.
   std::string defect;
 };
 
-// Empty when the file cannot be opened or is no library of this machine: what is wrong with it is
-// then the loader's to say.  Reads the part of the symbol table that holds undefined symbols, and
-// nothing outside the file, whatever that contains.
-LibraryFile ReadLibraryFile(const std::string& path);
+// Reads the headers of the library and the undefined part of its symbol table.  The result is empty
+// for a file that cannot be opened or is not an ELF file: the loader reports those cases itself.
+LibraryCheck CheckLibraryFile(const std::string& path);
 
 }  // namespace tvm::ffi::extra
 

@@ -13,22 +13,22 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// The loader finds libraries that are loaded by this name, so every copy of a runtime has it.
+// Clients are linked to this SONAME, so every copy of the runtime has it.
 constexpr const char* kSoname = "libtvm_ffi.so";
 
-// What is known of the loader's list, to which new libraries are appended.
-struct Seen {
+// State of the scan of the loader's library list, to which new libraries are appended.
+struct ScanState {
   unsigned long long num_removed = 0;
   size_t num_libraries = 0;
-  uintptr_t warned_of[8] = {};  // where they lie; more than that are not told apart
+  uintptr_t warned_of[8] = {};  // load addresses of the first reported copies
   size_t num_warned = 0;
 };
 
 struct Search {
-  Seen* seen;
-  uintptr_t own;    // where this library lies
-  size_t position;  // in the list
-  char found[1024];
+  ScanState* state;
+  uintptr_t own;     // load address of this library
+  size_t position;   // in the loader's list
+  char found[1024];  // path of the copy; "" if none was found
 };
 
 uintptr_t OwnAddress() {
@@ -47,58 +47,60 @@ const ElfW(Dyn) * DynamicSection(const dl_phdr_info& library) {
   return nullptr;
 }
 
-bool HasNameOfRuntime(const dl_phdr_info& library) {
+bool HasRuntimeSoname(const dl_phdr_info& library) {
   const ElfW(Dyn)* entry = DynamicSection(library);
   if (entry == nullptr) return false;
-  uintptr_t texts = 0, name = 0;
+  uintptr_t strings = 0, name = 0;
   for (; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_STRTAB) texts = entry->d_un.d_ptr;
+    if (entry->d_tag == DT_STRTAB) strings = entry->d_un.d_ptr;
     if (entry->d_tag == DT_SONAME) name = entry->d_un.d_val;
   }
-  if (texts == 0 || name == 0) return false;
-  if (texts < library.dlpi_addr) texts += library.dlpi_addr;  // not every loader relocates it
-  return std::strcmp(reinterpret_cast<const char*>(texts + name), kSoname) == 0;
+  if (strings == 0 || name == 0) return false;
+  if (strings < library.dlpi_addr) strings += library.dlpi_addr;  // not relocated by all loaders
+  return std::strcmp(reinterpret_cast<const char*>(strings + name), kSoname) == 0;
 }
 
-// Whether it is the first time, which it is not when an earlier library has left the list.
-bool IsNews(Seen* seen, uintptr_t address) {
+// Returns true for a copy that was not reported before.  The scan sees a library again after an
+// unload shortened the list.
+bool IsNew(ScanState* seen, uintptr_t address) {
   uintptr_t* end = seen->warned_of + seen->num_warned;
   if (std::find(seen->warned_of, end, address) != end) return false;
   if (seen->num_warned < std::size(seen->warned_of)) seen->warned_of[seen->num_warned++] = address;
   return true;
 }
 
-// Called with the loader's lock, under which nothing is printed.
+// Runs under the loader's lock, so it does not print.
 int Look(dl_phdr_info* library, size_t /*size*/, void* data) {
   auto* search = static_cast<Search*>(data);
-  Seen* seen = search->seen;
+  ScanState* seen = search->state;
   if (search->position == 0 && seen->num_removed != library->dlpi_subs) {
     seen->num_removed = library->dlpi_subs;
     seen->num_libraries = 0;
   }
   if (search->position++ < seen->num_libraries || library->dlpi_addr == search->own) return 0;
-  if (!HasNameOfRuntime(*library) || !IsNews(seen, library->dlpi_addr)) return 0;
+  if (!HasRuntimeSoname(*library) || !IsNew(seen, library->dlpi_addr)) return 0;
   std::snprintf(search->found, sizeof(search->found), "%s", library->dlpi_name);
-  return 1;  // the next search goes on from here
+  return 1;  // stop; the next scan continues from here
 }
 
 }  // namespace
 
 void WarnOfOtherRuntimes() noexcept {
   static std::mutex mutex;
-  static Seen seen;
+  static ScanState seen;
   std::unique_lock<std::mutex> lock(mutex, std::try_to_lock);
-  if (!lock.owns_lock()) return;  // another thread is looking; what it misses is found next time
+  if (!lock.owns_lock()) return;  // another thread scans; the next load finds what it misses
   static const uintptr_t own = OwnAddress();
   Search search{&seen, own, 0, {}};
   dl_iterate_phdr(&Look, &search);
   seen.num_libraries = search.position;
   if (search.found[0] == '\0') return;
-  std::fprintf(stderr,
-               "warning: %s is a second copy of the TVM FFI runtime in this process; what uses it "
-               "and what uses the first know nothing of each other's types and functions, so "
-               "remove it or what loads it\n",
-               search.found);
+  std::fprintf(
+      stderr,
+      "warning: %s is a second copy of the TVM FFI runtime in this process; libraries linked "
+      "to one copy cannot use types and functions of the other; remove this copy, or the "
+      "library that loads it\n",
+      search.found);
 }
 
 }  // namespace tvm::ffi::extra

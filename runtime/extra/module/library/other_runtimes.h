@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second copies of this runtime in one process: their types, functions and errors are not ours.
+// Warning about a second copy of the runtime in the process.
+//
+// A second copy has its own tables of types, functions and errors.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_OTHER_RUNTIMES_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_OTHER_RUNTIMES_H_
 
 namespace tvm::ffi::extra {
 
-// Warns once of each library in the process that has the runtime's name and is not this one.  Looks
-// only at libraries that were loaded since the last time; without any it costs one lock of the
-// loader.
+// Prints one warning for each other library in the process with the SONAME of the runtime. Examines
+// only the libraries that were loaded since the last call.
 void WarnOfOtherRuntimes() noexcept;
 
 }  // namespace tvm::ffi::extra

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Shared libraries opened with dlopen.
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -19,7 +20,7 @@ class SharedLibrary final : public Library {
   SharedLibrary(void* handle, std::string path) : handle_(handle), path_(std::move(path)) {}
 
   void* Find(const std::string& symbol) const override {
-    // dlsym would read up to the first NUL only.
+    // dlsym would stop at the NUL and find another symbol.
     if (symbol.find('\0') != std::string::npos) return nullptr;
     return dlsym(handle_, symbol.c_str());
   }
@@ -33,7 +34,7 @@ class SharedLibrary final : public Library {
   std::string Name() const override { return path_; }
 
  private:
-  // Where the loader does not tell, what it found is taken for the library's own.
+  // Returns true also if the C library cannot tell which library defines an address.
   bool IsDefinedHere([[maybe_unused]] const void* address) const {
 #ifdef __GLIBC__
     link_map* library = nullptr;
@@ -51,39 +52,39 @@ class SharedLibrary final : public Library {
   std::string path_;
 };
 
-// Where the C++ compiler's name for a symbol differs from its spelling, both.
-std::string NameInWords(const std::string& symbol) {
+// Returns the symbol as messages show it: a mangled C++ name after its demangled form.
+std::string DisplayName(const std::string& symbol) {
   int status = 0;
   char* text = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string words = "`" + symbol + "`";
-  if (status == 0 && text != nullptr) words = "`" + std::string(text) + "` (" + symbol + ")";
+  std::string name = "`" + symbol + "`";
+  if (status == 0 && text != nullptr) name = "`" + std::string(text) + "` (" + symbol + ")";
   std::free(text);
-  return words;
+  return name;
 }
 
-// The name in the loader's message; empty when it speaks of something else.
+// Returns the symbol that the loader's message names; "" for messages about something else.
 std::string UndefinedSymbolIn(const std::string& reason) {
   constexpr std::string_view kBefore = "undefined symbol: ";
-  size_t place = reason.find(kBefore);
-  if (place == std::string::npos) return "";
-  size_t begin = place + kBefore.size();
+  size_t found = reason.find(kBefore);
+  if (found == std::string::npos) return "";
+  size_t begin = found + kBefore.size();
   return reason.substr(begin, reason.find_first_of(", \t\n)", begin) - begin);
 }
 
-[[noreturn]] void Refuse(const std::string& path, const std::string& reason) {
+[[noreturn]] void ThrowLoadError(const std::string& path, const std::string& reason) {
   TVM_FFI_THROW(InternalError) << "Failed to load dynamic shared library " << path << ": "
                                << reason;
   TVM_FFI_UNREACHABLE();
 }
 
-// One sentence about a symbol that nobody provides.
-[[noreturn]] void RefuseSymbol(const std::string& path, const std::string& symbol,
-                               const std::string& loader_message) {
+// Throws one sentence about an ABI symbol that no loaded library defines.
+[[noreturn]] void ThrowMissingSymbol(const std::string& path, const std::string& symbol,
+                                     const std::string& loader_message) {
   std::string file = loader_message.substr(0, loader_message.find(": undefined symbol"));
   TVMFFIVersion version;
   TVMFFIGetVersion(&version);
   std::string reason = file == path ? "it" : file + ", which it links to,";
-  reason += " needs " + NameInWords(symbol) + ", which neither this runtime (TVM FFI ABI " +
+  reason += " needs " + DisplayName(symbol) + ", which neither this runtime (TVM FFI ABI " +
             std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
             std::to_string(version.patch) + ") nor any library loaded with it provides; ";
   bool is_cpp = symbol.substr(0, 2) == "_Z";
@@ -91,7 +92,7 @@ std::string UndefinedSymbolIn(const std::string& reason) {
                      "defines the symbol, or update the runtime"
                    : "it was probably built for a later ABI: update the runtime, or build it with "
                      "the headers of this one";
-  Refuse(path, reason);
+  ThrowLoadError(path, reason);
 }
 
 std::string LoaderMessage() {
@@ -99,26 +100,26 @@ std::string LoaderMessage() {
   return message == nullptr ? "unknown reason" : message;
 }
 
-// Opens the library, unless it certainly needs what nobody provides.
+// Opens the library; throws before its code runs if a check of the file fails.
 void* Open(const std::string& path) {
-  // The system would read up to the first NUL only, and open another file.
-  if (path.find('\0') != std::string::npos) Refuse(path, "no file has a NUL in its name");
-  // A name without a folder is searched for by the loader; no file is known then.
-  LibraryFile file;
-  if (path.find('/') != std::string::npos) file = ReadLibraryFile(path);
-  if (!file.defect.empty()) Refuse(path, file.defect);
-  if (!file.unserved.empty()) {
-    // What it links to may define these.  The loader knows, and binds all symbols before it runs
-    // any initialiser.  Should another symbol be missing first, nothing is certain, and functions
-    // may be missing that are never called.
+  // open() would stop at the NUL and open another file.
+  if (path.find('\0') != std::string::npos) ThrowLoadError(path, "no file has a NUL in its name");
+  // A name without a slash is searched for by the loader, so its file is not known here.
+  LibraryCheck check;
+  if (path.find('/') != std::string::npos) check = CheckLibraryFile(path);
+  if (!check.defect.empty()) ThrowLoadError(path, check.defect);
+  if (!check.missing_symbols.empty()) {
+    // A library that this one links to may define them.  With RTLD_NOW, the loader binds all
+    // symbols before it runs an initialiser, and fails if one is missing.  If it names a symbol
+    // outside the ABI first, the library is opened lazily below: it may never call that function.
     if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
     std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
-    if (IsAbiSymbol(symbol)) RefuseSymbol(path, symbol, message);
+    if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
   }
   if (void* handle = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL)) return handle;
   std::string message = LoaderMessage(), symbol = UndefinedSymbolIn(message);
-  if (IsAbiSymbol(symbol)) RefuseSymbol(path, symbol, message);
-  Refuse(path, message);
+  if (IsAbiSymbol(symbol)) ThrowMissingSymbol(path, symbol, message);
+  ThrowLoadError(path, message);
 }
 
 }  // namespace

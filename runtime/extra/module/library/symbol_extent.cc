@@ -11,7 +11,7 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Size in the table of dynamic symbols; 0 when it does not tell.
+// Returns the size from the dynamic symbol table; 0 if it is unknown.
 size_t SizeOfSymbol([[maybe_unused]] const void* address, [[maybe_unused]] const char* symbol) {
 #ifdef __GLIBC__
   Dl_info found;
@@ -25,8 +25,8 @@ size_t SizeOfSymbol([[maybe_unused]] const void* address, [[maybe_unused]] const
 }
 
 struct Segment {
-  uintptr_t inside;  // an address
-  size_t num_left;   // bytes from there to the segment's end; 0 while it is not found
+  uintptr_t address;  // inside the segment
+  size_t num_left;    // bytes from the address to the end of the segment; 0 if not found
 };
 
 int FindSegment(dl_phdr_info* library, size_t, void* query) {
@@ -34,9 +34,9 @@ int FindSegment(dl_phdr_info* library, size_t, void* query) {
   for (size_t i = 0; i < library->dlpi_phnum; ++i) {
     const ElfW(Phdr) & header = library->dlpi_phdr[i];
     uintptr_t begin = library->dlpi_addr + header.p_vaddr;
-    if (header.p_type != PT_LOAD || segment->inside < begin) continue;
-    if (segment->inside - begin < header.p_memsz) {
-      segment->num_left = header.p_memsz - (segment->inside - begin);
+    if (header.p_type != PT_LOAD || segment->address < begin) continue;
+    if (segment->address - begin < header.p_memsz) {
+      segment->num_left = header.p_memsz - (segment->address - begin);
       return 1;
     }
   }
@@ -51,7 +51,7 @@ std::string_view SymbolBytes(const void* address, const char* symbol) {
   Segment segment{reinterpret_cast<uintptr_t>(address), 0};
   dl_iterate_phdr(&FindSegment, &segment);
   if (segment.num_left > 0) return {first, segment.num_left};
-  return {first, static_cast<size_t>(~segment.inside)};
+  return {first, static_cast<size_t>(~segment.address)};
 }
 
 }  // namespace tvm::ffi::extra

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many bytes of a symbol may be read, whatever its content says.
+// Readable extent of a data symbol in a loaded library.
 #ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_SYMBOL_EXTENT_H_
 #define TVM_FFI_RUNTIME_EXTRA_MODULE_LIBRARY_SYMBOL_EXTENT_H_
 
@@ -7,9 +7,9 @@
 
 namespace tvm::ffi::extra {
 
-// The bytes that begin at the symbol's address: as many as its ELF symbol says, else those up to
-// the end of the segment that the library was mapped with.  For memory that belongs to no library
-// nothing is known, and the view ends with the address space.
+// Returns the bytes of a symbol: as many as the size in its ELF symbol, or, without a size, up to
+// the end of its segment.  For an address outside all libraries the size is unknown and the view
+// reaches to the end of the address space.
 std::string_view SymbolBytes(const void* address, const char* symbol);
 
 }  // namespace tvm::ffi::extra

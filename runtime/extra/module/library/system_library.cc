@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The system library: symbols of functions that are linked into the program itself.
 #include <tvm/ffi/extra/c_env_api.h>
 
 #include <cstdio>
@@ -11,7 +12,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// Static initialisers register symbols, so the table is made on first use and never destroyed.
+// The symbol table.  Static initialisers register symbols, so it is created on first use; it is
+// never destroyed.
 struct SystemSymbols {
   std::mutex mutex;
   std::unordered_map<std::string, void*> addresses;
@@ -31,7 +33,7 @@ struct SystemSymbols {
     for (const auto& entry : addresses) names.push_back(entry.first);
     return names;
   }
-  // The address that the new one takes the place of, or nullptr.
+  // Returns the previous address of the symbol, or nullptr.
   void* Set(const char* symbol, void* address) {
     std::lock_guard<std::mutex> lock(mutex);
     auto [entry, is_new] = addresses.emplace(symbol, address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "module/described_functions.h"
+#include "module/attached_metadata.h"
 
 #include <atomic>
 #include <map>
@@ -11,8 +11,8 @@
 namespace tvm::ffi::extra {
 namespace {
 
-// By address of the module.  The weak reference keeps the memory of a module that has died, so no
-// other one gets its address before the entry is gone.
+// Entries by module address.  A weak reference keeps the memory of a destroyed module allocated, so
+// no other module can have its address until the entry is removed.
 class Table {
  public:
   static Table& Global() {
@@ -20,30 +20,30 @@ class Table {
     return *table;
   }
 
-  void Set(const Module& module, const String& name, FunctionDescription description) {
-    // Those that are dropped go last, without the lock.
+  void Set(const Module& module, const String& name, AttachedMetadata metadata) {
+    // Declared before the lock: the removed entries are destroyed after the unlock.
     std::unordered_map<const ModuleObj*, Entry> dead;
     std::lock_guard<std::mutex> lock(mutex_);
     is_used_.store(true, std::memory_order_relaxed);
-    if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);  // not for each of its functions
+    if (entries_.count(module.get()) == 0) MoveDeadTo(&dead);  // once per module, not per function
     Entry& entry = entries_[module.get()];
     entry.module = ffi::detail::ObjectUnsafe::ObjectPtrFromObjectRef<ModuleObj>(module);
-    std::swap(entry.functions[std::string(name)], description);
+    std::swap(entry.functions[std::string(name)], metadata);
   }
 
-  FunctionDescription Find(const ModuleObj* module, const String& name) {
+  AttachedMetadata Find(const ModuleObj* module, const String& name) {
     if (!is_used_.load(std::memory_order_relaxed)) return {};
     std::lock_guard<std::mutex> lock(mutex_);
     auto entry = entries_.find(module);
     if (entry == entries_.end()) return {};
     auto found = entry->second.functions.find(std::string(name));
-    return found == entry->second.functions.end() ? FunctionDescription() : found->second;
+    return found == entry->second.functions.end() ? AttachedMetadata() : found->second;
   }
 
  private:
   struct Entry {
     WeakObjectPtr<ModuleObj> module;
-    std::map<std::string, FunctionDescription> functions;
+    std::map<std::string, AttachedMetadata> functions;
   };
 
   void MoveDeadTo(std::unordered_map<const ModuleObj*, Entry>* dead) {
@@ -61,11 +61,11 @@ class Table {
 
 }  // namespace
 
-void DescribeFunction(const Module& module, const String& name, FunctionDescription description) {
-  Table::Global().Set(module, name, std::move(description));
+void AttachMetadata(const Module& module, const String& name, AttachedMetadata metadata) {
+  Table::Global().Set(module, name, std::move(metadata));
 }
 
-FunctionDescription DescriptionOf(const ModuleObj* module, const String& name) {
+AttachedMetadata FindAttachedMetadata(const ModuleObj* module, const String& name) {
   return Table::Global().Find(module, name);
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metadata that callers attach to functions of a module; it overrides the module's own metadata.
+//
+// The metadata is in a side table because the layout of modules is part of the ABI and third-party
+// code implements their kinds.
+#ifndef TVM_FFI_RUNTIME_EXTRA_MODULE_ATTACHED_METADATA_H_
+#define TVM_FFI_RUNTIME_EXTRA_MODULE_ATTACHED_METADATA_H_
+
+#include <tvm/ffi/extra/module.h>
+
+namespace tvm::ffi::extra {
+
+struct AttachedMetadata {
+  Optional<String> metadata;  // JSON text
+  Optional<String> doc;
+};
+
+// Replaces the metadata attached to a function before; a value without fields removes it.
+void AttachMetadata(const Module& module, const String& name, AttachedMetadata metadata);
+
+// Returns a value without fields for a function without attached metadata.  Costs one atomic read
+// in a process that never attaches metadata.
+AttachedMetadata FindAttachedMetadata(const ModuleObj* module, const String& name);
+
+}  // namespace tvm::ffi::extra
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_MODULE_ATTACHED_METADATA_H_
