@@ -192,7 +192,7 @@ NOGIL_TSAN := $(abspath $(BUILD))/nogil-tsan
 NOGIL_TSAN_REPORT := no free-threaded Python under TSan: '$(PYTHON_NOGIL_TSAN)' is not to be found, has \
 	the GIL, or was not configured --with-thread-sanitizer; name one with PYTHON_NOGIL_TSAN=PATH
 NOGIL_TSAN_TESTS ?= tests/python/test_thread_stress.py tests/python/test_threads.py \
-	tests/python/signature/test_carriage.py
+	tests/python/signature/test_metadata.py
 
 test-nogil-tsan: $(BUILD)/nogil-tsan/.installed
 	rm -rf $(NOGIL_TSAN)/reports && mkdir $(NOGIL_TSAN)/reports

@@ -13,7 +13,7 @@ import coverage_guided
 with coverage_guided.instrumented(__name__):
     from tvm_ffi import Signature
     from tvm_ffi.module._describing import _entries
-    from tvm_ffi.signature import _carriage, _parsing, _plan
+    from tvm_ffi.signature import _checks, _metadata, _parsing
 
 _WORDS = (
     *("f", "(", ")", "[", "]", "{", "}", ",", ":", "|", "=", "->", "/", "*", "...", "_", "-"),
@@ -58,8 +58,8 @@ def check_signature(text: str) -> None:
     written = str(signature)
     assert Signature.parse(written) == signature
     assert str(Signature.parse(written)) == written
-    carried = _carriage.signature_in(
-        _carriage.parsed_metadata(_carriage.metadata_text(signature)), signature.name
+    carried = _metadata.signature_in(
+        _metadata.parsed_metadata(_metadata.metadata_text(signature)), signature.name
     )
     assert carried == signature
 
@@ -73,7 +73,7 @@ def check_value(signature: Signature) -> None:
     assert isinstance(str(signature), str)
     assert Signature.from_json(json.dumps(signature.to_json())) == signature
     signature.to_inspect()
-    assert all(check.failures is not None for check in _plan.checks(signature))
+    assert all(check.failures is not None for check in _checks.checks(signature))
     for arguments in ((), (1,), ("text", None)):
         try:
             signature.check(*arguments)
@@ -95,7 +95,7 @@ def check_json(text: str) -> None:
 def check_metadata(text: str) -> None:
     """Read what a library says about a function; damage costs its names and nothing else."""
     try:
-        metadata = _carriage.parsed_metadata(text)
+        metadata = _metadata.parsed_metadata(text)
         signature = Signature.from_metadata(metadata, "f")
     except (TypeError, ValueError):
         return

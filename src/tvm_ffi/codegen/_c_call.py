@@ -11,10 +11,10 @@ from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import Result, TensorType
 from ._c_checks import CheckPrinter
-from ._c_failures import fail
-from ._c_text import Lines, number, value_type
+from ._c_errors import fail
+from ._c_source import Lines, number, value_type
 from ._c_types import argument_type, return_type, type_of_source
-from ._call_failures import (
+from ._call_errors import (
     does_not_fit,
     failed_status,
     negative_extent,

@@ -13,9 +13,9 @@ from ..signature import TensorType
 from ..signature._expression import Extent
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
-from ._c_failures import fail
-from ._c_text import Lines, literal, number
-from ._call_failures import operation_failures
+from ._c_errors import fail
+from ._c_source import Lines, literal, number
+from ._call_errors import operation_failures
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
 from ._launch_checks import (

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..signature import ScalarType, TensorType
 from ..signature._types import Type
-from ._c_text import element_type, value_type
+from ._c_source import element_type, value_type
 from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["argument_type", "return_type", "type_of_source"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, ScalarType, Signature, TensorType
+from ..signature._checks import Failure, accepted_words, literal_template
 from ..signature._expression import (
     Expression,
     Extent,
@@ -20,7 +21,6 @@ from ..signature._expression import (
     extent_text,
     names_in,
 )
-from ..signature._plan import Failure, accepted_words, literal_template
 from ..signature._printing import type_text
 from ._device_image import DeviceImage
 from ._launch_parts import Launch

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..registry import get_global_func
-from ..signature._carriage import metadata_text
+from ..signature._metadata import metadata_text
+from ._check_program import program_of
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
-from ._program import program_of
 
 if TYPE_CHECKING:
     from ..module import Module

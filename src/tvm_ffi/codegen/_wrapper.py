@@ -38,9 +38,9 @@ from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, Result, Signature, TensorType
+from ..signature._checks import accepted_words
 from ..signature._expression import Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
-from ..signature._plan import accepted_words
 from ..signature._printing import type_text
 from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
 

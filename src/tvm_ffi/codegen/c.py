@@ -17,9 +17,9 @@ from ..signature import Signature
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
 from ._c_launch import Images, LaunchPrinter
-from ._c_text import Lines, char_array, literal
+from ._c_source import Lines, char_array, literal
 from ._launch import LaunchPlan
-from ._library_texts import device_names, texts_of, words_of_indices
+from ._string_constants import device_names, texts_of, words_of_indices
 from ._wrapper import Wrapper, make_wrapper
 
 __all__ = ["source_of", "wrapper"]

@@ -6,10 +6,10 @@ made from annotations or from what a library says about itself, and turned into 
 want.  Nothing here needs the native library.
 """
 
-from ._arrays import TensorLike
 from ._expression import Expression, evaluate
 from ._parameter import EMPTY, Parameter, Result
 from ._signature import Signature
+from ._tensor_like import TensorLike
 from ._types import ScalarType, TensorType, ValueType
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
+from ._literals import plain_form
 from ._parameter import KINDS, Parameter, Result, checked_name
-from ._plain_form import plain_form
 from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
 __all__ = ["Declaration"]

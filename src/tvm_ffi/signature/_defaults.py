@@ -7,7 +7,7 @@ from typing import Any
 
 from .._schema.dtypes import integer_range
 from .._schema.schema import Schema
-from ._plain_form import plain_form
+from ._literals import plain_form
 from ._types import ScalarType, TensorType, Type
 
 __all__ = ["checked_default", "same_default"]

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ._empty_shells import shown_without_state
-from ._plain_form import plain_form
+from ._literals import plain_form
+from ._partial_repr import shown_without_state
 
 __all__ = [
     "FUNCTIONS",

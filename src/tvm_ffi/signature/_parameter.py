@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._defaults import checked_default, same_default
-from ._empty_shells import shown_without_state
-from ._plain_form import plain_form
+from ._literals import plain_form
+from ._partial_repr import shown_without_state
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]

@@ -10,9 +10,9 @@ from typing import Any, Callable
 
 from .._schema.schema import Schema
 from ._declaration import Declaration
-from ._empty_shells import shown_without_state
 from ._json_form import signature_from_json, signature_to_json
 from ._parsing import parse_signature
+from ._partial_repr import shown_without_state
 from ._printing import inspect_signature, signature_text
 from ._type_schema import schema_of_signature, signature_from_metadata, signature_from_schema
 
@@ -207,6 +207,6 @@ class Signature(Declaration):
         -----
         Wrappers that `tvm_ffi` generates make the same checks, with the same texts.
         """
-        from ._checking import check_arguments
+        from ._run_checks import check_arguments
 
         check_arguments(self, args, kwargs)

@@ -9,9 +9,9 @@ from typing import Union
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
-from ._empty_shells import shown_without_state
 from ._expression import Expression, Extent, fits_64_bits
-from ._plain_form import plain_form
+from ._literals import plain_form
+from ._partial_repr import shown_without_state
 
 __all__ = [
     "ANY_EXTENT",

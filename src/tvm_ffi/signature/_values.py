@@ -17,7 +17,7 @@ from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
 from .._types.index import key_of_index
 from .._types.schema import TypeSchema
-from ._plan import BIG_INT, Failure
+from ._checks import BIG_INT, Failure
 
 __all__ = [
     "alignment_of",

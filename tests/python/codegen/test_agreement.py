@@ -50,7 +50,7 @@ SIGNATURES = {
 }
 WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIGNATURES.items()}
 IDLE = "void idle(void) {}\n"
-LEND = Path(__file__).with_name("lend.c")
+LEND = Path(__file__).with_name("raw_calls.c")
 HUGE = 2**63
 
 

@@ -86,7 +86,7 @@ IDLE = "void idle(void) {}\n"
 
 @pytest.fixture(scope="module")
 def library(printer, c_compiler, tmp_path_factory):
-    others = [FOLDER / "callees.c", FOLDER / "lend.c"]
+    others = [FOLDER / "callees.c", FOLDER / "raw_calls.c"]
     texts = [IDLE, *(other.read_text(encoding="utf-8") for other in others)]
     yield from built(
         printer, "wrappers", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)

@@ -2,7 +2,7 @@
 """How the arguments of a call find the parameters of a signature: by position, by name, by default.
 
 A plan is made once per function.  Binding compares addresses of names, which the interpreter has
-interned, as far as there are few; what goes wrong is explained by `signature._matching`, which has
+interned, as far as there are few; what goes wrong is explained by `signature._binding_errors`, which has
 all the words.
 """
 
@@ -190,7 +190,7 @@ cdef int bind(
 
 cdef int _explain(CallPlan plan, Py_ssize_t num_args, PyObject* kwnames) noexcept:
     try:
-        from tvm_ffi.signature._matching import binding_problem  # few calls are wrong
+        from tvm_ffi.signature._binding_errors import binding_problem  # few calls are wrong
 
         keywords = () if kwnames == NULL else <tuple><object>kwnames
         problem = binding_problem(plan.signature, num_args, keywords)

@@ -50,7 +50,7 @@ def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
     except MemoryError:  # which says nothing about the metadata
         raise
     except Exception as error:
-        from tvm_ffi.signature._carriage import warn_damaged
+        from tvm_ffi.signature._metadata import warn_damaged
 
         warn_damaged(origin.name, origin.library(), error)
         return None

@@ -16,7 +16,7 @@ from tvm_ffi._binding.values.any import CAny, to_py_class_value
 from tvm_ffi._binding.values.device import device_class
 from tvm_ffi._binding.values.dtype import DataType
 from tvm_ffi.signature import EMPTY, Parameter, ScalarType, Signature, ValueType
-from tvm_ffi.signature._carriage import named_signature, parsed_metadata, warn_damaged
+from tvm_ffi.signature._metadata import named_signature, parsed_metadata, warn_damaged
 from tvm_ffi.signature._types import Type
 
 __all__ = ["call_plan", "plan_of_metadata"]

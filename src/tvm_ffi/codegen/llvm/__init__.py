@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 from ...signature import Signature
 from .._launch import LaunchPlan
 from .._wrapper import Wrapper, make_wrapper
-from . import _machine as machine
+from . import _target as target
 from ._emit import emit
 from ._jit import JitModule, export
 
@@ -190,7 +190,7 @@ def object_code(
         If LLVM does not take the module, or does not know the machine.
     """
     text = _text_of(module, link, optimization, triple)
-    return machine.object_of(text, machine.triple_of(text, triple), cpu, features, optimization)
+    return target.object_of(text, target.triple_of(text, triple), cpu, features, optimization)
 
 
 def _text_of(
@@ -203,4 +203,4 @@ def _text_of(
     if not others:
         return text
     texts = [text, *map(str, others)]
-    return machine.linked(texts, lambda name: True, machine.triple_of(text, triple))
+    return target.linked(texts, lambda name: True, target.triple_of(text, triple))

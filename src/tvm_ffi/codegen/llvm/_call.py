@@ -12,9 +12,9 @@ from ..._binding.values.device import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
-from .._c_text import value_type
+from .._c_source import value_type
 from .._c_types import argument_type, return_type, type_of_source
-from .._call_failures import (
+from .._call_errors import (
     does_not_fit,
     failed_status,
     negative_extent,
@@ -42,7 +42,7 @@ from ._code import (
     index_of,
     null,
 )
-from ._failures import fail
+from ._errors import fail
 from ._support_memory import allocate_workspace
 from ._support_return import return_big, return_tensors
 from ._types import extension_of, memory_type, type_of_c

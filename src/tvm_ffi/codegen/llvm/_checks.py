@@ -14,8 +14,7 @@ from ..._binding.values.device import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ...signature._expression import Extent, names_in
-from ...signature._plan import (
+from ...signature._checks import (
     Check,
     Failure,
     accepted_words,
@@ -23,10 +22,11 @@ from ...signature._plan import (
     missing_arguments,
     too_many_arguments,
 )
+from ...signature._expression import Extent, names_in
 from ...signature._types import ELLIPSIS
 from ...signature._values import alignment_of
-from .._c_text import value_type
-from .._plan_facts import extent_names, is_unsigned, may_be_unknown, range_failure
+from .._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
+from .._c_source import value_type
 from .._wrapper import is_optional
 from . import _support as support
 from ._code import (
@@ -43,7 +43,7 @@ from ._code import (
     index_of,
     null,
 )
-from ._failures import fail, fail_dtype, fail_type, fail_with
+from ._errors import fail, fail_dtype, fail_type, fail_with
 from ._support_raise import fail_with_text
 from ._types import memory_type
 

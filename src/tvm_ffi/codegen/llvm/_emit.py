@@ -8,9 +8,9 @@ from typing import Any
 from llvmlite import ir
 
 from ...inspection._read import version_of_runtime
-from .._library_texts import texts_of
+from .._string_constants import texts_of
 from .._wrapper import Wrapper
-from . import _machine as machine
+from . import _target as target
 from ._call import CallPrinter, type_of_callee
 from ._checks import CheckPrinter
 from ._code import PTR, RUNTIME, SAFE_CALL, Code, text_in
@@ -25,8 +25,8 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
     """Put a wrapper into a module; return the function."""
     if not isinstance(module, ir.Module):
         raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
-    triple = machine.triple_of("", module.triple)
-    machine.check_machine(triple)
+    triple = target.triple_of("", module.triple)
+    target.check_machine(triple)
     _check_names(module, wrapper)
     for callee in dict.fromkeys(wrapper.callees.values()):
         _check_callee(module, wrapper, callee)
@@ -38,7 +38,7 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
     checks = CheckPrinter(wrapper.signature, code)
     checks.print()
     CallPrinter(wrapper, checks, code).print()
-    _tell(module, wrapper, machine.has_sections(triple))
+    _tell(module, wrapper, target.has_sections(triple))
     return function
 
 

@@ -16,7 +16,7 @@ from llvmlite import binding as llvm
 from ..._binding.call.function import Function
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
-from . import _machine as machine
+from . import _target as target
 from ._code import RUNTIME
 from ._emit import rows_of
 
@@ -44,12 +44,12 @@ class JitModule(
     __module__ = "tvm_ffi.codegen.llvm"  # which shows it
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
-        self._triple = machine.triple_of(text)
-        machine.check_is_here(self._triple)
+        self._triple = target.triple_of(text)
+        target.check_is_here(self._triple)
         # Nothing in the process or in other libraries may take the place of what wrappers call.
-        text = machine.linked([text], is_exported, self._triple)
+        text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
-        names = [one for one in machine.exported_functions(text) if one.startswith(_PREFIX)]
+        names = [one for one in target.exported_functions(text) if one.startswith(_PREFIX)]
         self._code = _loaded(text, names, symbols, level)
         suffixes = [name[len(_PREFIX) :] for name in names]
         self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
@@ -88,7 +88,7 @@ class JitModule(
 
     def object_code(self, cpu: str = "", features: str = "") -> bytes:
         """Return the module as an object file, for a processor or for all of this kind."""
-        return machine.object_of(self._text, self._triple, cpu, features, self._level)
+        return target.object_of(self._text, self._triple, cpu, features, self._level)
 
     def get_write_formats(self) -> list[str]:  # type: ignore[override]
         """Return the formats that `write_to_file` knows."""
@@ -97,7 +97,7 @@ class JitModule(
     def inspect_source(self, fmt: str = "") -> str:
         """Return the module as IR (``"ll"``, the default) or as assembly (``"s"``)."""
         if fmt == "s":
-            return machine.assembly_of(self._text, self._triple, "", "", self._level)
+            return target.assembly_of(self._text, self._triple, "", "", self._level)
         return self._text if fmt in ("", "ll") else ""
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
@@ -129,11 +129,11 @@ def export(
     if twice is not None:
         raise ValueError(f"two functions are named '{twice}'")
     level = max(module._level for module in modules)
-    triple = machine.triple_of("")
-    text = machine.linked([module._text for module in modules], is_exported, triple)
+    triple = target.triple_of("")
+    text = target.linked([module._text for module in modules], is_exported, triple)
     with tempfile.TemporaryDirectory(prefix="tvm_ffi_") as folder:
         file = Path(folder) / "code.o"
-        file.write_bytes(machine.object_of(text, triple, cpu, features, level))
+        file.write_bytes(target.object_of(text, triple, cpu, features, level))
         return export_objects(path, objects=file, functions=names, **options)
 
 
@@ -159,10 +159,10 @@ class _Code:
 def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int) -> _Code:
     """Compile a module for this machine, and load it."""
     global _engine  # noqa: PLW0603  (made with the first module)
-    triple = machine.triple_of(text)
-    with machine.LOCK:
+    triple = target.triple_of(text)
+    with target.LOCK:
         features = llvm.get_host_cpu_features().flatten()
-        code = machine.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
+        code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
             _engine._owned = True  # never goes: functions may be called until the process ends
@@ -174,7 +174,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         try:
             tracker = library.link(_engine, f"tvm_ffi.{next(_numbers)}")
         except RuntimeError as error:
-            missing = machine.missing_functions(text, symbols)
+            missing = target.missing_functions(text, symbols)
             problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
@@ -186,8 +186,8 @@ def _may_go(text: str, names: Iterable[str]) -> bool:
     Wrappers return numbers, and tensors of other owners.  Other functions, and all that make
     objects, may return some whose deleters are in the code.
     """
-    calls = {name for name in machine.declared_functions(text) if name.startswith("TVMFFI")}
-    return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= machine.variables(text)
+    calls = {name for name in target.declared_functions(text) if name.startswith("TVMFFI")}
+    return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= target.variables(text)
 
 
 def _is_description(name: str, names: list[str]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from .._library_texts import device_names, words_of_indices
+from .._string_constants import device_names, words_of_indices
 from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, null
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold

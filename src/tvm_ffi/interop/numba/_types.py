@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
-from ...signature._plan import accepted_words
+from ...signature._checks import accepted_words
 from ...signature._printing import type_text
 from ...signature._types import Type
 from .._tried import load

@@ -13,8 +13,8 @@ from typing import Any, Callable
 import torch
 
 from ...signature import Expression, Signature, TensorType
+from ...signature._checks import Check, checks
 from ...signature._expression import Extent, apply, names_in
-from ...signature._plan import Check, checks
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 

@@ -23,9 +23,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._schema.dtypes import integer_range
+from ._binding_errors import missing_text, too_many_text
 from ._declaration import Declaration
 from ._expression import Expression, Extent, extent_text
-from ._matching import missing_text, too_many_text
 from ._parameter import Parameter
 from ._printing import type_text
 from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType

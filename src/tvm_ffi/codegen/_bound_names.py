@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..signature import Signature
-from ..signature._plan import Check, Failure, checks
+from ..signature._checks import Check, Failure, checks
 from ._wrapper import is_optional
 
 __all__ = ["extent_names", "is_unsigned", "may_be_unknown", "range_failure"]

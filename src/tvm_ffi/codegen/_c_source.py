@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..signature import ScalarType
-from ..signature._plan import accepted_words
+from ..signature._checks import accepted_words
 from ..signature._types import Type
 
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]

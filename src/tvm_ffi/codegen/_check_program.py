@@ -16,8 +16,7 @@ from .._binding.values.device import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, Result, ScalarType, TensorType
-from ..signature._expression import Expression, Extent, names_in
-from ..signature._plan import (
+from ..signature._checks import (
     Check,
     Failure,
     accepted_words,
@@ -25,8 +24,9 @@ from ..signature._plan import (
     missing_arguments,
     too_many_arguments,
 )
+from ..signature._expression import Expression, Extent, names_in
 from ..signature._types import ELLIPSIS
-from ._call_failures import (
+from ._call_errors import (
     does_not_fit,
     negative_extent,
     negative_workspace,

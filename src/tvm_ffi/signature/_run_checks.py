@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _values as values
-from ._declaration import Declaration
-from ._expression import ExtentError, evaluate, names_in
-from ._matching import binding_problem
-from ._parameter import UNKNOWN, Parameter
-from ._plan import (
+from ._binding_errors import binding_problem
+from ._checks import (
     BIG_INT,
     Check,
     Failure,
     accepted_words,
     checks,
 )
+from ._declaration import Declaration
+from ._expression import ExtentError, evaluate, names_in
+from ._parameter import UNKNOWN, Parameter
 from ._types import ELLIPSIS, ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]

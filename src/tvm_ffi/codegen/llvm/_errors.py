@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...signature._plan import Failure
+from ...signature._checks import Failure
 from . import _support_raise as support
 from ._code import I32, I64, Code, null
 

@@ -6,8 +6,8 @@ Each is one call of the support code with constants: a check that passes costs n
 
 from __future__ import annotations
 
-from ..signature._plan import Failure
-from ._c_text import literal
+from ..signature._checks import Failure
+from ._c_source import literal
 
 __all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]
 

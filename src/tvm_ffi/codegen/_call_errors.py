@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
+from ..signature._checks import Failure, operations
 from ..signature._expression import Extent
-from ..signature._plan import Failure, operations
 from ._wrapper import Argument, Wrapper
 
 __all__ = [

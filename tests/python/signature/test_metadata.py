@@ -220,34 +220,34 @@ def test_the_compiler_accepts_what_may_fit(text):
 
 
 def test_registered_functions():
-    tvm_ffi.register_global_func("test_carriage.softmax", lambda *a: None, signature=TEXT)
+    tvm_ffi.register_global_func("test_metadata.softmax", lambda *a: None, signature=TEXT)
     try:
-        metadata = tvm_ffi.get_global_func_metadata("test_carriage.softmax")
-        assert Signature.from_metadata(metadata, "test_carriage.softmax") == EXPECTED
+        metadata = tvm_ffi.get_global_func_metadata("test_metadata.softmax")
+        assert Signature.from_metadata(metadata, "test_metadata.softmax") == EXPECTED
         assert "type_schema" in metadata
     finally:
-        tvm_ffi.remove_global_func("test_carriage.softmax")
+        tvm_ffi.remove_global_func("test_metadata.softmax")
 
 
 def test_a_registration_with_a_wrong_signature_registers_nothing():
-    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_carriage.f'"):
-        tvm_ffi.register_global_func("test_carriage.f", len, signature=TEXT)
+    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_metadata.f'"):
+        tvm_ffi.register_global_func("test_metadata.f", len, signature=TEXT)
     with pytest.raises(ValueError, match="character 2 of"):
-        tvm_ffi.register_global_func("test_carriage.f", len, signature="f(")
+        tvm_ffi.register_global_func("test_metadata.f", len, signature="f(")
     with pytest.raises(TypeError, match="a signature is a Signature or its text, got int"):
-        tvm_ffi.register_global_func("test_carriage.f", signature=3)(len)
-    assert tvm_ffi.get_global_func("test_carriage.f", allow_missing=True) is None
+        tvm_ffi.register_global_func("test_metadata.f", signature=3)(len)
+    assert tvm_ffi.get_global_func("test_metadata.f", allow_missing=True) is None
 
 
 def test_a_name_that_is_taken_keeps_its_metadata(capfd):
-    tvm_ffi.register_global_func("test_carriage.taken", len, signature="(x: str) -> int")
+    tvm_ffi.register_global_func("test_metadata.taken", len, signature="(x: str) -> int")
     try:
-        with pytest.raises(RuntimeError, match="test_carriage.taken"):
-            tvm_ffi.register_global_func("test_carriage.taken", len, signature="()")
-        metadata = tvm_ffi.get_global_func_metadata("test_carriage.taken")
+        with pytest.raises(RuntimeError, match="test_metadata.taken"):
+            tvm_ffi.register_global_func("test_metadata.taken", len, signature="()")
+        metadata = tvm_ffi.get_global_func_metadata("test_metadata.taken")
         assert metadata["signature"] == "(x: str) -> int"
     finally:
-        tvm_ffi.remove_global_func("test_carriage.taken")
+        tvm_ffi.remove_global_func("test_metadata.taken")
     assert capfd.readouterr().err == ""
 
 
@@ -443,7 +443,7 @@ def test_a_description_of_another_type_is_refused(cpp_library):
 
 
 def test_modules_written_in_python_can_be_described():
-    class Kind(CustomModule, kind="test_carriage"):
+    class Kind(CustomModule, kind="test_metadata"):
         def find_function(self, name):
             return abs if name == "abs" else None
 
@@ -543,7 +543,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_f(void* a, const TVMFFIAny* args, int32_t n, TV
 TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_f(void* a, const TVMFFIAny* b, int32_t n,
                                              TVMFFIAny* result) {
   (void)a, (void)b, (void)n;
-  return Call("test_carriage.metadata", 22, result);
+  return Call("test_metadata.metadata", 22, result);
 }
 """
 SLOW_TEXT = '{"signature": "f(x: int, y: int = 1)"}'
@@ -554,7 +554,7 @@ def slow(tmp_path):
     """Return a module, the barrier that reading its metadata waits at twice, and the readers."""
     barrier, readers = threading.Barrier(2, timeout=60), []
 
-    @tvm_ffi.register_global_func("test_carriage.metadata", override=True)
+    @tvm_ffi.register_global_func("test_metadata.metadata", override=True)
     def metadata() -> str:
         readers.append(threading.get_ident())
         if len(readers) == 1:  # the others, those of the description among them, go on
@@ -563,7 +563,7 @@ def slow(tmp_path):
         return SLOW_TEXT
 
     yield load(compiled(tmp_path, SLOW, *CC)), barrier
-    tvm_ffi.registry.remove_global_func("test_carriage.metadata")
+    tvm_ffi.registry.remove_global_func("test_metadata.metadata")
 
 
 def test_a_description_during_the_first_call_wins(slow):
