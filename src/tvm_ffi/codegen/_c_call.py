@@ -21,7 +21,7 @@ from ._call_errors import (
     negative_workspace,
     nul_in_text,
     operation_failures,
-    place_of_result,
+    result_prefix,
 )
 from ._wrapper import Argument, Wrapper, is_optional
 
@@ -29,7 +29,7 @@ __all__ = ["CallPrinter"]
 
 # Names that wrappers have for parameters and locals of their own.
 _LOCAL = re.compile(
-    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
+    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
 )
 
@@ -52,11 +52,11 @@ class CallPrinter:
     def _number(self) -> Result | None:
         """The result that is a number, if there is one."""
         results = self._wrapper.results.values()
-        return next((one for one in results if not isinstance(one.type, TensorType)), None)
+        return next((result for result in results if not isinstance(result.type, TensorType)), None)
 
     def print(self) -> None:
         """Print allocation, call and return."""
-        self._texts_end()
+        self._reject_nul()
         self.prepare()
         if any(argument.kind == "stream" for argument in self._wrapper.arguments):
             device = self._device_of_call()
@@ -97,7 +97,7 @@ class CallPrinter:
 
     # ---- before the call -------------------------------------------------------------------
 
-    def _texts_end(self) -> None:
+    def _reject_nul(self) -> None:
         """Print: where C text is passed, no NUL may stand in it."""
         for name, parameter in self._wrapper.parameters.items():
             is_passed = Argument("value", name) in self._wrapper.arguments
@@ -106,9 +106,9 @@ class CallPrinter:
             if Argument("size", name) in self._wrapper.arguments:
                 continue  # the function is told where the text ends
             local = self._checks.argument(name)
-            place = f"wrapper_find_nul({local})"
-            failure = fail(nul_in_text(self._wrapper, name), got=place)
-            self._lines.add(f"if ({place} >= 0) {failure}")
+            position = f"wrapper_find_nul({local})"
+            failure = fail(nul_in_text(self._wrapper, name), got=position)
+            self._lines.add(f"if ({position} >= 0) {failure}")
 
     def _calculate(self, position: int, argument: Argument) -> None:
         """Print what calculates an argument, and the check that it can be converted."""
@@ -200,7 +200,7 @@ class CallPrinter:
 
     def _shape(self, name: str) -> list[str]:
         """Print what calculates the extents of a result; return their names."""
-        where = place_of_result(self._wrapper.name, name)
+        where = result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))
@@ -213,20 +213,20 @@ class CallPrinter:
     def _dtype_of(self, type_: TensorType) -> list[str]:
         """Return statements that fill in the element type of a result."""
         names = self._wrapper.signature.dtypes_of(type_)
-        parts: Mapping[str, list[int]] = {
+        fields: Mapping[str, list[int]] = {
             "code": [dtype(name).type_code for name in names],
             "bits": [dtype(name).bits for name in names],
             "lanes": [dtype(name).lanes for name in names],
         }
         statements = []
-        for part, values in parts.items():
+        for field, values in fields.items():
             value = str(values[-1])
             if type_.variable is not None:
-                place = self._checks.dtype_name(type_.variable)
-                tests = (f"{place} == {i} ? {one} : " for i, one in enumerate(values[:-1]))
+                index = self._checks.dtype_name(type_.variable)
+                tests = (f"{index} == {i} ? {choice} : " for i, choice in enumerate(values[:-1]))
                 value = f"{''.join(tests)}{value}"
-            width = "uint16_t" if part == "lanes" else "uint8_t"
-            statements.append(f"prototype.dtype.{part} = ({width})({value});")
+            width = "uint16_t" if field == "lanes" else "uint8_t"
+            statements.append(f"prototype.dtype.{field} = ({width})({value});")
         return statements
 
     def _device_of(self, type_: TensorType) -> str:
@@ -294,12 +294,12 @@ class CallPrinter:
 
     def _dispatch(self, assign: str) -> None:
         """Print the choice of the function behind: one number for each combination of dtypes."""
-        place = ""
+        index = ""
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
             own = self._checks.dtype_name(name)
-            place = f"({place}) * {len(dtypes)} + {own}" if place else own
+            index = f"({index}) * {len(dtypes)} + {own}" if index else own
         callees = list(self._wrapper.callees.values())
-        with self._lines.block(f"switch ({place})"):
+        with self._lines.block(f"switch ({index})"):
             for i, callee in enumerate(callees):
                 values = self._values(self._wrapper.dtypes_of(callee))
                 label = "default" if i == len(callees) - 1 else f"case {i}"

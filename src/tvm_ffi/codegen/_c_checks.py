@@ -2,7 +2,7 @@
 """The checks of a signature as statements of C.
 
 What they leave behind for the call: ``arg_x``, the tensor, or the number or text; ``has_x`` where
-that may be None; ``dim_n``, an extent; ``dtype_T``, the place of a dtype among those of a variable.
+that may be None; ``dim_n``, an extent; ``dtype_T``, the index of a dtype among those of a variable.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
 from ..signature._checks import (
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
     missing_arguments,
     too_many_arguments,
@@ -31,7 +31,7 @@ from ._wrapper import is_optional
 
 __all__ = ["CheckPrinter"]
 
-# Type indices that a word stands for; text and bytes have several, see the support code.
+# Type indices that a type_name stands for; text and bytes have several, see the support code.
 _INDEX = {
     "None": "kTVMFFINone",
     "bool": "kTVMFFIBool",
@@ -46,7 +46,7 @@ _OVERFLOWING = {
     "//": "wrapper_divide({}, {}, &{}) != 0",
     "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
 }
-_PLAIN = {
+_TOTAL = {
     "%": "wrapper_modulo({0}, {1})",
     "min": "wrapper_min({0}, {1})",
     "max": "wrapper_max({0}, {1})",
@@ -90,14 +90,13 @@ class CheckPrinter:
     def print(self) -> None:
         """Print the declarations and all checks."""
         self._count()
-        plan = list(checks(self._signature))
         for name in extent_names(self._signature):
             self._lines.add(f"int64_t {self.extent_name(name)} = 0;")
             if may_be_unknown(self._signature, name):
                 self._lines.add(f"bool {self._known(name)} = false;")
         for variable in self._signature.dtype_variables:
             self._lines.add(f"int32_t {self.dtype_name(variable)} = -1;")
-        for check in plan:
+        for check in checks(self._signature):
             getattr(self, f"_{check.kind}")(check)
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
@@ -107,7 +106,7 @@ class CheckPrinter:
     def _count(self) -> None:
         most = len(self._signature.parameters)
         failures = [missing_arguments(self._signature, given) for given in range(most)]
-        texts = [literal(failure.text()) for failure in failures if failure is not None]
+        texts = [literal(failure.message()) for failure in failures if failure is not None]
         if texts:
             with self._lines.block(f"if (num_args < {len(texts)})"):
                 self._lines.add(f"static const char* const missing[] = {{{', '.join(texts)}}};")
@@ -117,8 +116,8 @@ class CheckPrinter:
                     f"{nothing});"
                 )
         if most == 0:
-            one = fail(too_many_arguments(self._signature, "1"))
-            self._lines.add(f"if (num_args == 1) {one}")
+            too_many = fail(too_many_arguments(self._signature, "1"))
+            self._lines.add(f"if (num_args == 1) {too_many}")
         failure = fail(too_many_arguments(self._signature), got="num_args")
         self._lines.add(f"if (num_args > {most}) {failure}")
 
@@ -153,7 +152,7 @@ class CheckPrinter:
         self._lines.add(f"{type_} {name} = {value};")
 
     def _is_text(self, parameter: Parameter) -> bool:
-        return bool({"str", "bytes"} & {*(accepted_words(parameter.type) or ())})
+        return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _read(self, check: Check, name: str) -> None:
         """Print the check of the type, and what takes the value."""
@@ -173,18 +172,22 @@ class CheckPrinter:
 
     def _read_value(self, check: Check, name: str) -> None:
         parameter, value = check.parameter, f"args[{check.position}]"
-        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        accepted = [
+            type_name
+            for type_name in accepted_type_names(parameter.type) or ()
+            if type_name != "None"
+        ]
         if is_unsigned(check):
             self._read_unsigned(check, name)
             return
         if self._is_text(parameter):
-            self._lines.add(f"if (!wrapper_is_{words[0]}(&{value})) {self._fail_type(check)}")
+            self._lines.add(f"if (!wrapper_is_{accepted[0]}(&{value})) {self._fail_type(check)}")
             self._lines.add(f"{name} = wrapper_content(&{value});")
             return
-        tests = " && ".join(f"{value}.type_index != {_INDEX[word]}" for word in words)
+        tests = " && ".join(f"{value}.type_index != {_INDEX[type_name]}" for type_name in accepted)
         self._lines.add(f"if ({tests}) {self._fail_type(check)}")
         self._range_of(check, value)
-        self._lines.add(f"{name} = {_taken(words[0], value, value_type(parameter.type))};")
+        self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
         """Print the check of the range, as long as the number has 64 bits."""
@@ -246,20 +249,20 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: str
     ) -> None:
-        """Print what finds the place of a dtype among those of a variable."""
+        """Print what finds the index of a dtype among those of a variable."""
         known = self.dtype_name(variable)
         guard = self._guard(check).removesuffix(" && ")
         with self._lines.block(f"if ({guard})" if guard else ""):
-            places = "".join(f"{_is_dtype(got, name)} ? {i} : " for i, name in enumerate(names))
-            self._lines.add(f"const int32_t place = {places}-1;")
-            self._lines.add(f"if (place < 0) {fail_dtype(check.failures['dtype'], 'NULL', got)}")
+            choices = "".join(f"{_is_dtype(got, name)} ? {i} : " for i, name in enumerate(names))
+            self._lines.add(f"const int32_t index = {choices}-1;")
+            self._lines.add(f"if (index < 0) {fail_dtype(check.failures['dtype'], 'NULL', got)}")
             if variable in self._bound:
-                with self._lines.block(f"if ({known} >= 0 && place != {known})"):
+                with self._lines.block(f"if ({known} >= 0 && index != {known})"):
                     texts = ", ".join(map(literal, names))
                     self._lines.add(f"static const char* const names[] = {{{texts}}};")
                     failure = check.failures["variable"]
                     self._lines.add(fail_dtype(failure, f"names[{known}]", got))
-            self._lines.add(f"{known} = place;")
+            self._lines.add(f"{known} = index;")
         self._bound.add(variable)
 
     def _device(self, check: Check) -> None:
@@ -330,7 +333,7 @@ class CheckPrinter:
     def _address(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         address = f"(uintptr_t)wrapper_address({name})"
-        sizes = {alignment_of(dtype(one)) for one in self._signature.dtypes_of(check.tensor)}
+        sizes = {alignment_of(dtype(name)) for name in self._signature.dtypes_of(check.tensor)}
         alignment = f"wrapper_alignment({name}->dtype)"
         if len(sizes) == 1:
             alignment = f"{sizes.pop()}u"
@@ -354,7 +357,7 @@ class CheckPrinter:
             return number(extent)
         if isinstance(extent, str):
             return self.extent_name(extent)
-        left, right = (self.expression(one, failures) for one in extent.operands)
+        left, right = (self.expression(operand, failures) for operand in extent.operands)
         name = f"value{self._temporaries}"
         self._temporaries += 1
         self._lines.add(f"int64_t {name};")
@@ -364,7 +367,7 @@ class CheckPrinter:
             test = _OVERFLOWING[extent.operator].format(left, right, name)
             self._lines.add(f"if ({test}) {fail(failures[f'overflow {extent}'])}")
         else:
-            self._lines.add(f"{name} = {_PLAIN[extent.operator].format(left, right)};")
+            self._lines.add(f"{name} = {_TOTAL[extent.operator].format(left, right)};")
         return name
 
 
@@ -373,13 +376,13 @@ def _is_dtype(got: str, name: str) -> str:
     return f"wrapper_is_dtype({got}, {wanted.type_code}, {wanted.bits}, {wanted.lanes})"
 
 
-def _taken(word: str, value: str, type_: str) -> str:
+def _taken(type_name: str, value: str, type_: str) -> str:
     """Return the value of an argument."""
-    if word == "float":
+    if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
-    if word == "bool":
+    if type_name == "bool":
         return f"{value}.v_int64 != 0"
-    return f"{value}.v_ptr" if word == "ctypes.c_void_p" else f"({type_}){value}.v_int64"
+    return f"{value}.v_ptr" if type_name == "ctypes.c_void_p" else f"({type_}){value}.v_int64"
 
 
 def _content_of(constant: str | bytes) -> str:

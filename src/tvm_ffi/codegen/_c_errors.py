@@ -54,10 +54,10 @@ def fail_type(failure: Failure, big: Failure, value: str) -> str:
     return f"return wrapper_fail_type({errors}, {literal(_before_got(failure))}, &{value});"
 
 
-def fail_with(what: str, failure: Failure, got: str) -> str:
+def fail_with(subject: str, failure: Failure, got: str) -> str:
     """Return the statement that raises for a device, or the strides of a tensor."""
     texts = f"{literal(failure.error)}, {literal(_before_got(failure))}"
-    return f"return wrapper_fail_{what}({texts}, {got});"
+    return f"return wrapper_fail_{subject}({texts}, {got});"
 
 
 def _before_got(failure: Failure) -> str:

@@ -21,33 +21,35 @@ from ._launch import LaunchPlan
 from ._launch_checks import (
     Bound,
     bounds,
+    device_mismatches,
     device_parameter,
     fields,
-    no_image,
-    no_launch,
-    same_device,
+    no_image_failure,
+    no_variant_failure,
 )
 from ._launch_parts import Launch
 
 __all__ = ["Images", "LaunchPrinter"]
 
-_BYTES_IN_WORD, _WORDS_IN_LINE = 8, 4
+_BYTES_PER_WORD, _WORDS_PER_LINE = 8, 4
 
 
 class Images:
     """The images of all plans of a file, each once."""
 
     def __init__(self, plans: Iterable[LaunchPlan]) -> None:
-        all_images = (image for plan in plans for one in plan.launches for image in one.images)
+        all_images = (
+            image for plan in plans for launch in plan.launches for image in launch.images
+        )
         self._images = list(dict.fromkeys(all_images))
 
-    def place(self, image: DeviceImage) -> int:
+    def index(self, image: DeviceImage) -> int:
         """Return the number of an image."""
         return self._images.index(image)
 
     def __str__(self) -> str:
         """Return the definitions of the images."""
-        text = "".join(map(_words, range(len(self._images)), self._images))
+        text = "".join(map(_image_definition, range(len(self._images)), self._images))
         rows = [
             f"    {{launch_bytes_{i}, {int(image.format == 'ptx')}, {image.generation[0]}, "
             f"{_character(image.generation[1])}, {{NULL}}}},\n"
@@ -56,18 +58,18 @@ class Images:
         return f"{text}static launch_image launch_images[] = {{\n{''.join(rows)}}};\n"
 
 
-def _words(place: int, image: DeviceImage) -> str:
+def _image_definition(index: int, image: DeviceImage) -> str:
     """Return an image as numbers, which compilers read faster than text; a NUL ends PTX."""
-    content = image.content + b"\0" * (_BYTES_IN_WORD - len(image.content) % _BYTES_IN_WORD)
+    content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     words = [
-        f"0x{int.from_bytes(content[at : at + _BYTES_IN_WORD], 'little'):x}u"
-        for at in range(0, len(content), _BYTES_IN_WORD)
+        f"0x{int.from_bytes(content[at : at + _BYTES_PER_WORD], 'little'):x}u"
+        for at in range(0, len(content), _BYTES_PER_WORD)
     ]
     lines = [
-        "    " + ", ".join(words[at : at + _WORDS_IN_LINE]) + ",\n"
-        for at in range(0, len(words), _WORDS_IN_LINE)
+        "    " + ", ".join(words[at : at + _WORDS_PER_LINE]) + ",\n"
+        for at in range(0, len(words), _WORDS_PER_LINE)
     ]
-    return f"static const uint64_t launch_bytes_{place}[] = {{\n{''.join(lines)}}};\n"
+    return f"static const uint64_t launch_bytes_{index}[] = {{\n{''.join(lines)}}};\n"
 
 
 def _character(text: str) -> str:
@@ -85,31 +87,31 @@ class LaunchPrinter:
     def definitions(self) -> str:
         """Return the kernels of all launches."""
         found = []
-        for place, launch in enumerate(self._plan.launches):
+        for index, launch in enumerate(self._plan.launches):
             rows = [
-                f"    {{&launch_images[{self._images.place(image)}], {literal(name)}, "
+                f"    {{&launch_images[{self._images.index(image)}], {literal(name)}, "
                 "{NULL}, {0}, {false}},\n"
                 for name in launch.kernels.values()
                 for image in launch.images
             ]
-            name = self._kernels(place)
+            name = self._kernels(index)
             found.append(f"static launch_kernel {name}[] = {{\n{''.join(rows)}}};\n")
         return "".join(found)
 
-    def _kernels(self, place: int) -> str:
-        return f"launch_kernels_of_{self._plan.name}_{place}"
+    def _kernels(self, index: int) -> str:
+        return f"launch_kernels_of_{self._plan.name}_{index}"
 
     def print(self) -> None:
         """Print the choice of a launch, and each of them."""
         self._same_device()
         self._conditions()
         self._device()
-        self._choose()
-        for place, launch in enumerate(self._plan.launches):
-            with self._lines.block("" if self._is_single else f"if (chosen == {place})"):
-                _OneLaunch(self._plan, launch, self._checks, self._lines).print()
+        self._select_kernel()
+        for index, launch in enumerate(self._plan.launches):
+            with self._lines.block("" if self._is_single else f"if (selected == {index})"):
+                _VariantPrinter(self._plan, launch, self._checks, self._lines).print()
         if not self._is_single:
-            self._lines.add("return -1; /* one of them was chosen */")
+            self._lines.add("return -1; /* a launch was selected above */")
 
     @property
     def _is_single(self) -> bool:
@@ -117,7 +119,7 @@ class LaunchPrinter:
 
     def _same_device(self) -> None:
         first = device_parameter(self._plan.signature)
-        for parameter, failure in same_device(self._plan.signature):
+        for parameter, failure in device_mismatches(self._plan.signature):
             assert first is not None
             expected = f"{self._checks.argument(first.name)}->device.device_id"
             local = self._checks.argument(parameter.name)
@@ -131,15 +133,15 @@ class LaunchPrinter:
     def _conditions(self) -> None:
         """Print for each launch whether it is meant for these arguments."""
         names = []
-        for place, launch in enumerate(self._plan.launches):
-            self._lines.add(f"bool is_meant{place} = true;")
-            names.append(f"is_meant{place}")
+        for index, launch in enumerate(self._plan.launches):
+            self._lines.add(f"bool condition{index} = true;")
+            names.append(f"condition{index}")
             for condition in launch.when:
                 # Behind a comparison that fails, the next one is not made.
-                with self._lines.block(f"if (is_meant{place})"):
+                with self._lines.block(f"if (condition{index})"):
                     left, right = map(self._value, (condition.left, condition.right))
-                    self._lines.add(f"is_meant{place} = {left} {condition.operator} {right};")
-        failure = no_launch(self._plan.name, self._plan.launches)
+                    self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
+        failure = no_variant_failure(self._plan.name, self._plan.launches)
         if failure is not None:
             self._lines.add(f"if (!({' || '.join(names)})) {fail(failure)}")
 
@@ -158,20 +160,22 @@ class LaunchPrinter:
         self._lines.add("const launch_device* device = launch_device_of(device_id);")
         self._lines.add("if (device == NULL) return -1;")
 
-    def _choose(self) -> None:
+    def _select_kernel(self) -> None:
         """Print what finds the first launch that is meant and has an image."""
         self._lines.add("launch_kernel* kernel = NULL;")
         if not self._is_single:
-            self._lines.add("int chosen = -1;")
-        for place, launch in enumerate(self._plan.launches):
-            kernels, count = self._kernels(place), len(launch.images)
+            self._lines.add("int selected = -1;")
+        for index, launch in enumerate(self._plan.launches):
+            kernels, count = self._kernels(index), len(launch.images)
             offset = self._offset(launch)
-            choice = f"kernel = launch_choose({kernels}{offset}, {count}, device->capability);"
-            with self._lines.block(f"if (kernel == NULL && is_meant{place})"):
-                self._lines.add(choice)
+            selection = (
+                f"kernel = launch_select_kernel({kernels}{offset}, {count}, device->capability);"
+            )
+            with self._lines.block(f"if (kernel == NULL && condition{index})"):
+                self._lines.add(selection)
                 if not self._is_single:
-                    self._lines.add(f"if (kernel != NULL) chosen = {place};")
-        (first, _), (second, _), (third, _), *rest = no_image(
+                    self._lines.add(f"if (kernel != NULL) selected = {index};")
+        (first, _), (second, _), (third, _), *rest = no_image_failure(
             self._plan.name, self._plan.launches
         ).parts()
         pieces = [first, "device_id", second, third, rest[0][0] if rest else ""]
@@ -180,14 +184,14 @@ class LaunchPrinter:
 
     def _offset(self, launch: Launch) -> str:
         """Return what is added to the first kernel, where the dtypes choose one."""
-        place = ""
+        index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
             own = self._checks.dtype_name(name)
-            place = f"({place}) * {len(dtypes)} + {own}" if place else own
-        return f" + ({place}) * {len(launch.images)}" if place else ""
+            index = f"({index}) * {len(dtypes)} + {own}" if index else own
+        return f" + ({index}) * {len(launch.images)}" if index else ""
 
 
-class _OneLaunch(CallPrinter):
+class _VariantPrinter(CallPrinter):
     """Prints one launch; what it allocates lies on the device of the launch."""
 
     def __init__(

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..signature import ScalarType
-from ..signature._checks import accepted_words
+from ..signature._checks import accepted_type_names
 from ..signature._types import Type
 
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]
 
 _NAME = re.compile(r"\w+", re.ASCII)
 _LONGEST_LITERAL = 4000  # characters that C promises to take: 4095
-_TYPE_OF_WORD = {
+_C_TYPE_OF_NAME = {
     "bool": "bool",
     "bytes": "const void*",
     "ctypes.c_void_p": "void*",
@@ -100,9 +100,9 @@ def value_type(type_: Type) -> str:
     """Return the type of a value that is no tensor."""
     if isinstance(type_, ScalarType):
         return {"float32": "float", "float64": "double"}.get(type_.dtype, f"{type_.dtype}_t")
-    words = accepted_words(type_)
-    assert words is not None
-    return _TYPE_OF_WORD[words[0]]
+    accepted = accepted_type_names(type_)
+    assert accepted is not None
+    return _C_TYPE_OF_NAME[accepted[0]]
 
 
 def element_type(dtype: str) -> str:

@@ -14,7 +14,7 @@ __all__ = [
     "negative_workspace",
     "nul_in_text",
     "operation_failures",
-    "place_of_result",
+    "result_prefix",
 ]
 
 
@@ -35,7 +35,7 @@ def negative_workspace(function: str, argument: Argument) -> Failure:
     return Failure("ValueError", f"{function}(): {argument} must have >= 0 bytes, got {{got}}")
 
 
-def place_of_result(function: str, name: str) -> str:
+def result_prefix(function: str, name: str) -> str:
     """Return what failures about a result begin with."""
     return f"{function}() result '{name}': "
 
@@ -55,7 +55,11 @@ def failed_status(wrapper: Wrapper) -> Failure:
 def operation_failures(where: str, extent: Extent) -> dict[str, Failure]:
     """Return what may come of calculating an extent, by the names that the plan has for it."""
     failures = {}
-    for one in operations(extent):
-        failures[f"zero {one}"] = Failure("ValueError", f"{where}`{one}` divides by zero")
-        failures[f"overflow {one}"] = Failure("ValueError", f"{where}`{one}` does not fit 64 bits")
+    for operation in operations(extent):
+        failures[f"zero {operation}"] = Failure(
+            "ValueError", f"{where}`{operation}` divides by zero"
+        )
+        failures[f"overflow {operation}"] = Failure(
+            "ValueError", f"{where}`{operation}` does not fit 64 bits"
+        )
     return failures

@@ -185,19 +185,19 @@ def described_plans(
     return plans
 
 
-def three_extents(what: str, amount: Amount) -> tuple[Extent, ...]:
+def three_extents(field: str, amount: Amount) -> tuple[Extent, ...]:
     """Return what somebody gave as up to three expressions; the others are 1."""
     given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"{what} has from 1 to 3 extents, got {len(given)}")
-    return (*(_amount(what, one) for one in given), *[1] * (3 - len(given)))
+        raise ValueError(f"{field} has from 1 to 3 extents, got {len(given)}")
+    return (*(_amount(field, extent) for extent in given), *[1] * (3 - len(given)))
 
 
-def _amount(what: str, amount: int | str) -> Extent:
+def _amount(field: str, amount: int | str) -> Extent:
     if isinstance(amount, str):
         return parse_extent(amount)
     if isinstance(amount, bool) or not isinstance(amount, int):
-        raise TypeError(f"{what} is an int or an expression, got {type(amount).__name__}")
+        raise TypeError(f"{field} is an int or an expression, got {type(amount).__name__}")
     return amount
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, ScalarType, Signature, TensorType
-from ..signature._checks import Failure, accepted_words, literal_template
+from ..signature._checks import Failure, accepted_type_names, literal_template
 from ..signature._expression import (
     Expression,
     Extent,
@@ -30,12 +30,12 @@ __all__ = [
     "Bound",
     "bounds",
     "check_plan",
+    "device_mismatches",
     "device_parameter",
     "fields",
     "kernel_types",
-    "no_image",
-    "no_launch",
-    "same_device",
+    "no_image_failure",
+    "no_variant_failure",
 ]
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
@@ -79,7 +79,7 @@ def device_parameter(signature: Signature) -> Parameter | None:
     return None
 
 
-def same_device(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
+def device_mismatches(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
     """Yield the other parameters that must be on the device of the launch."""
     first = device_parameter(signature)
     for parameter in signature.parameters:
@@ -129,9 +129,9 @@ def bounds(name: str, launch: Launch) -> list[Bound]:
     return found
 
 
-def _bound(name: str, what: str, extent: Extent, least: int, most: int) -> Bound:
+def _bound(name: str, field: str, extent: Extent, least: int, most: int) -> Bound:
     shown = "" if isinstance(extent, int) else f" = {extent_text(extent)}"
-    template = f"{name}(): {what}{shown} must be from {least} to {most}, got {{got}}"
+    template = f"{name}(): {field}{shown} must be from {least} to {most}, got {{got}}"
     return Bound(extent, least, most, Failure("ValueError", template))
 
 
@@ -143,16 +143,16 @@ def _product(three: tuple[Extent, ...]) -> Extent:
     return product
 
 
-def no_launch(name: str, launches: Iterable[Launch]) -> Failure | None:
+def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
     """Return what is said when no condition holds; None when a launch has none."""
     if any(not launch.when for launch in launches):
         return None
-    texts = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
-    template = f"{name}(): no launch is meant for these arguments, only for {'; '.join(texts)}"
+    conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
+    template = f"{name}(): no launch is meant for these arguments, only for {'; '.join(conditions)}"
     return Failure("ValueError", literal_template(template))
 
 
-def no_image(name: str, launches: Iterable[Launch]) -> Failure:
+def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
     """Return what is said when no image runs on a device; holes device, gpu and architecture."""
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
@@ -207,8 +207,8 @@ def _check_parts(launch: Launch) -> None:
 
 def _check_signature(signature: Signature) -> None:
     for parameter in signature.parameters:
-        words = accepted_words(parameter.type) or ()
-        if {"str", "bytes"} & {*words}:
+        accepted = accepted_type_names(parameter.type) or ()
+        if {"str", "bytes"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
                 "which no kernel takes"
@@ -250,7 +250,7 @@ def _check_constant(limit: Bound) -> None:
     except ExtentError as error:
         raise ValueError(str(error)) from None
     if not limit.least <= value <= limit.most:
-        raise ValueError(limit.failure.text(got=value))
+        raise ValueError(limit.failure.message(got=value))
 
 
 def _check_constants(name: str, extents: Iterable[Extent]) -> None:
@@ -278,10 +278,10 @@ def _check_image(
     where = f"{function}: kernel '{kernel}' of the {image}"
     if len(wanted) != len(types):
         raise ValueError(f"{where} takes {len(wanted)} arguments, and {len(types)} are passed")
-    for place, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
+    for index, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
         if size != size_of(type_):
             raise ValueError(
-                f"{where} takes {size} bytes as argument {place}, and '{argument}' has "
+                f"{where} takes {size} bytes as argument {index}, and '{argument}' has "
                 f"{size_of(type_)}, {type_}"
             )
 
@@ -320,7 +320,7 @@ def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind in _FIELD_TYPES:
         return _FIELD_TYPES[argument.kind]
     if argument.kind == "value":
-        (parameter,) = (one for one in signature.parameters if one.name == argument.source)
+        (parameter,) = (p for p in signature.parameters if p.name == argument.source)
         return _value_type(signature, parameter)
     raise ValueError(
         f"{signature.name}: '{argument}' is in memory of the host, which a kernel does not see; "
@@ -329,8 +329,8 @@ def _kernel_type(signature: Signature, argument: Argument) -> str:
 
 
 def _value_type(signature: Signature, parameter: Parameter) -> str:
-    words = accepted_words(parameter.type) or ("",)
-    if words[0] == "ctypes.c_void_p":
+    accepted = accepted_type_names(parameter.type) or ("",)
+    if accepted[0] == "ctypes.c_void_p":
         return "pointer"
     if is_optional(parameter):
         raise ValueError(
@@ -339,7 +339,7 @@ def _value_type(signature: Signature, parameter: Parameter) -> str:
         )
     if isinstance(parameter.type, ScalarType):
         return parameter.type.dtype
-    return {"int": "int64", "float": "float64", "bool": "bool"}[words[0]]
+    return {"int": "int64", "float": "float64", "bool": "bool"}[accepted[0]]
 
 
 def range_of(argument: Argument) -> tuple[int, int]:

@@ -62,7 +62,7 @@ def wrap_library(
         If the compiler fails.
     """
     path = Path(library).absolute()
-    wrappers = [one if isinstance(one, Wrapper) else make_wrapper(one) for one in functions]
+    wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
     # By name: a library without a SONAME would be looked for where it was, and nowhere else.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]

@@ -9,15 +9,15 @@ from .._binding.values.device import Device
 from .._schema.json_form import schema_to_json
 from .._schema.names import json_name
 from ..signature import Signature
-from ..signature._values import word_of_index
+from ..signature._values import type_name_of_index
 
-__all__ = ["device_names", "texts_of", "words_of_indices"]
+__all__ = ["device_names", "embedded_strings", "type_names_by_index"]
 
 _NUM_BUILTIN_INDICES = 79
 _NUM_DEVICE_TYPES = 32
 
 
-def texts_of(signature: Signature) -> dict[str, str]:
+def embedded_strings(signature: Signature) -> dict[str, str]:
     """Return what a library tells of a function, by kind; see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
     metadata = {"type_schema": schema, "signature": str(signature)}
@@ -25,9 +25,9 @@ def texts_of(signature: Signature) -> dict[str, str]:
     return texts if signature.doc is None else {**texts, "doc": signature.doc}
 
 
-def words_of_indices() -> list[str | None]:
+def type_names_by_index() -> list[str | None]:
     """Return what messages call the built-in types, by type index; None where there is no type."""
-    return [word_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
+    return [type_name_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
 
 
 def device_names() -> list[str | None]:

@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, Result, Signature, TensorType
-from ..signature._checks import accepted_words
+from ..signature._checks import accepted_type_names
 from ..signature._expression import Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
 from ..signature._printing import type_text
@@ -248,15 +248,15 @@ def _check_signature(signature: Signature) -> None:
     for parameter in signature.parameters:
         if parameter.kind == "variadic":
             raise ValueError(f"{signature.name}: '*{parameter.name}' has no form in C")
-        words = accepted_words(parameter.type)
-        if words is None or not {*_VALUES, "Tensor"} & {*words}:
+        accepted = accepted_type_names(parameter.type)
+        if accepted is None or not {*_VALUES, "Tensor"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
                 f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
             )
     names = result_names(signature)
     for name in names:
-        if names.count(name) > 1 or any(name == one.name for one in signature.parameters):
+        if names.count(name) > 1 or any(name == p.name for p in signature.parameters):
             raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
     if len(names) > _MAX_RESULTS:
         raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
@@ -269,8 +269,8 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
     type_ = result.type
     where = f"{signature.name}: '{name}', {type_text(type_)},"
     if not isinstance(type_, TensorType):
-        words = accepted_words(type_) or ("",)
-        if words[-1] == "None" or words[0] not in ("int", "float", "bool"):
+        accepted = accepted_type_names(type_) or ("",)
+        if accepted[-1] == "None" or accepted[0] not in ("int", "float", "bool"):
             raise ValueError(f"{where} cannot be made of what a function of C returns")
         return
     if type_.ndim is None or ANY_EXTENT in (type_.shape or ()) or type_.is_optional:
@@ -291,7 +291,7 @@ def always_bound(signature: Signature) -> Iterator[str]:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
                 yield from (e for e in parameter.type.shape or () if isinstance(e, str))
-        elif (accepted_words(parameter.type) or ("",))[0] == "int":
+        elif (accepted_type_names(parameter.type) or ("",))[0] == "int":
             is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
             if not is_optional(parameter) and not is_unsigned:
                 yield parameter.name
@@ -299,7 +299,7 @@ def always_bound(signature: Signature) -> Iterator[str]:
 
 def is_optional(parameter: Parameter) -> bool:
     """Whether None is one of the arguments that it takes."""
-    return "None" in (accepted_words(parameter.type) or ())
+    return "None" in (accepted_type_names(parameter.type) or ())
 
 
 def result_names(signature: Signature) -> list[str]:
@@ -360,7 +360,7 @@ def _argument(signature: Signature, text: str) -> Argument:
     is_integer = dtype is not None and integer_range(dtype) is not None
     if dtype is not None and not is_integer and not dtype.startswith("float"):
         raise ValueError(f"{signature.name}: C has no integer {dtype}")
-    fixed = _fixed_argument(signature, dtype, text)
+    fixed = _constant_argument(signature, dtype, text)
     if fixed is not None:
         return fixed
     found = _source_argument(signature, text) or _extent_argument(signature, text)
@@ -376,13 +376,13 @@ def _argument(signature: Signature, text: str) -> Argument:
 def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) -> bool:
     if not is_integer:
         types = {parameter.name: parameter.type for parameter in signature.parameters}
-        words = accepted_words(types[found.source]) if found.kind == "value" else None
-        return words is not None and words[0] == "float" and "None" not in words
+        accepted = accepted_type_names(types[found.source]) if found.kind == "value" else None
+        return accepted is not None and accepted[0] == "float" and "None" not in accepted
     is_number = found.kind in ("extent", "ndim", "size", "device") or found.axis is not None
     return is_number and found.source not in result_names(signature)
 
 
-def _fixed_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
+def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
     """Read what depends on no argument, and memory; None for the rest."""
     workspace = _WORKSPACE.fullmatch(text)
     is_name = any(parameter.name == text for parameter in signature.parameters)
@@ -430,8 +430,8 @@ def _check_field(
 ) -> None:
     where = f"{signature.name}: {text!r}"
     if not isinstance(type_, TensorType):
-        words = accepted_words(type_)
-        if field != "size" or axis is not None or not {"str", "bytes"} & {*(words or ())}:
+        accepted = accepted_type_names(type_)
+        if field != "size" or axis is not None or not {"str", "bytes"} & {*(accepted or ())}:
             raise ValueError(f"{where}: only tensors have it")
         return
     if axis is not None and field not in ("shape", "strides"):
@@ -462,13 +462,13 @@ def _check_stream(wrapper: Wrapper) -> None:
     if wrapper.first_tensor is not None:
         return
     for word, kind in (("stream is meant", "stream"), ("device has the workspace", "workspace")):
-        if any(one.kind == kind for one in wrapper.arguments):
+        if any(argument.kind == kind for argument in wrapper.arguments):
             raise ValueError(f"{wrapper.name}: no tensor says whose {word}")
 
 
 def _check_written(wrapper: Wrapper) -> None:
     """Raise ValueError unless a number that is not returned is written, and no other one."""
-    written = {one.source for one in wrapper.arguments if one.kind == "address"}
+    written = {argument.source for argument in wrapper.arguments if argument.kind == "address"}
     for name, result in wrapper.results.items():
         if not isinstance(result.type, TensorType) and (wrapper.returns == "error") != (
             name in written
@@ -484,8 +484,8 @@ def _check_written(wrapper: Wrapper) -> None:
 
 def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
     """Return the signature with what follows from passing addresses."""
-    addresses = {one.source for one in arguments if one.kind == "address"}
-    strided = {one.source for one in arguments if one.kind == "strides"}
+    addresses = {argument.source for argument in arguments if argument.kind == "address"}
+    strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []
     for parameter in signature.parameters:
         type_ = parameter.type

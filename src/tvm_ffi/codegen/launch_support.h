@@ -17,27 +17,27 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_FREE_SHARED_MEMORY = 48 << 10, /* bytes that no kernel has to ask for */
-  LAUNCH_PORTABLE_CLUSTER = 8,          /* blocks */
-  LAUNCH_LOG_ROOM = 4096,
-  LAUNCH_TEXT_ROOM = 1024
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes that no kernel has to ask for */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks */
+  LAUNCH_LOG_BYTES = 4096,
+  LAUNCH_MESSAGE_BYTES = 1024
 };
 /* Attributes: of devices, of kernels, of launches; options of the compiler for PTX. */
 enum {
   LAUNCH_CAPABILITY_MAJOR = 75,
   LAUNCH_CAPABILITY_MINOR = 76,
-  LAUNCH_MOST_SHARED_MEMORY = 97,
-  LAUNCH_GRANT_SHARED_MEMORY = 8,
-  LAUNCH_GRANT_CLUSTER = 14,
-  LAUNCH_IS_COOPERATIVE = 2,
-  LAUNCH_CLUSTER = 4,
-  LAUNCH_IS_PROGRAMMATIC = 6,
+  LAUNCH_MAX_SHARED_MEMORY = 97,
+  LAUNCH_ALLOW_SHARED_MEMORY = 8,
+  LAUNCH_ALLOW_CLUSTER = 14,
+  LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+  LAUNCH_ATTRIBUTE_CLUSTER = 4,
+  LAUNCH_ATTRIBUTE_PROGRAMMATIC = 6,
   LAUNCH_LOG = 5,
   LAUNCH_LOG_SIZE = 6,
   LAUNCH_CAPTURE_RELAXED = 2
 };
 /* What a launch may have besides grid, block and shared memory. */
-enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_ALL_AT_ONCE = 2, LAUNCH_MAY_BEGIN = 4 };
+enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC = 4 };
 
 /* Numbers of a launch.  They are passed by value: what nobody points to stays in registers. */
 typedef struct {
@@ -75,7 +75,7 @@ static struct {
   int (*context_device)(int* device);
   int (*load)(void** loaded, const void* image, unsigned num, const int* options, void** values);
   int (*find)(void** kernel, void* loaded, const char* name);
-  int (*grant)(void* kernel, int attribute, int value);
+  int (*set_attribute)(void* kernel, int attribute, int value);
   int (*launch)(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                 unsigned block_y, unsigned block_z, unsigned shared_memory_bytes, void* stream,
                 void** arguments, void** extra);
@@ -123,15 +123,15 @@ typedef struct {
   launch_image* image;
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
-  unsigned granted[LAUNCH_MAX_DEVICES];  /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES]; /* of any size */
+  unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* of any size */
 } launch_kernel;
 
 /* ---- Failures -----------------------------------------------------------------------------------
  */
 
 WRAPPER_COLD int launch_fail(const char* function, int status, const char* where, const char* log) {
-  char text[LAUNCH_TEXT_ROOM];
+  char text[LAUNCH_MESSAGE_BYTES];
   const char *name = NULL, *meaning = NULL;
   if (launch_driver.error_name(status, &name) != 0 || name == NULL) name = "unknown error";
   if (launch_driver.error_text(status, &meaning) != 0 || meaning == NULL) {
@@ -151,7 +151,7 @@ WRAPPER_COLD int launch_fail_device(const char* function, int status, int device
 
 WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const launch_kernel* kernel,
                                     int device_id) {
-  char where[LAUNCH_TEXT_ROOM / 2];
+  char where[LAUNCH_MESSAGE_BYTES / 2];
   snprintf(where, sizeof(where), " for kernel `%s` on cuda:%d", kernel->name, device_id);
   return launch_fail(function, status, where, "");
 }
@@ -189,7 +189,7 @@ WRAPPER_COLD void launch_exchange_capture_mode(int* mode) {
   if (launch_driver.capture_mode != NULL) launch_driver.capture_mode(mode);
 }
 
-WRAPPER_COLD int launch_learn_device(int device_id, launch_device* found) {
+WRAPPER_COLD int launch_init_device(int device_id, launch_device* found) {
   int major = 0, minor = 0, mode = LAUNCH_CAPTURE_RELAXED;
   int status = launch_driver.device_get(&found->device, device_id);
   if (status != 0) return launch_fail_device("cuDeviceGet", status, device_id);
@@ -206,12 +206,12 @@ WRAPPER_COLD int launch_learn_device(int device_id, launch_device* found) {
   return 0;
 }
 
-WRAPPER_COLD int launch_learn(int device_id) {
+WRAPPER_COLD int launch_init_device_once(int device_id) {
   launch_device* device = &launch_devices[device_id];
   int code = 0;
   pthread_mutex_lock(&launch_mutex);
   if (!launch_is_open) code = launch_open();
-  if (code == 0 && device->capability == 0) code = launch_learn_device(device_id, device);
+  if (code == 0 && device->capability == 0) code = launch_init_device(device_id, device);
   pthread_mutex_unlock(&launch_mutex);
   return code;
 }
@@ -227,7 +227,7 @@ WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
     return NULL;
   }
   if (__atomic_load_n(&launch_devices[device_id].capability, __ATOMIC_ACQUIRE) == 0 &&
-      launch_learn(device_id) != 0) {
+      launch_init_device_once(device_id) != 0) {
     return NULL;
   }
   return &launch_devices[device_id];
@@ -254,7 +254,7 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
 
 /* How well an image fits a device; 0 for not at all.  Code of the machine comes before PTX, which
  * is compiled first, and newer code before older.  `a` is for one device, `f` for one family. */
-WRAPPER_HOT int launch_fit(const launch_image* image, int capability) {
+WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   int number = image->number, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;
   if (image->suffix == 'a' ? number != capability : number > capability) return 0;
@@ -263,12 +263,12 @@ WRAPPER_HOT int launch_fit(const launch_image* image, int capability) {
 }
 
 /* The kernel whose image fits best; NULL when none does. */
-WRAPPER_HOT launch_kernel* launch_choose(launch_kernel* kernels, int count, int capability) {
+WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int count, int capability) {
   launch_kernel* best = NULL;
-  int most = 0;
+  int best_rank = 0;
   for (int i = 0; i < count; ++i) {
-    int fit = launch_fit(kernels[i].image, capability);
-    if (fit > most) most = fit, best = &kernels[i];
+    int rank = launch_image_rank(kernels[i].image, capability);
+    if (rank > best_rank) best_rank = rank, best = &kernels[i];
   }
   return best;
 }
@@ -276,7 +276,7 @@ WRAPPER_HOT launch_kernel* launch_choose(launch_kernel* kernels, int count, int 
 /* Say which GPU has no image.  The text has three holes, between its pieces. */
 WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, const char* c,
                                    const char* d) {
-  char name[256] = "", number[WRAPPER_NUMBER_ROOM], architecture[WRAPPER_NUMBER_ROOM + 8];
+  char name[256] = "", number[WRAPPER_NUMBER_SIZE], architecture[WRAPPER_NUMBER_SIZE + 8];
   const launch_device* device = &launch_devices[device_id];
   if (launch_driver.device_name(name, sizeof(name), device->device) != 0 || name[0] == '\0') {
     snprintf(name, sizeof(name), "a GPU without a name");
@@ -291,7 +291,7 @@ WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, 
  */
 
 WRAPPER_COLD int launch_load(launch_image* image, int device_id) {
-  char log[LAUNCH_LOG_ROOM] = "";
+  char log[LAUNCH_LOG_BYTES] = "";
   const int options[] = {LAUNCH_LOG, LAUNCH_LOG_SIZE};
   void* values[] = {log, (void*)(uintptr_t)sizeof(log)};
   char where[64];
@@ -312,7 +312,7 @@ WRAPPER_COLD int launch_find_locked(launch_kernel* kernel, int device_id) {
   }
   status = launch_driver.find(&handle, kernel->image->loaded[device_id], kernel->name);
   if (status != 0) return launch_fail_kernel("cuModuleGetFunction", status, kernel, device_id);
-  kernel->granted[device_id] = LAUNCH_FREE_SHARED_MEMORY;
+  kernel->allowed_bytes[device_id] = LAUNCH_DEFAULT_SHARED_MEMORY;
   __atomic_store_n(&kernel->handles[device_id], handle, __ATOMIC_RELEASE);
   return 0;
 }
@@ -327,44 +327,45 @@ WRAPPER_COLD int launch_find(launch_kernel* kernel, int device_id) {
   return code;
 }
 
-WRAPPER_COLD int launch_grant_memory_locked(launch_kernel* kernel, int device_id, unsigned bytes) {
-  char where[LAUNCH_TEXT_ROOM / 2];
-  int most = 0, status;
-  if (bytes <= kernel->granted[device_id]) return 0;
-  status = launch_driver.device_attribute(&most, LAUNCH_MOST_SHARED_MEMORY,
+WRAPPER_COLD int launch_allow_memory_locked(launch_kernel* kernel, int device_id, unsigned bytes) {
+  char where[LAUNCH_MESSAGE_BYTES / 2];
+  int max_bytes = 0, status;
+  if (bytes <= kernel->allowed_bytes[device_id]) return 0;
+  status = launch_driver.device_attribute(&max_bytes, LAUNCH_MAX_SHARED_MEMORY,
                                           launch_devices[device_id].device);
-  if (status == 0 && bytes > (unsigned)most) {
+  if (status == 0 && bytes > (unsigned)max_bytes) {
     snprintf(where, sizeof(where),
              "kernel `%s` needs %u bytes of shared memory, and a block on cuda:%d has at most %d",
-             kernel->name, bytes, device_id, most);
+             kernel->name, bytes, device_id, max_bytes);
     return wrapper_fail("RuntimeError", where, NULL, NULL, NULL, NULL, NULL, NULL);
   }
-  status = launch_driver.grant(kernel->handles[device_id], LAUNCH_GRANT_SHARED_MEMORY, (int)bytes);
+  status = launch_driver.set_attribute(kernel->handles[device_id], LAUNCH_ALLOW_SHARED_MEMORY,
+                                       (int)bytes);
   if (status != 0) {
     snprintf(where, sizeof(where),
              " for kernel `%s` on cuda:%d with %u bytes of dynamic shared memory", kernel->name,
              device_id, bytes);
     return launch_fail("cuFuncSetAttribute", status, where, "");
   }
-  __atomic_store_n(&kernel->granted[device_id], bytes, __ATOMIC_RELEASE);
+  __atomic_store_n(&kernel->allowed_bytes[device_id], bytes, __ATOMIC_RELEASE);
   return 0;
 }
 
-WRAPPER_COLD int launch_grant_clusters_locked(launch_kernel* kernel, int device_id) {
+WRAPPER_COLD int launch_allow_clusters_locked(launch_kernel* kernel, int device_id) {
   int status;
   if (kernel->has_clusters[device_id]) return 0;
-  status = launch_driver.grant(kernel->handles[device_id], LAUNCH_GRANT_CLUSTER, 1);
+  status = launch_driver.set_attribute(kernel->handles[device_id], LAUNCH_ALLOW_CLUSTER, 1);
   if (status != 0) return launch_fail_kernel("cuFuncSetAttribute", status, kernel, device_id);
   __atomic_store_n(&kernel->has_clusters[device_id], true, __ATOMIC_RELEASE);
   return 0;
 }
 
 /* Let a kernel have more than any may have; `bytes` of 0 is for large clusters. */
-WRAPPER_COLD int launch_grant(launch_kernel* kernel, int device_id, unsigned bytes) {
+WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned bytes) {
   int code;
   pthread_mutex_lock(&launch_mutex);
-  code = bytes == 0 ? launch_grant_clusters_locked(kernel, device_id)
-                    : launch_grant_memory_locked(kernel, device_id, bytes);
+  code = bytes == 0 ? launch_allow_clusters_locked(kernel, device_id)
+                    : launch_allow_memory_locked(kernel, device_id, bytes);
   pthread_mutex_unlock(&launch_mutex);
   return code;
 }
@@ -374,7 +375,7 @@ WRAPPER_COLD int launch_grant(launch_kernel* kernel, int device_id, unsigned byt
 
 WRAPPER_COLD int launch_fail_launch(const char* function, int status, const launch_kernel* kernel,
                                     int device_id, launch_numbers n) {
-  char where[LAUNCH_TEXT_ROOM / 2];
+  char where[LAUNCH_MESSAGE_BYTES / 2];
   snprintf(where, sizeof(where),
            " for kernel `%s` on cuda:%d with grid (%u, %u, %u), block (%u, %u, %u), %u bytes of "
            "dynamic shared memory",
@@ -399,7 +400,7 @@ WRAPPER_COLD int launch_with_attributes(launch_kernel* kernel, int device_id, la
   }
   if (n.cluster_x * n.cluster_y * n.cluster_z > LAUNCH_PORTABLE_CLUSTER &&
       !__atomic_load_n(&kernel->has_clusters[device_id], __ATOMIC_ACQUIRE) &&
-      launch_grant(kernel, device_id, 0) != 0) {
+      launch_allow(kernel, device_id, 0) != 0) {
     return -1;
   }
   memset(attributes, 0, sizeof(attributes));
@@ -407,15 +408,15 @@ WRAPPER_COLD int launch_with_attributes(launch_kernel* kernel, int device_id, la
     next->value.cluster[0] = n.cluster_x;
     next->value.cluster[1] = n.cluster_y;
     next->value.cluster[2] = n.cluster_z;
-    next++->id = LAUNCH_CLUSTER;
+    next++->id = LAUNCH_ATTRIBUTE_CLUSTER;
   }
-  if (flags & LAUNCH_ALL_AT_ONCE) {
+  if (flags & LAUNCH_IS_COOPERATIVE) {
     next->value.flag = 1;
-    next++->id = LAUNCH_IS_COOPERATIVE;
+    next++->id = LAUNCH_ATTRIBUTE_COOPERATIVE;
   }
-  if (flags & LAUNCH_MAY_BEGIN) {
+  if (flags & LAUNCH_IS_PROGRAMMATIC) {
     next->value.flag = 1;
-    next++->id = LAUNCH_IS_PROGRAMMATIC;
+    next++->id = LAUNCH_ATTRIBUTE_PROGRAMMATIC;
   }
   config.num_attributes = (unsigned)(next - attributes);
   status = launch_driver.launch_ex(&config, kernel->handles[device_id], arguments, NULL);
@@ -431,9 +432,9 @@ WRAPPER_HOT int launch_in_context(launch_kernel* kernel, int device_id, launch_n
     if (launch_find(kernel, device_id) != 0) return -1;
     handle = kernel->handles[device_id];
   }
-  if (n.bytes > LAUNCH_FREE_SHARED_MEMORY &&
-      n.bytes > __atomic_load_n(&kernel->granted[device_id], __ATOMIC_ACQUIRE) &&
-      launch_grant(kernel, device_id, n.bytes) != 0) {
+  if (n.bytes > LAUNCH_DEFAULT_SHARED_MEMORY &&
+      n.bytes > __atomic_load_n(&kernel->allowed_bytes[device_id], __ATOMIC_ACQUIRE) &&
+      launch_allow(kernel, device_id, n.bytes) != 0) {
     return -1;
   }
   if (flags != 0) {

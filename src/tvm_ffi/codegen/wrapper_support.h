@@ -30,11 +30,11 @@ typedef struct {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-enum { WRAPPER_NUMBER_ROOM = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
+enum { WRAPPER_NUMBER_SIZE = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
-/* Write a number as decimal text somewhere into `room`, and return where it begins. */
-WRAPPER_COLD const char* wrapper_number(int64_t number, char* room) {
-  char* text = room + WRAPPER_NUMBER_ROOM - 1;
+/* Write a number as decimal text somewhere into `buffer`, and return where it begins. */
+WRAPPER_COLD const char* wrapper_number(int64_t number, char* buffer) {
+  char* text = buffer + WRAPPER_NUMBER_SIZE - 1;
   uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
   *text = '\0';
   do {
@@ -103,40 +103,40 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
-  char room[3][WRAPPER_NUMBER_ROOM];
-  return wrapper_fail(error, a, wrapper_number(first, room[0]), b,
-                      count > 1 ? wrapper_number(second, room[1]) : NULL, c,
-                      count > 2 ? wrapper_number(third, room[2]) : NULL, d);
+  char buffer[3][WRAPPER_NUMBER_SIZE];
+  return wrapper_fail(error, a, wrapper_number(first, buffer[0]), b,
+                      count > 1 ? wrapper_number(second, buffer[1]) : NULL, c,
+                      count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
 /* Return what messages call the type of a value; in words of Python. */
-WRAPPER_COLD const char* wrapper_word(const TVMFFIAny* value) {
-  static const char* const words[] = {WRAPPER_WORDS};
+WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
+  static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
   int32_t index = wrapper_index(value);
   if (index == kTVMFFIDLTensorPtr && value->v_ptr == NULL) return "NULL";
-  if (index >= (int32_t)(sizeof(words) / sizeof(words[0]))) {
+  if (index >= (int32_t)(sizeof(type_names) / sizeof(type_names[0]))) {
     return TVMFFIGetTypeInfo(index)->type_key.data;
   }
-  return index < 0 || words[index] == NULL ? "value of an unknown type" : words[index];
+  return index < 0 || type_names[index] == NULL ? "value of an unknown type" : type_names[index];
 }
 
 /* Raise for a value of a wrong type. */
 WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, const char* text,
                                    const TVMFFIAny* value) {
   return wrapper_fail(value->type_index == kTVMFFIBigInt ? big_error : error, text,
-                      wrapper_word(value), NULL, NULL, NULL, NULL, NULL);
+                      wrapper_type_name(value), NULL, NULL, NULL, NULL, NULL);
 }
 
 /* Raise for a tensor of a wrong element type; `expected` is a piece of text of its own. */
 WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
                                     const char* b, DLDataType dtype) {
-  char room[2][WRAPPER_NUMBER_ROOM];
+  char buffer[2][WRAPPER_NUMBER_SIZE];
   TVMFFIAny name;
   int code;
   if (dtype.code == kDLComplex) { /* the runtime has no names for these */
-    return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, room[0]),
+    return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, buffer[0]),
                         dtype.lanes > 1 ? "x" : NULL,
-                        dtype.lanes > 1 ? wrapper_number(dtype.lanes, room[1]) : NULL);
+                        dtype.lanes > 1 ? wrapper_number(dtype.lanes, buffer[1]) : NULL);
   }
   if (TVMFFIDataTypeToString(&dtype, &name) != 0) {
     TVMFFIObjectHandle nameless = NULL;
@@ -151,19 +151,19 @@ WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char
 
 /* Raise for a tensor of another device. */
 WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevice device) {
-  static const char* const names[] = {WRAPPER_DEVICES};
-  char room[2][WRAPPER_NUMBER_ROOM];
+  static const char* const names[] = {WRAPPER_DEVICE_NAMES};
+  char buffer[2][WRAPPER_NUMBER_SIZE];
   int32_t type = (int32_t)device.device_type;
   const char* name = NULL;
   if (type >= 0 && type < (int32_t)(sizeof(names) / sizeof(names[0]))) name = names[type];
-  if (name == NULL) name = wrapper_number(type, room[0]);
-  return wrapper_fail(error, text, name, ":", wrapper_number(device.device_id, room[1]), NULL, NULL,
-                      NULL);
+  if (name == NULL) name = wrapper_number(type, buffer[0]);
+  return wrapper_fail(error, text, name, ":", wrapper_number(device.device_id, buffer[1]), NULL,
+                      NULL, NULL);
 }
 
 /* Raise for a tensor with gaps; strides are shown as Python writes a tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
-  char room[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_ROOM];
+  char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
   int32_t count = 0, shown = tensor->ndim;
   if (shown > WRAPPER_MAX_STRIDES) shown = WRAPPER_MAX_STRIDES;
@@ -171,7 +171,7 @@ WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const
   parts[count++] = "(";
   for (int32_t i = 0; i < shown; ++i) {
     if (i != 0) parts[count++] = ", ";
-    parts[count++] = wrapper_number(tensor->strides[i], room[i]);
+    parts[count++] = wrapper_number(tensor->strides[i], buffer[i]);
   }
   parts[count++] = tensor->ndim > shown ? ", ...)" : tensor->ndim == 1 ? ",)" : ")";
   TVMFFIErrorSetRaisedFromCStrParts(error, parts, count);
@@ -273,19 +273,19 @@ WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > rig
 
 /* Read an integer of 64 bits without sign, which needs a big integer from 2^63 on. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
-  TVMFFIByteArray words;
+  TVMFFIByteArray digits;
   if (value->type_index == kTVMFFIInt) {
     *out = (uint64_t)value->v_int64;
     return true;
   }
   if (value->type_index != kTVMFFIBigInt) return false;
-  words = TVMFFIBigIntGetContentByteArray(value);
-  if (words.size != 16) return false;
+  digits = TVMFFIBigIntGetContentByteArray(value);
+  if (digits.size != 16) return false;
   for (int i = 8; i < 16; ++i) {
-    if (words.data[i] != 0) return false;
+    if (digits.data[i] != 0) return false;
   }
   *out = 0;
-  for (int i = 7; i >= 0; --i) *out = *out << 8 | (unsigned char)words.data[i];
+  for (int i = 7; i >= 0; --i) *out = *out << 8 | (unsigned char)digits.data[i];
   return true;
 }
 
@@ -324,13 +324,13 @@ WRAPPER_HOT int wrapper_return_float(double value, TVMFFIAny* result) {
 
 WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
   char bytes[16] = {0};
-  TVMFFIByteArray words = {NULL, sizeof(bytes)};
+  TVMFFIByteArray digits = {NULL, sizeof(bytes)};
   if (value <= (uint64_t)INT64_MAX) {
     return wrapper_return_int(kTVMFFIInt, (int64_t)value, result);
   }
   for (int i = 0; i < 8; ++i) bytes[i] = (char)(value >> 8 * i & 0xff);
-  words.data = bytes;
-  return TVMFFIBigIntFromByteArray(&words, result);
+  digits.data = bytes;
+  return TVMFFIBigIntFromByteArray(&digits, result);
 }
 
 /* ---- Workspaces --------------------------------------------------------------------------------

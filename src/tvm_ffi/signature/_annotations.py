@@ -21,7 +21,7 @@ __all__ = ["signature_from_function", "signature_from_inspect"]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
-_WORD_OF_KIND = {kind: word for word, kind in KINDS.items()}
+_NAME_OF_KIND = {kind: name for name, kind in KINDS.items()}
 
 
 def signature_from_function(function: Callable[..., Any], make: type[DeclarationT]) -> DeclarationT:
@@ -75,7 +75,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
         raise TypeError(f"annotation of parameter '{parameter.name}': {error}") from error
     if direction is None:
         direction = UNKNOWN if is_writable(type_) else "in"
-    kind = _WORD_OF_KIND[parameter.kind]
+    kind = _NAME_OF_KIND[parameter.kind]
     default = EMPTY if default is inspect.Parameter.empty else default
     return Parameter(parameter.name, type_, kind, default, direction)
 
@@ -124,14 +124,14 @@ def _is_jaxtyping(annotation: Any) -> bool:
 def _jaxtyping_tensor(annotation: Any) -> TensorType:
     dtypes = annotation.dtypes
     names = tuple(name for name in dtypes if isinstance(name, str) and is_dtype_name(name))
-    shape = tuple(_jaxtyping_extent(word) for word in annotation.dim_str.split())
+    shape = tuple(_jaxtyping_extent(token) for token in annotation.dim_str.split())
     return TensorType(names[0] if len(names) == 1 else names or None, shape)
 
 
-def _jaxtyping_extent(word: str) -> Extent:
-    if word == ELLIPSIS or word.startswith("*"):
+def _jaxtyping_extent(token: str) -> Extent:
+    if token == ELLIPSIS or token.startswith("*"):
         return ELLIPSIS
-    if word.startswith(("#", "_")):  # may be 1, or is not bound
+    if token.startswith(("#", "_")):  # may be 1, or is not bound
         return ANY_EXTENT
-    _, _, word = word.rpartition("=")  # a name before it is a comment
-    return parse_extent(word)
+    _, _, token = token.rpartition("=")  # a name before it is a comment
+    return parse_extent(token)

@@ -9,7 +9,7 @@ from .._suggestion import did_you_mean
 from ._declaration import Declaration
 from ._parameter import Parameter
 
-__all__ = ["binding_problem", "missing_text", "too_many_text"]
+__all__ = ["binding_problem", "missing_arguments_message", "too_many_arguments_message"]
 
 
 def binding_problem(
@@ -32,7 +32,7 @@ def binding_problem(
         _unknown_keyword(signature, keywords)
         or _given_twice(signature, given, keywords)
         or _too_many(signature, by_position, num_positional)
-        or missing_text(signature, given | set(keywords))
+        or missing_arguments_message(signature, given | set(keywords))
     )
 
 
@@ -63,10 +63,10 @@ def _too_many(
     if num_positional <= most or any(p.kind == "variadic" for p in signature.parameters):
         return None
     least = sum(parameter.is_required for parameter in by_position)
-    return too_many_text(least, most, str(num_positional))
+    return too_many_arguments_message(least, most, str(num_positional))
 
 
-def too_many_text(least: int, most: int, given: str) -> str:
+def too_many_arguments_message(least: int, most: int, given: str) -> str:
     """Return what is said of more arguments by position than there are parameters for.
 
     Parameters
@@ -82,7 +82,7 @@ def too_many_text(least: int, most: int, given: str) -> str:
     return f"takes {count} positional argument{plural} but {given} {verb} given"
 
 
-def missing_text(signature: Declaration, given: set[str]) -> str | None:
+def missing_arguments_message(signature: Declaration, given: set[str]) -> str | None:
     """Return what is said of required parameters that are not given; None when all are."""
     absent = [p for p in signature.parameters if p.is_required and p.name not in given]
     if not absent:

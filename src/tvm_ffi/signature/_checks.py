@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._schema.dtypes import integer_range
-from ._binding_errors import missing_text, too_many_text
+from ._binding_errors import missing_arguments_message, too_many_arguments_message
 from ._declaration import Declaration
 from ._expression import Expression, Extent, extent_text
 from ._parameter import Parameter
@@ -34,7 +34,7 @@ __all__ = [
     "BIG_INT",
     "Check",
     "Failure",
-    "accepted_words",
+    "accepted_type_names",
     "checks",
     "literal_template",
     "missing_arguments",
@@ -71,7 +71,7 @@ class Failure:
     error: str
     template: str
 
-    def text(self, **holes: object) -> str:
+    def message(self, **holes: object) -> str:
         """Return the text with its holes filled."""
         return self.template.format(**holes)
 
@@ -144,7 +144,7 @@ class Check:
 def missing_arguments(signature: Declaration, given: int) -> Failure | None:
     """Return what is said when only so many arguments are given; None when they are enough."""
     names = {parameter.name for parameter in signature.parameters[:given]}
-    text = missing_text(signature, names)
+    text = missing_arguments_message(signature, names)
     return (
         None
         if text is None
@@ -163,7 +163,7 @@ def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
         How many: ``"1"``, or the hole for a larger number.
     """
     least = sum(parameter.is_required for parameter in signature.parameters)
-    text = too_many_text(least, len(signature.parameters), given)
+    text = too_many_arguments_message(least, len(signature.parameters), given)
     return Failure("TypeError", literal_template(f"{signature.name}() ") + text)
 
 
@@ -174,7 +174,7 @@ def checks(signature: Declaration) -> Iterator[Check]:
     """Yield the checks of a signature's arguments, in the order in which they are made."""
     late = []
     for position, parameter in enumerate(signature.parameters):
-        maker = _Maker(signature, parameter, position)
+        maker = _CheckBuilder(signature, parameter, position)
         yield maker.type()
         if not isinstance(parameter.type, TensorType):
             yield from maker.number()
@@ -195,8 +195,8 @@ def checks(signature: Declaration) -> Iterator[Check]:
     yield from late
 
 
-def accepted_words(type_: Type) -> tuple[str, ...] | None:
-    """Return the words for what a type takes; None where that depends on more than the type index.
+def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
+    """Return the names for what a type takes; None where that depends on more than the type index.
 
     A word is what `_schema.names` calls a native type: ``int``, ``None``, ``Tensor``.
     """
@@ -204,13 +204,13 @@ def accepted_words(type_: Type) -> tuple[str, ...] | None:
         schema, is_optional = type_.schema, False
         if schema.origin == "Optional" and schema.args:
             schema, is_optional = schema.args[0], True
-        words = _ACCEPTED.get(schema.origin)
-        return words if words is None or not is_optional else (*words, "None")
+        names = _ACCEPTED.get(schema.origin)
+        return names if names is None or not is_optional else (*names, "None")
     if isinstance(type_, TensorType):
-        words = ("Tensor",)
+        names = ("Tensor",)
     else:
-        words = ("float", "int") if integer_range(type_.dtype) is None else ("int",)
-    return (*words, "None") if type_.is_optional else words
+        names = ("float", "int") if integer_range(type_.dtype) is None else ("int",)
+    return (*names, "None") if type_.is_optional else names
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
@@ -223,12 +223,12 @@ def operations(extent: Extent) -> Iterator[Expression]:
 
 def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
     """Yield the extents that are looked at, with their axes; those behind a gap count back."""
-    is_behind = False
+    is_after_gap = False
     for axis, extent in enumerate(shape):
         if extent == ELLIPSIS:
-            is_behind = True
+            is_after_gap = True
         elif extent != ANY_EXTENT:
-            yield axis - len(shape) if is_behind else axis, extent
+            yield axis - len(shape) if is_after_gap else axis, extent
 
 
 def literal_template(text: str) -> str:
@@ -236,7 +236,7 @@ def literal_template(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-class _Maker:
+class _CheckBuilder:
     """Makes the checks of one parameter."""
 
     def __init__(self, signature: Declaration, parameter: Parameter, position: int) -> None:
@@ -252,7 +252,7 @@ class _Maker:
     def type(self) -> Check:
         type_ = self._parameter.type
         template = f"expected {literal_template(type_text(type_))}, got {{got}}"
-        is_integer = "int" in (accepted_words(type_) or ())
+        is_integer = "int" in (accepted_type_names(type_) or ())
         big = self._failure("ValueError" if is_integer else "TypeError", template)
         return self._check("type", type=self._failure("TypeError", template), big=big)
 
@@ -295,10 +295,10 @@ class _Maker:
         return self._check("dtype", dtype=dtype, variable=self._failure("ValueError", template))
 
     def extent(self, axis: int, extent: Extent) -> Check:
-        place = f"shape[{axis if axis >= 0 else '{axis}'}]"
+        location = f"shape[{axis if axis >= 0 else '{axis}'}]"
         text = extent_text(extent)
         wanted = text if isinstance(extent, int) else f"{text} = {{expected}}"
-        templates = {"differs": f"{place} must be {wanted}, got {{got}}"}
+        templates = {"differs": f"{location} must be {wanted}, got {{got}}"}
         for operation in operations(extent):
             templates[f"zero {operation}"] = f"`{operation}` divides by zero"
             templates[f"overflow {operation}"] = f"`{operation}` does not fit 64 bits"
@@ -327,5 +327,5 @@ def _is_integer(type_: Type) -> bool:
     """Whether the argument, when it is not None, is an integer."""
     if isinstance(type_, ScalarType):
         return integer_range(type_.dtype) is not None
-    words = accepted_words(type_)
-    return words is not None and words[0] == "int"
+    names = accepted_type_names(type_)
+    return names is not None and names[0] == "int"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
-from ._literals import plain_form
+from ._literals import builtin_value
 from ._parameter import KINDS, Parameter, Result, checked_name
 from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
 
@@ -35,12 +35,12 @@ class Declaration:
         parts = {
             "parameters": _all_of(Parameter, self.parameters, "parameters"),
             "results": _without_none(_all_of(Result, self.results, "results")),
-            "name": plain_form(self.name),
+            "name": builtin_value(self.name),
             "dtype_variables": {
-                plain_form(name): _all_of(str, types, f"dtypes of '{name}'")
+                builtin_value(name): _all_of(str, types, f"dtypes of '{name}'")
                 for name, types in variables.items()
             },
-            "doc": plain_form(self.doc),
+            "doc": builtin_value(self.doc),
             "errors": _all_of(str, self.errors, "errors"),
         }
         for part, value in parts.items():
@@ -77,15 +77,15 @@ class Declaration:
         return types + [result.type for result in self.results]
 
 
-def _all_of(cls: type[PartT], parts: Iterable[PartT], what: str) -> tuple[PartT, ...]:
+def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
     """Return parts as a tuple; TypeError unless all are of a class."""
     if isinstance(parts, str):  # whose letters would be the parts
-        raise TypeError(f"{what} must be a tuple of {cls.__name__}, got the text {parts!r}")
-    found = tuple(map(plain_form, parts))
+        raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
+    found = tuple(map(builtin_value, parts))
     for part in found:
         if not isinstance(part, cls):
             raise TypeError(
-                f"{what} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
+                f"{name} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
             )
     return found
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._schema.dtypes import integer_range
 from .._schema.schema import Schema
-from ._literals import plain_form
+from ._literals import builtin_value
 from ._types import ScalarType, TensorType, Type
 
 __all__ = ["checked_default", "same_default"]
@@ -16,7 +16,7 @@ _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
 # How often parts of a default are compared with parts of its type: in all, and for each of many
 # parts.  More is an attempt to take time: each alternative of a union looks at the whole list.
-_MAX_COMPARISONS, _COMPARISONS_OF_PART = 1000, 8
+_MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
 
@@ -34,7 +34,7 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
         If a number is out of range.
     """
     where = f"default of parameter '{name}'"
-    default = plain_form(default)
+    default = builtin_value(default)
     if isinstance(type_, TensorType):
         if default is None and type_.is_optional:
             return None
@@ -42,20 +42,20 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
         raise TypeError(f"{where}: a tensor has no default but None{remedy}")
     if isinstance(type_, ScalarType):
         return None if default is None and type_.is_optional else _scalar(where, type_, default)
-    found = _Matching(where).value(type_.schema, default, 0)
+    found = _DefaultConverter(where).value(type_.schema, default, 0)
     if found is _NO_MATCH:
-        raise TypeError(f"{where}: expected {_shown(type_.schema)}, got {default!r}")
+        raise TypeError(f"{where}: expected {_schema_text(type_.schema)}, got {default!r}")
     return found
 
 
-def same_default(one: Any, other: Any) -> bool:
+def same_default(left: Any, right: Any) -> bool:
     """Whether two defaults are the same: of equal type and value, not-a-number included."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(same_default, one, other))
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same_default, left, right))
     # The sign of a zero counts, and not-a-number is itself.
-    return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
+    return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
 def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
@@ -74,13 +74,13 @@ def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
 _NO_MATCH = object()
 
 
-class _Matching:
+class _DefaultConverter:
     """What a type makes of a default, in time that their size bounds."""
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._left = _MAX_COMPARISONS
-        self._seen: set[int] = set()  # lists that have been counted
+        self._remaining = _MAX_COMPARISONS
+        self._counted: set[int] = set()  # lists that have been counted
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
         """Return what the type makes of the default, or `_NO_MATCH`."""
@@ -100,24 +100,24 @@ class _Matching:
     def _count(self, default: Any, depth: int) -> None:
         if depth > _MAX_DEPTH:
             raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH}")
-        if isinstance(default, (list, tuple)) and id(default) not in self._seen:
-            self._seen.add(id(default))
-            self._left += _COMPARISONS_OF_PART * len(default)
-        self._left -= 1
-        if self._left < 0:
+        if isinstance(default, (list, tuple)) and id(default) not in self._counted:
+            self._counted.add(id(default))
+            self._remaining += _COMPARISONS_PER_PART * len(default)
+        self._remaining -= 1
+        if self._remaining < 0:
             raise ValueError(f"{self._where}: its type has too many alternatives for it")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):
             return _NO_MATCH
-        item = Schema("int") if origin == "ffi.Shape" else Schema("Any")
+        element = Schema("int") if origin == "ffi.Shape" else Schema("Any")
         if origin == "tuple" and args:
             if len(args) != len(default):
                 return _NO_MATCH
             items = args
         else:
-            items = (args[0] if args else item,) * len(default)
-        values = tuple(self.value(one, part, depth + 1) for one, part in zip(items, default))
+            items = (args[0] if args else element,) * len(default)
+        values = tuple(self.value(item, part, depth + 1) for item, part in zip(items, default))
         return _NO_MATCH if _NO_MATCH in values else values
 
 
@@ -125,7 +125,7 @@ _CLASSES: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "dtype": 
 
 
 def _plain(origin: str, default: Any, where: str) -> Any:
-    default = plain_form(default)
+    default = builtin_value(default)
     if not (default is None or isinstance(default, (bool, int, float, str, bytes))):
         return _NO_MATCH
     if isinstance(default, int) and not isinstance(default, bool):
@@ -150,7 +150,7 @@ def _float(where: str, default: int) -> float:
         raise ValueError(f"{where}: {default} does not fit a float") from None
 
 
-def _shown(schema: Schema) -> str:
+def _schema_text(schema: Schema) -> str:
     from .._schema.printing import TypePrinter
 
     return TypePrinter().text(schema)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ._literals import plain_form
-from ._partial_repr import shown_without_state
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 
 __all__ = [
     "FUNCTIONS",
@@ -45,12 +45,12 @@ class ExtentError(ValueError):
     """
 
     def __init__(self, operation: Expression, reason: str) -> None:
-        words = {"zero": "divides by zero", "overflow": "does not fit 64 bits"}
-        super().__init__(f"`{operation}` {words[reason]}")
+        descriptions = {"zero": "divides by zero", "overflow": "does not fit 64 bits"}
+        super().__init__(f"`{operation}` {descriptions[reason]}")
         self.operation, self.reason = operation, reason
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class Expression:
     """An operation: ``+ - * // %`` with two operands, or a function with its arguments.
@@ -67,12 +67,12 @@ class Expression:
     operands: tuple[Extent, ...]
 
     def __post_init__(self) -> None:
-        wanted = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
-        if wanted is None:
+        arity = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
+        if arity is None:
             raise ValueError(f"unknown operator {self.operator!r}")
-        object.__setattr__(self, "operands", tuple(map(plain_form, self.operands)))
-        if len(self.operands) != wanted:
-            raise ValueError(f"{self.operator!r} takes {wanted} operands, got {len(self.operands)}")
+        object.__setattr__(self, "operands", tuple(map(builtin_value, self.operands)))
+        if len(self.operands) != arity:
+            raise ValueError(f"{self.operator!r} takes {arity} operands, got {len(self.operands)}")
         for operand in self.operands:
             if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
                 raise TypeError(

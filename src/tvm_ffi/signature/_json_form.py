@@ -4,7 +4,7 @@
     {"version": 1, "name": ..., "parameters": [...], "results": [...], "dtype_variables": {...},
      "doc": ..., "non_blocking": ..., "errors": [...]}
 
-Members that hold what is usual are left out, and readers leave out what they do not know; a form
+Members that hold what is default are left out, and readers leave out what they do not know; a form
 that they would misread gets another version.
 """
 
@@ -36,10 +36,10 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
         "name": signature.name,
         "parameters": [_parameter_to_json(parameter) for parameter in signature.parameters],
         "results": [
-            {"type": _type_to_json(result.type), **_unless(name=(result.name, None))}
+            {"type": _type_to_json(result.type), **_without_defaults(name=(result.name, None))}
             for result in signature.results
         ],
-        **_unless(
+        **_without_defaults(
             dtype_variables=({n: list(t) for n, t in signature.dtype_variables.items()}, {}),
             doc=(signature.doc, None),
             non_blocking=(signature.non_blocking, False),
@@ -48,14 +48,18 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
     }
 
 
-def _unless(**members: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the members whose value is not the usual one."""
-    return {name: value for name, (value, usual) in members.items() if value != usual}
+def _without_defaults(**members: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the members whose value is not the default one."""
+    return {name: value for name, (value, default) in members.items() if value != default}
 
 
 def _parameter_to_json(parameter: Parameter) -> dict[str, Any]:
     obj: dict[str, Any] = {"name": parameter.name, "type": _type_to_json(parameter.type)}
-    obj.update(_unless(kind=(parameter.kind, "positional"), direction=(parameter.direction, "in")))
+    obj.update(
+        _without_defaults(
+            kind=(parameter.kind, "positional"), direction=(parameter.direction, "in")
+        )
+    )
     if parameter.default is not EMPTY:
         obj["default"] = _constant_to_json(parameter.default)
     return obj
@@ -65,12 +69,12 @@ def _type_to_json(type_: Type) -> dict[str, Any]:
     if isinstance(type_, ValueType):
         return {"value": schema_to_json(type_.schema)}
     if isinstance(type_, ScalarType):
-        return {"scalar": type_.dtype, **_unless(is_optional=(type_.is_optional, False))}
+        return {"scalar": type_.dtype, **_without_defaults(is_optional=(type_.is_optional, False))}
     shape = None if type_.shape is None else [_extent_to_json(extent) for extent in type_.shape]
     dtype = list(type_.dtype) if isinstance(type_.dtype, tuple) else type_.dtype
     return {
         "tensor": dtype,
-        **_unless(
+        **_without_defaults(
             shape=(shape, None),
             layout=(type_.layout, None),
             device=(type_.device, None),
@@ -132,10 +136,10 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
 class _Members:
     """The members of a JSON object, with their classes checked."""
 
-    def __init__(self, obj: Any, what: str) -> None:
+    def __init__(self, obj: Any, subject: str) -> None:
         if not isinstance(obj, Mapping):
-            raise TypeError(f"{what} in JSON must be an object, got {type(obj).__name__}")
-        self._obj, self._what = obj, what
+            raise TypeError(f"{subject} in JSON must be an object, got {type(obj).__name__}")
+        self._obj, self._subject = obj, subject
 
     def names(self) -> list[str]:
         return list(self._obj)
@@ -143,15 +147,15 @@ class _Members:
     def __contains__(self, name: str) -> bool:
         return name in self._obj
 
-    def take(self, name: str, cls: type | tuple[type, ...], *usual: Any) -> Any:
-        """Return a member, or what is usual where it is missing."""
-        if name not in self._obj and usual:
-            return usual[0]
+    def take(self, name: str, cls: type | tuple[type, ...], *default: Any) -> Any:
+        """Return a member, or what is default where it is missing."""
+        if name not in self._obj and default:
+            return default[0]
         value = self._obj.get(name)
         if not isinstance(value, cls) or (isinstance(value, bool) and cls is int):
             expected = cls.__name__ if isinstance(cls, type) else "another type"
             raise TypeError(
-                f"member '{name}' of {self._what} in JSON must be of type {expected}, "
+                f"member '{name}' of {self._subject} in JSON must be of type {expected}, "
                 f"got {type(value).__name__}"
             )
         return value

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-__all__ = ["plain_form"]
+__all__ = ["builtin_value"]
 
 # What makes a value of exactly this class of an instance of a derived one, whatever that overrides.
-_PLAIN_FORMS: dict[type, Callable[[Any], Any]] = {
+_CONVERSIONS: dict[type, Callable[[Any], Any]] = {
     int: int.__int__,
     float: float.__float__,
     str: str.__str__,
@@ -20,9 +20,9 @@ _PLAIN_FORMS: dict[type, Callable[[Any], Any]] = {
 }
 
 
-def plain_form(value: Any) -> Any:
+def builtin_value(value: Any) -> Any:
     """Return a number or text of exactly such a class; anything else is returned as it is."""
-    for cls, make in _PLAIN_FORMS.items():
+    for cls, convert in _CONVERSIONS.items():
         if isinstance(value, cls) and type(value) not in (cls, bool):
-            return make(value)
+            return convert(value)
     return value

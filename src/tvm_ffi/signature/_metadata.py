@@ -25,16 +25,16 @@ __all__ = [
     "warn_damaged",
 ]
 
-_MAX_REMEMBERED = 10_000
+_MAX_WARNED = 10_000
 _warned: set[tuple[str, str]] = set()
 
 
-def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature | None:
+def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> Signature | None:
     """Return the signature that a function's metadata carry; None when they carry none.
 
     Parameters
     ----------
-    ask : callable
+    get_metadata : callable
         Returns the JSON text of the metadata, or None; it may run code of the library.
     name : str
         Name of the function.
@@ -48,7 +48,7 @@ def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature
         tells is returned then, which has no names.
     """
     try:
-        metadata = parsed_metadata(ask())
+        metadata = parsed_metadata(get_metadata())
     except MemoryError:  # which says nothing about the metadata
         raise
     except Exception as error:
@@ -111,7 +111,7 @@ def parsed_metadata(text: Any) -> dict[str, Any]:
     return metadata
 
 
-def metadata_text(signature: Signature, known: Mapping[str, Any] | None = None) -> str:
+def metadata_text(signature: Signature, members: Mapping[str, Any] | None = None) -> str:
     """Return the JSON text of metadata that carry a signature.
 
     Parameters
@@ -122,14 +122,14 @@ def metadata_text(signature: Signature, known: Mapping[str, Any] | None = None) 
         Other members, which stay; ``type_schema`` is made where there is none.
     """
     schema = json.dumps(schema_to_json(signature.to_type_schema()))
-    return json.dumps({"type_schema": schema, **(known or {}), "signature": str(signature)})
+    return json.dumps({"type_schema": schema, **(members or {}), "signature": str(signature)})
 
 
 def warn_damaged(name: str, library: str, error: Exception) -> None:
     """Say that a function's metadata are damaged, once for each function."""
     if (library, name) in _warned:
         return
-    if len(_warned) >= _MAX_REMEMBERED:
+    if len(_warned) >= _MAX_WARNED:
         _warned.clear()
     _warned.add((library, name))
     lines = str(error).strip().splitlines()

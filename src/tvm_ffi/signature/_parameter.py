@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._defaults import checked_default, same_default
-from ._literals import plain_form
-from ._partial_repr import shown_without_state
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
@@ -39,7 +39,7 @@ KINDS = {
 }
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, eq=False)
 class Parameter:
     """A parameter of a function.
@@ -120,7 +120,7 @@ class Parameter:
         return self.direction in ("out", "inout")
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class Result:
     """A value that a function returns.
@@ -144,7 +144,7 @@ class Result:
             object.__setattr__(self, "name", checked_name(self.name, "result"))
 
 
-def checked_name(name: Any, what: str) -> str:
+def checked_name(name: Any, role: str) -> str:
     """Return a name as Python reads it in a program.
 
     Raises
@@ -155,10 +155,10 @@ def checked_name(name: Any, what: str) -> str:
         If no parameter can have this name.
     """
     if not isinstance(name, str):
-        raise TypeError(f"name of a {what} must be a str, got {type(name).__name__}")
+        raise TypeError(f"name of a {role} must be a str, got {type(name).__name__}")
     if not name.isidentifier():
-        raise ValueError(f"{name!r} cannot be the name of a {what}")
-    normal = unicodedata.normalize("NFKC", plain_form(name))
+        raise ValueError(f"{name!r} cannot be the name of a {role}")
+    normal = unicodedata.normalize("NFKC", builtin_value(name))
     if keyword.iskeyword(normal):
-        raise ValueError(f"{name!r} cannot be the name of a {what}: Python uses the word itself")
+        raise ValueError(f"{name!r} cannot be the name of a {role}: Python uses the word itself")
     return normal

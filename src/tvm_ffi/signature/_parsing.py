@@ -47,12 +47,12 @@ class _SignatureTokens(Tokens):
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
     # A star belongs to the name where what follows cannot be a factor.
-    _BEHIND_STAR = (
+    _AFTER_STAR = (
         r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
     )
     _TOKEN = re.compile(
         rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
-        rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_BEHIND_STAR}))?"
+        rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_AFTER_STAR}))?"
         r"|\.\.\.|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
         r"|->|//|[^\s\w]"
     )
@@ -246,7 +246,7 @@ class _SignatureParser:
                 return self._tensor()
             if is_scalar_dtype(plain):
                 tokens.advance()
-                return ScalarType(plain, self._or_none())
+                return ScalarType(plain, self._accept_none())
             raise tokens.fault(
                 position, f"C has no number {plain}; a tensor of any shape is {plain}[...]"
             )
@@ -260,7 +260,7 @@ class _SignatureParser:
         layout = tokens.advance() if tokens.token in ("compact", "strided") else None
         alignment = self._alignment() if tokens.accept("align") else None
         device = self._device() if tokens.accept("on") else None
-        parts = dtype, shape, layout, device, is_pointer, self._or_none(), alignment
+        parts = dtype, shape, layout, device, is_pointer, self._accept_none(), alignment
         made: TensorType = self._located(position, TensorType, *parts)
         return made
 
@@ -299,7 +299,7 @@ class _SignatureParser:
             raise self._tokens.error("the number of a device")
         return f"{kind}:{self._tokens.advance()}"
 
-    def _or_none(self) -> bool:
+    def _accept_none(self) -> bool:
         if not self._tokens.accept("|"):
             return False
         self._tokens.expect("None")

@@ -35,16 +35,16 @@ def signature_text(signature: Declaration) -> str:
 
 
 def _parameters(signature: Declaration) -> list[str]:
-    words = []
+    listed = []
     previous = ""
     for parameter in signature.parameters:
         if previous == "positional-only" != parameter.kind:
-            words.append("/")
+            listed.append("/")
         if parameter.kind == "keyword-only" and previous not in ("keyword-only", "variadic"):
-            words.append("*")
-        words.append(_parameter_text(parameter))
+            listed.append("*")
+        listed.append(_parameter_text(parameter))
         previous = parameter.kind
-    return [*words, "/"] if previous == "positional-only" else words
+    return [*listed, "/"] if previous == "positional-only" else listed
 
 
 def _parameter_text(parameter: Parameter) -> str:

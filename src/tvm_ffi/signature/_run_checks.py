@@ -12,7 +12,7 @@ from ._checks import (
     BIG_INT,
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
 )
 from ._declaration import Declaration
@@ -29,13 +29,13 @@ def check_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
     """Raise unless a call with these arguments fits the signature."""
-    run = _Run(signature, bind_arguments(signature, args, kwargs))
+    checker = _CallChecker(signature, bind_arguments(signature, args, kwargs))
     for check in checks(signature):
-        run.make(check)
+        checker.run(check)
 
 
 def _raise(failure: Failure, **holes: object) -> None:
-    raise _ERRORS[failure.error](failure.text(**holes))
+    raise _ERRORS[failure.error](failure.message(**holes))
 
 
 # ---- binding -------------------------------------------------------------------------------------
@@ -55,11 +55,11 @@ def bind_arguments(
     if problem is not None:
         raise TypeError(f"{signature.name}() {problem}")
     bound = dict(kwargs)
-    for place, parameter in enumerate(signature.parameters):
+    for position, parameter in enumerate(signature.parameters):
         if parameter.kind == "variadic":
-            bound[parameter.name] = args[place:]
-        elif place < len(args) and parameter.kind != "keyword-only":
-            bound[parameter.name] = args[place]
+            bound[parameter.name] = args[position:]
+        elif position < len(args) and parameter.kind != "keyword-only":
+            bound[parameter.name] = args[position]
         elif parameter.name not in bound:
             bound[parameter.name] = parameter.default
     return bound
@@ -68,7 +68,7 @@ def bind_arguments(
 # ---- the checks of one call ----------------------------------------------------------------------
 
 
-class _Run:
+class _CallChecker:
     """The checks of one call."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ class _Run:
         self._tensors: dict[str, Any] = {}
         self._integers: dict[str, list[int]] = {}
 
-    def make(self, check: Check) -> None:
+    def run(self, check: Check) -> None:
         """Make one check."""
         if check.kind == "type":
             self._type(check)
@@ -91,14 +91,14 @@ class _Run:
     def _type(self, check: Check) -> None:
         parameter = check.parameter
         given = self._arguments[parameter.name]
-        words = accepted_words(parameter.type)
+        accepted = accepted_type_names(parameter.type)
         for value in given if parameter.kind == "variadic" else (given,):
-            if words is None:
+            if accepted is None:
                 assert isinstance(parameter.type, ValueType)
                 values.check_value(value, parameter.type.schema, check.failures["type"])
             else:
-                self._native(check, parameter, value, words)
-            if parameter.direction == UNKNOWN or (words is None and parameter.is_written):
+                self._native(check, parameter, value, accepted)
+            if parameter.direction == UNKNOWN or (accepted is None and parameter.is_written):
                 self._memory(parameter, value)
 
     def _memory(self, parameter: Parameter, value: Any) -> None:
@@ -110,23 +110,23 @@ class _Run:
             raise BufferError(text) from None
 
     def _native(
-        self, check: Check, parameter: Parameter, value: Any, words: tuple[str, ...]
+        self, check: Check, parameter: Parameter, value: Any, accepted: tuple[str, ...]
     ) -> None:
         try:
-            word, native = values.native_form(value, words)
+            type_name, native = values.native_value(value, accepted)
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.error_about(error, where, f"While checking {where}")
             if explained is error:  # a class of its own, with a note
                 raise
             raise explained from error
-        if word == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
+        if type_name == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
             return
-        if word not in words:
-            _raise(check.failures["big" if word == BIG_INT else "type"], got=word)
-        if word == "Tensor" and isinstance(parameter.type, TensorType):
+        if type_name not in accepted:
+            _raise(check.failures["big" if type_name == BIG_INT else "type"], got=type_name)
+        if type_name == "Tensor" and isinstance(parameter.type, TensorType):
             self._tensors[parameter.name] = native
-        elif word in ("int", "bool"):
+        elif type_name in ("int", "bool"):
             self._integers.setdefault(parameter.name, []).append(int(native))
 
     def _range(self, check: Check, number: int) -> None:

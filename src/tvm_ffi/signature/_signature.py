@@ -12,14 +12,14 @@ from .._schema.schema import Schema
 from ._declaration import Declaration
 from ._json_form import signature_from_json, signature_to_json
 from ._parsing import parse_signature
-from ._partial_repr import shown_without_state
+from ._partial_repr import partial_repr
 from ._printing import inspect_signature, signature_text
 from ._type_schema import schema_of_signature, signature_from_metadata, signature_from_schema
 
 __all__ = ["Signature"]
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, repr=False)
 class Signature(Declaration):
     """What a function takes and returns.

@@ -8,21 +8,21 @@ from typing import Any, Protocol, Union
 __all__ = ["TensorLike"]
 
 
-class _GivesDLPack(Protocol):
+class _SupportsDLPack(Protocol):
     """No parameters: JAX declares none."""
 
     def __dlpack__(self) -> Any:
         """Return a DLPack capsule of the array."""
 
 
-class _GivesDLPackDevice(Protocol):
+class _SupportsDLPackDevice(Protocol):
     """NumPy declares the method above for arrays of numbers alone, and this for all."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return the type and the number of the device where the array lies."""
 
 
-TensorLike = Union[_GivesDLPack, _GivesDLPackDevice]
+TensorLike = Union[_SupportsDLPack, _SupportsDLPackDevice]
 """An array that goes where a function takes a tensor: of NumPy, torch, JAX, CuPy, or a Tensor.
 
 For annotations; generated stubs have it for parameters.  Element type and shape are no part of it.

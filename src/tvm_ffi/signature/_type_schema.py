@@ -66,7 +66,8 @@ def signature_from_schema(schema: Schema, name: str, make: type[DeclarationT]) -
     groups = schema.named_args or {"return": (Schema("Any"),)}
     if "params" in groups:
         parameters = tuple(
-            _parameter(f"_{i}", one, "positional-only") for i, one in enumerate(groups["params"])
+            _parameter(f"_{i}", param, "positional-only")
+            for i, param in enumerate(groups["params"])
         )
     else:
         parameters = (_parameter("args", Schema("Any"), "variadic"),)
@@ -113,7 +114,7 @@ def check_name(signature: Declaration, name: str) -> None:
 # ---- Whether a signature fits the type of a function ---------------------------------------------
 
 # What two descriptions of one parameter cannot both be; other types may stand for several.
-_SORTS = {
+_CATEGORIES = {
     "Tensor": "a tensor",
     "DLTensor*": "a tensor",
     "int": "a number",
@@ -129,7 +130,7 @@ def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -
     if schema is None or "params" not in (schema.named_args or {}):
         return
     declared = (schema.named_args or {})["params"]
-    problem = _misfit(signature.parameters, declared)
+    problem = _mismatch(signature.parameters, declared)
     if problem:
         raise ValueError(
             f"{problem}: the signature is {text!r}, the type of the function "
@@ -137,18 +138,21 @@ def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -
         )
 
 
-def _misfit(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> str | None:
+def _mismatch(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> str | None:
     if any(parameter.kind == "variadic" for parameter in parameters):
         return None
     if len(parameters) != len(declared):
         return f"the signature has {len(parameters)} parameters, and the function {len(declared)}"
     for parameter, schema in zip(parameters, declared):
-        said, is_ = _sort_of(schema_of_type(parameter.type)), _sort_of(schema)
-        if said and is_ and said != is_:
+        declared_as, actual = _category_of(schema_of_type(parameter.type)), _category_of(schema)
+        if declared_as and actual and declared_as != actual:
             name = parameter.name
-            return f"parameter '{name}' is {said} in the signature, and {is_} in the function"
+            return (
+                f"parameter '{name}' is {declared_as} in the signature, "
+                f"and {actual} in the function"
+            )
     return None
 
 
-def _sort_of(schema: Schema) -> str | None:
-    return _SORTS.get(schema.origin)
+def _category_of(schema: Schema) -> str | None:
+    return _CATEGORIES.get(schema.origin)

@@ -10,8 +10,8 @@ from typing import Union
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
 from ._expression import Expression, Extent, fits_64_bits
-from ._literals import plain_form
-from ._partial_repr import shown_without_state
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 
 __all__ = [
     "ANY_EXTENT",
@@ -84,7 +84,7 @@ class TensorType:
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
-            object.__setattr__(self, "dtype", plain_form(self.dtype))
+            object.__setattr__(self, "dtype", builtin_value(self.dtype))
             if not (is_dtype_name(self.dtype) or _NAME.fullmatch(self.dtype)):
                 raise ValueError(f"{self.dtype!r} is neither a dtype nor a name")
         elif self.dtype is not None:
@@ -92,7 +92,7 @@ class TensorType:
                 raise TypeError(
                     f"dtype must be a str, a tuple of them or None, got {type(self.dtype).__name__}"
                 )
-            object.__setattr__(self, "dtype", tuple(map(plain_form, self.dtype)))
+            object.__setattr__(self, "dtype", tuple(map(builtin_value, self.dtype)))
             if not self.dtype:
                 raise ValueError("a set of dtypes must not be empty")
             for name in self.dtype:
@@ -119,7 +119,7 @@ class TensorType:
         return len(self.shape)
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class ScalarType:
     """A number of C.
@@ -138,12 +138,12 @@ class ScalarType:
     def __post_init__(self) -> None:
         if not isinstance(self.dtype, str):
             raise TypeError(f"dtype must be a str, got {type(self.dtype).__name__}")
-        object.__setattr__(self, "dtype", plain_form(self.dtype))
+        object.__setattr__(self, "dtype", builtin_value(self.dtype))
         if not is_scalar_dtype(self.dtype):
             raise ValueError(f"{self.dtype!r} is no number that C has")
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, eq=False)
 class ValueType:
     """Any other value: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
@@ -202,23 +202,23 @@ def is_writable(type_: Type) -> bool:
     return isinstance(type_, TensorType)
 
 
-def same_schema(one: Schema, other: Schema) -> bool:
+def same_schema(left: Schema, right: Schema) -> bool:
     """Whether two schemas say the same; what they know about registered types does not count."""
-    one_groups, other_groups = one.named_args or {}, other.named_args or {}
+    left_groups, right_groups = left.named_args or {}, right.named_args or {}
     return (
-        one.origin == other.origin
-        and _same_schemas(one.args or (), other.args or ())
-        and one_groups.keys() == other_groups.keys()
-        and all(_same_schemas(one_groups[name], other_groups[name]) for name in one_groups)
+        left.origin == right.origin
+        and _same_schemas(left.args or (), right.args or ())
+        and left_groups.keys() == right_groups.keys()
+        and all(_same_schemas(left_groups[name], right_groups[name]) for name in left_groups)
     )
 
 
-def _same_schemas(some: tuple[Schema, ...], others: tuple[Schema, ...]) -> bool:
-    return len(some) == len(others) and all(map(same_schema, some, others))
+def _same_schemas(left: tuple[Schema, ...], right: tuple[Schema, ...]) -> bool:
+    return len(left) == len(right) and all(map(same_schema, left, right))
 
 
 def _checked_extent(extent: Extent) -> Extent:
-    extent = plain_form(extent)
+    extent = builtin_value(extent)
     if isinstance(extent, bool) or not isinstance(extent, (int, str, Expression)):
         raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
     if isinstance(extent, int) and extent < 0:

@@ -28,12 +28,12 @@ __all__ = [
     "error_about",
     "fits",
     "is_one_of",
-    "native_form",
+    "native_value",
     "strides_text",
-    "word_of_index",
+    "type_name_of_index",
 ]
 
-_WORD_OF_KEY = {
+_TYPE_NAME_OF_KEY = {
     **ORIGIN_OF_KEY,
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
@@ -42,30 +42,30 @@ _MAX_SHOWN = 8  # strides
 _COMPLEX = 5  # code of complex element types
 
 
-def word_of_index(type_index: int) -> str | None:
+def type_name_of_index(type_index: int) -> str | None:
     """Return what messages call a native type; None when there is no such type."""
     key = key_of_index(type_index)
-    return None if key is None else _WORD_OF_KEY.get(key, key)
+    return None if key is None else _TYPE_NAME_OF_KEY.get(key, key)
 
 
-def native_form(value: Any, words: Sequence[str]) -> tuple[str, Any]:
-    """Return the word for what native code gets in place of a value, and the value seen again.
+def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
+    """Return the type_name for what native code gets in place of a value, and the value seen again.
 
     Parameters
     ----------
     value : object
         An argument.
-    words : sequence of str
+    accepted : sequence of str
         What the parameter takes: calls from Python make a float of an int, and text of a path.
     """
-    if words[0] == "float" and type(value) is int:
+    if accepted[0] == "float" and type(value) is int:
         value = float(value)
-    elif words[0] == "str" and hasattr(type(value), "__fspath__"):
+    elif accepted[0] == "str" and hasattr(type(value), "__fspath__"):
         value = os.fspath(value)
     native = CAny(value.obj if isinstance(value, ObjectRValueRef) else value)
-    word = word_of_index(native.type_index)
-    assert word is not None
-    return word, to_py_class_value(native)
+    type_name = type_name_of_index(native.type_index)
+    assert type_name is not None
+    return type_name, to_py_class_value(native)
 
 
 def fits(number: int, dtype: str) -> bool:
@@ -75,7 +75,7 @@ def fits(number: int, dtype: str) -> bool:
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
-    """Raise TypeError, in words of the declared type, unless it takes a value."""
+    """Raise TypeError, in accepted of the declared type, unless it takes a value."""
     # The same type as one that knows what is registered.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:

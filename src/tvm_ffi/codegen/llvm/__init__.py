@@ -56,7 +56,7 @@ def emit_wrapper(
     signature : Signature, str or Wrapper
         What callers see; a `Wrapper` says the rest, too.
     callee : str or llvmlite.ir.Function, optional
-        The function behind, as in `tvm_ffi.codegen.make_wrapper`.  The module may define or declare
+        The function after, as in `tvm_ffi.codegen.make_wrapper`.  The module may define or declare
         it; it is declared where it does not.
     arguments, returns, device
         As in `tvm_ffi.codegen.make_wrapper`.
@@ -124,7 +124,7 @@ def jit(
     ValueError
         If LLVM does not take it, or a function that it calls is nowhere to be found.
     """
-    text = _text_of(module, link, optimization)
+    text = _linked_text(module, link, optimization)
     return JitModule(text, dict(symbols or {}), optimization)
 
 
@@ -189,11 +189,11 @@ def object_code(
     ValueError
         If LLVM does not take the module, or does not know the machine.
     """
-    text = _text_of(module, link, optimization, triple)
+    text = _linked_text(module, link, optimization, triple)
     return target.object_of(text, target.triple_of(text, triple), cpu, features, optimization)
 
 
-def _text_of(
+def _linked_text(
     module: Any, others: Sequence[Any], optimization: int, triple: str | None = None
 ) -> str:
     """Return all modules as the text of one."""
@@ -202,5 +202,5 @@ def _text_of(
     text = str(module)
     if not others:
         return text
-    texts = [text, *map(str, others)]
-    return target.linked(texts, lambda name: True, target.triple_of(text, triple))
+    modules = [text, *map(str, others)]
+    return target.linked(modules, lambda name: True, target.triple_of(text, triple))

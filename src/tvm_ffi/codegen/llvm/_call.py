@@ -21,7 +21,7 @@ from .._call_errors import (
     negative_workspace,
     nul_in_text,
     operation_failures,
-    place_of_result,
+    result_prefix,
 )
 from .._wrapper import Argument, Wrapper, is_optional
 from . import _support as support
@@ -53,14 +53,14 @@ _INT_OPERATIONS = {"signext": Code.sext, "zeroext": Code.zext}
 
 
 def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]]:
-    """Return the type of a function behind, and how its arguments and its value are widened."""
+    """Return the type of a function after, and how its arguments and its value are widened."""
     dtypes = wrapper.dtypes_of(callee)
-    texts = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
+    types = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
     returned = return_type(wrapper)
     result = VOID if returned == "void" else type_of_c(returned)
-    type_ = ir.FunctionType(result, [type_of_c(text) for text in texts])
+    type_ = ir.FunctionType(result, [type_of_c(name) for name in types])
     extension = None if returned == "void" else extension_of(returned)
-    return type_, [*map(extension_of, texts), extension]
+    return type_, [*map(extension_of, types), extension]
 
 
 class CallPrinter:
@@ -77,7 +77,7 @@ class CallPrinter:
 
     def print(self) -> None:
         """Write allocation, call and return."""
-        self._texts_end()
+        self._reject_nul()
         self._strides(self._wrapper.parameters)
         calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
         self._allocate()
@@ -88,7 +88,7 @@ class CallPrinter:
 
     # ---- before the call -------------------------------------------------------------------
 
-    def _texts_end(self) -> None:
+    def _reject_nul(self) -> None:
         """Write: where C text is passed, no NUL may stand in it."""
         code = self._code
         for name, parameter in self._wrapper.parameters.items():
@@ -98,9 +98,9 @@ class CallPrinter:
             if Argument("size", name) in self._wrapper.arguments:
                 continue  # the function is told where the text ends
             text = self._checks.arguments[name]
-            place = support.find_nul(code, text.data.value, text.size.value)
-            with code.if_then(code.icmp_signed(">=", place, I64(0)), likely=False):
-                fail(code, nul_in_text(self._wrapper, name), got=place)
+            position = support.find_nul(code, text.data.value, text.size.value)
+            with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):
+                fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
         """Write what calculates an argument, and the check that it can be converted."""
@@ -163,11 +163,11 @@ class CallPrinter:
             handle = Local(code, PTR, null())
             prototype = self._prototype(self._tensor_type(name), shapes[name])
             status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle.address)
-            self._end_unless_allocated(status)
+            self._return_unless_allocated(status)
             self._handles[name] = handle
-            self._descriptions[name] = code.behind_header(handle.value)
+            self._descriptions[name] = code.after_header(handle.value)
 
-    def _end_unless_allocated(self, status: Any) -> None:
+    def _return_unless_allocated(self, status: Any) -> None:
         """Write the end of a call that got no memory, after what it has got before."""
         code = self._code
         with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
@@ -178,7 +178,7 @@ class CallPrinter:
     def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
         """Write the description of a result; return its address."""
         code = self._code
-        place = Local(code, TENSOR.type, None).address
+        prototype = Local(code, TENSOR.type, None).address
         device_type, device_id = self._device_of(type_)
         fields = {
             "data": null(),
@@ -191,12 +191,12 @@ class CallPrinter:
             "byte_offset": I64(0),
         }
         for name, value in fields.items():
-            code.store(value, code.field_at(place, TENSOR, name))
-        return place
+            code.store(value, code.field_at(prototype, TENSOR, name))
+        return prototype
 
     def _shape(self, name: str) -> list[Any]:
         """Write what calculates the extents of a result."""
-        code, where = self._code, place_of_result(self._wrapper.name, name)
+        code, where = self._code, result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))
@@ -209,14 +209,12 @@ class CallPrinter:
     def _dtype_of(self, type_: TensorType) -> Any:
         """Return the element type of a result, as the number that `TENSOR` has for it."""
         names = self._wrapper.signature.dtypes_of(type_)
-        numbers = [
-            I32(one.type_code | one.bits << 8 | one.lanes << 16) for one in map(dtype, names)
-        ]
+        numbers = [I32(t.type_code | t.bits << 8 | t.lanes << 16) for t in map(dtype, names)]
         value = numbers[-1]
         if type_.variable is not None:
-            place = self._checks.dtypes[type_.variable].value
+            index = self._checks.dtypes[type_.variable].value
             for i, number in enumerate(numbers[:-1]):
-                value = self._code.select(self._code.is_any(place, [i]), number, value)
+                value = self._code.select(self._code.is_any(index, [i]), number, value)
         return value
 
     def _device_of(self, type_: TensorType) -> list[Any]:
@@ -243,9 +241,9 @@ class CallPrinter:
             if argument.kind != "workspace":
                 continue
             handle, address = Local(code, PTR, null()), Local(code, PTR, null())
-            places = handle.address, address.address
-            self._end_unless_allocated(
-                allocate_workspace(code, calculated[position], *self._device_of_call(), *places)
+            outputs = handle.address, address.address
+            self._return_unless_allocated(
+                allocate_workspace(code, calculated[position], *self._device_of_call(), *outputs)
             )
             self._workspaces[position] = handle, address
 
@@ -267,10 +265,11 @@ class CallPrinter:
             type_ = memory_type(result)
             self._number = Local(code, type_, constant(type_, 0))
         values = [
-            self._value(*one) for one in zip(range(len(calculated)), wrapper.arguments, calculated)
+            self._value(*item)
+            for item in zip(range(len(calculated)), wrapper.arguments, calculated)
         ]
         if len(set(wrapper.callees.values())) == 1:
-            self._call_one(next(iter(wrapper.callees.values())), values, value)
+            self._call_callee(next(iter(wrapper.callees.values())), values, value)
         else:
             self._dispatch(values, value)
         self._release_workspaces()
@@ -284,7 +283,7 @@ class CallPrinter:
                     fail(code, failed_status(wrapper), got=value.value)
         return value if self._number is None else self._number
 
-    def _call_one(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
+    def _call_callee(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
         result = self._code.call(self._code.module.globals[callee], values)
         if value is not None:
             value.set(result)
@@ -292,21 +291,21 @@ class CallPrinter:
     def _dispatch(self, values: Sequence[Any], value: Local | None) -> None:
         """Write the choice of the function behind: one number for each combination of dtypes."""
         code = self._code
-        place = I32(0)
+        index = I32(0)
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
-            place = code.mul(place, I32(len(dtypes)))
-            place = code.add(place, self._checks.dtypes[name].value)
+            index = code.mul(index, I32(len(dtypes)))
+            index = code.add(index, self._checks.dtypes[name].value)
         callees = list(self._wrapper.callees.values())
         blocks = [code.append_basic_block() for _ in callees]
-        behind = code.append_basic_block()
-        switch = code.switch(place, blocks[-1])
+        after = code.append_basic_block()
+        switch = code.switch(index, blocks[-1])
         for number, (callee, block) in enumerate(zip(callees, blocks)):
             if number < len(callees) - 1:
                 switch.add_case(I32(number), block)
             code.position_at_end(block)
-            self._call_one(callee, values, value)
-            code.branch(behind)
-        code.position_at_end(behind)
+            self._call_callee(callee, values, value)
+            code.branch(after)
+        code.position_at_end(after)
 
     def _value(self, position: int, argument: Argument, calculated: Any) -> Any:
         """Return the value of one argument."""
@@ -367,19 +366,19 @@ class CallPrinter:
 
     def _plain_value(self, argument: Argument) -> Any:
         code, parameter = self._code, self._wrapper.parameters[argument.source]
-        place = self._checks.arguments[parameter.name]
+        local = self._checks.arguments[parameter.name]
         if argument.kind == "size":
-            return place.size.value
+            return local.size.value
         is_there = None
         if is_optional(parameter):
             is_there = self._checks.given[parameter.name].value
-        if isinstance(place, Text):
-            data = place.data.value
+        if isinstance(local, Text):
+            data = local.data.value
             return data if is_there is None else code.select(is_there, data, null())
-        if is_there is not None and place.type != PTR:
-            return code.select(is_there, code.bitcast(place.address, PTR), null())
+        if is_there is not None and local.type != PTR:
+            return code.select(is_there, code.bitcast(local.address, PTR), null())
         is_bool = value_type(parameter.type) == "bool"
-        return code.trunc(place.value, I1) if is_bool else place.value
+        return code.trunc(local.value, I1) if is_bool else local.value
 
     # ---- behind the call -------------------------------------------------------------------
 
@@ -390,9 +389,9 @@ class CallPrinter:
             assert value is not None
             self._return_number(value.value, returned)
         elif not handles:
-            code.give(self._result, index_of("None"), I64(0))
+            code.return_any(self._result, index_of("None"), I64(0))
         elif len(handles) == 1:
-            code.give(self._result, index_of("ffi.Tensor"), handles[0])
+            code.return_any(self._result, index_of("ffi.Tensor"), handles[0])
         else:
             elements = Local(code, ir.ArrayType(ANY.type, len(handles)), None).address
             array = code.array(PTR, handles)
@@ -402,13 +401,13 @@ class CallPrinter:
     def _result_type(self) -> str | None:
         """Return the type in C of the result that is a number, if there is one."""
         types = [result.type for result in self._wrapper.results.values()]
-        return next((value_type(one) for one in types if not isinstance(one, TensorType)), None)
+        return next((value_type(t) for t in types if not isinstance(t, TensorType)), None)
 
     def _return_number(self, value: Any, returned: str) -> None:
         code = self._code
         if returned in ("float", "double"):
             number = value if value.type == DOUBLE else code.fpext(value, DOUBLE)
-            code.give(self._result, index_of("float"), number)
+            code.return_any(self._result, index_of("float"), number)
             return
         if returned == "uint64_t":
             with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
@@ -417,4 +416,4 @@ class CallPrinter:
             extension = extension_of(returned)
             assert extension is not None
             value = _INT_OPERATIONS[extension](code, value, I64)
-        code.give(self._result, index_of("bool" if returned == "bool" else "int"), value)
+        code.return_any(self._result, index_of("bool" if returned == "bool" else "int"), value)

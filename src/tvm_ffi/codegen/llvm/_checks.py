@@ -17,7 +17,7 @@ from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType
 from ...signature._checks import (
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
     missing_arguments,
     too_many_arguments,
@@ -64,7 +64,7 @@ class Text:
     """A text that was passed, or bytes."""
 
     def __init__(self, code: Code, content: bytes) -> None:
-        self.data = Local(code, PTR, code.text(content))
+        self.data = Local(code, PTR, code.string(content))
         self.size = Local(code, I64, I64(len(content)))
 
 
@@ -97,13 +97,13 @@ class CheckPrinter:
         code = self._code
         most = len(self._signature.parameters)
         failures = [missing_arguments(self._signature, given) for given in range(most)]
-        texts = [failure.text() for failure in failures if failure is not None]
+        texts = [failure.message() for failure in failures if failure is not None]
         if texts:
             with self._rare(code.icmp_signed("<", self._num_args, I32(len(texts)))):
                 is_negative = code.icmp_signed("<", self._num_args, I32(0))
-                place = code.select(is_negative, I32(0), self._num_args)
-                text = code.element(PTR, code.texts(texts), place)
-                code.ret(fail_with_text(code, code.text("TypeError"), text))
+                index = code.select(is_negative, I32(0), self._num_args)
+                text = code.element(PTR, code.string_table(texts), index)
+                code.ret(fail_with_text(code, code.string("TypeError"), text))
         if most == 0:
             with self._rare(code.icmp_signed("==", self._num_args, I32(1))):
                 fail(code, too_many_arguments(self._signature, "1"))
@@ -141,7 +141,7 @@ class CheckPrinter:
         self.arguments[parameter.name] = Local(self._code, type_, value)
 
     def _is_text(self, parameter: Parameter) -> bool:
-        return bool({"str", "bytes"} & {*(accepted_words(parameter.type) or ())})
+        return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _value_at(self, check: Check) -> Any:
         """Return the address of an argument."""
@@ -168,35 +168,35 @@ class CheckPrinter:
 
     def _read_value(self, check: Check, value: Any) -> None:
         code, parameter = self._code, check.parameter
-        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        accepted = [name for name in accepted_type_names(parameter.type) or () if name != "None"]
         if is_unsigned(check):
             self._read_unsigned(check, value)
             return
-        place = self.arguments[parameter.name]
-        if isinstance(place, Text):
-            with self._rare(code.not_(getattr(support, f"is_{words[0]}")(code, value))):
+        local = self.arguments[parameter.name]
+        if isinstance(local, Text):
+            with self._rare(code.not_(getattr(support, f"is_{accepted[0]}")(code, value))):
                 self._fail_type(check, value)
             content = support.content(code, value)
-            place.data.set(code.extract_value(content, 0))
-            place.size.set(code.extract_value(content, 1))
+            local.data.set(code.extract_value(content, 0))
+            local.size.set(code.extract_value(content, 1))
             return
         index = code.field(value, ANY, "type_index")
-        is_right = code.is_any(index, [index_of(_KEY[word]) for word in words])
+        is_right = code.is_any(index, [index_of(_KEY[name]) for name in accepted])
         with self._rare(code.not_(is_right)):
             self._fail_type(check, value)
         self._range_of(check, value)
-        place.set(self._taken(words[0], value, place.type))
+        local.set(self._taken(accepted[0], value, local.type))
 
-    def _taken(self, word: str, value: Any, type_: Any) -> Any:
+    def _taken(self, type_name: str, value: Any, type_: Any) -> Any:
         """Return the value of an argument."""
         code = self._code
-        if word == "float":
+        if type_name == "float":
             number = support.as_float(code, value)
             return number if type_ == number.type else code.fptrunc(number, type_)
         if type_ == PTR:
             return code.payload(value, PTR)
         number = code.payload(value, I64)
-        if word == "bool":
+        if type_name == "bool":
             return code.zext(code.icmp_signed("!=", number, I64(0)), I8)
         return number if type_ == I64 else code.trunc(number, type_)
 
@@ -213,8 +213,8 @@ class CheckPrinter:
             fail(code, range_failure(self._signature, check.position), got=number)
 
     def _read_unsigned(self, check: Check, value: Any) -> None:
-        code, place = self._code, self.arguments[check.parameter.name]
-        with self._rare(code.not_(support.as_uint64(code, value, place.address))):
+        code, local = self._code, self.arguments[check.parameter.name]
+        with self._rare(code.not_(support.as_uint64(code, value, local.address))):
             self._fail_type(check, value)
         number = code.payload(value, I64)
         is_int = code.is_any(code.field(value, ANY, "type_index"), [index_of("int")])
@@ -237,11 +237,11 @@ class CheckPrinter:
 
     def _extended(self, parameter: Parameter) -> Any:
         """Return an integer argument in 64 bits."""
-        place = self.arguments[parameter.name]
-        if place.type == I64:
-            return place.value
+        local = self.arguments[parameter.name]
+        if local.type == I64:
+            return local.value
         is_signed = not value_type(parameter.type).startswith("u")
-        return (self._code.sext if is_signed else self._code.zext)(place.value, I64)
+        return (self._code.sext if is_signed else self._code.zext)(local.value, I64)
 
     # ---- tensors ---------------------------------------------------------------------------
 
@@ -281,21 +281,21 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: Any
     ) -> None:
-        """Write what finds the place of a dtype among those of a variable."""
+        """Write what finds the index of a dtype among those of a variable."""
         code, known = self._code, self.dtypes[variable]
-        place = I32(-1)
+        index = I32(-1)
         for number, name in reversed(list(enumerate(names))):
             is_it = code.is_any(got, [_dtype_number(name)])
-            place = code.select(is_it, I32(number), place)
-        with self._rare(code.icmp_signed("<", place, I32(0))):
+            index = code.select(is_it, I32(number), index)
+        with self._rare(code.icmp_signed("<", index, I32(0))):
             fail_dtype(code, check.failures["dtype"], null(), got)
         if variable in self._bound:
             is_known = code.icmp_signed(">=", known.value, I32(0))
-            differs = code.icmp_signed("!=", place, known.value)
+            differs = code.icmp_signed("!=", index, known.value)
             with self._rare(code.and_(is_known, differs)):
-                expected = code.element(PTR, code.texts(names), known.value)
+                expected = code.element(PTR, code.string_table(names), known.value)
                 fail_dtype(code, check.failures["variable"], expected, got)
-        known.set(place)
+        known.set(index)
 
     def _device(self, check: Check) -> None:
         wanted, code = check.tensor.device, self._code
@@ -397,7 +397,7 @@ class CheckPrinter:
         code = self._code
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
-            sizes = {alignment_of(dtype(one)) for one in self._signature.dtypes_of(check.tensor)}
+            sizes = {alignment_of(dtype(name)) for name in self._signature.dtypes_of(check.tensor)}
             if len(sizes) == 1:
                 alignment = I64(sizes.pop())
             else:
@@ -420,7 +420,7 @@ class CheckPrinter:
             return I64(extent)
         if isinstance(extent, str):
             return self.extents[extent].value
-        left, right = (self.expression(one, failures) for one in extent.operands)
+        left, right = (self.expression(operand, failures) for operand in extent.operands)
         if extent.operator in ("//", "%", "cdiv"):
             with self._rare(code.icmp_signed("==", right, I64(0))):
                 fail(code, failures[f"zero {extent}"])

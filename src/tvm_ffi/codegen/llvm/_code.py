@@ -38,7 +38,7 @@ __all__ = [
     "constant_in",
     "index_of",
     "null",
-    "text_in",
+    "string_in",
 ]
 
 VOID, PTR = ir.VoidType(), ir.PointerType()
@@ -54,7 +54,7 @@ class Layout(NamedTuple):
     type: Any
     fields: tuple[str, ...]
 
-    def place(self, field: str) -> tuple[int, Any]:
+    def member(self, field: str) -> tuple[int, Any]:
         """Return the number and the type of a field."""
         number = self.fields.index(field)
         return number, self.type.elements[number]
@@ -119,7 +119,7 @@ def null() -> Any:
     return ir.Constant(PTR, None)
 
 
-def text_in(module: Any, text: str | bytes | None) -> Any:
+def string_in(module: Any, text: str | bytes | None) -> Any:
     """Return the address of a text that ends in NUL, as a constant of a module."""
     if text is None:
         return null()
@@ -156,7 +156,7 @@ class Local:
 
     @property
     def value(self) -> Any:
-        """The value at this place of the program."""
+        """The value at this array of the program."""
         return self._code.load(self.address, typ=self.type)
 
     def set(self, value: Any) -> None:
@@ -184,13 +184,13 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
 
     def field(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
         """Return the value of a field, of the struct at an address or of one behind it."""
-        return self.load(self.field_at(base, layout, name, index), typ=layout.place(name)[1])
+        return self.load(self.field_at(base, layout, name, index), typ=layout.member(name)[1])
 
     def field_at(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
         """Return the address of a field."""
-        number, _ = layout.place(name)
-        places = [I32(index) if isinstance(index, int) else index, I32(number)]
-        return self.gep(base, places, inbounds=True, source_etype=layout.type)
+        number, _ = layout.member(name)
+        indices = [I32(index) if isinstance(index, int) else index, I32(number)]
+        return self.gep(base, indices, inbounds=True, source_etype=layout.type)
 
     def element(self, type_: Any, base: Any, index: Any) -> Any:
         """Return an element of an array."""
@@ -198,23 +198,23 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
 
     def element_at(self, type_: Any, base: Any, index: Any) -> Any:
         """Return the address of an element of an array."""
-        places = [I32(index) if isinstance(index, int) else index]
-        return self.gep(base, places, inbounds=True, source_etype=type_)
+        indices = [I32(index) if isinstance(index, int) else index]
+        return self.gep(base, indices, inbounds=True, source_etype=type_)
 
     def payload(self, value: Any, type_: Any, index: int = 0) -> Any:
         """Return the payload of a tagged value."""
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
-    def behind_header(self, handle: Any) -> Any:
+    def after_header(self, handle: Any) -> Any:
         """Return the address of an object's own fields."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
         """Return the address of a local array."""
-        place = Local(self, ir.ArrayType(type_, max(len(values), 1)), None).address
+        array = Local(self, ir.ArrayType(type_, max(len(values), 1)), None).address
         for index, value in enumerate(values):
-            self.store(value, self.element_at(type_, place, index))
-        return place
+            self.store(value, self.element_at(type_, array, index))
+        return array
 
     # ---- numbers ---------------------------------------------------------------------------
 
@@ -252,32 +252,32 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     def each(self, count: Any) -> Iterator[Any]:
         """Write what is done for each number from 0 up to a count."""
         number = Local(self, count.type, count.type(0))
-        head, body, behind = (self.append_basic_block() for _ in range(3))
+        head, body, after = (self.append_basic_block() for _ in range(3))
         self.branch(head)
         self.position_at_end(head)
         index = number.value
-        self.cbranch(self.icmp_signed("<", index, count), body, behind)
+        self.cbranch(self.icmp_signed("<", index, count), body, after)
         self.position_at_end(body)
         yield index
         number.set(self.add(index, count.type(1)))
         self.branch(head)
-        self.position_at_end(behind)
+        self.position_at_end(after)
 
     # ---- constants and functions -----------------------------------------------------------
 
-    def text(self, text: str | bytes | None) -> Any:
+    def string(self, text: str | bytes | None) -> Any:
         """Return the address of a text that ends in NUL."""
-        return text_in(self.module, text)
+        return string_in(self.module, text)
 
-    def texts(self, texts: Sequence[str | None]) -> Any:
+    def string_table(self, strings: Sequence[str | None]) -> Any:
         """Return the address of a table of texts."""
-        rows = [self.text(text) for text in texts]
+        rows = [self.string(text) for text in strings]
         return constant_in(self.module, ir.Constant(ir.ArrayType(PTR, len(rows)), rows))
 
-    def content(self, text: str) -> Any:
+    def byte_array(self, text: str) -> Any:
         """Return the address of a text with its size."""
         size = I64(len(text.encode("utf-8")))
-        return constant_in(self.module, ir.Constant(TEXT, [self.text(text), size]))
+        return constant_in(self.module, ir.Constant(TEXT, [self.string(text), size]))
 
     def runtime(self, name: str, *args: Any) -> Any:
         """Call a function of the runtime."""
@@ -289,7 +289,7 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
 
     # ---- what ends a call ------------------------------------------------------------------
 
-    def give(self, result: Any, type_index: int, payload: Any) -> None:
+    def return_any(self, result: Any, type_index: int, payload: Any) -> None:
         """Write the result of a call, and return 0."""
         self.store(I32(type_index), self.field_at(result, ANY, "type_index"))
         self.store(I32(0), self.field_at(result, ANY, "small_size"))

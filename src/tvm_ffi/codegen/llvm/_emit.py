@@ -8,12 +8,12 @@ from typing import Any
 from llvmlite import ir
 
 from ...inspection._read import version_of_runtime
-from .._string_constants import texts_of
+from .._string_constants import embedded_strings
 from .._wrapper import Wrapper
 from . import _target as target
 from ._call import CallPrinter, type_of_callee
 from ._checks import CheckPrinter
-from ._code import PTR, RUNTIME, SAFE_CALL, Code, text_in
+from ._code import PTR, RUNTIME, SAFE_CALL, Code, string_in
 
 __all__ = ["emit", "rows_of"]
 
@@ -38,7 +38,7 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
     checks = CheckPrinter(wrapper.signature, code)
     checks.print()
     CallPrinter(wrapper, checks, code).print()
-    _tell(module, wrapper, target.has_sections(triple))
+    _write_metadata(module, wrapper, target.has_sections(triple))
     return function
 
 
@@ -57,23 +57,23 @@ def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
     _check_type(module, callee, type_, f"{wrapper.name}: the function behind")
 
 
-def _check_type(module: Any, name: str, wanted: Any, what: str) -> None:
+def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
     """Raise ValueError if a name stands for something else in a module."""
     found = module.globals.get(name)
     if found is None:
         return
     if not isinstance(found, ir.Function):
-        raise ValueError(f"{what} is '{name}', which is no function in this module")
-    if _shown(found.function_type) != _shown(wanted):
+        raise ValueError(f"{role} is '{name}', which is no function in this module")
+    if _type_text(found.function_type) != _type_text(expected):
         raise ValueError(
-            f"{what} '{name}' is `{_shown(found.function_type)}` in this module, "
-            f"and `{_shown(wanted)}` is called"
+            f"{role} '{name}' is `{_type_text(found.function_type)}` in this module, "
+            f"and `{_type_text(expected)}` is called"
         )
 
 
-def _shown(type_: Any) -> str:
+def _type_text(type_: Any) -> str:
     """Return the type of a function as text; all pointers are one type."""
-    parts = ["ptr" if isinstance(one, ir.PointerType) else str(one) for one in type_.args]
+    parts = ["ptr" if isinstance(t, ir.PointerType) else str(t) for t in type_.args]
     parts += ["..."] if type_.var_arg else []
     result = type_.return_type
     returned = "ptr" if isinstance(result, ir.PointerType) else str(result)
@@ -94,14 +94,14 @@ def _declare_callees(module: Any, wrapper: Wrapper) -> None:
 # ---- what it tells of itself ---------------------------------------------------------------------
 
 
-def _tell(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
+def _write_metadata(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
     """Write the functions that return signature and documentation, and rows for tools."""
     rows = []
-    for kind, text in texts_of(wrapper.signature).items():
+    for kind, text in embedded_strings(wrapper.signature).items():
         if kind in ("metadata", "doc"):
             function = ir.Function(module, SAFE_CALL, f"__tvm_ffi__{kind}_{wrapper.name}")
             code = Code(function)
-            content = code.content(text)
+            content = code.byte_array(text)
             code.ret(code.runtime("TVMFFIStringFromByteArray", content, function.args[3]))
         rows.append((wrapper.name, kind, text))
     if has_sections:
@@ -119,7 +119,7 @@ def _write_rows(
     module: Any, name: str, rows: list[tuple[str, str, str]], linkage: str = ""
 ) -> None:
     """Write rows of texts, see docs/design/export-rows.md."""
-    constants = [ir.Constant(_ROW, [text_in(module, text) for text in row]) for row in rows]
+    constants = [ir.Constant(_ROW, [string_in(module, text) for text in row]) for row in rows]
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)

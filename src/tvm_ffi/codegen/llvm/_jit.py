@@ -26,7 +26,7 @@ _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
 _engine: Any = None  # one for the process: its libraries go when nobody needs them
 _numbers = itertools.count()
-_for_ever: list[Any] = []
+_kept_alive: list[Any] = []
 
 
 class JitModule(
@@ -49,13 +49,13 @@ class JitModule(
         # Nothing in the process or in other libraries may take the place of what wrappers call.
         text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
-        names = [one for one in target.exported_functions(text) if one.startswith(_PREFIX)]
+        names = [name for name in target.exported_functions(text) if name.startswith(_PREFIX)]
         self._code = _loaded(text, names, symbols, level)
         suffixes = [name[len(_PREFIX) :] for name in names]
         self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
         self._functions = {name: self._function(name) for name in self._names}
-        if not _may_go(text, self._names):
-            _for_ever.append(self._code)
+        if not _can_be_unloaded(text, self._names):
+            _kept_alive.append(self._code)
 
     def _function(self, name: str) -> Function:
         address = self._code[_PREFIX + name]
@@ -71,15 +71,15 @@ class JitModule(
 
     def find_function_doc(self, name: str) -> str | None:
         """Return the documentation of a function, or None."""
-        return self._told("doc", name)
+        return self._metadata_string("doc", name)
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
         """Return what the module says about a function, or None."""
-        text = self._told("metadata", name)
+        text = self._metadata_string("metadata", name)
         metadata: dict[str, Any] | None = None if text is None else json.loads(text)
         return metadata
 
-    def _told(self, kind: str, name: str) -> str | None:
+    def _metadata_string(self, kind: str, name: str) -> str | None:
         symbol = f"_{kind}_{name}"
         if name not in self._functions or f"{_PREFIX}{symbol}" not in self._code:
             return None
@@ -125,9 +125,9 @@ def export(
     if not modules:
         raise ValueError("a library needs one module at least, got none")
     names = [name for module in modules for name in module.function_names()]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"two functions are named '{twice}'")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"two functions are named '{duplicate}'")
     level = max(module._level for module in modules)
     triple = target.triple_of("")
     text = target.linked([module._text for module in modules], is_exported, triple)
@@ -180,7 +180,7 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
     return _Code(tracker, names)
 
 
-def _may_go(text: str, names: Iterable[str]) -> bool:
+def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
     """Whether nothing that functions have returned needs their code.
 
     Wrappers return numbers, and tensors of other owners.  Other functions, and all that make
@@ -193,4 +193,4 @@ def _may_go(text: str, names: Iterable[str]) -> bool:
 def _is_description(name: str, names: list[str]) -> bool:
     """Whether a function tells what another one is, or is the loader's business."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
-    return name in _LIBRARY_NAMES or any(one != name and one in names for one in described)
+    return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

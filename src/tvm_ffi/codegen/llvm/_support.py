@@ -79,22 +79,22 @@ def content(code: Code, value: Any) -> None:
     with code.if_then(code.is_any(index, [index_of("ObjectRValueRef")])):
         cell.set(code.load(address, typ=PTR))
     with code.if_then(code.icmp_signed("!=", index, I32(index_of("TVMFFIByteArray*")))):
-        cell.set(code.behind_header(cell.value))
+        cell.set(code.after_header(cell.value))
     code.ret(_pair(code, TEXT, *(code.field(cell.value, CELL, name) for name in ("data", "size"))))
 
 
 def _length(code: Code, text: Any) -> Any:
     """Return the number of bytes in front of a NUL."""
     size = Local(code, I64, I64(0))
-    head, body, behind = (code.append_basic_block() for _ in range(3))
+    head, body, after = (code.append_basic_block() for _ in range(3))
     code.branch(head)
     code.position_at_end(head)
     is_end = code.icmp_unsigned("==", code.element(I8, text, size.value), I8(0))
-    code.cbranch(is_end, behind, body)
+    code.cbranch(is_end, after, body)
     code.position_at_end(body)
     size.set(code.add(size.value, I64(1)))
     code.branch(head)
-    code.position_at_end(behind)
+    code.position_at_end(after)
     return size.value
 
 
@@ -118,11 +118,11 @@ def big_uint64(code: Code, value: Any, out: Any) -> None:
     is_big = code.is_any(code.field(value, ANY, "type_index"), [index_of("ffi.BigInt")])
     with code.if_then(code.not_(is_big)):
         code.ret(I1(0))
-    words = code.runtime("TVMFFIBigIntGetContentByteArray", value)
-    has_two = code.icmp_unsigned("==", code.extract_value(words, 1), I64(16))
+    digits = code.runtime("TVMFFIBigIntGetContentByteArray", value)
+    has_two = code.icmp_unsigned("==", code.extract_value(digits, 1), I64(16))
     with code.if_then(code.not_(has_two)):
         code.ret(I1(0))
-    low, high = (code.element(I64, code.extract_value(words, 0), i) for i in range(2))
+    low, high = (code.element(I64, code.extract_value(digits, 0), i) for i in range(2))
     code.store(low, out)
     code.ret(code.icmp_unsigned("==", high, I64(0)))
 
@@ -140,10 +140,10 @@ def as_uint64(code: Code, value: Any, out: Any) -> None:
 @shared(I64, PTR, I64)
 def find_nul(code: Code, text: Any, size: Any) -> None:
     """Return the place of the first NUL in a text, or -1."""
-    with code.each(size) as place:
-        is_end = code.icmp_unsigned("==", code.element(I8, text, place), I8(0))
+    with code.each(size) as position:
+        is_end = code.icmp_unsigned("==", code.element(I8, text, position), I8(0))
         with code.if_then(is_end):
-            code.ret(place)
+            code.ret(position)
     code.ret(I64(-1))
 
 
@@ -155,7 +155,7 @@ def moved_tensor(code: Code, value: Any) -> None:
     """Lend the tensor that an argument moves; NULL when it moves none."""
     is_tensor = code.is_any(type_index(code, value), [index_of("ffi.Tensor")])
     with code.if_then(is_tensor):
-        code.ret(code.behind_header(code.load(code.payload(value, PTR), typ=PTR)))
+        code.ret(code.after_header(code.load(code.payload(value, PTR), typ=PTR)))
     code.ret(null())
 
 
@@ -164,7 +164,7 @@ def tensor_in(code: Code, value: Any) -> None:
     """Lend the tensor in an argument, in each of its forms; NULL when it is none."""
     index, address = code.field(value, ANY, "type_index"), code.payload(value, PTR)
     with code.if_then(code.is_any(index, [index_of("ffi.Tensor")]), likely=True):
-        code.ret(code.behind_header(address))
+        code.ret(code.after_header(address))
     with code.if_then(code.is_any(index, [index_of("DLTensor*")])):
         code.ret(address)
     code.ret(moved_tensor(code, value))
@@ -211,9 +211,9 @@ def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
     step = Local(code, I64, I64(1))
     with code.each(ndim) as count:
         axis = code.sub(code.sub(ndim, I32(1)), count)
-        place, extent = code.element_at(I64, out, axis), code.element(I64, shape, axis)
-        code.store(step.value, place)
-        code.store(code.element(I64, given, axis), place)
+        slot, extent = code.element_at(I64, out, axis), code.element(I64, shape, axis)
+        code.store(step.value, slot)
+        code.store(code.element(I64, given, axis), slot)
         is_larger = code.icmp_signed(">", extent, I64(1))
         step.set(code.mul(step.value, code.select(is_larger, extent, I64(1))))
     code.ret_void()
@@ -264,7 +264,7 @@ def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> 
     with code.if_then(code.icmp_signed("==", right, I64(-1)), likely=False):
         code.ret(code.ssub_with_overflow(I64(0), left))
     quotient, rest = code.sdiv(left, right), code.srem(left, right)
-    is_left, is_right = (code.icmp_signed("<", one, I64(0)) for one in (left, right))
+    is_left, is_right = (code.icmp_signed("<", operand, I64(0)) for operand in (left, right))
     is_off = code.and_(
         code.icmp_signed("!=", rest, I64(0)), code.icmp_signed(signs, is_left, is_right)
     )

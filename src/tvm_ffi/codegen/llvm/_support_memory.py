@@ -43,7 +43,7 @@ def allocate_workspace(
     status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle)
     with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
         code.ret(I32(-1))
-    tensor = code.behind_header(code.load(handle, typ=PTR))
+    tensor = code.after_header(code.load(handle, typ=PTR))
     first = code.ptrtoint(support.address_of(code, tensor), I64)
     aligned = code.and_(code.add(first, extra), I64(-ALIGNMENT))
     code.store(code.inttoptr(aligned, PTR), address)

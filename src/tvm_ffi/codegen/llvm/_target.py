@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 LOCK = threading.RLock()
-_UNKNOWN = ("", "unknown-unknown-unknown")  # what llvmlite writes where nothing is said
+_UNSET_TRIPLES = ("", "unknown-unknown-unknown")  # what llvmlite writes where nothing is said
 _HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
 _is_ready = False
@@ -42,7 +42,7 @@ def triple_of(text: str, triple: str | None = None) -> str:
         found = _TRIPLE.search(text)
         triple = found[1] if found else ""
     with LOCK:
-        return llvm.get_process_triple() if triple in _UNKNOWN else triple
+        return llvm.get_process_triple() if triple in _UNSET_TRIPLES else triple
 
 
 def check_machine(triple: str) -> None:
@@ -115,50 +115,54 @@ def exported_functions(text: str) -> list[str]:
     """Return the names of the functions that a module defines for others."""
     with LOCK:
         functions = _parsed(text).functions
-        return [one.name for one in functions if not one.is_declaration and _is_seen(one)]
+        return [f.name for f in functions if not f.is_declaration and _is_exported(f)]
 
 
 def variables(text: str) -> set[str]:
     """Return the names of the variables and constants of a module."""
     with LOCK:
-        return {one.name for one in _parsed(text).global_variables}
+        return {variable.name for variable in _parsed(text).global_variables}
 
 
 def parameter_types(text: str, name: str) -> list[str]:
     """Return the types of a function's parameters, as a module has them."""
     with LOCK:
-        return [str(one.type) for one in _parsed(text).get_function(name).arguments]
+        return [str(argument.type) for argument in _parsed(text).get_function(name).arguments]
 
 
-def linked(texts: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
+def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
     """Return one module of several; what is not kept under its name becomes its own business."""
     with LOCK:
         header = _header_of(_machine(triple))
-        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in texts]
+        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
         for other in others:
             try:
                 first.link_in(other)
             except RuntimeError as error:
                 raise ValueError(f"the modules do not go together: {error}") from error
-        for one in (*first.functions, *first.global_variables):
-            if not is_kept(one.name) and _is_own(one):
-                one.visibility = llvm.Visibility.default
-                one.linkage = llvm.Linkage.internal
+        for definition in (*first.functions, *first.global_variables):
+            if not is_kept(definition.name) and _can_be_internal(definition):
+                definition.visibility = llvm.Visibility.default
+                definition.linkage = llvm.Linkage.internal
         return str(first)
 
 
-def _is_own(one: Any) -> bool:
+def _can_be_internal(definition: Any) -> bool:
     """Whether a definition may become that of the module alone, as nothing else refers to it."""
     kinds = (llvm.Linkage.appending, llvm.Linkage.available_externally)
-    if one.is_declaration or one.linkage in kinds or one.name.startswith("llvm."):
+    if (
+        definition.is_declaration
+        or definition.linkage in kinds
+        or definition.name.startswith("llvm.")
+    ):
         return False
-    return " comdat" not in str(one).partition("{")[0]  # a group that linkers choose one of
+    return " comdat" not in str(definition).partition("{")[0]  # a group that linkers choose one of
 
 
 def declared_functions(text: str) -> list[str]:
     """Return the names of the functions that a module expects of others."""
     with LOCK:
-        names = [one.name for one in _parsed(text).functions if one.is_declaration]
+        names = [f.name for f in _parsed(text).functions if f.is_declaration]
         return [name for name in names if not name.startswith("llvm.")]
 
 
@@ -172,7 +176,7 @@ def missing_functions(text: str, known: Collection[str]) -> list[str]:
         ]
 
 
-def _is_seen(function: Any) -> bool:
+def _is_exported(function: Any) -> bool:
     hidden = (llvm.Linkage.internal, llvm.Linkage.private, llvm.Linkage.available_externally)
     return function.linkage not in hidden and function.visibility == llvm.Visibility.default
 

@@ -228,8 +228,9 @@ class _Bridge:
         """Raise what a kernel has reported, see `_compile`."""
         code = self._code
         with code.if_then(code.icmp_unsigned("==", exception, null())):
-            texts = [code.text("RuntimeError"), code.text("the kernel failed without saying why")]
-            code.runtime("TVMFFIErrorSetRaisedFromCStr", *texts)
+            kind = code.string("RuntimeError")
+            message = code.string("the kernel failed without saying why")
+            code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, message)
             code.ret(I32(1))
         kind = code.load(exception, typ=PTR)
         text = code.element_at(I8, kind, code.element(I32, exception, 2))
