@@ -109,8 +109,8 @@ def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
     [
         (0, 0, None),
         (0, 4, None),
-        (0, 2, "expected an address aligned to 4 bytes, got one 2 bytes behind"),
-        (1, 0, "it has elements, but its address is NULL"),
+        (0, 2, "expected an address aligned to 4 bytes, got remainder 2"),
+        (1, 0, "expected the address of the first element, got NULL"),
         (2, 0, "expected float32*[n], got NULL"),
     ],
 )

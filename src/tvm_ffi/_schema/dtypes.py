@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["integer_range", "is_dtype_name", "is_scalar_dtype"]
+__all__ = ["COMMON_DTYPES", "integer_range", "is_dtype_name", "is_scalar_dtype"]
 
 _EXACT = (
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -14,6 +14,10 @@ _EXACT = (
 )
 _SIZED = "bool|u?int[1-9][0-9]{0,2}|float(?:16|32|64)|bfloat16|complex(?:64|128)"
 _DTYPE = re.compile(rf"(?:{_SIZED}|{'|'.join(_EXACT)})(?:x[1-9][0-9]{{0,4}})?")
+COMMON_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", *_EXACT),
+)
 _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 
 

@@ -21,7 +21,9 @@ __all__ = [
 def nul_in_text(wrapper: Wrapper, name: str) -> Failure:
     """Return what is said of text that C would see the beginning of; got, the place of the NUL."""
     where = f"{wrapper.name}() argument '{name}': "
-    return Failure("ValueError", f"{where}it has a NUL at [{{got}}], where text of C ends")
+    return Failure(
+        "ValueError", f"{where}expected a string without NUL bytes, got one at index {{got}}"
+    )
 
 
 def does_not_fit(function: str, argument: Argument) -> Failure:

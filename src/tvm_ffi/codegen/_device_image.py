@@ -58,7 +58,7 @@ class DeviceImage:
                 f"the format must be one of {', '.join(_FORMATS)}; got {self.format!r}"
             )
         if found is None:
-            raise ValueError("the device code is no PTX, cubin or fatbin")
+            raise ValueError("expected device code in PTX, cubin or fatbin format")
         if self.format not in ("", found):
             raise ValueError(f"expected a {self.format}, got a {found}")
         object.__setattr__(self, "format", found)
@@ -77,7 +77,7 @@ class DeviceImage:
             raise ValueError(f"an architecture is like 'sm_90a', got {self.architecture!r}")
         elif architecture is not None and _number(architecture) != _number(self.architecture):
             raise ValueError(
-                f"the {self.format} is for {architecture}, and not for {self.architecture}"
+                f"the {self.format} is for {architecture}, not for {self.architecture}"
             )
         object.__setattr__(self, "_kernels", kernels)
 

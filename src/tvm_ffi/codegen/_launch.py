@@ -79,7 +79,7 @@ class LaunchPlan:
         signatures = list(dict.fromkeys(str(plan.signature) for plan in plans))
         if len(signatures) != 1:
             listed = " and ".join(f"`{text}`" for text in signatures) or "none"
-            raise ValueError(f"plans for one function must have one signature, got {listed}")
+            raise ValueError(f"expected launch plans with one signature, got {listed}")
         launches = [launch for plan in plans for launch in plan.launches]
         return LaunchPlan(plans[0].signature, tuple(launches))
 
@@ -179,7 +179,7 @@ def described_plans(
     for name, parts in functions.items():
         signature = Signature.of(parts.get("signature", "()"))
         if signature.name not in ("", name):
-            raise ValueError(f"the signature of '{name}' is that of '{signature.name}'")
+            raise ValueError(f"expected a signature of '{name}', got one of '{signature.name}'")
         rest = {part: value for part, value in parts.items() if part != "signature"}
         plans.append(make_launch_plan(replace(signature, name=name), images, **rest))
     return plans

@@ -123,7 +123,7 @@ def bounds(name: str, launch: Launch) -> list[Bound]:
             rest = Expression("%", (grid, cluster))
             template = (
                 f"grid.{axis} = {extent_text(grid)} must be a multiple of cluster.{axis} = "
-                f"{extent_text(cluster)}, {{got}} are left"
+                f"{extent_text(cluster)}, got remainder {{got}}"
             )
             found.append(Bound(rest, 0, 0, Failure("ValueError", f"{name}(): {template}")))
     return found
@@ -148,7 +148,9 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
     if any(not launch.when for launch in launches):
         return None
     conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
-    template = f"{name}(): no launch is meant for these arguments, only for {'; '.join(conditions)}"
+    template = (
+        f"{name}(): no launch variant accepts these arguments; expected {', or '.join(conditions)}"
+    )
     return Failure("ValueError", literal_template(template))
 
 
@@ -156,8 +158,8 @@ def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
     """Return what is said when no image runs on a device; holes device, gpu and architecture."""
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
-        f"{name}(): no image is for cuda:{{device}}, {{gpu}} ({{architecture}}); there are "
-        f"{', '.join(images)}"
+        f"{name}(): no device image runs on cuda:{{device}}, {{gpu}} ({{architecture}}); "
+        f"expected one of {', '.join(images)}"
     )
     return Failure("RuntimeError", template)
 
@@ -168,7 +170,7 @@ def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
 def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
     """Raise ValueError unless the parts of a plan fit each other."""
     if not launches:
-        raise ValueError(f"{signature.name}: a plan needs a launch, got none")
+        raise ValueError(f"{signature.name}: a launch plan needs at least one launch, got none")
     _check_signature(signature)
     bound = set(always_bound(signature))
     for launch in launches:
@@ -187,22 +189,22 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 def _check_parts(launch: Launch) -> None:
     """Raise ValueError unless the parts of a launch are what they must be by themselves."""
     if not launch.images:
-        raise ValueError("a launch needs device code, got no image")
+        raise ValueError("a launch needs at least one device image, got none")
     names = [str(image) for image in launch.images]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two images are {name}")
+            raise ValueError(f"duplicate device image: {name}")
     if len(names) > 1 and any(image.architecture is None for image in launch.images):
         raise ValueError(
-            f"among several images each must say its architecture, got {', '.join(names)}; a "
-            "fatbin stands alone"
+            f"each of several device images must name its architecture, got {', '.join(names)}; "
+            "a fatbin must be the only image"
         )
     for condition in launch.when:
         if condition.operator not in OPERATORS:
-            raise ValueError(f"{condition.operator!r} compares nothing")
+            raise ValueError(f"expected one of {', '.join(OPERATORS)}, got {condition.operator!r}")
     for kernel in launch.kernels.values():
         if not kernel or "\0" in kernel:
-            raise ValueError(f"{kernel!r} cannot be the name of a kernel")
+            raise ValueError(f"expected the name of a kernel, got {kernel!r}")
 
 
 def _check_signature(signature: Signature) -> None:
@@ -211,19 +213,19 @@ def _check_signature(signature: Signature) -> None:
         if {"str", "bytes"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
-                "which no kernel takes"
+                "which a kernel cannot take"
             )
     for result in signature.results:
         type_ = result.type
         if not isinstance(type_, TensorType):
             raise ValueError(
-                f"{signature.name}: a kernel returns nothing, and so no {type_text(type_)}; what "
-                "it writes are tensors"
+                f"{signature.name}: a kernel cannot return {type_text(type_)}; "
+                "only tensors can be results"
             )
         if type_.device not in (None, "cuda"):
             raise ValueError(
-                f"{signature.name}: a result is allocated where the kernel runs, which is not "
-                f"always {type_.device}"
+                f"{signature.name}: a result is allocated on the device of the launch, "
+                f"not on {type_.device}"
             )
 
 
@@ -236,8 +238,8 @@ def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
             if name not in bound:
                 known = ", ".join(sorted(bound)) or "none"
                 raise ValueError(
-                    f"{function}: '{name}' in {field} is no extent that every call has; "
-                    f"those are: {known}"
+                    f"{function}: '{name}' in {field} is not an extent of every call; "
+                    f"expected one of: {known}"
                 )
 
 
@@ -270,19 +272,19 @@ def _check_image(
     if kernel not in image.kernels:
         listed = ", ".join(sorted(image.kernels)) or "none"
         raise ValueError(
-            f"{function}: the {image} has no kernel '{kernel}'; those in it are: {listed}"
+            f"{function}: the {image} has no kernel '{kernel}'; its kernels are: {listed}"
         )
     wanted = image.kernels[kernel]
     if wanted is None:
         return
     where = f"{function}: kernel '{kernel}' of the {image}"
     if len(wanted) != len(types):
-        raise ValueError(f"{where} takes {len(wanted)} arguments, and {len(types)} are passed")
+        raise ValueError(f"{where} takes {len(wanted)} arguments, got {len(types)}")
     for index, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
         if size != size_of(type_):
             raise ValueError(
-                f"{where} takes {size} bytes as argument {index}, and '{argument}' has "
-                f"{size_of(type_)}, {type_}"
+                f"{where} takes {size} bytes as argument {index}, got '{argument}' with "
+                f"{size_of(type_)} bytes ({type_})"
             )
 
 
@@ -308,8 +310,8 @@ def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[s
 def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind != "address" and argument.source in result_names(signature):
         raise ValueError(
-            f"{signature.name}: '{argument}' is that of a result, which is allocated last; pass "
-            "the extents that it is made of"
+            f"{signature.name}: '{argument}' is a field of a result, and results are allocated "
+            "last; pass the expressions of its extents"
         )
     if argument.dtype is not None:
         return argument.dtype
@@ -323,7 +325,7 @@ def _kernel_type(signature: Signature, argument: Argument) -> str:
         (parameter,) = (p for p in signature.parameters if p.name == argument.source)
         return _value_type(signature, parameter)
     raise ValueError(
-        f"{signature.name}: '{argument}' is in memory of the host, which a kernel does not see; "
+        f"{signature.name}: '{argument}' is in host memory, which a kernel cannot read; "
         "pass extents and strides one by one"
     )
 
@@ -334,8 +336,8 @@ def _value_type(signature: Signature, parameter: Parameter) -> str:
         return "pointer"
     if is_optional(parameter):
         raise ValueError(
-            f"{signature.name}: parameter '{parameter.name}' may be None, which is no number that "
-            "a kernel takes"
+            f"{signature.name}: parameter '{parameter.name}' may be None, which a kernel "
+            "cannot take as a number"
         )
     if isinstance(parameter.type, ScalarType):
         return parameter.type.dtype

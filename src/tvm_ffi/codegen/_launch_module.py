@@ -49,7 +49,7 @@ def launch_module(
     """
     listed = [plans] if isinstance(plans, LaunchPlan) else list(plans)
     if not listed:
-        raise ValueError("a module of launch plans needs one, got none")
+        raise ValueError("expected at least one launch plan, got none")
     images = images_of(listed)
     create = get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
     module: Module = create(

@@ -198,7 +198,7 @@ def make_wrapper(
     callees = callees_of(signature, signature.name if callee is None else callee)
     for symbol in callees.values():
         if _SYMBOL.fullmatch(symbol) is None:
-            raise ValueError(f"{symbol!r} cannot be the name of a function in C")
+            raise ValueError(f"{symbol!r} is not a C identifier")
     wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
     _check_stream(wrapper)
     _check_written(wrapper)
@@ -244,20 +244,26 @@ def prepared(
 
 def _check_signature(signature: Signature) -> None:
     if _SYMBOL.fullmatch(signature.name) is None:
-        raise ValueError(f"the wrapper needs a name that C can have, got {signature.name!r}")
+        raise ValueError(
+            f"expected a signature whose name is a C identifier, got {signature.name!r}"
+        )
     for parameter in signature.parameters:
         if parameter.kind == "variadic":
-            raise ValueError(f"{signature.name}: '*{parameter.name}' has no form in C")
+            raise ValueError(
+                f"{signature.name}: variadic parameter '*{parameter.name}' cannot be passed to C"
+            )
         accepted = accepted_type_names(parameter.type)
         if accepted is None or not {*_VALUES, "Tensor"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
-                f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
+                f"which cannot be passed to C; expected a tensor, a number or {', '.join(_VALUES)}"
             )
     names = result_names(signature)
     for name in names:
         if names.count(name) > 1 or any(name == p.name for p in signature.parameters):
-            raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
+            raise ValueError(
+                f"{signature.name}: duplicate name '{name}' among parameters and results"
+            )
     if len(names) > _MAX_RESULTS:
         raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
     bound = set(always_bound(signature))
@@ -271,17 +277,16 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
     if not isinstance(type_, TensorType):
         accepted = accepted_type_names(type_) or ("",)
         if accepted[-1] == "None" or accepted[0] not in ("int", "float", "bool"):
-            raise ValueError(f"{where} cannot be made of what a function of C returns")
+            raise ValueError(f"{where} cannot be converted from the return value of a C function")
         return
     if type_.ndim is None or ANY_EXTENT in (type_.shape or ()) or type_.is_optional:
-        raise ValueError(f"{where} cannot be allocated: its shape is not known")
+        raise ValueError(f"{where} cannot be allocated: its shape is unknown")
     if not isinstance(type_.dtype, str):
-        raise ValueError(f"{where} cannot be allocated: its dtype is not known")
+        raise ValueError(f"{where} cannot be allocated: its dtype is unknown")
     for extent in type_.shape or ():
         for missing in set(names_in(extent)) - bound:
             raise ValueError(
-                f"{where} cannot be allocated: '{missing}' is known only when an argument that "
-                "may be left out is given"
+                f"{where} cannot be allocated: '{missing}' is bound only by an optional argument"
             )
 
 
@@ -318,13 +323,15 @@ def _checked_returns(signature: Signature, returns: str | None) -> str:
         raise ValueError(f"returns must be one of {', '.join(_RETURNS)}, got {returns!r}")
     if returns != "error" and (returns == "value") != is_number:
         raise ValueError(
-            f"{signature.name}: a function of C returns a result as its value when it is the only "
-            "one and a number; others are tensors, whose addresses it takes"
+            f"{signature.name}: a C function returns a result by value only if it is the only "
+            "result and a number; other results must be tensors"
         )
     if len(results) > 1:
         for result in results:
             if not isinstance(result.type, TensorType):
-                raise ValueError(f"{signature.name}: of several results all must be tensors")
+                raise ValueError(
+                    f"{signature.name}: if there are several results, all must be tensors"
+                )
     return returns
 
 
@@ -339,7 +346,7 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
     variables = signature.dtype_variables
     for name in _HOLE.findall(callee):
         if name not in variables:
-            raise ValueError(f"'{{{name}}}' in {callee!r} is no dtype variable of the signature")
+            raise ValueError(f"'{{{name}}}' in {callee!r} is not a dtype variable of the signature")
     found = {}
     for choice in itertools.product(*variables.values()):
         symbol = callee
@@ -417,7 +424,7 @@ def _source_argument(signature: Signature, text: str) -> Argument | None:
     name, field = attribute["name"], attribute["field"]
     if name not in types or field not in _FIELDS:
         raise ValueError(
-            f"{signature.name}: {text!r} is no field of a parameter or result; "
+            f"{signature.name}: {text!r} is not a field of a parameter or result; "
             f"fields are {', '.join(_FIELDS)}"
         )
     axis = None if attribute["axis"] is None else int(attribute["axis"])
@@ -432,14 +439,14 @@ def _check_field(
     if not isinstance(type_, TensorType):
         accepted = accepted_type_names(type_)
         if field != "size" or axis is not None or not {"str", "bytes"} & {*(accepted or ())}:
-            raise ValueError(f"{where}: only tensors have it")
+            raise ValueError(f"{where}: only tensors have this field")
         return
     if axis is not None and field not in ("shape", "strides"):
         raise ValueError(f"{where}: only shapes and strides have axes")
     if type_.is_optional and field != "tensor":
         raise ValueError(f"{where}: the tensor may be None; pass its `tensor`")
     if type_.ndim is None and (field == "strides" or axis is not None):
-        raise ValueError(f"{where}: the number of dimensions is not known; pass its `tensor`")
+        raise ValueError(f"{where}: the number of dimensions is unknown; pass its `tensor`")
     if axis is not None and type_.ndim is not None and axis >= type_.ndim:
         raise ValueError(f"{where}: it has {type_.ndim} dimensions")
 
@@ -447,13 +454,13 @@ def _check_field(
 def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
     if extent in (ELLIPSIS, ANY_EXTENT):
-        raise ValueError(f"{signature.name}: {text!r} is no value")
+        raise ValueError(f"{signature.name}: {text!r} is not a value")
     bound = set(always_bound(signature))
     for name in names_in(extent):
         if name not in bound:
             raise ValueError(
                 f"{signature.name}: {text!r} is neither a parameter nor a result, and '{name}' is "
-                "no extent that every call has"
+                "not an extent of every call"
             )
     return Argument("extent", extent=extent)
 
@@ -461,9 +468,12 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
 def _check_stream(wrapper: Wrapper) -> None:
     if wrapper.first_tensor is not None:
         return
-    for word, kind in (("stream is meant", "stream"), ("device has the workspace", "workspace")):
+    for kind in ("stream", "workspace"):
         if any(argument.kind == kind for argument in wrapper.arguments):
-            raise ValueError(f"{wrapper.name}: no tensor says whose {word}")
+            raise ValueError(
+                f"{wrapper.name}: a {kind} needs a required tensor parameter, "
+                "which determines the device"
+            )
 
 
 def _check_written(wrapper: Wrapper) -> None:
@@ -474,8 +484,8 @@ def _check_written(wrapper: Wrapper) -> None:
             name in written
         ):
             raise ValueError(
-                f"{wrapper.name}: '{name}' is a number; its address is passed where the function "
-                "returns an error, and nowhere else"
+                f"{wrapper.name}: '{name}' is a number; pass its address if, and only if, the "
+                "function returns an error"
             )
 
 
@@ -493,8 +503,8 @@ def _refined(signature: Signature, arguments: Sequence[Argument], device: str | 
             is_strided = parameter.name in strided
             if type_.layout == "strided" and not is_strided:
                 raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have any strides, and "
-                    "only its address is passed; pass its strides, too, or declare it compact"
+                    f"{signature.name}: parameter '{parameter.name}' may have any strides, but "
+                    "only its address is passed; also pass its strides, or declare it compact"
                 )
             layout = "strided" if type_.layout is None and is_strided else type_.layout
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)

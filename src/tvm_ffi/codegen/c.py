@@ -79,7 +79,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
     names = [function.name for function in functions]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two wrappers are named '{name}'")
+            raise ValueError(f"duplicate function name '{name}'")
     plans = [function for function in functions if isinstance(function, LaunchPlan)]
     images = Images(plans)
     printed = [_Printed(function, images, is_declared=bool(includes)) for function in functions]
@@ -106,7 +106,7 @@ def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:
         for callee, prototype in function.prototypes.items():
             if found.setdefault(callee, prototype) != prototype:
                 raise ValueError(
-                    f"'{callee}' is called in two ways, as `{found[callee]}` and as `{prototype}`"
+                    f"conflicting prototypes of '{callee}': `{found[callee]}` and `{prototype}`"
                 )
     return found.values()
 

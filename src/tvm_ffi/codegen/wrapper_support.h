@@ -142,7 +142,7 @@ WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char
     TVMFFIObjectHandle nameless = NULL;
     TVMFFIErrorMoveFromRaised(&nameless);
     TVMFFIObjectDecRef(nameless);
-    return wrapper_fail(error, a, expected, b, "one without a name", NULL, NULL, NULL);
+    return wrapper_fail(error, a, expected, b, "an unnamed dtype", NULL, NULL, NULL);
   }
   code = wrapper_fail(error, a, expected, b, wrapper_content(&name).data, NULL, NULL, NULL);
   if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);

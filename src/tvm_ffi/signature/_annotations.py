@@ -67,7 +67,9 @@ def signature_from_inspect(
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:
     if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-        raise TypeError(f"parameter '**{parameter.name}' collects keywords; a signature names them")
+        raise TypeError(
+            f"parameter '**{parameter.name}': a signature must declare each keyword parameter"
+        )
     annotation, default = parameter.annotation, parameter.default
     try:
         direction, type_ = _read(Any if annotation is inspect.Parameter.empty else annotation)

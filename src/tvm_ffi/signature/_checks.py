@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 BIG_INT = "int of more than 64 bits"
-_MISALIGNED = "expected an address aligned to {expected} bytes, got one {got} bytes behind"
+_MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
 # What values native types without parts are made of, by the word for them.
 _ACCEPTED = {
     "None": ("None",),
@@ -312,7 +312,7 @@ class _CheckBuilder:
     def address(self) -> Check:
         return self._check(
             "address",
-            null=self._failure("ValueError", "it has elements, but its address is NULL"),
+            null=self._failure("ValueError", "expected the address of the first element, got NULL"),
             alignment=self._failure("ValueError", _MISALIGNED),
         )
 

@@ -11,9 +11,17 @@ from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
 from ._literals import builtin_value
 from ._parameter import KINDS, Parameter, Result, checked_name
-from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._types import (
+    ANY_EXTENT,
+    ELLIPSIS,
+    ScalarType,
+    TensorType,
+    Type,
+    ValueType,
+    unknown_dtype,
+)
 
-__all__ = ["Declaration"]
+__all__ = ["Declaration", "undeclared_variable"]
 
 PartT = TypeVar("PartT")
 
@@ -116,19 +124,22 @@ def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
     previous: Parameter | None = None
     for parameter in parameters:
         if parameter.name in seen:
-            raise ValueError(f"parameter '{parameter.name}' stands twice")
+            raise ValueError(f"duplicate parameter '{parameter.name}'")
         seen.add(parameter.name)
         if previous is not None:
             if order.index(parameter.kind) < order.index(previous.kind):
                 raise ValueError(
-                    f"parameter '{parameter.name}' is {parameter.kind} and cannot stand behind "
+                    f"parameter '{parameter.name}' is {parameter.kind} and cannot follow "
                     f"'{previous.name}', which is {previous.kind}"
                 )
             if parameter.kind == previous.kind == "variadic":
-                raise ValueError(f"'*{parameter.name}' stands behind '*{previous.name}'")
+                raise ValueError(
+                    f"'*{parameter.name}' follows '*{previous.name}'; "
+                    "a function has at most one variadic parameter"
+                )
             if _lacks_default(previous, parameter):
                 raise ValueError(
-                    f"parameter '{parameter.name}' without a default stands behind "
+                    f"parameter '{parameter.name}' without a default follows "
                     f"'{previous.name}', which has one"
                 )
         previous = parameter
@@ -148,25 +159,29 @@ def _check_variables(declaration: Declaration) -> None:
     for name, dtypes in declared.items():
         checked_name(name, "dtype variable")
         if is_dtype_name(name):
-            raise ValueError(f"'{name}' is a dtype and cannot stand for others")
+            raise ValueError(
+                f"dtype variable '{name}' has the name of a dtype; choose another name"
+            )
         if not dtypes:
-            raise ValueError(f"'{name}' stands for no dtype")
+            raise ValueError(f"dtype variable '{name}' needs at least one dtype")
         for dtype in dtypes:
             if not is_dtype_name(dtype):
-                raise ValueError(f"'{name}' stands for {dtype!r}, which is no dtype")
+                raise ValueError(f"dtype variable '{name}': {unknown_dtype(dtype)}")
     bound = {variable for p in declaration.parameters if (variable := _variable_of(p.type))}
     for type_ in declaration.types:
         variable = _variable_of(type_)
         if variable is not None and variable not in declared:
-            raise ValueError(
-                f"'{variable}' is no dtype; if it stands for several, "
-                f"say 'where {variable} in (...)'"
-            )
+            raise ValueError(undeclared_variable(variable))
         if variable is not None and variable not in bound:
-            raise ValueError(f"no parameter says which dtype '{variable}' is")
+            raise ValueError(f"dtype variable '{variable}' is not the dtype of any parameter")
     for name in declared:
         if name not in bound:
-            raise ValueError(f"no parameter has the dtype '{name}'")
+            raise ValueError(f"dtype variable '{name}' is not the dtype of any parameter")
+
+
+def undeclared_variable(name: str) -> str:
+    """Return the message for a dtype that is neither known nor a declared variable."""
+    return unknown_dtype(name, f" (a dtype variable needs 'where {name} in (...)')")
 
 
 def _variable_of(type_: Type) -> str | None:
@@ -180,7 +195,7 @@ def _check_extents(declaration: Declaration) -> None:
         if isinstance(parameter.type, TensorType):
             for extent in parameter.type.shape or ():
                 if isinstance(extent, str) and extent in declaration.dtype_variables:
-                    raise ValueError(f"'{extent}' is a dtype and an extent")
+                    raise ValueError(f"'{extent}' is both a dtype variable and an extent")
                 if isinstance(extent, str):
                     bound.add(extent)
         elif _is_integer(parameter.type):
@@ -199,8 +214,8 @@ def _check_names(extent: Extent, bound: set[str]) -> None:
     for name in names_in(extent):
         if name not in bound:
             raise ValueError(
-                f"no parameter says what '{name}' is: none has it for an extent, and none of this "
-                "name is an integer"
+                f"unknown extent '{name}': expected a name that is an extent of a tensor "
+                "parameter or the name of an integer parameter"
             )
 
 

@@ -38,8 +38,8 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
     if isinstance(type_, TensorType):
         if default is None and type_.is_optional:
             return None
-        remedy = "" if type_.is_optional else "; write '| None' behind the type to have None"
-        raise TypeError(f"{where}: a tensor has no default but None{remedy}")
+        remedy = "" if type_.is_optional else "; write '| None' after the type to allow it"
+        raise TypeError(f"{where}: the only default of a tensor is None{remedy}")
     if isinstance(type_, ScalarType):
         return None if default is None and type_.is_optional else _scalar(where, type_, default)
     found = _DefaultConverter(where).value(type_.schema, default, 0)
@@ -105,7 +105,7 @@ class _DefaultConverter:
             self._remaining += _COMPARISONS_PER_PART * len(default)
         self._remaining -= 1
         if self._remaining < 0:
-            raise ValueError(f"{self._where}: its type has too many alternatives for it")
+            raise ValueError(f"{self._where}: too many alternatives in its type")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):

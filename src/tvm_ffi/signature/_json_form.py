@@ -115,8 +115,8 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
     version = members.take("version", int)
     if version > VERSION:
         raise ValueError(
-            f"the signature was written by a newer release: version {version}, and this one reads "
-            f"up to {VERSION}"
+            f"expected signature version {VERSION} or older, got {version}; "
+            "a newer release wrote the signature"
         )
     variables = _Members(members.take("dtype_variables", dict, {}), "dtype_variables")
     try:

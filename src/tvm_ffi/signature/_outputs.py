@@ -116,7 +116,7 @@ class _Bindings:
             return _evaluate(extent, self._extents)
         except KeyError as error:
             raise OutputError(
-                f"the shape of {where} depends on {error.args[0]}, which no tensor tells"
+                f"the shape of {where} depends on {error.args[0]}, which no tensor determines"
             ) from None
 
 

@@ -9,6 +9,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._schema.printing import TypePrinter
 from ._defaults import checked_default, same_default
 from ._literals import builtin_value
 from ._partial_repr import partial_repr
@@ -95,7 +96,10 @@ class Parameter:
                 f"got {self.direction!r}"
             )
         if self.direction in ("out", "inout") and not is_writable(self.type):
-            raise ValueError(f"parameter '{self.name}' is '{self.direction}', but never changes")
+            raise ValueError(
+                f"parameter '{self.name}' cannot be '{self.direction}': "
+                f"values of type {_immutable_type(self.type)} are immutable"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parameter):
@@ -139,9 +143,16 @@ class Result:
     def __post_init__(self) -> None:
         if isinstance(self.type, TensorType) and self.type.alignment is not None:
             # Nobody would check it: callers take what the function, or their allocator, gives.
-            raise ValueError("a result has no 'align', only parameters have")
+            raise ValueError("'align' is only for parameters, not for results")
         if self.name is not None:
             object.__setattr__(self, "name", checked_name(self.name, "result"))
+
+
+def _immutable_type(type_: Type) -> str:
+    if isinstance(type_, ScalarType):
+        return type_.dtype
+    assert isinstance(type_, ValueType)
+    return TypePrinter().text(type_.schema)
 
 
 def checked_name(name: Any, role: str) -> str:
@@ -160,5 +171,5 @@ def checked_name(name: Any, role: str) -> str:
         raise ValueError(f"{name!r} cannot be the name of a {role}")
     normal = unicodedata.normalize("NFKC", builtin_value(name))
     if keyword.iskeyword(normal):
-        raise ValueError(f"{name!r} cannot be the name of a {role}: Python uses the word itself")
+        raise ValueError(f"{name!r} cannot be the name of a {role}: it is a Python keyword")
     return normal

@@ -20,13 +20,14 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.parsing import Tokens, TypeParser
 from .._schema.schema import Schema
-from ._declaration import Declaration
+from ._declaration import Declaration, undeclared_variable
 from ._expression import FUNCTIONS, Expression, Extent
 from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
 from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType, checked_alignment
@@ -97,6 +98,7 @@ class _SignatureParser:
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
         self._depth = 0
+        self._variables_at: dict[str, int] = {}  # first position of each dtype variable
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return what `make` makes; what it complains of is the text at a position."""
@@ -117,8 +119,15 @@ class _SignatureParser:
         clauses = self._clauses()
         if tokens.token:
             raise tokens.error("'->', a clause or the end")
+        self._check_variables(clauses.get("dtype_variables", {}))
         made: DeclarationT = self._located(0, make, parameters, results, name, **clauses)
         return made
+
+    def _check_variables(self, declared: Mapping[str, Any]) -> None:
+        """Raise ValueError at the first name that is neither a dtype nor a declared variable."""
+        for name, position in self._variables_at.items():
+            if name not in declared:
+                raise self._tokens.fault(position, undeclared_variable(name))
 
     def _clauses(self) -> dict[str, Any]:
         readers: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -130,10 +139,10 @@ class _SignatureParser:
         found: dict[str, Any] = {}
         while self._tokens.token in readers:
             position = self._tokens.position
-            word = self._tokens.advance()
-            part, read = readers[word]
+            keyword = self._tokens.advance()
+            part, read = readers[keyword]
             if part in found:
-                raise self._tokens.fault(position, f"'{word}' stands twice")
+                raise self._tokens.fault(position, f"duplicate '{keyword}'")
             found[part] = read()
         return found
 
@@ -143,7 +152,7 @@ class _SignatureParser:
             position = self._tokens.position
             name = self._name("a name for dtypes")
             if name in found:
-                raise self._tokens.fault(position, f"'{name}' stands twice")
+                raise self._tokens.fault(position, f"duplicate dtype variable '{name}'")
             self._tokens.expect("in")
             self._tokens.expect("(")
             found[name] = self._dtypes(")")
@@ -173,12 +182,17 @@ class _SignatureParser:
             position = tokens.position
             if tokens.accept("/"):
                 if not found or kind != "positional":
-                    raise tokens.fault(position, "'/' stands behind the first parameters, once")
+                    raise tokens.fault(
+                        position,
+                        "'/' must follow the positional-only parameters and may occur once",
+                    )
                 found = [_as_positional_only(parameter) for parameter in found]
                 kind = "positional "  # a second '/' is none
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
-                    raise tokens.fault(position, "'*' stands before parameters that need names")
+                    raise tokens.fault(
+                        position, "'*' must precede keyword-only parameters and may occur once"
+                    )
                 kind = "keyword-only"
             else:
                 variadic = tokens.text.startswith("*", position)
@@ -248,7 +262,8 @@ class _SignatureParser:
                 tokens.advance()
                 return ScalarType(plain, self._accept_none())
             raise tokens.fault(
-                position, f"C has no number {plain}; a tensor of any shape is {plain}[...]"
+                position,
+                f"{plain} is not a C number type; write {plain}[...] for a tensor of any shape",
             )
         return ValueType(TypeParser(tokens, Schema).type_())
 
@@ -268,9 +283,14 @@ class _SignatureParser:
         tokens = self._tokens
         if tokens.accept("{"):
             return self._dtypes("}"), tokens.accept("*")
-        word = self._name("the name of a type")
-        name = word.rstrip("*")
-        return None if name == "Tensor" else name, name != word
+        position = tokens.position
+        token = self._name("the name of a type")
+        name = token.rstrip("*")
+        if name == "Tensor":
+            return None, name != token
+        if not is_dtype_name(name):
+            self._variables_at.setdefault(name, position)
+        return name, name != token
 
     def _dtypes(self, end: str) -> tuple[str, ...]:
         tokens = self._tokens
@@ -352,7 +372,7 @@ class _SignatureParser:
         name = self._name("an extent")
         if tokens.token != "(":
             if "." in name or ":" in name or name.endswith("*"):
-                raise tokens.fault(position, f"{name!r} is no name of an extent")
+                raise tokens.fault(position, f"{name!r} is not the name of an extent")
             return name
         if name not in FUNCTIONS:
             raise tokens.fault(
@@ -411,7 +431,7 @@ class _SignatureParser:
         try:
             return ast.literal_eval(self._tokens.advance())
         except (SyntaxError, ValueError):
-            raise self._tokens.fault(position, "an escape in the string is wrong") from None
+            raise self._tokens.fault(position, "invalid escape sequence in the string") from None
 
     def _sequence(self, end: str) -> tuple[Any, ...]:
         self._enter()

@@ -7,8 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Union
 
-from .._schema.dtypes import is_dtype_name, is_scalar_dtype
+from .._schema.dtypes import COMMON_DTYPES, is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
+from .._suggestion import did_you_mean
 from ._expression import Expression, Extent, fits_64_bits
 from ._literals import builtin_value
 from ._partial_repr import partial_repr
@@ -22,6 +23,7 @@ __all__ = [
     "ValueType",
     "checked_alignment",
     "is_writable",
+    "unknown_dtype",
 ]
 
 ELLIPSIS = "..."  # any number of extents
@@ -97,7 +99,7 @@ class TensorType:
                 raise ValueError("a set of dtypes must not be empty")
             for name in self.dtype:
                 if not isinstance(name, str) or not is_dtype_name(name):
-                    raise ValueError(f"{name!r} is no dtype")
+                    raise ValueError(unknown_dtype(str(name)))
 
     @property
     def variable(self) -> str | None:
@@ -140,7 +142,7 @@ class ScalarType:
             raise TypeError(f"dtype must be a str, got {type(self.dtype).__name__}")
         object.__setattr__(self, "dtype", builtin_value(self.dtype))
         if not is_scalar_dtype(self.dtype):
-            raise ValueError(f"{self.dtype!r} is no number that C has")
+            raise ValueError(f"{self.dtype!r} is not a C number type")
 
 
 @partial_repr
@@ -191,6 +193,11 @@ def checked_alignment(size: int) -> int:
     return size
 
 
+def unknown_dtype(name: str, remark: str = "") -> str:
+    """Return the message for a name that is not a dtype; it ends with the nearest dtype."""
+    return f"'{name}' is not a dtype{remark}{did_you_mean(name, COMMON_DTYPES)}"
+
+
 _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str", "ffi.Shape"}
 
 
@@ -226,5 +233,5 @@ def _checked_extent(extent: Extent) -> Extent:
     if isinstance(extent, int) and not fits_64_bits(extent):
         raise ValueError(f"{extent} does not fit 64 bits")
     if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
-        raise ValueError(f"{extent!r} is no name")
+        raise ValueError(f"{extent!r} is not a name")
     return extent

@@ -110,7 +110,7 @@ def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
 
 def dtype_text(dtype: Any) -> str:
     """Return what messages call an element type."""
-    return "one without a name" if dtype is None else str(dtype)
+    return "an unnamed dtype" if dtype is None else str(dtype)
 
 
 def strides_text(strides: tuple[int, ...]) -> str:

@@ -117,9 +117,9 @@ def test_strides_may_be_missing(library):
 @pytest.mark.parametrize(
     ("count", "byte_offset", "what", "error", "text"),
     [
-        (2, 0, 1, ValueError, "it has elements, but its address is NULL"),
+        (2, 0, 1, ValueError, "expected the address of the first element, got NULL"),
         (2, 0, 2, TypeError, "expected float32*[n] on cpu, got NULL"),
-        (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got one 2 bytes behind"),
+        (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got remainder 2"),
     ],
 )
 def test_addresses_of_other_callers_are_looked_at(library, count, byte_offset, what, error, text):
@@ -214,7 +214,9 @@ def test_text_arrives_with_its_end(library):
     assert library.length("é") == 102
     assert library.default_length() == 10
     assert library.default_length("é") == 4
-    with pytest.raises(ValueError, match=r"'text': it has a NUL at \[1\], where text of C ends"):
+    with pytest.raises(
+        ValueError, match=r"'text': expected a string without NUL bytes, got one at index 1"
+    ):
         library.length("a\0b")
 
 

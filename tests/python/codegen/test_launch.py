@@ -158,13 +158,17 @@ def test_an_image_can_be_a_file(tmp_path):
     [
         (lambda: DeviceImage("text"), TypeError, "device code must be bytes, got str"),
         (lambda: DeviceImage.read(3), TypeError, "device code is bytes, str or a path, got int"),
-        (lambda: DeviceImage(b"text"), ValueError, "the device code is no PTX, cubin or fatbin"),
+        (
+            lambda: DeviceImage(b"text"),
+            ValueError,
+            "expected device code in PTX, cubin or fatbin format",
+        ),
         (lambda: DeviceImage(cubin(), "ptx"), ValueError, "expected a ptx, got a cubin"),
         (lambda: DeviceImage(cubin(), "elf"), ValueError, "one of ptx, cubin, fatbin; got 'elf'"),
         (
             lambda: DeviceImage(cubin(90), architecture="sm_80"),
             ValueError,
-            "the cubin is for sm_90, and not for sm_80",
+            "the cubin is for sm_90, not for sm_80",
         ),
         (
             lambda: DeviceImage(cubin(90), architecture="90"),
@@ -201,16 +205,16 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; those in it are: fill,"),
-        (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, and 1 are passed"),
+        (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; its kernels are: fill,"),
+        (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, got 1"),
         (
             lambda: fill(arguments=["x", "n"]),
-            "takes 4 bytes as argument 1, and 'n' has 8, int64",
+            r"takes 4 bytes as argument 1, got 'n' with 8 bytes \(int64\)",
         ),
-        (lambda: fill(grid="m"), "fill: 'm' in grid.x is no extent that every call has; .* n"),
-        (lambda: fill(block=["1", "k"]), "'k' in block.y is no extent that every call has"),
-        (lambda: fill(shared_memory="k"), "'k' in shared_memory is no extent that every call"),
-        (lambda: fill(when="k > 3"), "'k' in when k > 3 is no extent that every call has"),
+        (lambda: fill(grid="m"), "fill: 'm' in grid.x is not an extent of every call; .* n"),
+        (lambda: fill(block=["1", "k"]), "'k' in block.y is not an extent of every call"),
+        (lambda: fill(shared_memory="k"), "'k' in shared_memory is not an extent of every call"),
+        (lambda: fill(when="k > 3"), "'k' in when k > 3 is not an extent of every call"),
         (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
         (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
         (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
@@ -225,40 +229,49 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(grid=3, cluster=2), "grid.x = 3 must be a multiple of cluster.x = 2"),
         (lambda: fill(shared_memory=300000), "shared_memory must be from 0 to 232448, got 300000"),
         (lambda: fill(grid=[1, 1, 1, 1]), "grid has from 1 to 3 extents, got 4"),
-        (lambda: make_launch_plan("fill(x: float32[n])", []), "needs device code, got no image"),
+        (
+            lambda: make_launch_plan("fill(x: float32[n])", []),
+            "needs at least one device image, got none",
+        ),
         (
             lambda: make_launch_plan("fill(x: float32[n])", [PTX, PTX], arguments=["x", "int32 n"]),
-            "two images are PTX for sm_80",
+            "duplicate device image: PTX for sm_80",
         ),
         (
             lambda: make_launch_plan(
                 "nothing()", [PTX, PTX.replace(".target sm_80", "")], arguments=[]
             ),
-            "each must say its architecture, got PTX for sm_80, PTX",
+            "each of several device images must name its architecture, got PTX for sm_80, PTX",
         ),
-        (lambda: make_launch_plan("f(x: str)", PTX), "parameter 'x' is str, which no kernel takes"),
-        (lambda: make_launch_plan("f(x: int) -> int", PTX), "returns nothing, and so no int"),
+        (
+            lambda: make_launch_plan("f(x: str)", PTX),
+            "parameter 'x' is str, which a kernel cannot take",
+        ),
+        (
+            lambda: make_launch_plan("f(x: int) -> int", PTX),
+            "a kernel cannot return int; only tensors",
+        ),
         (
             lambda: make_launch_plan("f(x: int) -> int8[x] on cpu", PTX),
-            "a result is allocated where the kernel runs, which is not always cpu",
+            "a result is allocated on the device of the launch, not on cpu",
         ),
         (
             lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["x.shape"]),
-            "'x.shape' is in memory of the host, which a kernel does not see",
+            "'x.shape' is in host memory, which a kernel cannot read",
         ),
         (
             lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["stream"]),
-            "'stream' is in memory of the host",
+            "'stream' is in host memory",
         ),
         (
             lambda: make_launch_plan("f(k: int | None)", PTX, "fill"),
-            "parameter 'k' may be None, which is no number that a kernel takes",
+            "parameter 'k' may be None, which a kernel cannot take as a number",
         ),
         (
             lambda: make_launch_plan(
                 "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.size"]
             ),
-            "'result.size' is that of a result, which is allocated last",
+            "'result.size' is a field of a result, and results are allocated last",
         ),
         (
             lambda: make_launch_plan("fill(x: T[n]) where T in (int8, int16)", PTX, "fill_{T}"),
@@ -268,12 +281,12 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: LaunchPlan.first_of(
                 [fill(), make_launch_plan("fill(y: float32[n])", PTX, arguments=["y", "int32 n"])]
             ),
-            "must have one signature, got `fill.x: .*` and `fill.y:",
+            "expected launch plans with one signature, got `fill.x: .*` and `fill.y:",
         ),
-        (lambda: LaunchPlan.first_of([]), "must have one signature, got none"),
-        (lambda: launch_module([]), "a module of launch plans needs one, got none"),
+        (lambda: LaunchPlan.first_of([]), "expected launch plans with one signature, got none"),
+        (lambda: launch_module([]), "expected at least one launch plan, got none"),
         (lambda: launch_module([fill(), fill()]), "`fill` is given twice"),
-        (lambda: codegen.c.source_of([fill(), fill()]), "two wrappers are named 'fill'"),
+        (lambda: codegen.c.source_of([fill(), fill()]), "duplicate function name 'fill'"),
     ],
 )
 def test_what_is_no_plan(make, message):
@@ -423,7 +436,7 @@ def test_all_forms_launch_the_same_and_refuse_the_same(stand_in):
 @pytest.mark.parametrize(
     ("capability", "expected"),
     [
-        ("70", "k(): no image is for cuda:0, Stand-in 0 (sm_70); there are "),
+        ("70", "k(): no device image runs on cuda:0, Stand-in 0 (sm_70); expected one of "),
         ("75", "3"),  # the oldest PTX
         ("80", "0"),
         ("87", "0"),  # code of the machine, also from an older one of the family

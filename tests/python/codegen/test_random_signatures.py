@@ -51,7 +51,7 @@ def wrappers():
         try:
             found.append(make_wrapper(named, "idle", arguments=[]))
         except ValueError as error:
-            assert "has no form in C" in str(error)  # noqa: PT017  (what is left out)
+            assert "cannot be passed to C" in str(error)  # noqa: PT017  (what is left out)
     assert len(found) > NUM_SIGNATURES / 4
     return found
 

@@ -227,7 +227,10 @@ REFUSED = [
     (
         "attributes",
         lambda: (vector(), 5),
-        "ValueError: attributes(): grid.x = n must be a multiple of cluster.x = width, 2 are left",
+        (
+            "ValueError: attributes(): grid.x = n must be a multiple of cluster.x = width, "
+            "got remainder 2"
+        ),
     ),
     (
         "attributes",
@@ -238,8 +241,8 @@ REFUSED = [
         "choice",
         lambda: (vector(4),),
         (
-            "ValueError: choice(): no launch is meant for these arguments, only for "
-            "n >= 8 and n%2 == 0; n%2 != 0; n < 4"
+            "ValueError: choice(): no launch variant accepts these arguments; expected "
+            "n >= 8 and n%2 == 0, or n%2 != 0, or n < 4"
         ),
     ),
     (
@@ -256,16 +259,16 @@ REFUSED = [
         "aligned",
         lambda: (at(16),),
         (
-            "ValueError: aligned() argument 'x': expected an address aligned to 64 bytes, got one "
-            "16 bytes behind"
+            "ValueError: aligned() argument 'x': expected an address aligned to 64 bytes, got "
+            "remainder 16"
         ),
     ),
     (
         "aligned",
         lambda: (at(128), at(8)),
         (
-            "ValueError: aligned() argument 'y': expected an address aligned to 16 bytes, got one "
-            "8 bytes behind"
+            "ValueError: aligned() argument 'y': expected an address aligned to 16 bytes, got "
+            "remainder 8"
         ),
     ),
     (

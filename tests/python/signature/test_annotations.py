@@ -86,10 +86,10 @@ def with_missing_name(x: NotThere) -> None:  # type: ignore[name-defined]  # noq
 @pytest.mark.parametrize(
     ("function", "error"),
     [
-        (with_keywords, r"'\*\*names' collects keywords"),
+        (with_keywords, r"'\*\*names': a signature must declare each keyword"),
         (with_unknown, "annotation of parameter 'x'|Cannot convert"),
         (with_wrong_text, "annotation of parameter 'x': character 9 .*: expected"),
-        (with_wrong_default, "default of parameter 'x': a tensor has no default but None"),
+        (with_wrong_default, "default of parameter 'x': the only default of a tensor is None"),
         (with_missing_name, "annotation of .* cannot be read: name 'NotThere' is not defined"),
     ],
 )

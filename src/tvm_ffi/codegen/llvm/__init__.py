@@ -81,7 +81,7 @@ def emit_wrapper(
     if isinstance(signature, LaunchPlan):
         raise TypeError(
             f"{signature.name}: a launch plan becomes a module by tvm_ffi.codegen.launch_module, "
-            "or C by tvm_ffi.codegen.c.source_of; there is no form in LLVM IR"
+            "or C by tvm_ffi.codegen.c.source_of; it cannot become LLVM IR"
         )
     if isinstance(signature, Wrapper):
         wrapper = signature

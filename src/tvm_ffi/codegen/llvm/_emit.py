@@ -54,7 +54,7 @@ def _check_names(module: Any, wrapper: Wrapper) -> None:
 
 def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
     type_, _ = type_of_callee(wrapper, callee)
-    _check_type(module, callee, type_, f"{wrapper.name}: the function behind")
+    _check_type(module, callee, type_, f"{wrapper.name}: the callee")
 
 
 def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
@@ -63,7 +63,7 @@ def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
     if found is None:
         return
     if not isinstance(found, ir.Function):
-        raise ValueError(f"{role} is '{name}', which is no function in this module")
+        raise ValueError(f"{role} is '{name}', which is not a function in this module")
     if _type_text(found.function_type) != _type_text(expected):
         raise ValueError(
             f"{role} '{name}' is `{_type_text(found.function_type)}` in this module, "

@@ -123,11 +123,11 @@ def export(
         if not isinstance(module, JitModule):
             raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
     if not modules:
-        raise ValueError("a library needs one module at least, got none")
+        raise ValueError("expected at least one module, got none")
     names = [name for module in modules for name in module.function_names()]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
-        raise ValueError(f"two functions are named '{duplicate}'")
+        raise ValueError(f"duplicate function name '{duplicate}'")
     level = max(module._level for module in modules)
     triple = target.triple_of("")
     text = target.linked([module._text for module in modules], is_exported, triple)

@@ -122,7 +122,7 @@ def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, d
         error_of_name = Local(code, PTR, null())
         code.runtime("TVMFFIErrorMoveFromRaised", error_of_name.address)
         code.runtime("TVMFFIObjectDecRef", error_of_name.value)
-        _raise(code, error, [*parts, code.string("one without a name")])
+        _raise(code, error, [*parts, code.string("an unnamed dtype")])
     array = code.array(PTR, [*parts, code.extract_value(content(code, name.address), 0)])
     code.runtime("TVMFFIErrorSetRaisedFromCStrParts", error, array, I32(len(parts) + 1))
     first_object = I32(index_of("ffi.Object"))

@@ -55,8 +55,8 @@ def check_machine(triple: str) -> None:
     has_64_bits = not re.search(r"-p:(?!64)\d+", layout)
     if not layout.startswith("e") or not has_64_bits or "windows" in triple:
         raise ValueError(
-            f"wrappers are made for little-endian machines with addresses of 64 bits and the "
-            f"calling conventions of Unix, and {triple!r} is none"
+            "wrappers need little-endian machines with 64-bit addresses and Unix calling "
+            f"conventions, got {triple!r}"
         )
 
 
@@ -98,7 +98,7 @@ def _machine(triple: str, cpu: str = "", features: str = "", level: int = 2) -> 
         try:
             target = llvm.Target.from_triple(triple)
         except RuntimeError as error:
-            raise ValueError(f"LLVM has no machine {triple!r}: {error}") from error
+            raise ValueError(f"LLVM has no target {triple!r}: {error}") from error
         options = {"cpu": cpu, "features": features, "opt": level, "reloc": "pic"}
         return target.create_target_machine(codemodel="default", **options)
 
@@ -139,7 +139,7 @@ def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) 
             try:
                 first.link_in(other)
             except RuntimeError as error:
-                raise ValueError(f"the modules do not go together: {error}") from error
+                raise ValueError(f"the modules cannot be linked together: {error}") from error
         for definition in (*first.functions, *first.global_variables):
             if not is_kept(definition.name) and _can_be_internal(definition):
                 definition.visibility = llvm.Visibility.default
@@ -186,7 +186,7 @@ def _parsed(text: str) -> Any:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise ValueError(f"LLVM does not take the module: {error}") from error
+        raise ValueError(f"LLVM rejects the module: {error}") from error
     return module
 
 

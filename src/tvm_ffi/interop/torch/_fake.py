@@ -113,7 +113,9 @@ class _Seen:
                 self._fail(check, "differs", axis=axis, expected=expected, got=got)
             return
         failure = check.failures["differs"]
-        torch._check(expected == got, lambda: failure.message(axis=axis, expected=expected, got=got))
+        torch._check(
+            expected == got, lambda: failure.message(axis=axis, expected=expected, got=got)
+        )
 
     def _fail(self, check: Check, name: str, **holes: object) -> None:
         failure = check.failures[name]
