@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of element types, as `tvm_ffi.dtype` writes them; which of them fit a Python number."""
+"""Dtype names, as `tvm_ffi.dtype` prints them, and the dtypes that C numbers have."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 
 
 def is_dtype_name(name: str) -> bool:
-    """Whether a name is that of an element type: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
+    """Return True if a name is a dtype: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
     return _DTYPE.fullmatch(name) is not None
 
 
 def is_scalar_dtype(name: str) -> bool:
-    """Whether C has a number of this type, which a parameter may be; ``bool`` is Python's."""
+    """Return True if a C number type has this dtype; ``bool`` parameters are Python values."""
     return _SCALAR.fullmatch(name) is not None
 
 
 def integer_range(name: str) -> tuple[int, int] | None:
-    """Return the smallest and the largest number of a C integer type; None for other types."""
+    """Return the smallest and the largest value of a C integer type; None for other types."""
     found = _SCALAR.fullmatch(name)
     if found is None or found["code"] is None:
         return None

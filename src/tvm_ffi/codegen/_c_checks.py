@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a signature as statements of C.
+"""The checks of a signature as C statements.
 
-What they leave behind for the call: ``arg_x``, the tensor, or the number or text; ``has_x`` where
-that may be None; ``dim_n``, an extent; ``dtype_T``, the index of a dtype among those of a variable.
+The code after the checks uses these locals: ``arg_x`` is the tensor, number or string of an
+argument; ``has_x`` is false if an optional argument is None; ``dim_n`` is an extent; ``dtype_T`` is
+the index of a variable's dtype in its list.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from ._wrapper import is_optional
 
 __all__ = ["CheckPrinter"]
 
-# Type indices that a type_name stands for; text and bytes have several, see the support code.
+# Type index of each native type; strings and bytes have several, which the support code tests.
 _INDEX = {
     "None": "kTVMFFINone",
     "bool": "kTVMFFIBool",
@@ -58,25 +59,25 @@ class CheckPrinter:
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extents and dtype variables that are known by now
+        self._bound: set[str] = set()  # extents and dtype variables bound on every path
         self._temporaries = 0
 
     # ---- names -----------------------------------------------------------------------------
 
     def argument(self, name: str) -> str:
-        """Return the local name of an argument."""
+        """Return the local variable of an argument."""
         return local_name("arg", name, self._position(name))
 
     def given(self, name: str) -> str:
-        """Return the local name of whether an argument that may be None is there."""
+        """Return the local flag that an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
     def extent_name(self, name: str) -> str:
-        """Return the local name of an extent."""
+        """Return the local variable of an extent."""
         return local_name("dim", name, extent_names(self._signature).index(name))
 
     def dtype_name(self, variable: str) -> str:
-        """Return the local name of which dtype a variable is."""
+        """Return the local variable with the index of a dtype variable's dtype."""
         return local_name("dtype", variable, list(self._signature.dtype_variables).index(variable))
 
     def _known(self, name: str) -> str:
@@ -85,7 +86,7 @@ class CheckPrinter:
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
 
-    # ---- all of them -----------------------------------------------------------------------
+    # ---- all checks ------------------------------------------------------------------------
 
     def print(self) -> None:
         """Print the declarations and all checks."""
@@ -101,7 +102,7 @@ class CheckPrinter:
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
-        self._lines.add(*(f"(void){name};" for name in names))  # not every function wants all
+        self._lines.add(*(f"(void){name};" for name in names))  # callees may not use all
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
@@ -155,7 +156,7 @@ class CheckPrinter:
         return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _read(self, check: Check, name: str) -> None:
-        """Print the check of the type, and what takes the value."""
+        """Print the type check of an argument, and the assignment of its value."""
         parameter = check.parameter
         value = f"args[{check.position}]"
         if isinstance(parameter.type, TensorType):
@@ -190,7 +191,7 @@ class CheckPrinter:
         self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
-        """Print the check of the range, as long as the number has 64 bits."""
+        """Print the range check of a type whose values fit a signed 64-bit integer."""
         type_ = check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -210,7 +211,7 @@ class CheckPrinter:
         return fail_type(check.failures["type"], check.failures["big"], f"args[{check.position}]")
 
     def _range(self, check: Check) -> None:
-        """Print nothing: it stands where the value is taken, before it is converted."""
+        """Print nothing: `_range_of` prints the range check before the conversion."""
 
     def _integer(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -222,7 +223,7 @@ class CheckPrinter:
     # ---- tensors ---------------------------------------------------------------------------
 
     def _guard(self, check: Check) -> str:
-        """Return what stands before a condition on a tensor that may be None."""
+        """Return the prefix of a condition on a tensor that may be None."""
         name = self.argument(check.parameter.name)
         return f"{name} != NULL && " if is_optional(check.parameter) else ""
 
@@ -249,7 +250,7 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: str
     ) -> None:
-        """Print what finds the index of a dtype among those of a variable."""
+        """Print the lookup of a dtype in the list of a dtype variable."""
         known = self.dtype_name(variable)
         guard = self._guard(check).removesuffix(" && ")
         with self._lines.block(f"if ({guard})" if guard else ""):
@@ -283,7 +284,7 @@ class CheckPrinter:
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
-        """Print nothing: native code is not told, and who lends the memory refuses."""
+        """Print nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -305,7 +306,7 @@ class CheckPrinter:
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
-        """Print: a name is what is met first, later ones must agree."""
+        """Print the binding of a name to its first value; later values must be equal."""
         known = self.extent_name(name)
         failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
@@ -352,7 +353,7 @@ class CheckPrinter:
     # ---- expressions -----------------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
-        """Print what calculates an extent; return the name of the value, or the constant."""
+        """Print the evaluation of an extent; return its variable or its constant."""
         if isinstance(extent, int):
             return number(extent)
         if isinstance(extent, str):
@@ -377,7 +378,7 @@ def _is_dtype(got: str, name: str) -> str:
 
 
 def _taken(type_name: str, value: str, type_: str) -> str:
-    """Return the value of an argument."""
+    """Return the C expression that reads an argument."""
     if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
     if type_name == "bool":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in C that launch kernels: a plan's images, the choice among its launches, and the call.
+"""C functions that launch kernels: device images, selection of a launch variant, and the launch.
 
-The checks of arguments are those of any wrapper (`CheckPrinter`); what is printed here stands
-behind them, over the support code of ``launch_support.h``.
+`CheckPrinter` prints the checks of the arguments, as for any wrapper. The code printed here follows
+the checks and uses the support code in ``launch_support.h``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BYTES_PER_WORD, _WORDS_PER_LINE = 8, 4
 
 
 class Images:
-    """The images of all plans of a file, each once."""
+    """The distinct device images of all launch plans of a file."""
 
     def __init__(self, plans: Iterable[LaunchPlan]) -> None:
         all_images = (
@@ -44,7 +44,7 @@ class Images:
         self._images = list(dict.fromkeys(all_images))
 
     def index(self, image: DeviceImage) -> int:
-        """Return the number of an image."""
+        """Return the index of an image."""
         return self._images.index(image)
 
     def __str__(self) -> str:
@@ -59,7 +59,8 @@ class Images:
 
 
 def _image_definition(index: int, image: DeviceImage) -> str:
-    """Return an image as numbers, which compilers read faster than text; a NUL ends PTX."""
+    """Return an image as an array of integers, which compiles faster than a string literal."""
+    # At least one NUL follows the content, as PTX needs.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     words = [
         f"0x{int.from_bytes(content[at : at + _BYTES_PER_WORD], 'little'):x}u"
@@ -77,7 +78,7 @@ def _character(text: str) -> str:
 
 
 class LaunchPrinter:
-    """Prints what stands behind the checks of a plan's signature."""
+    """Prints the code of a launch plan after the checks."""
 
     def __init__(
         self, plan: LaunchPlan, checks: CheckPrinter, lines: Lines, images: Images
@@ -85,7 +86,7 @@ class LaunchPrinter:
         self._plan, self._checks, self._lines, self._images = plan, checks, lines, images
 
     def definitions(self) -> str:
-        """Return the kernels of all launches."""
+        """Return the kernel tables of all launch variants."""
         found = []
         for index, launch in enumerate(self._plan.launches):
             rows = [
@@ -102,7 +103,7 @@ class LaunchPrinter:
         return f"launch_kernels_of_{self._plan.name}_{index}"
 
     def print(self) -> None:
-        """Print the choice of a launch, and each of them."""
+        """Print the selection of a launch variant, and the launch of each variant."""
         self._same_device()
         self._conditions()
         self._device()
@@ -128,16 +129,16 @@ class LaunchPrinter:
             failing = fail(failure, expected=expected, got=got)
             self._lines.add(f"if ({guard}{got} != {expected}) {failing}")
 
-    # ---- which launch ------------------------------------------------------------------------
+    # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print for each launch whether it is meant for these arguments."""
+        """Print the evaluation of each variant's condition."""
         names = []
         for index, launch in enumerate(self._plan.launches):
             self._lines.add(f"bool condition{index} = true;")
             names.append(f"condition{index}")
             for condition in launch.when:
-                # Behind a comparison that fails, the next one is not made.
+                # Conditions short-circuit: after a comparison fails, the next one is not evaluated.
                 with self._lines.block(f"if (condition{index})"):
                     left, right = map(self._value, (condition.left, condition.right))
                     self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
@@ -149,7 +150,7 @@ class LaunchPrinter:
         return self._checks.expression(extent, operation_failures(f"{self._plan.name}(): ", extent))
 
     def _device(self) -> None:
-        """Print what finds the device."""
+        """Print the lookup of the launch device."""
         first = device_parameter(self._plan.signature)
         if first is None:
             self._lines.add("int device_id = 0;")
@@ -161,7 +162,7 @@ class LaunchPrinter:
         self._lines.add("if (device == NULL) return -1;")
 
     def _select_kernel(self) -> None:
-        """Print what finds the first launch that is meant and has an image."""
+        """Print the selection of the first variant whose condition holds and that has an image."""
         self._lines.add("launch_kernel* kernel = NULL;")
         if not self._is_single:
             self._lines.add("int selected = -1;")
@@ -183,16 +184,16 @@ class LaunchPrinter:
         self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
 
     def _offset(self, launch: Launch) -> str:
-        """Return what is added to the first kernel, where the dtypes choose one."""
+        """Return the offset of the kernel that the dtypes select, as a C expression."""
         index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
-            own = self._checks.dtype_name(name)
-            index = f"({index}) * {len(dtypes)} + {own}" if index else own
+            variable_index = self._checks.dtype_name(name)
+            index = f"({index}) * {len(dtypes)} + {variable_index}" if index else variable_index
         return f" + ({index}) * {len(launch.images)}" if index else ""
 
 
 class _VariantPrinter(CallPrinter):
-    """Prints one launch; what it allocates lies on the device of the launch."""
+    """Prints the launch of one variant; its allocations are on the device of the launch."""
 
     def __init__(
         self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines
@@ -201,7 +202,7 @@ class _VariantPrinter(CallPrinter):
         self._launch = launch
 
     def print(self) -> None:
-        """Print the checks of all numbers, the memory, and the launch."""
+        """Print the checks of the launch configuration, the allocations and the launch."""
         values = [self._bounded(bound) for bound in bounds(self._wrapper.name, self._launch)]
         self.prepare()
         self._values_of_arguments()
@@ -230,7 +231,7 @@ class _VariantPrinter(CallPrinter):
         )
 
     def _bounded(self, bound: Bound) -> str:
-        """Print the check of a number; return its name."""
+        """Print the range check of a number; return its variable."""
         failures = operation_failures(f"{self._wrapper.name}(): ", bound.extent)
         value = self._checks.expression(bound.extent, failures)
         if not isinstance(bound.extent, int):
@@ -239,7 +240,7 @@ class _VariantPrinter(CallPrinter):
         return value
 
     def _values_of_arguments(self) -> None:
-        """Print one variable for each argument, and their addresses."""
+        """Print a variable for each kernel argument, and the array of their addresses."""
         names = []
         for position, argument in enumerate(self._wrapper.arguments):
             type_ = self._type_of(argument, {}).replace("const ", "")

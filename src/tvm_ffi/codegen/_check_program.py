@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch plan as a program that the runtime's CUDA modules carry out, without a compiler.
+"""Check programs: launch plans as instructions for the interpreter in the runtime's CUDA modules.
 
-The form, and what each operation does, are described in ``runtime/extra/cuda/launch_program.h``.
-The order of the checks and their texts are those of `tvm_ffi.signature` and of `_launch_checks`, as
-in the functions that are printed as C.
+``runtime/extra/cuda/launch_program.h`` describes the byte format and each operation. The checks,
+their order and their messages come from `tvm_ffi.signature` and `_launch_checks`, as in generated
+C.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _ARITHMETIC = {
     "min": "minimum",
     "max": "maximum",
 }
-# Operation, and whether the operands change places.
+# Operation, and whether to swap the operands.
 _COMPARISONS = {
     "<": ("less", False),
     ">": ("less", True),
@@ -92,27 +92,27 @@ _AXES = {"shape": "extent", "strides": "stride"}
 
 
 def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
-    """Return the program of a plan.
+    """Return the check program of a launch plan.
 
     Parameters
     ----------
     plan : LaunchPlan
-        The plan.
+        The launch plan.
     images : sequence of DeviceImage
-        Those of the module, in their order.
+        All images of the module, in order.
     """
     return _Writer(plan, images).write()
 
 
 class _Label:
-    """A index in the code that is not known yet."""
+    """A jump target whose address is not known yet."""
 
     def __init__(self) -> None:
         self.uses: list[int] = []
 
 
 class _Assembler:
-    """The code, and what its operands name."""
+    """Instructions, and the tables that their operands refer to."""
 
     def __init__(self) -> None:
         self.code: list[int] = []
@@ -121,20 +121,20 @@ class _Assembler:
         self._dtypes: dict[tuple[str, ...], int] = {}
 
     def register(self) -> int:
-        """Return a new register, which is 0 at first."""
+        """Return a new register, which is initially 0."""
         self.num_registers += 1
         return self.num_registers - 1
 
     def failure(self, failure: Failure) -> int:
-        """Return the number of a failure."""
+        """Return the table index of a failure."""
         return self._failures.setdefault(failure, len(self._failures))
 
     def dtypes(self, names: tuple[str, ...]) -> int:
-        """Return the number of a set of dtypes."""
+        """Return the table index of a set of dtypes."""
         return self._dtypes.setdefault(names, len(self._dtypes))
 
     def emit(self, name: str, *operands: int | Failure | _Label) -> None:
-        """Write one instruction."""
+        """Append one instruction."""
         self.code.append(_CODE[name])
         for operand in operands:
             if isinstance(operand, _Label):
@@ -145,18 +145,18 @@ class _Assembler:
                 self.code.append(self.failure(operand) if is_failure else operand)  # type: ignore[arg-type]
 
     def bind(self, label: _Label) -> None:
-        """Say that a index is here."""
+        """Bind a label to the current address."""
         for use in label.uses:
             self.code[use] = len(self.code)
 
     def constant(self, value: int) -> int:
-        """Return a register with a value."""
+        """Return a register that holds a constant."""
         register = self.register()
         self.emit("constant", register, _signed(value))
         return register
 
     def failure_table(self) -> bytes:
-        """Return all failures as the program has them."""
+        """Return the encoded table of failures."""
         rows = [
             struct.pack("<I", _KINDS.index(failure.error)) + _string(failure.template)
             for failure in self._failures
@@ -164,7 +164,7 @@ class _Assembler:
         return _counted(rows)
 
     def dtype_table(self) -> bytes:
-        """Return all sets of dtypes as the program has them."""
+        """Return the encoded table of dtype sets."""
         return _counted(
             _counted(struct.pack("<BBH", t.type_code, t.bits, t.lanes) for t in map(dtype, names))
             for names in self._dtypes
@@ -172,7 +172,7 @@ class _Assembler:
 
 
 class _ResultRow(NamedTuple):
-    """A result: registers of its extents, what dtypes it may have, the register that says which."""
+    """A result: registers of its extents, its dtypes, and the register of the dtype index."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
@@ -180,17 +180,18 @@ class _ResultRow(NamedTuple):
 
 
 class _Writer:
-    """Writes the program of one plan."""
+    """Writes the check program of one launch plan."""
 
     def __init__(self, plan: LaunchPlan, images: Sequence[DeviceImage]) -> None:
         self._plan, self._images = plan, images
         self._signature = plan.signature
         self._out = _Assembler()
-        self._values: dict[str, int] = {}  # registers of parameters that are no tensors
-        self._extents: dict[str, tuple[int, int]] = {}  # name -> value, whether it is known
-        self._variables: dict[str, int] = {}  # one more than the index of the dtype
-        self._bound: set[str] = set()  # extents that each call has here
-        self._known: dict[Extent, int] = {}  # what this section has calculated
+        self._values: dict[str, int] = {}  # registers of parameters other than tensors
+        # name -> register of the value, register of the flag that it is bound
+        self._extents: dict[str, tuple[int, int]] = {}
+        self._variables: dict[str, int] = {}  # registers; index of the dtype plus 1, 0 if unbound
+        self._bound: set[str] = set()  # extents bound on every path so far
+        self._known: dict[Extent, int] = {}  # expressions evaluated in this section
         self._results = [self._new_result(result) for result in plan.signature.results]
 
     def write(self) -> bytes:
@@ -217,19 +218,19 @@ class _Writer:
         )
         too_many = [too_many_arguments(self._signature, text) for text in ("1", "{got}")]
         no_variant = no_variant_failure(name, launches)
-        header = struct.pack(
+        call_failures = struct.pack(
             "<5I",
             *map(out.failure, too_many),
             _NONE if first is None else self._position(first.name),
             _NONE if no_variant is None else out.failure(no_variant),
             out.failure(no_image_failure(name, launches)),
         )
-        # The rest first: it may name failures and registers that nothing has named before.
+        # Encode these first: they may add failures and registers to the tables.
         results, code = self._result_table(), _counted(map(_int64, out.code))
         num_results = len(self._signature.results)
         head = struct.pack("<4I", _VERSION, count, num_results, out.num_registers)
         tables = out.failure_table() + out.dtype_table()
-        return head + tables + missing + header + results + _counted(variants) + code
+        return head + tables + missing + call_failures + results + _counted(variants) + code
 
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
@@ -294,13 +295,13 @@ class _Writer:
         raise AssertionError(check.parameter.name)
 
     def _range(self, check: Check) -> None:
-        """Write nothing: it stands where the value is taken."""
+        """Emit nothing: `_check_range` emits the range check when the value is read."""
 
     def _integer(self, check: Check) -> None:
         name, label = check.parameter.name, _Label()
         is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
         if is_optional(check.parameter):
-            # A default is bound, a None is not: both leave the argument out.
+            # A default binds the name, None does not; both omit the argument.
             if check.parameter.default in (EMPTY, None):
                 self._out.emit("jump_if_missing", check.position, label)
             self._jump_if_given_none(check, label)
@@ -359,7 +360,7 @@ class _Writer:
         self._out.emit("layout", check.position, check.failures["layout"])
 
     def _writable(self, check: Check) -> None:
-        """Write nothing: native code is not told, and who lends the memory refuses."""
+        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         extent, failure = check.extent, check.failures["differs"]
@@ -385,7 +386,7 @@ class _Writer:
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
         self._out.bind(label)
-        self._known.clear()  # not on each way here
+        self._known.clear()  # the jump skips these values
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -399,7 +400,7 @@ class _Writer:
     # ---- expressions -------------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
-        """Write what calculates an extent, unless this section has done it; return a register."""
+        """Emit an extent unless this section has evaluated it; return its register."""
         if isinstance(extent, str):
             return self._extents[extent][0]
         if extent not in self._known:
@@ -426,7 +427,7 @@ class _Writer:
     # ---- launches ----------------------------------------------------------------------------
 
     def _variant(self, launch: Launch) -> bytes:
-        """Write the code of a launch; return what stands in its row."""
+        """Emit the code of a launch variant; return its table row."""
         condition, result = self._condition(launch.when)
         start = len(self._out.code)
         self._known.clear()
@@ -453,7 +454,7 @@ class _Writer:
         )
 
     def _condition(self, when: Iterable[Condition]) -> tuple[int, int]:
-        """Write the code of a condition; return where it begins, and the register of its answer."""
+        """Emit the code of a condition; return its address and the register of its result."""
         start, label, result = len(self._out.code), _Label(), self._out.register()
         when = tuple(when)
         if not when:
@@ -475,7 +476,7 @@ class _Writer:
         return register
 
     def _kernel_index(self) -> int:
-        """Write which kernel it is, where the dtypes choose one; return the register."""
+        """Emit the index of the kernel that the dtypes select; return its register."""
         index: int | None = None
         for name, dtypes in self._signature.dtype_variables.items():
             position = self._variable_index(name)
@@ -498,7 +499,7 @@ class _Writer:
         return register
 
     def _argument(self, argument: Argument, type_: str) -> tuple[int, int]:
-        """Write what calculates an argument; return its kind and index."""
+        """Emit the evaluation of a kernel argument; return its kind and its register or index."""
         kind = argument.kind
         if kind == "address":
             return _TENSOR, self._tensor_index(argument.source)
@@ -537,7 +538,7 @@ class _Writer:
     # ---- results -----------------------------------------------------------------------------
 
     def _result_extents(self) -> None:
-        """Write the extents of all results, into registers that all launches have in common."""
+        """Emit the extents of all results, into registers that the launch variants share."""
         for row, name, result in zip(
             self._results, result_names(self._signature), self._signature.results
         ):
@@ -586,7 +587,7 @@ def _int64(number: int) -> bytes:
 
 
 def _signed(value: int) -> int:
-    """Return a number of 64 bits with sign that has the same bits."""
+    """Return the signed 64-bit integer with the same bits."""
     return value - 2**64 if value >= 2**63 else value
 
 

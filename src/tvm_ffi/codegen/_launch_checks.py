@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for a launch: of a plan when it is made, and of the values of each call.
+"""Checks of launch plans: of their members when they are created, and of launch sizes in each call.
 
-Limits are those of CUDA's programming guide for compute capability 5.0 to 12.1.  The checks of a
-call are data, as those of a signature are; C and the runtime's own form make the same.
+Limits follow the CUDA programming guide for compute capability 5.0 to 12.1. The checks of a call
+are data, like the checks of a signature; C code and the check program run the same checks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .._schema.dtypes import integer_range
 from ..signature import Parameter, ScalarType, Signature, TensorType
 from ..signature._checks import Failure, accepted_type_names, literal_template
 from ..signature._expression import (
@@ -43,8 +42,9 @@ _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 _MAX_THREADS, _MAX_CLUSTER = 1024, 16
-_MAX_SHARED_MEMORY = 227 << 10  # bytes of a block; what a device has is asked when it is needed
-# Fields that are numbers, with their types.
+# bytes per block on any device; the driver checks the limit of the actual device
+_MAX_SHARED_MEMORY = 227 << 10
+# Types of number fields.
 _FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
 
 
@@ -55,11 +55,11 @@ class Bound:
     Parameters
     ----------
     extent : int, str or Expression
-        What is calculated.
+        Expression to evaluate.
     least, most : int
-        What its value may be.
+        Smallest and largest allowed value.
     failure : Failure
-        What is said of other values; its hole is ``got``.
+        Failure for other values, with the placeholder ``got``.
     """
 
     extent: Extent
@@ -68,11 +68,11 @@ class Bound:
     failure: Failure
 
 
-# ---- a call --------------------------------------------------------------------------------------
+# ---- launch sizes in a call ----------------------------------------------------------------------
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
-    """Return the parameter on whose device the kernel runs; None where that is the current one."""
+    """Return the parameter whose device runs the kernel; None for the current device."""
     for parameter in signature.parameters:
         if _is_on_cuda(parameter) and not is_optional(parameter):
             return parameter
@@ -80,7 +80,7 @@ def device_parameter(signature: Signature) -> Parameter | None:
 
 
 def device_mismatches(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
-    """Yield the other parameters that must be on the device of the launch."""
+    """Yield the other parameters that must be on the launch device, with their failures."""
     first = device_parameter(signature)
     for parameter in signature.parameters:
         if first is not None and parameter is not first and _is_on_cuda(parameter):
@@ -97,7 +97,7 @@ def _is_on_cuda(parameter: Parameter) -> bool:
 
 
 def fields(launch: Launch) -> dict[str, Extent]:
-    """Return the numbers of a launch by their names: ``grid.x`` ... ``shared_memory``.
+    """Return the sizes of a launch by name: ``grid.x`` ... ``shared_memory``.
 
     ORDER launch-fields, as in the runtime.
     """
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return what must hold for the numbers of a launch, in the order in which it is looked at."""
+    """Return the limits on the sizes of a launch, in the order of their checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -144,7 +144,7 @@ def _product(three: tuple[Extent, ...]) -> Extent:
 
 
 def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
-    """Return what is said when no condition holds; None when a launch has none."""
+    """Return the failure if no condition holds; None if some variant is unconditional."""
     if any(not launch.when for launch in launches):
         return None
     conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
@@ -155,7 +155,7 @@ def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
 
 
 def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return what is said when no image runs on a device; holes device, gpu and architecture."""
+    """Return the failure if no image runs on a device; holes device, gpu and architecture."""
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
         f"{name}(): no device image runs on cuda:{{device}}, {{gpu}} ({{architecture}}); "
@@ -164,11 +164,11 @@ def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
     return Failure("RuntimeError", template)
 
 
-# ---- a plan --------------------------------------------------------------------------------------
+# ---- members of a launch plan --------------------------------------------------------------------
 
 
 def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
-    """Raise ValueError unless the parts of a plan fit each other."""
+    """Raise ValueError unless the members of a launch plan are consistent."""
     if not launches:
         raise ValueError(f"{signature.name}: a launch plan needs at least one launch, got none")
     _check_signature(signature)
@@ -187,7 +187,7 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError unless the parts of a launch are what they must be by themselves."""
+    """Raise ValueError unless each member of a launch is valid by itself."""
     if not launch.images:
         raise ValueError("a launch needs at least one device image, got none")
     names = [str(image) for image in launch.images]
@@ -244,7 +244,7 @@ def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
 
 
 def _check_constant(limit: Bound) -> None:
-    """Raise for what is wrong whatever the arguments are."""
+    """Raise ValueError if a constant expression exceeds its limits."""
     if any(True for _ in names_in(limit.extent)):
         return
     try:
@@ -288,21 +288,21 @@ def _check_image(
             )
 
 
-# ---- what a kernel takes -------------------------------------------------------------------------
+# ---- kernel arguments ----------------------------------------------------------------------------
 
 
 def size_of(type_: str) -> int:
-    """Return the bytes of a kernel's argument."""
+    """Return the size in bytes of a kernel argument."""
     return 8 if type_ == "pointer" else 1 if type_ == "bool" else int(type_.lstrip("uintfloa")) // 8
 
 
 def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[str, ...]:
-    """Return the types of what a kernel takes: ``pointer``, ``bool``, or a number of C.
+    """Return the types of kernel arguments: ``pointer``, ``bool``, or a C number type.
 
     Raises
     ------
     ValueError
-        If a kernel cannot take one of them.
+        If a kernel cannot take one of the arguments.
     """
     return tuple(_kernel_type(signature, argument) for argument in arguments)
 
@@ -342,10 +342,3 @@ def _value_type(signature: Signature, parameter: Parameter) -> str:
     if isinstance(parameter.type, ScalarType):
         return parameter.type.dtype
     return {"int": "int64", "float": "float64", "bool": "bool"}[accepted[0]]
-
-
-def range_of(argument: Argument) -> tuple[int, int]:
-    """Return what an argument that is calculated may be."""
-    if argument.kind == "workspace":
-        return 0, 2**63 - 1
-    return integer_range(argument.dtype or "int64") or (-(2**63), 2**63 - 1)

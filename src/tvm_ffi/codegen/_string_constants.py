@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that generated code carries: what it tells of functions, and words for what it meets."""
+"""String constants in generated code: metadata, type names and device names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUM_DEVICE_TYPES = 32
 
 
 def embedded_strings(signature: Signature) -> dict[str, str]:
-    """Return what a library tells of a function, by kind; see docs/design/export-rows.md."""
+    """Return the strings of a function by kind, see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
     metadata = {"type_schema": schema, "signature": str(signature)}
     texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}
@@ -26,10 +26,10 @@ def embedded_strings(signature: Signature) -> dict[str, str]:
 
 
 def type_names_by_index() -> list[str | None]:
-    """Return what messages call the built-in types, by type index; None where there is no type."""
+    """Return the names of built-in types by type index; None for an unused index."""
     return [type_name_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
 
 
 def device_names() -> list[str | None]:
-    """Return the names of device types, by number; None where there is no such type."""
+    """Return the names of device types by number; None for an unused number."""
     return [Device._DEVICE_TYPE_TO_NAME.get(code) for code in range(_NUM_DEVICE_TYPES)]

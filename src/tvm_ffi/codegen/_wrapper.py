@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the arguments of a call reach a function of C: a `Wrapper`, which back ends print.
+"""`Wrapper`: how the arguments of a call are passed to a C function; back ends print it.
 
-The checks are those of the signature (`tvm_ffi.signature`), after it was made to say all that the
-function behind relies on.  What the function takes is a list of texts:
+The checks follow from the signature (`tvm_ffi.signature`), which is first extended by all
+conditions that the callee relies on.  The callee's arguments are a list of strings:
 
 =======================  ===========================================================================
-text                     what is passed
+string                   passed value
 =======================  ===========================================================================
 ``x``, a tensor          address of its first element, ``byte_offset`` included
-``x``, a number          its value; of ``str`` the text, which ends in NUL; of ``bytes`` the address
-a result, a number       address of where the function writes it
+``x``, a number          its value; for ``str`` a NUL-terminated string, for ``bytes`` the address
+a result, a number       address where the callee writes it
 ``x.tensor``             ``DLTensor*``
 ``x.shape``              ``const int64_t*``; ``x.shape[0]``: one extent
-``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one of them
+``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one stride
 ``x.ndim``               ``int32_t``
-``x.size``               ``int64_t``, number of elements; of ``str`` and ``bytes`` that of bytes
-``x.device``             ``int32_t``, number of the device
+``x.size``               ``int64_t``, number of elements; for ``str`` and ``bytes``, number of bytes
+``x.device``             ``int32_t``, device id
 ``n``, ``cdiv(n, 8)``    ``int64_t``, an extent or an expression over extents
 ``stream``               ``void*``, the current stream of the first tensor's device
-``workspace(4*n)``       ``void*``, memory of so many bytes on that device for the time of the call,
-                         aligned to 256 bytes, with unknown contents; NULL for none
+``workspace(4*n)``       ``void*``, uninitialized memory of that size in bytes on the same device,
+                         aligned to 256 bytes and released after the call; NULL for size 0
 ``-1``, ``0.5``          ``int64_t`` or ``double``, a constant
 ``null``                 ``void*``, NULL
 =======================  ===========================================================================
 
-A C integer in front (``int32 n``) converts, and refuses what does not fit; ``float32`` and
-``float64`` stand in front of what is a float.  Arguments that may be
-None are passed by address, which is NULL then.
+A C integer type before the argument (``int32 n``) converts it, and refuses values that do not fit;
+``float32`` and ``float64`` convert floats.  Optional arguments are passed by address, which is NULL
+for None.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # as in the support code
+_MAX_RESULTS = 64  # WRAPPER_MAX_RESULTS in the support code
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
@@ -64,13 +64,13 @@ _WORKSPACE = re.compile(r"workspace\s*\((?P<size>.*)\)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*\.\s*(?P<field>\w+)\s*(?:\[\s*(?P<axis>\d{1,4})\s*\])?")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _HOLE = re.compile(r"\{(\w+)\}")
-# What C functions can take beside tensors and numbers.
+# Types other than tensors and C numbers that C functions can take.
 _VALUES = ("bool", "bytes", "ctypes.c_void_p", "float", "int", "str")
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of the function behind.
+    """One argument of the callee.
 
     Parameters
     ----------
@@ -78,15 +78,15 @@ class Argument:
         ``address``, ``value``, ``extent``, ``stream``, ``workspace``, ``constant``, ``null``, or a
         field of a tensor.
     source : str
-        Name of the parameter or result that it is about; empty where it is about none.
+        Name of the parameter or result, or empty.
     axis : int, optional
-        Of ``shape`` and ``strides``: which one; None for all of them.
+        For ``shape`` and ``strides``: the dimension; None for the whole array.
     extent : int, str or Expression
-        Of ``extent``: its value.  Of ``workspace``: its bytes.
+        For ``extent``: the value.  For ``workspace``: the size in bytes.
     dtype : str, optional
-        The number of C to convert to; constants always have one.
+        The C number type to convert to; constants always have one.
     number : int or float
-        Of ``constant``: its value.
+        For ``constant``: the value.
     """
 
     kind: str
@@ -109,20 +109,21 @@ class Argument:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A function of the ABI that checks its arguments and calls a function of C.
+    """A function of the packed calling convention that checks its arguments and calls a C function.
 
     Parameters
     ----------
     signature : Signature
-        What it checks, with all that the function behind relies on; the library tells it.
+        Parameters of callers, with every condition that the callee relies on; the library
+        contains it as metadata.
     callees : mapping
-        Name of the function behind for each choice of dtypes, a tuple in the order of the
-        signature's dtype variables.
+        Name of the callee for each combination of dtypes, a tuple in the order of the signature's
+        dtype variables.
     arguments : tuple of Argument
-        What the function behind takes.
+        Arguments of the callee.
     returns : {"void", "value", "status", "error"}
-        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
-        is not 0 when the function has raised an error of the ABI.
+        Return value of the callee: nothing, the only result, an int that is 0 on success, or an int
+        that is not 0 if the callee has set a pending error.
     """
 
     signature: Signature
@@ -132,7 +133,7 @@ class Wrapper:
 
     @property
     def name(self) -> str:
-        """Name under which callers find it."""
+        """Name under which callers find the function."""
         return self.signature.name
 
     @property
@@ -142,18 +143,18 @@ class Wrapper:
 
     @property
     def results(self) -> dict[str, Result]:
-        """The results by name: that of the signature, or ``result`` and their number."""
+        """The results by name; unnamed results are ``result``, or ``result`` and their index."""
         return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
-        """Return the dtypes of the variables that have only one when a function is called."""
+        """Return the dtypes of the variables that have only one dtype in all calls of a callee."""
         choices = [choice for choice, name in self.callees.items() if name == callee]
         found = zip(self.signature.dtype_variables, zip(*choices))
         return {name: dtypes[0] for name, dtypes in found if len(set(dtypes)) == 1}
 
     @property
     def first_tensor(self) -> Parameter | None:
-        """The parameter whose device is that of the call; None when there is none."""
+        """The parameter whose device is the device of the call, or None."""
         for parameter in self.signature.parameters:
             if isinstance(parameter.type, TensorType) and not parameter.type.is_optional:
                 return parameter
@@ -168,30 +169,30 @@ def make_wrapper(
     returns: str | None = None,
     device: str | None = "cpu",
 ) -> Wrapper:
-    """Return the wrapper of a function of C.
+    """Return the wrapper of a C function.
 
     Parameters
     ----------
     signature : Signature or str
-        What callers see.
+        Parameters of callers.
     callee : str, optional
-        Name of the function in C; by default that of the signature.  ``{T}`` in it stands for the
-        name of the dtype that the variable ``T`` is.
+        Name of the C function; by default the name of the signature.  ``{T}`` is replaced by the
+        dtype of the variable ``T``.
     arguments : sequence of str, optional
-        What it takes, see `tvm_ffi.codegen.wrapper`.  By default parameters in order, tensors by
-        address, and behind them the results that it does not return.
+        Arguments of the callee, see `tvm_ffi.codegen.wrapper`.  By default the parameters in order,
+        tensors by address, followed by the results that the callee does not return.
     returns : {"void", "value", "status", "error"}, optional
-        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
-        is not 0 when the function has raised an error of the ABI.  By default the value where the
-        only result is a number.
+        Return value of the callee: nothing, the only result, an int that is 0 on success, or an int
+        that is not 0 if the callee has set a pending error.  By default ``"value"`` if the only
+        result is a number, else ``"void"``.
     device : str, optional
-        Where tensors lie whose address is passed and for which the signature says nothing; None
-        for anywhere.
+        Device of tensors that are passed by address and have no device in the signature; None for
+        any device.
 
     Raises
     ------
     ValueError
-        If signature and function do not fit each other.
+        If the callee cannot be called with the signature.
     """
     signature = Signature.of(signature)
     refined, read = prepared(signature, arguments, device, has_addresses=returns == "error")
@@ -212,19 +213,19 @@ def prepared(
     *,
     has_addresses: bool = False,
 ) -> tuple[Signature, tuple[Argument, ...]]:
-    """Return the signature with all that a function behind relies on, and what that takes.
+    """Return the signature with the conditions that the callee relies on, and its arguments.
 
     Parameters
     ----------
     signature, arguments, device
         As in `make_wrapper`.
     has_addresses : bool
-        Whether numbers that it returns are written through their addresses.
+        Whether the callee writes numeric results through their addresses.
 
     Raises
     ------
     ValueError
-        If the signature has no form in C, or an argument is none.
+        If a parameter cannot be passed to C, or an argument is invalid.
     """
     _check_signature(signature)
     results = result_names(signature)
@@ -239,7 +240,7 @@ def prepared(
     return _refined(signature, read, device), read
 
 
-# ---- what can be wrapped -------------------------------------------------------------------------
+# ---- restrictions on signatures ------------------------------------------------------------------
 
 
 def _check_signature(signature: Signature) -> None:
@@ -291,7 +292,7 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
 
 
 def always_bound(signature: Signature) -> Iterator[str]:
-    """Yield the names of extents that every call that passes the checks has."""
+    """Yield the extent names that every valid call binds."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
@@ -303,12 +304,12 @@ def always_bound(signature: Signature) -> Iterator[str]:
 
 
 def is_optional(parameter: Parameter) -> bool:
-    """Whether None is one of the arguments that it takes."""
+    """Return True if a parameter accepts None."""
     return "None" in (accepted_type_names(parameter.type) or ())
 
 
 def result_names(signature: Signature) -> list[str]:
-    """Return the names of results: that of the signature, or ``result`` and their number."""
+    """Return the names of results; unnamed ones are ``result``, or ``result`` and their index."""
     if len(signature.results) == 1:
         return [signature.results[0].name or "result"]
     return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
@@ -336,12 +337,12 @@ def _checked_returns(signature: Signature, returns: str | None) -> str:
 
 
 def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
-    """Return the name of the function behind for each choice of dtypes.
+    """Return the name of the callee for each combination of dtypes.
 
     Raises
     ------
     ValueError
-        If the text has ``{T}``, and the signature no dtype variable ``T``.
+        If the text contains ``{T}`` and the signature has no dtype variable ``T``.
     """
     variables = signature.dtype_variables
     for name in _HOLE.findall(callee):
@@ -360,16 +361,16 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
 
 
 def _argument(signature: Signature, text: str) -> Argument:
-    """Read what one argument of the function behind is."""
+    """Parse one argument of the callee."""
     match = _ARGUMENT.fullmatch(text.strip())
     assert match is not None
     dtype, text = match["dtype"], match["text"]
     is_integer = dtype is not None and integer_range(dtype) is not None
     if dtype is not None and not is_integer and not dtype.startswith("float"):
         raise ValueError(f"{signature.name}: C has no integer {dtype}")
-    fixed = _constant_argument(signature, dtype, text)
-    if fixed is not None:
-        return fixed
+    constant = _constant_argument(signature, dtype, text)
+    if constant is not None:
+        return constant
     found = _source_argument(signature, text) or _extent_argument(signature, text)
     if dtype is None:
         return found
@@ -390,7 +391,7 @@ def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) 
 
 
 def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
-    """Read what depends on no argument, and memory; None for the rest."""
+    """Parse constants, ``null`` and workspaces; return None for other arguments."""
     workspace = _WORKSPACE.fullmatch(text)
     is_name = any(parameter.name == text for parameter in signature.parameters)
     if workspace is not None or (text == "null" and not is_name):
@@ -477,7 +478,7 @@ def _check_stream(wrapper: Wrapper) -> None:
 
 
 def _check_written(wrapper: Wrapper) -> None:
-    """Raise ValueError unless a number that is not returned is written, and no other one."""
+    """Raise ValueError unless exactly the numbers that are not returned are passed by address."""
     written = {argument.source for argument in wrapper.arguments if argument.kind == "address"}
     for name, result in wrapper.results.items():
         if not isinstance(result.type, TensorType) and (wrapper.returns == "error") != (
@@ -489,11 +490,11 @@ def _check_written(wrapper: Wrapper) -> None:
             )
 
 
-# ---- what the function behind relies on ----------------------------------------------------------
+# ---- conditions that the callee relies on --------------------------------------------------------
 
 
 def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
-    """Return the signature with what follows from passing addresses."""
+    """Return the signature with the conditions that follow from passing addresses."""
     addresses = {argument.source for argument in arguments if argument.kind == "address"}
     strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []

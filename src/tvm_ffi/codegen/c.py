@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers and launches as C: one file over ``tvm/ffi/c_api.h`` alone, for C11 and C++17 compilers.
+"""Generated C: wrappers and launch plans as one file over ``tvm/ffi/c_api.h``, in C11 and C++17.
 
-A file has support code that its wrappers share, for each of them the function
-``__tvm_ffi_NAME``, and what tells the signature: ``__tvm_ffi__metadata_NAME``,
-``__tvm_ffi__doc_NAME`` and rows for tools that do not run the library.  Those that launch kernels
-have the device code in them, and open the CUDA driver when they are first called.
+A file contains shared support code and, for each function, ``__tvm_ffi_NAME``,
+``__tvm_ffi__metadata_NAME``, ``__tvm_ffi__doc_NAME`` and export rows, which tools read without
+running the library. Launch plans contain their device code and open the CUDA driver in the first
+call.
 """
 
 from __future__ import annotations
@@ -36,44 +36,43 @@ def wrapper(
     device: str | None = "cpu",
     includes: Sequence[str] = (),
 ) -> str:
-    """Return the source of a wrapper.
+    """Return the C source of a wrapper.
 
     Parameters
     ----------
     signature, callee, arguments, returns, device
         As in `tvm_ffi.codegen.make_wrapper`.
     includes : sequence of str, optional
-        Headers that declare the function behind; without any it is declared from the signature.
+        Headers that declare the callee; without any, it is declared from the signature.
 
     Returns
     -------
     str
-        Text of a file in C11 and C++17.
+        Source of a file, valid in C11 and C++17.
 
     Raises
     ------
     ValueError
-        If signature and function do not fit each other.
+        If the callee cannot be called with the signature.
     """
     made = make_wrapper(signature, callee, arguments=arguments, returns=returns, device=device)
     return source_of([made], includes=includes)
 
 
 def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[str] = ()) -> str:
-    """Return the source of one file with several functions.
+    """Return the C source of one file with several functions.
 
     Parameters
     ----------
     functions : iterable of Wrapper and LaunchPlan
-        What it exports, each under another name.
+        The exported functions; their names must differ.
     includes : sequence of str, optional
-        Headers that declare the functions behind; without any they are declared from the
-        signatures.
+        Headers that declare the callees; without any, they are declared from the signatures.
 
     Raises
     ------
     ValueError
-        If two have the same name, or take one function for two.
+        If two functions have the same name, or need different prototypes of one callee.
     """
     functions = list(functions)
     names = [function.name for function in functions]
@@ -100,7 +99,7 @@ def source_of(functions: Iterable[Wrapper | LaunchPlan], *, includes: Sequence[s
 
 
 def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:
-    """Return the declarations of all functions behind, each once."""
+    """Return the declarations of all callees, each once."""
     found: dict[str, str] = {}
     for function in printed:
         for callee, prototype in function.prototypes.items():
@@ -112,7 +111,7 @@ def _prototypes(printed: Iterable[_Printed]) -> Iterable[str]:
 
 
 class _Printed:
-    """A function as text, and the declarations that it needs."""
+    """The C code of one function, and the declarations that it needs."""
 
     def __init__(
         self, function: Wrapper | LaunchPlan, images: Images, *, is_declared: bool
@@ -152,7 +151,7 @@ def _array_name(name: str, kind: str) -> str:
 
 
 def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
-    """Return the rows of the library, see docs/design/export-rows.md."""
+    """Return the export rows of the library, see docs/design/export-rows.md."""
     rows = [
         f"    {{{literal(function.name)}, {literal(kind)}, {_array_name(function.name, kind)}}},\n"
         for function in functions
@@ -167,7 +166,7 @@ def _rows(functions: Iterable[Wrapper | LaunchPlan]) -> str:
 
 @functools.cache
 def _support() -> str:
-    """Return the support code, with its tables of words filled in."""
+    """Return the support code with its tables of names filled in."""
     text = _file_text("wrapper_support.h").replace(
         "WRAPPER_TYPE_NAMES", _table(type_names_by_index())
     )

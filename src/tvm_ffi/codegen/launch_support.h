@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What functions share that launch kernels: the CUDA driver, opened when it is first needed, and
- * device code on the devices where it has run.
+ * Support code of generated launch functions: the CUDA driver, devices, device images and launches.
  *
- * The types and numbers of the driver are declared here in our own words; no header and no library
- * of CUDA is needed.  A device gets an image when a kernel first runs there, and keeps it for the
- * life of the process: when a library goes, the driver may be gone already.  What is done once is
- * behind a lock, and published for those who come later without it. */
+ * The driver is opened by the first call.  Its types and constants are declared here, so no CUDA
+ * header or library is needed.  An image is loaded on a device by the first launch there, and is
+ * never unloaded: when a library is unloaded, the driver may already be gone.  One lock guards all
+ * initialization; its results are published with release stores and read without the lock. */
 #ifndef LAUNCH_SUPPORT_H_
 #define LAUNCH_SUPPORT_H_
 
@@ -17,12 +16,12 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes that no kernel has to ask for */
-  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks */
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes available without a kernel attribute */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need an attribute */
   LAUNCH_LOG_BYTES = 4096,
   LAUNCH_MESSAGE_BYTES = 1024
 };
-/* Attributes: of devices, of kernels, of launches; options of the compiler for PTX. */
+/* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
   LAUNCH_CAPABILITY_MAJOR = 75,
   LAUNCH_CAPABILITY_MINOR = 76,
@@ -36,10 +35,10 @@ enum {
   LAUNCH_LOG_SIZE = 6,
   LAUNCH_CAPTURE_RELAXED = 2
 };
-/* What a launch may have besides grid, block and shared memory. */
+/* Flags of a launch. */
 enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC = 4 };
 
-/* Numbers of a launch.  They are passed by value: what nobody points to stays in registers. */
+/* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
   unsigned bytes; /* of dynamic shared memory */
@@ -61,7 +60,7 @@ typedef struct {
   unsigned num_attributes;
 } launch_config;
 
-/* ORDER of the names below. */
+/* Driver functions, in the ORDER of launch_driver_names. */
 static struct {
   int (*init)(unsigned flags);
   int (*error_name)(int status, const char** name);
@@ -99,7 +98,7 @@ static const char* const launch_driver_names[] = {"cuInit",
                                                   "cuLaunchKernel",
                                                   "cuLaunchKernelEx",
                                                   "cuThreadExchangeStreamCaptureMode"};
-enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers do not have the rest */
+enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the other functions */
 
 static pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int launch_is_open;
@@ -107,11 +106,11 @@ static int launch_is_open;
 typedef struct {
   void* context;
   int device;
-  int capability; /* 90 for 9.0; 0 until all members are there */
+  int capability; /* 90 for 9.0; 0 until the other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 
-/* Device code; `number` and `suffix` are those of sm_90a, 0 where it does not say. */
+/* A device image; `number` and `suffix` are 90 and 'a' for sm_90a, 0 if unknown. */
 typedef struct {
   const void* bytes;
   int is_ptx, number;
@@ -124,11 +123,10 @@ typedef struct {
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
   unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES];      /* of any size */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* larger clusters are allowed */
 } launch_kernel;
 
-/* ---- Failures -----------------------------------------------------------------------------------
- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 WRAPPER_COLD int launch_fail(const char* function, int status, const char* where, const char* log) {
   char text[LAUNCH_MESSAGE_BYTES];
@@ -156,14 +154,13 @@ WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const laun
   return launch_fail(function, status, where, "");
 }
 
-/* Say that the driver is not there.  `reason` has no end of its own. */
+/* Raise that the driver is not available; the message continues after `reason`. */
 WRAPPER_COLD int launch_fail_unavailable(const char* reason, const char* symbol) {
   return wrapper_fail("RuntimeError", "the CUDA driver is not available: ", reason, symbol,
                       "; it comes with the NVIDIA driver of the machine", NULL, NULL, NULL);
 }
 
-/* ---- The driver, and devices: the lock is held --------------------------------------------------
- */
+/* ---- Driver and device initialization: lock held --------------------------------------------- */
 
 WRAPPER_COLD int launch_open(void) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -184,7 +181,7 @@ WRAPPER_COLD int launch_open(void) {
   return 0;
 }
 
-/* Relax, or bring back, the thread's mode of stream capture: loading concerns no stream. */
+/* Relax or restore the thread's stream capture mode: loading does not involve a stream. */
 WRAPPER_COLD void launch_exchange_capture_mode(int* mode) {
   if (launch_driver.capture_mode != NULL) launch_driver.capture_mode(mode);
 }
@@ -216,10 +213,9 @@ WRAPPER_COLD int launch_init_device_once(int device_id) {
   return code;
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------
- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The device of a launch, ready; NULL for a failure. */
+/* Return the initialized device of a launch; NULL on failure. */
 WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   if (device_id < 0 || device_id >= LAUNCH_MAX_DEVICES) {
     wrapper_fail_numbers("ValueError", 2, "there is no cuda:", device_id, ": the most devices are ",
@@ -233,7 +229,7 @@ WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   return &launch_devices[device_id];
 }
 
-/* The device of the current context; the first one where there is none. */
+/* Store the device of the current context; device 0 without a context. */
 WRAPPER_HOT int launch_current_device(int* device_id) {
   void* context = NULL;
   int status, code = 0;
@@ -249,11 +245,11 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
   return status == 0 ? 0 : launch_fail("cuCtxGetDevice", status, "", "");
 }
 
-/* ---- Images -------------------------------------------------------------------------------------
- */
+/* ---- Images ---------------------------------------------------------------------------------- */
 
-/* How well an image fits a device; 0 for not at all.  Code of the machine comes before PTX, which
- * is compiled first, and newer code before older.  `a` is for one device, `f` for one family. */
+/* Return the rank of an image for a device; 0 if it cannot run there.  Machine code ranks above
+ * PTX, which needs compilation, and newer code above older.  The suffix `a` means one architecture,
+ * `f` one family. */
 WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   int number = image->number, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;
@@ -262,7 +258,7 @@ WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   return (image->is_ptx ? 0 : 100000) + 10 * number + (image->suffix == 0 ? 0 : 1) + 1;
 }
 
-/* The kernel whose image fits best; NULL when none does. */
+/* Return the kernel whose image has the highest rank; NULL if none can run. */
 WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int count, int capability) {
   launch_kernel* best = NULL;
   int best_rank = 0;
@@ -273,7 +269,7 @@ WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int coun
   return best;
 }
 
-/* Say which GPU has no image.  The text has three holes, between its pieces. */
+/* Raise for a GPU without a suitable image; the message has three values between its pieces. */
 WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, const char* c,
                                    const char* d) {
   char name[256] = "", number[WRAPPER_NUMBER_SIZE], architecture[WRAPPER_NUMBER_SIZE + 8];
@@ -287,8 +283,7 @@ WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, 
                       architecture, d);
 }
 
-/* ---- Kernels on a device, whose context is current: the lock is held ----------------------------
- */
+/* ---- Kernels on a device whose context is current: lock held --------------------------------- */
 
 WRAPPER_COLD int launch_load(launch_image* image, int device_id) {
   char log[LAUNCH_LOG_BYTES] = "";
@@ -360,7 +355,7 @@ WRAPPER_COLD int launch_allow_clusters_locked(launch_kernel* kernel, int device_
   return 0;
 }
 
-/* Let a kernel have more than any may have; `bytes` of 0 is for large clusters. */
+/* Allow a kernel more shared memory than the default, or large clusters if `bytes` is 0. */
 WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned bytes) {
   int code;
   pthread_mutex_lock(&launch_mutex);
@@ -370,8 +365,7 @@ WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned byt
   return code;
 }
 
-/* ---- The launch ---------------------------------------------------------------------------------
- */
+/* ---- The launch ------------------------------------------------------------------------------ */
 
 WRAPPER_COLD int launch_fail_launch(const char* function, int status, const launch_kernel* kernel,
                                     int device_id, launch_numbers n) {
@@ -446,7 +440,7 @@ WRAPPER_HOT int launch_in_context(launch_kernel* kernel, int device_id, launch_n
   return launch_fail_launch("cuLaunchKernel", status, kernel, device_id, n);
 }
 
-/* Launch on the current stream of a device; the context that was current comes back. */
+/* Launch on the current stream of a device, and restore the previous context. */
 WRAPPER_HOT int launch_run(launch_kernel* kernel, const launch_device* device, int device_id,
                            launch_numbers n, unsigned flags, void** arguments) {
   void* stream = TVMFFIEnvGetStream(kDLCUDA, device_id);

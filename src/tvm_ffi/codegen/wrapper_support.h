@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all generated wrappers of a file share: reading arguments, and saying what is wrong with
- * them.
+ * Support code of generated wrappers: reading arguments, raising errors and returning results.
  *
- * Everything that raises is cold; a check that passes costs its comparison. */
+ * Functions that raise are cold, so a check that passes costs only its comparison. */
 #ifndef WRAPPER_SUPPORT_H_
 #define WRAPPER_SUPPORT_H_
 
@@ -21,18 +20,18 @@
   WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
   "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
 
-/* A NUL-terminated text, three to a row: read by tools that do not run the library. */
+/* Export row: three NUL-terminated strings, which tools read without running the library. */
 typedef struct {
   const char* name;
   const char* kind;
   const char* text;
 } wrapper_row;
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
 enum { WRAPPER_NUMBER_SIZE = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
-/* Write a number as decimal text somewhere into `buffer`, and return where it begins. */
+/* Write a number as decimal text to the end of `buffer`; return the start of the text. */
 WRAPPER_COLD const char* wrapper_number(int64_t number, char* buffer) {
   char* text = buffer + WRAPPER_NUMBER_SIZE - 1;
   uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
@@ -45,7 +44,7 @@ WRAPPER_COLD const char* wrapper_number(int64_t number, char* buffer) {
   return text;
 }
 
-/* Content of text or bytes; not for other values. */
+/* Content of a string or bytes, borrowed from the value; undefined for other values. */
 WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   TVMFFIByteArray content = {NULL, 0};
   switch (value->type_index) {
@@ -69,7 +68,7 @@ WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   return content;
 }
 
-/* Type index of a value, or of the object that it moves. */
+/* Type index of a value, or of the object that an rvalue reference moves. */
 WRAPPER_HOT int32_t wrapper_index(const TVMFFIAny* value) {
   TVMFFIObjectHandle object;
   if (value->type_index != kTVMFFIObjectRValueRef) return value->type_index;
@@ -87,10 +86,11 @@ WRAPPER_HOT bool wrapper_is_bytes(const TVMFFIAny* value) {
   return index == kTVMFFISmallBytes || index == kTVMFFIBytes || index == kTVMFFIByteArrayPtr;
 }
 
-/* ---- Failures: each fills the error slot and returns -1 ---------------------------------------
+/* ---- Errors: each function sets the pending error and returns -1
+ * -------------------------------------
  */
 
-/* Raise; the pieces that are NULL count for nothing. */
+/* Raise with a message of several pieces; NULL pieces are empty. */
 WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, const char* c,
                               const char* d, const char* e, const char* f, const char* g) {
   const char* parts[7];
@@ -99,7 +99,7 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
   return -1;
 }
 
-/* Raise with up to three numbers, each behind a piece of text. */
+/* Raise with up to three numbers, each after a piece of text. */
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
@@ -109,7 +109,7 @@ WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* 
                       count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
-/* Return what messages call the type of a value; in words of Python. */
+/* Return the name of a value's type in messages; Python names where they exist. */
 WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
   static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
   int32_t index = wrapper_index(value);
@@ -127,7 +127,7 @@ WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, con
                       wrapper_type_name(value), NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Raise for a tensor of a wrong element type; `expected` is a piece of text of its own. */
+/* Raise for a tensor of a wrong dtype; `expected` is an additional piece of text. */
 WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
                                     const char* b, DLDataType dtype) {
   char buffer[2][WRAPPER_NUMBER_SIZE];
@@ -149,7 +149,7 @@ WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char
   return code;
 }
 
-/* Raise for a tensor of another device. */
+/* Raise for a tensor on a wrong device. */
 WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevice device) {
   static const char* const names[] = {WRAPPER_DEVICE_NAMES};
   char buffer[2][WRAPPER_NUMBER_SIZE];
@@ -161,7 +161,7 @@ WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevi
                       NULL, NULL);
 }
 
-/* Raise for a tensor with gaps; strides are shown as Python writes a tuple. */
+/* Raise for a tensor with gaps; strides are printed like a Python tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
   char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
@@ -185,7 +185,7 @@ WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
   return TVMFFITensorGetDLTensorPtr(*(TVMFFIObjectHandle*)value->v_ptr);
 }
 
-/* Lend the tensor in an argument, in each of its forms; NULL when it is none. */
+/* Return the borrowed tensor in an argument of any representation, or NULL. */
 WRAPPER_HOT const DLTensor* wrapper_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)value->v_ptr;
@@ -203,9 +203,9 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
-/* Whether elements lie in row-major order without gaps; an extent of 1 has no stride. */
+/* True if elements are in row-major order without gaps; the stride of an extent of 1 is ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
-  uint64_t step = 1; /* unsigned: extents of others may overflow */
+  uint64_t step = 1; /* unsigned: third-party extents may overflow */
   if (tensor->strides == NULL) return true;
   for (int32_t i = ndim - 1; i >= 0; --i) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
@@ -216,7 +216,7 @@ WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
   return true;
 }
 
-/* Write the strides of a tensor, which may have none when it is compact. */
+/* Write the strides of a tensor; a compact tensor may have none. */
 WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
   uint64_t step = 1;
   for (int32_t i = ndim - 1; i >= 0; --i) {
@@ -226,7 +226,7 @@ WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* 
 }
 
 WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
-  uint64_t size = 1; /* unsigned: extents of others may overflow */
+  uint64_t size = 1; /* unsigned: third-party extents may overflow */
   for (int32_t i = 0; i < tensor->ndim; ++i) size *= (uint64_t)tensor->shape[i];
   return (int64_t)size;
 }
@@ -236,13 +236,14 @@ WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
 
-/* Bytes to which C aligns an element, as far as C has such elements; else 1. */
+/* Alignment in bytes of an element in C; 1 for types that C does not have. */
 WRAPPER_HOT uint32_t wrapper_alignment(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
   return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
 }
 
-/* ---- Extents: 0, or -1 when the value does not fit 64 bits --------------------------------------
+/* ---- Extents: return 0, or -1 if the result overflows 64 bits
+ * -------------------------------------
  */
 
 WRAPPER_HOT int wrapper_divide(int64_t left, int64_t right, int64_t* out) {
@@ -268,10 +269,9 @@ WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < rig
 
 WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
 
-/* ---- Numbers and text --------------------------------------------------------------------------
- */
+/* ---- Numbers and strings --------------------------------------------------------------------- */
 
-/* Read an integer of 64 bits without sign, which needs a big integer from 2^63 on. */
+/* Read an unsigned 64-bit integer; from 2^63 on, the value is a big integer. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
   TVMFFIByteArray digits;
   if (value->type_index == kTVMFFIInt) {
@@ -293,7 +293,7 @@ WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
 }
 
-/* Return the place of the first NUL in a text, or -1. */
+/* Return the index of the first NUL in a string, or -1. */
 WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
   for (size_t i = 0; i < text.size; ++i) {
     if (text.data[i] == '\0') return (int64_t)i;
@@ -333,16 +333,14 @@ WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
   return TVMFFIBigIntFromByteArray(&digits, result);
 }
 
-/* ---- Workspaces --------------------------------------------------------------------------------
- */
+/* ---- Workspaces ------------------------------------------------------------------------------ */
 
-/* Whether a file has workspaces: those that have none do not include c_env_api.h. */
+/* Defined if some wrapper of the file has a workspace and the file includes c_env_api.h. */
 #ifdef TVM_FFI_EXTRA_C_ENV_API_H_
 
 enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
 
-/* Lend memory of a device; the handle is released when the call is over.  No bytes are no memory.
- */
+/* Allocate device memory for one call; the caller releases the handle.  Size 0 gives NULL. */
 WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
                                    void** address) {
   int64_t shape[1];
@@ -369,7 +367,7 @@ WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectH
 
 #endif /* TVM_FFI_EXTRA_C_ENV_API_H_ */
 
-/* Give a tensor away. */
+/* Return a tensor; consumes the handle. */
 WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
   result->type_index = kTVMFFITensor;
   result->zero_padding = 0;
@@ -377,7 +375,7 @@ WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* resu
   return 0;
 }
 
-/* Give several tensors away, as an Array. */
+/* Return several tensors as an Array; consumes the handles. */
 WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t count,
                                        TVMFFIAny* result) {
   static const TVMFFIByteArray name = {"ffi.Array", 9};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures made from the annotations of Python functions."""
+"""Signatures derived from the annotations of Python functions, jaxtyping included."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME_OF_KIND = {kind: name for name, kind in KINDS.items()}
 
 
 def signature_from_function(function: Callable[..., Any], make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature in a function's annotations."""
+    """Return the signature that a function's annotations declare."""
     try:
         hints = _hints_of(function)
     except NameError as error:
@@ -57,11 +57,11 @@ def _hints_of(function: Any) -> dict[str, Any]:
 def signature_from_inspect(
     signature: inspect.Signature, name: str, make: type[DeclarationT]
 ) -> DeclarationT:
-    """Return the signature that Python has of a function."""
+    """Return the signature that corresponds to an `inspect.Signature`."""
     parameters = tuple(map(_parameter, signature.parameters.values()))
     annotation = signature.return_annotation
     _, result = _read(Any if annotation is inspect.Signature.empty else annotation)
-    # A lambda's name is none.
+    # `<lambda>` is not an identifier.
     return make(parameters, (Result(result),), name if name.isidentifier() else "")
 
 
@@ -83,7 +83,7 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:
-    """Return the direction that an annotation says, if any, and its type."""
+    """Return the type that an annotation declares, and its direction or None."""
     if isinstance(annotation, str):
         return parse_annotation(annotation)
     for text in getattr(annotation, "__metadata__", ()):  # Annotated
@@ -103,7 +103,7 @@ def _read(annotation: Any) -> tuple[str | None, Type]:
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return the only type beside None in a union; None for anything else."""
+    """Return the other member of a union of two types with None; None for anything else."""
     members = typing.get_args(annotation)
     if len(members) == 2 and type(None) in members:
         return members[0] if members[1] is type(None) else members[1]
@@ -133,7 +133,7 @@ def _jaxtyping_tensor(annotation: Any) -> TensorType:
 def _jaxtyping_extent(token: str) -> Extent:
     if token == ELLIPSIS or token.startswith("*"):
         return ELLIPSIS
-    if token.startswith(("#", "_")):  # may be 1, or is not bound
+    if token.startswith(("#", "_")):  # broadcastable or unchecked: any size
         return ANY_EXTENT
-    _, _, token = token.rpartition("=")  # a name before it is a comment
+    _, _, token = token.rpartition("=")  # jaxtyping ignores a name before =
     return parse_extent(token)

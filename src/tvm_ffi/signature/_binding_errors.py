@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the arguments of a call do not find their parameters, in the words that Python has for it."""
+"""Argument binding errors: missing, unknown, duplicate and excess arguments, as in CPython."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ __all__ = ["binding_problem", "missing_arguments_message", "too_many_arguments_m
 def binding_problem(
     signature: Declaration, num_positional: int, keywords: Sequence[str]
 ) -> str | None:
-    """Return what is wrong with the arguments of a call; None when nothing is.
+    """Return the error message for arguments that do not match the parameters; None if they do.
 
     Parameters
     ----------
     signature : Declaration
-        What the function takes.
+        Signature of the called function.
     num_positional : int
-        How many arguments are given by position.
+        Number of positional arguments.
     keywords : sequence of str
-        The names of the others.
+        Names of the keyword arguments.
     """
     by_position = [p for p in signature.parameters if p.kind.startswith("positional")]
     given = {parameter.name for parameter in by_position[:num_positional]}
@@ -67,14 +67,14 @@ def _too_many(
 
 
 def too_many_arguments_message(least: int, most: int, given: str) -> str:
-    """Return what is said of more arguments by position than there are parameters for.
+    """Return the error message for too many positional arguments.
 
     Parameters
     ----------
     least, most : int
-        How many parameters are required, and how many there are.
+        Number of required and of all positional parameters.
     given : str
-        The number of arguments, or what stands for it.
+        Number of positional arguments, or a template placeholder for it.
     """
     count = str(most) if least == most else f"from {least} to {most}"
     plural = "" if count == "1" else "s"
@@ -83,7 +83,7 @@ def too_many_arguments_message(least: int, most: int, given: str) -> str:
 
 
 def missing_arguments_message(signature: Declaration, given: set[str]) -> str | None:
-    """Return what is said of required parameters that are not given; None when all are."""
+    """Return the error message for missing required arguments; None if all are given."""
     absent = [p for p in signature.parameters if p.is_required and p.name not in given]
     if not absent:
         return None

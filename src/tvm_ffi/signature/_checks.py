@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that a call has to pass, as data: what is looked at, in which order, and what is said.
+"""The checks of a signature as data: kind, parameter, and the error of each failure.
 
-`checks` makes them from a signature alone.  `checking` carries them out on Python values;
-`tvm_ffi.codegen` prints them as programs.  Both see an argument as native code sees it: a list is
-an ``Array``, a scalar of NumPy is a number, an int that needs more than 64 bits is none.
+`checks` derives them from a signature.  `_run_checks` runs them on Python values, and
+`tvm_ffi.codegen` translates them to C, LLVM IR and check programs.  Both see arguments as native
+code does: a list is an ``Array``, a NumPy scalar is a number, and an int of more than 64 bits is
+an `ffi.BigInt`.  The order of the checks is:
 
 1. The number of arguments.
-2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: number
-   of extents, element type, device, layout, whether it may be written, the extents that are
-   constants or names, the alignment that is asked for, and where it is passed by address, the
-   address.  A name is what the first extent or integer of that name is; the others must agree.
-3. Extents that are expressions, when all names are known.
+2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: ndim,
+   dtype, device, layout, whether it is writable, the extents that are constants or names, the
+   declared alignment, and the address if it is passed by address.  The first extent or integer with
+   a name binds the name; later ones must be equal.
+3. Extents that are expressions, once all names are bound.
 
-The text of a failure is a template: what is known from the signature is in it, and holes such as
-``{got}`` are filled in when it happens.
+Error messages are templates.  They contain everything that follows from the signature, and
+placeholders such as ``{got}`` for values of the call.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ __all__ = [
 
 BIG_INT = "int of more than 64 bits"
 _MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
-# What values native types without parts are made of, by the word for them.
+# Names of the native types that each value type without arguments accepts.
 _ACCEPTED = {
     "None": ("None",),
     "bool": ("bool", "int"),
@@ -58,29 +59,29 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Failure:
-    """What is raised when a check fails.
+    """The error that a failed check raises.
 
     Parameters
     ----------
     error : {"TypeError", "ValueError", "BufferError"}
-        Kind of the error.
+        Exception class.
     template : str
-        Its text, with holes as `str.format` has them.
+        Message with `str.format` placeholders.
     """
 
     error: str
     template: str
 
     def message(self, **holes: object) -> str:
-        """Return the text with its holes filled."""
+        """Return the message with its placeholders filled in."""
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return pieces of the text, each with the hole behind it; None where there is none."""
+        """Return pieces of the message, each with the placeholder after it, or None."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):
-            pending += text  # a bracket that is written twice begins a new piece
+            pending += text  # a doubled brace starts a new piece
             if hole is not None:
                 found.append((pending, hole))
                 pending = ""
@@ -89,37 +90,38 @@ class Failure:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing to look at.
+    """One condition on an argument.
 
     Parameters
     ----------
     kind : str
-        What it is; the list below has the failures of each, and their holes.
+        One of the kinds below.
     parameter : Parameter
-        Whose argument it is about.
+        Parameter whose argument is checked.
     position : int
-        Where the parameter stands.
+        Index of the parameter.
     failures : mapping from str to Failure
-        What may come of it.
+        Errors by name, as listed below.
     axis : int
-        Of ``extent``: which one; negative ones count from the end.
+        For ``extent``: the dimension; negative axes count from the end.
     extent : int, str or Expression
-        Of ``extent``: what it must be.  Of ``integer``: the name that it is.
+        For ``extent``: the expected value.  For ``integer``: the name that the integer binds.
 
     Notes
     -----
-    Kinds with their failures, and the holes of those:
+    Kinds with their failures, and the placeholders of those:
 
-    - ``type``: ``type`` and, for an int that needs more than 64 bits, ``big``; got, a word
+    - ``type``: ``type``; for an int of more than 64 bits, ``big``; got, the name of a type
     - ``range``: ``range``; got
     - ``integer``: ``differs``; expected, got
     - ``ndim``: ``ndim``; got
-    - ``dtype``: ``dtype``; got.  ``variable``, for another than an earlier tensor's; expected, got
+    - ``dtype``: ``dtype``; got.  ``variable``, if an earlier tensor bound another dtype; expected,
+      got
     - ``device``: ``device``; got
     - ``layout``: ``layout``; got, the strides
     - ``writable``: ``writable``
-    - ``extent``: ``differs``; axis where it counts back, expected unless it is a constant, got.
-      ``zero TEXT`` and ``overflow TEXT`` for each operation in it
+    - ``extent``: ``differs``; axis if it is negative, expected unless it is a constant, got.
+      ``zero TEXT`` and ``overflow TEXT`` for each operation in the expression
     - ``alignment``: ``alignment``; got, in bytes
     - ``address``: ``null``.  ``alignment``; expected, got, in bytes
     """
@@ -133,7 +135,7 @@ class Check:
 
     @property
     def tensor(self) -> TensorType:
-        """The parameter's type, where the check is about a tensor."""
+        """The parameter's type, which must be a tensor."""
         assert isinstance(self.parameter.type, TensorType)
         return self.parameter.type
 
@@ -142,7 +144,7 @@ class Check:
 
 
 def missing_arguments(signature: Declaration, given: int) -> Failure | None:
-    """Return what is said when only so many arguments are given; None when they are enough."""
+    """Return the failure for a call with `given` arguments; None if no argument is missing."""
     names = {parameter.name for parameter in signature.parameters[:given]}
     text = missing_arguments_message(signature, names)
     return (
@@ -153,14 +155,14 @@ def missing_arguments(signature: Declaration, given: int) -> Failure | None:
 
 
 def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
-    """Return what is said when more arguments are given than there are parameters.
+    """Return the failure for a call with more arguments than parameters.
 
     Parameters
     ----------
     signature : Declaration
-        Of a function that is not variadic.
+        Signature without a variadic parameter.
     given : str
-        How many: ``"1"``, or the hole for a larger number.
+        Number of arguments: ``"1"``, or the placeholder for a larger number.
     """
     least = sum(parameter.is_required for parameter in signature.parameters)
     text = too_many_arguments_message(least, len(signature.parameters), given)
@@ -171,7 +173,7 @@ def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
 
 
 def checks(signature: Declaration) -> Iterator[Check]:
-    """Yield the checks of a signature's arguments, in the order in which they are made."""
+    """Yield the checks of a signature's arguments, in execution order."""
     late = []
     for position, parameter in enumerate(signature.parameters):
         maker = _CheckBuilder(signature, parameter, position)
@@ -196,9 +198,9 @@ def checks(signature: Declaration) -> Iterator[Check]:
 
 
 def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
-    """Return the names for what a type takes; None where that depends on more than the type index.
+    """Return the native types that a type accepts; None if the type index does not decide it.
 
-    A word is what `_schema.names` calls a native type: ``int``, ``None``, ``Tensor``.
+    Types have the names of `_schema.names`: ``int``, ``None``, ``Tensor``.
     """
     if isinstance(type_, ValueType):
         schema, is_optional = type_.schema, False
@@ -214,7 +216,7 @@ def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
-    """Yield the operations of an extent, each behind those of its operands."""
+    """Yield the operations of an extent, operands first."""
     if isinstance(extent, Expression):
         for operand in extent.operands:
             yield from operations(operand)
@@ -222,7 +224,7 @@ def operations(extent: Extent) -> Iterator[Expression]:
 
 
 def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
-    """Yield the extents that are looked at, with their axes; those behind a gap count back."""
+    """Yield the extents to check with their axes; axes after ``...`` are negative."""
     is_after_gap = False
     for axis, extent in enumerate(shape):
         if extent == ELLIPSIS:
@@ -232,12 +234,12 @@ def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
 
 
 def literal_template(text: str) -> str:
-    """Return text as a template without holes."""
+    """Return a text as a template without placeholders."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
 class _CheckBuilder:
-    """Makes the checks of one parameter."""
+    """Creates the checks of one parameter."""
 
     def __init__(self, signature: Declaration, parameter: Parameter, position: int) -> None:
         self._signature, self._parameter, self._position = signature, parameter, position
@@ -324,7 +326,7 @@ def _ndim_text(shape: tuple[Extent, ...]) -> str:
 
 
 def _is_integer(type_: Type) -> bool:
-    """Whether the argument, when it is not None, is an integer."""
+    """Return True if the argument, unless it is None, is an integer."""
     if isinstance(type_, ScalarType):
         return integer_range(type_.dtype) is not None
     names = accepted_type_names(type_)

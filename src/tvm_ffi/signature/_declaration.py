@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a signature as a value, checked to fit each other."""
+"""`Declaration`: the members of a signature and their consistency checks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PartT = TypeVar("PartT")
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a function takes and returns; `tvm_ffi.Signature` documents the parts."""
+    """Parameters, results and properties of a function, documented in `tvm_ffi.Signature`."""
 
     parameters: tuple[Parameter, ...]
     results: tuple[Result, ...] = ()
@@ -67,27 +67,27 @@ class Declaration:
 
     @property
     def has_names(self) -> bool:
-        """Whether arguments can be given by name."""
+        """True if some argument can be passed by keyword."""
         return any(
             parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
         )
 
     def dtypes_of(self, type_: TensorType) -> tuple[str, ...]:
-        """Return the element types that a tensor of this function may have; none for any."""
+        """Return the dtypes that a tensor type of this function allows; empty for any dtype."""
         if type_.variable is not None:
             return self.dtype_variables[type_.variable]
         return (type_.dtype,) if isinstance(type_.dtype, str) else type_.dtype or ()
 
     @property
     def types(self) -> list[Type]:
-        """The types of all parameters, and then of all results."""
+        """The types of all parameters, followed by the types of all results."""
         types: list[Type] = [parameter.type for parameter in self.parameters]
         return types + [result.type for result in self.results]
 
 
 def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
-    """Return parts as a tuple; TypeError unless all are of a class."""
-    if isinstance(parts, str):  # whose letters would be the parts
+    """Return the members as a tuple; raise TypeError unless all are instances of `cls`."""
+    if isinstance(parts, str):  # a str is an iterable of its letters
         raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
     found = tuple(map(builtin_value, parts))
     for part in found:
@@ -98,11 +98,11 @@ def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT,
     return found
 
 
-# ---- whether the parts fit each other ----------------------------------------------------------
+# ---- consistency of the members ----------------------------------------------------------------
 
 
 def _without_none(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Return the results; a single None is none."""
+    """Return the results; a single unnamed None means no result."""
     if len(results) == 1 and results[0].name is None:
         type_ = results[0].type
         if isinstance(type_, ValueType) and type_.schema.origin == "None":
@@ -189,7 +189,7 @@ def _variable_of(type_: Type) -> str | None:
 
 
 def _check_extents(declaration: Declaration) -> None:
-    """Raise ValueError for a name that no parameter binds."""
+    """Raise ValueError for a name in an extent that no parameter binds."""
     bound = set(declaration.dtype_variables)
     for parameter in declaration.parameters:
         if isinstance(parameter.type, TensorType):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defaults of parameters: constants that text and JSON can hold, and whether a type takes them."""
+"""Default values of parameters: conversion to the declared type, and comparison."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
-# How often parts of a default are compared with parts of its type: in all, and for each of many
-# parts.  More is an attempt to take time: each alternative of a union looks at the whole list.
+# Bound on comparisons of default elements with type alternatives: a base amount, and an amount per
+# element. The bound prevents denial of service: each alternative of a union visits the whole list.
 _MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
 
 def checked_default(name: str, type_: Type, default: Any) -> Any:
-    """Return the default of a parameter in the form that its type gives it.
+    """Return the default of a parameter, converted to its declared type.
 
-    An int becomes a float where a float is declared, a list becomes a tuple, and an instance of a
-    derived class, such as a member of an enum, what it is of the class that text can write.
+    An int becomes a float if the type is a float, a list becomes a tuple, and an instance of a
+    derived class, such as an enum member, becomes an instance of its built-in base class.
 
     Raises
     ------
     TypeError
-        If the type does not take it.
+        If the type does not accept the default.
     ValueError
         If a number is out of range.
     """
@@ -49,12 +49,12 @@ def checked_default(name: str, type_: Type, default: Any) -> Any:
 
 
 def same_default(left: Any, right: Any) -> bool:
-    """Whether two defaults are the same: of equal type and value, not-a-number included."""
+    """Return True if two defaults have the same class and value; NaN equals itself."""
     if type(left) is not type(right):
         return False
     if isinstance(left, tuple):
         return len(left) == len(right) and all(map(same_default, left, right))
-    # The sign of a zero counts, and not-a-number is itself.
+    # `repr` distinguishes 0.0 from -0.0, and NaN has one representation.
     return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
@@ -75,20 +75,20 @@ _NO_MATCH = object()
 
 
 class _DefaultConverter:
-    """What a type makes of a default, in time that their size bounds."""
+    """Converts a default to a value type, with a bounded number of comparisons."""
 
     def __init__(self, where: str) -> None:
         self._where = where
         self._remaining = _MAX_COMPARISONS
-        self._counted: set[int] = set()  # lists that have been counted
+        self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
-        """Return what the type makes of the default, or `_NO_MATCH`."""
+        """Return the default converted to the type, or `_NO_MATCH`."""
         self._count(default, depth)
         origin, args = schema.origin, schema.args or ()
         if origin in ("Union", "Optional"):
             options = [*args, Schema("None")] if origin == "Optional" else args
-            # Exact before converted: `int | float` leaves 1 an int.
+            # Prefer the exact class: `int | float` keeps 1 an int.
             found = [self.value(option, default, depth + 1) for option in options]
             found = [value for value in found if value is not _NO_MATCH]
             exact = [value for value in found if type(value) is type(default)]

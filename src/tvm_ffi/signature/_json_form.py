@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures as JSON.
+"""JSON form of signatures.
 
     {"version": 1, "name": ..., "parameters": [...], "results": [...], "dtype_variables": {...},
      "doc": ..., "non_blocking": ..., "errors": [...]}
 
-Members that hold what is default are left out, and readers leave out what they do not know; a form
-that they would misread gets another version.
+Writers omit members that have their default value, and readers ignore unknown members. A change
+that older readers would misinterpret increments the version.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ VERSION = 1
 
 
 def signature_to_json(signature: Declaration) -> dict[str, Any]:
-    """Return what `signature_from_json` reads."""
+    """Return the JSON object of a signature; `signature_from_json` reads it."""
     return {
         "version": VERSION,
         "name": signature.name,
@@ -49,7 +49,7 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
 
 
 def _without_defaults(**members: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the members whose value is not the default one."""
+    """Return the members whose value differs from the default."""
     return {name: value for name, (value, default) in members.items() if value != default}
 
 
@@ -90,13 +90,13 @@ def _extent_to_json(extent: Extent) -> int | str:
 
 
 def _constant_to_json(value: Any) -> Any:
-    """Return a constant; JSON has no bytes and no infinite numbers, which become objects."""
+    """Return a constant as JSON; bytes and floats become objects, which keep them exact."""
     if isinstance(value, tuple):
         return [_constant_to_json(part) for part in value]
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, float):
-        # As text, so that no reader makes an int of it, or rounds.
+        # As text: a reader might parse 1.0 as an int, or round.
         return {"float": repr(value)}
     return value
 
@@ -105,7 +105,7 @@ def _constant_to_json(value: Any) -> Any:
 
 
 def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature in a JSON object, or in the text of one."""
+    """Return the signature in a JSON object or its text."""
     if isinstance(obj, str):
         try:
             obj = json.loads(obj)
@@ -134,7 +134,7 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
 
 
 class _Members:
-    """The members of a JSON object, with their classes checked."""
+    """The members of a JSON object, with type checks."""
 
     def __init__(self, obj: Any, subject: str) -> None:
         if not isinstance(obj, Mapping):
@@ -148,7 +148,7 @@ class _Members:
         return name in self._obj
 
     def take(self, name: str, cls: type | tuple[type, ...], *default: Any) -> Any:
-        """Return a member, or what is default where it is missing."""
+        """Return a member after a type check, or the default if it is missing."""
         if name not in self._obj and default:
             return default[0]
         value = self._obj.get(name)

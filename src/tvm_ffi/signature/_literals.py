@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values as text can write them: of Python's own classes, whatever class of the user's they had.
+"""Conversion of enum members and NumPy scalars to built-in int, float, str and bytes.
 
-Members of an enum, and the numbers of NumPy, are instances of classes that derive from int, float
-or str, and have a text of their own.
+Classes derived from these types override `repr` and `str`, so signatures store built-in values,
+which have a unique text form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 __all__ = ["builtin_value"]
 
-# What makes a value of exactly this class of an instance of a derived one, whatever that overrides.
+# Conversions from a derived class to the built-in class; they bypass overridden methods.
 _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
     int: int.__int__,
     float: float.__float__,
@@ -21,7 +21,7 @@ _CONVERSIONS: dict[type, Callable[[Any], Any]] = {
 
 
 def builtin_value(value: Any) -> Any:
-    """Return a number or text of exactly such a class; anything else is returned as it is."""
+    """Return a number, str or bytes as an instance of its built-in class, other values as is."""
     for cls, convert in _CONVERSIONS.items():
         if isinstance(value, cls) and type(value) not in (cls, bool):
             return convert(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function's outputs look like, worked out from its inputs: for compilers that trace.
+"""Shape and dtype inference of outputs from the signature and the inputs, for tracing compilers.
 
-Extents may be the symbols of a tracing compiler: of them only arithmetic is asked.
+Extents may be symbolic values of a tracing compiler; only arithmetic operators are applied to them.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ __all__ = ["OutputError", "TensorSpec", "outputs_of"]
 
 
 class TensorSpec(NamedTuple):
-    """Shape and element type of a tensor, without its elements."""
+    """Shape and dtype of a tensor."""
 
     shape: tuple[Any, ...]
     dtype: str
 
 
 class OutputError(ValueError):
-    """The signature does not say what an output looks like, or the inputs contradict it."""
+    """The signature does not determine an output, or the inputs contradict the signature."""
 
 
 def outputs_of(signature: Declaration, inputs: Mapping[str, TensorSpec]) -> Iterator[TensorSpec]:
-    """Yield what each tensor looks like that a function writes or returns.
+    """Yield shape and dtype of each tensor that a function writes or returns.
 
     Parameters
     ----------
     signature : Signature
-        What the function takes.
+        Signature of the function.
     inputs : mapping of str to TensorSpec
-        The tensors that are given to it, by parameter.
+        Input tensors by parameter name.
 
     Yields
     ------
     TensorSpec
-        Of ``out`` and ``inout`` parameters in their order, then of results.
+        First for ``out`` and ``inout`` parameters in order, then for results.
 
     Raises
     ------
     OutputError
-        If an output's shape or element type does not follow from the inputs, or these do not fit
-        the signature; the message names the parameter.
+        If the inputs do not determine the shape or dtype of an output, or do not fit the signature;
+        the message names the parameter.
     """
     bindings = _Bindings()
     for parameter in signature.parameters:
@@ -64,14 +64,14 @@ def outputs_of(signature: Declaration, inputs: Mapping[str, TensorSpec]) -> Iter
 
 
 class _Bindings:
-    """What the names of a signature stand for in one call."""
+    """Values of the extent and dtype variables of a signature in one call."""
 
     def __init__(self) -> None:
         self._extents: dict[str, Any] = {}
         self._dtypes: dict[str, str] = {}
 
     def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
-        """Learn what names stand for from a tensor that is given."""
+        """Bind the names in a tensor type to the extents and the dtype of an input."""
         self._bind_dtype(where, type_, given.dtype)
         if type_.shape is None:
             return
@@ -101,7 +101,7 @@ class _Bindings:
             raise OutputError(f"{where} must have dtype {' or '.join(allowed)}, got {given}")
 
     def spec_of(self, where: str, type_: TensorType) -> TensorSpec:
-        """Return what an output looks like."""
+        """Return shape and dtype of an output."""
         dtype = self._dtypes.get(type_.variable) if type_.variable else type_.dtype
         if not isinstance(dtype, str):
             raise OutputError(f"the signature does not say which dtype {where} has")
@@ -121,7 +121,7 @@ class _Bindings:
 
 
 def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield the extents that stand for one dimension each, with what is there."""
+    """Yield each extent, except ``...``, with the extent of the input in the same dimension."""
     if ELLIPSIS not in expected:
         yield from zip(expected, given)
         return
@@ -138,6 +138,6 @@ def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if not isinstance(extent, Expression):
         return values[extent] if isinstance(extent, str) else extent
     if all(isinstance(value, int) for value in values.values()):
-        return evaluate(extent, values)  # which knows about overflow and division by zero
+        return evaluate(extent, values)  # checks overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
     return apply(extent.operator, left, right)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures read from text.
+"""Parser of the text form of signatures.
 
     signature  =  [ name ] "(" [ parameter { "," parameter } ] ")" [ "->" results ] { clause }
     parameter  =  "/"  |  "*"  |  [ "*" ] name ":" [ direction ] type [ "=" constant ]
     direction  =  "in" | "out" | "inout" | "unknown"
     results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
-    type       =  ( tensor | number ) [ "|" "None" ]  |  whatever `_schema` reads
+    type       =  ( tensor | number ) [ "|" "None" ]  |  any type of `_schema.parsing`
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
                   [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ] [ "on" device ]
     extent     =  "..." | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "doc" string
 
-The text is gone through once, so the time is proportional to its length, whatever it contains.
+The parser makes one pass over the text, so its time is linear in the length of any input.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
 _MAX_DEPTH = 50  # of brackets in expressions and constants
 _MAX_DIGITS = 400
-# Words that stand before a bracket and begin no tensor.
+# Names that are followed by a bracket and are not tensors.
 _GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
 class _SignatureTokens(Tokens):
-    """The same with fractions, strings and ``->``; a star behind a name may be a product."""
+    """Tokens with fractions, strings and ``->``; a ``*`` after a name may be a product."""
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
-    # A star belongs to the name where what follows cannot be a factor.
+    # A star belongs to the name if the text after it cannot be a factor.
     _AFTER_STAR = (
         r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
     )
@@ -65,7 +65,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
     Raises
     ------
     ValueError
-        If it describes none; the message says where.
+        If the text is not a signature; the message contains the position.
     """
     if not isinstance(text, str):
         raise TypeError(f"a signature's text must be a str, got {type(text).__name__}")
@@ -73,7 +73,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
 
 
 def parse_annotation(text: str) -> tuple[str, Type]:
-    """Return a parameter's direction and its type."""
+    """Return the direction and the type in the text of an annotation."""
     tokens = _SignatureTokens(text)
     parser = _SignatureParser(tokens)
     direction = parser.direction() or "in"
@@ -93,7 +93,7 @@ def parse_extent(text: str) -> Extent:
 
 
 class _SignatureParser:
-    """Reads a signature from the current token on."""
+    """Recursive-descent parser that starts at the current token."""
 
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
@@ -101,13 +101,13 @@ class _SignatureParser:
         self._variables_at: dict[str, int] = {}  # first position of each dtype variable
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return what `make` makes; what it complains of is the text at a position."""
+        """Return `make(...)`; report its errors at a position of the text."""
         try:
             return make(*args, **kwargs)
         except (TypeError, ValueError) as error:
             raise self._tokens.fault(position, str(error)) from None
 
-    # ---- the whole --------------------------------------------------------------------------
+    # ---- signature and clauses --------------------------------------------------------------
 
     def signature(self, make: type[DeclarationT]) -> DeclarationT:
         tokens = self._tokens
@@ -187,7 +187,7 @@ class _SignatureParser:
                         "'/' must follow the positional-only parameters and may occur once",
                     )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # a second '/' is none
+                kind = "positional "  # `strip` removes the space; a second '/' is an error
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
                     raise tokens.fault(
@@ -214,7 +214,7 @@ class _SignatureParser:
         return made
 
     def direction(self) -> str | None:
-        """Read a direction, if there is one: a word behind which a type stands."""
+        """Read a direction if the current token is one and a type follows."""
         if self._tokens.token in DIRECTIONS and self._tokens.peek() not in ("[", ",", ")", ""):
             return self._tokens.advance()
         return None
@@ -351,7 +351,7 @@ class _SignatureParser:
         found = operand()
         depth = self._depth
         while self._tokens.token in operators:
-            self._enter()  # each one nests the value deeper
+            self._enter()  # each operation nests the value deeper
             position = self._tokens.position
             operator = self._tokens.advance()
             found = self._located(position, Expression, operator, (found, operand()))

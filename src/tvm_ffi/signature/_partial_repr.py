@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances without state, as ``cls.__new__(cls)`` makes them and debuggers show them."""
+"""`repr` of partially initialized instances, which `cls.__new__(cls)` and unpickling create."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 def partial_repr(cls: type[T]) -> type[T]:
-    """Let `repr` of a class work where attributes are missing: pickle gives them afterwards."""
+    """Decorate a class so that `repr` also works on instances with missing attributes."""
     full_repr = cls.__repr__
 
     def __repr__(self: T) -> str:  # noqa: N807

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a call from Python fits a signature: arguments are bound, and the plan carried out."""
+"""Argument binding and signature checks of a call from Python."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _raise(failure: Failure, **holes: object) -> None:
 def bind_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments by parameter, with defaults put in; those of ``*name`` are a tuple.
+    """Return the argument of each parameter, defaults included; a tuple for ``*name``.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def bind_arguments(
 
 
 class _CallChecker:
-    """The checks of one call."""
+    """Runs the checks of one call and keeps the extents and dtypes bound so far."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
@@ -79,13 +79,13 @@ class _CallChecker:
         self._integers: dict[str, list[int]] = {}
 
     def run(self, check: Check) -> None:
-        """Make one check."""
+        """Run one check."""
         if check.kind == "type":
             self._type(check)
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # None is no tensor
+        elif check.parameter.name in self._tensors:  # an optional tensor may be None
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:
@@ -102,7 +102,7 @@ class _CallChecker:
                 self._memory(parameter, value)
 
     def _memory(self, parameter: Parameter, value: Any) -> None:
-        """Refuse read-only memory, as a call does; of written tensors a check of their own does."""
+        """Refuse read-only memory, as a call does; written tensors have the check `writable`."""
         try:
             values.check_memory(value, parameter.direction)
         except BufferError as error:
@@ -117,7 +117,8 @@ class _CallChecker:
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.error_about(error, where, f"While checking {where}")
-            if explained is error:  # a class of its own, with a note
+            # an exception class that cannot be rebuilt; it has a note instead
+            if explained is error:
                 raise
             raise explained from error
         if type_name == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
@@ -171,7 +172,7 @@ class _CallChecker:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # the tensor that has the name was left out
+            return  # the name is bound only by an optional tensor that is None
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

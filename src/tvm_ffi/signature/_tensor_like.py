@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What type checkers are told of arguments that are tensors."""
+"""`TensorLike`, the type annotation for tensor arguments."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ __all__ = ["TensorLike"]
 
 
 class _SupportsDLPack(Protocol):
-    """No parameters: JAX declares none."""
+    """Objects with `__dlpack__`. The method has no parameters here, because JAX declares none."""
 
     def __dlpack__(self) -> Any:
         """Return a DLPack capsule of the array."""
 
 
 class _SupportsDLPackDevice(Protocol):
-    """NumPy declares the method above for arrays of numbers alone, and this for all."""
+    """Objects with `__dlpack_device__`; NumPy declares `__dlpack__` for numeric arrays only."""
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return the type and the number of the device where the array lies."""
+        """Return the device type and the device id of the array."""
 
 
 TensorLike = Union[_SupportsDLPack, _SupportsDLPackDevice]
-"""An array that goes where a function takes a tensor: of NumPy, torch, JAX, CuPy, or a Tensor.
+"""An object that can be passed for a tensor: an array of NumPy, torch, JAX or CuPy, or a Tensor.
 
-For annotations; generated stubs have it for parameters.  Element type and shape are no part of it.
+For annotations only; generated stubs use it for parameters.  It does not include dtype or shape.
 
 Examples
 --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parameter or a result may be: a tensor, a number of C, or any value with a schema."""
+"""Parameter and result types: tensors, C numbers, and values with a schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 ELLIPSIS = "..."  # any number of extents
 ANY_EXTENT = "_"  # one extent of any size
-_LARGEST_ALIGNMENT = 4096  # bytes: a page of memory, which no vector load or copy engine exceeds
+_LARGEST_ALIGNMENT = 4096  # bytes: one memory page; no vector load or copy engine needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -40,22 +40,22 @@ class TensorType:
     Parameters
     ----------
     dtype : str, tuple of str, or None
-        An element type, several, or a variable that the signature declares; None for any.
+        A dtype, a set of dtypes, or a dtype variable of the signature; None for any.
     shape : tuple, length ndim, or None
         Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
-        ``"..."`` for any number of extents.  None for any shape, which ``("...",)`` becomes.
+        ``"..."`` for any number of extents.  None for any shape; ``("...",)`` is converted to None.
     layout : {"compact", "strided"}, optional
-        Whether elements lie in row-major order without gaps, or may have any strides.  None where
-        the function says for itself, and for compact where it takes the address only.
+        Row-major without gaps, or any strides.  None means unspecified; for a tensor that is
+        passed by address it means compact.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
     is_pointer : bool
-        Whether the function behind takes the address of the first element only.
+        Whether the callee takes only the address of the first element.
     is_optional : bool
-        Whether None may stand in its place.
+        Whether the argument may be None.
     alignment : int, optional
-        A power of two from 2 to 4096: bytes of which the address of the first element is a
-        multiple, where there are elements.  None for what the element type needs.
+        Required alignment of the first element in bytes, a power of two from 2 to 4096; tensors
+        without elements are exempt.  None for the alignment of the dtype.
     """
 
     dtype: str | tuple[str, ...] | None = None
@@ -103,19 +103,19 @@ class TensorType:
 
     @property
     def variable(self) -> str | None:
-        """The variable that stands for the element type, if one does."""
+        """The dtype variable, or None."""
         if isinstance(self.dtype, str) and not is_dtype_name(self.dtype):
             return self.dtype
         return None
 
     @property
     def is_compact(self) -> bool:
-        """Whether elements have to lie in row-major order without gaps."""
+        """True if elements must be in row-major order without gaps."""
         return self.layout == "compact" or (self.is_pointer and self.layout is None)
 
     @property
     def ndim(self) -> int | None:
-        """Number of extents; None where there may be any."""
+        """Number of dimensions; None if any number is allowed."""
         if self.shape is None or ELLIPSIS in self.shape:
             return None
         return len(self.shape)
@@ -124,14 +124,14 @@ class TensorType:
 @partial_repr
 @dataclass(frozen=True)
 class ScalarType:
-    """A number of C.
+    """A C number type.
 
     Parameters
     ----------
     dtype : str
         ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32`` or ``float64``.
     is_optional : bool
-        Whether None may stand in its place.
+        Whether the argument may be None.
     """
 
     dtype: str
@@ -148,7 +148,7 @@ class ScalarType:
 @partial_repr
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """Any other value: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
+    """Any other type: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
 
     Parameters
     ----------
@@ -175,14 +175,14 @@ Type = Union[TensorType, ScalarType, ValueType]
 
 
 def checked_alignment(size: int) -> int:
-    """Return an alignment in bytes.
+    """Return an alignment in bytes after checking it.
 
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     ValueError
-        If a signature cannot ask for it.
+        If it is not a power of two in the allowed range.
     """
     if isinstance(size, bool) or not isinstance(size, int):
         raise TypeError(f"an alignment must be an int, got {type(size).__name__}")
@@ -202,7 +202,7 @@ _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str",
 
 
 def is_writable(type_: Type) -> bool:
-    """Whether a function could write into a value of the type."""
+    """Return True if a function could write into a value of the type."""
     if isinstance(type_, ValueType):
         parts = type_.schema.args if type_.schema.origin in ("Optional", "Union") else None
         return any(part.origin not in _IMMUTABLE for part in parts or (type_.schema,))
@@ -210,7 +210,7 @@ def is_writable(type_: Type) -> bool:
 
 
 def same_schema(left: Schema, right: Schema) -> bool:
-    """Whether two schemas say the same; what they know about registered types does not count."""
+    """Return True if two schemas are equal, apart from their registered type indices."""
     left_groups, right_groups = left.named_args or {}, right.named_args or {}
     return (
         left.origin == right.origin

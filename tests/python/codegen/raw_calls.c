@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Calls a function with a bare DLTensor in front, as callers in other languages do.
+ * Native callers that pass values which calls from Python cannot produce.
  *
- * lend(function, tensor, byte_offset, what, rest...): `what` is 0 for the tensor as it is, 1 for
- * one without memory, 2 for no tensor at all.  The tensor is compact and has no strides. */
+ * call_with_view(function, tensor, byte_offset, variant, rest...): call the function with a
+ * DLTensor pointer as first argument.  Variant 0 passes the tensor, 1 the tensor with a NULL
+ * address, 2 a NULL DLTensor pointer.  The tensor is compact and has no strides array. */
 #include <tvm/ffi/c_api.h>
 
-TVM_FFI_DLL_EXPORT int __tvm_ffi_lend(void* handle, const TVMFFIAny* args, int32_t num_args,
-                                      TVMFFIAny* result) {
+TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_view(void* handle, const TVMFFIAny* args,
+                                                int32_t num_args, TVMFFIAny* result) {
   TVMFFIAny passed[8];
   DLTensor tensor = *TVMFFITensorGetDLTensorPtr(args[1].v_obj);
   (void)handle;
@@ -21,21 +22,21 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_lend(void* handle, const TVMFFIAny* args, int32
   return TVMFFIFunctionCall(args[0].v_obj, passed, num_args - 3, result);
 }
 
-/* pass_odd(function, type_index): call with a value that no language makes; type index 10, of what
- * is moved, comes with an object that was moved away before. */
-TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_odd(void* handle, const TVMFFIAny* args, int32_t num_args,
-                                          TVMFFIAny* result) {
-  TVMFFIObjectHandle nothing = NULL;
-  TVMFFIAny odd;
+/* call_with_invalid(function, type_index): call the function with a value of this type index that
+ * no language creates.  Type index 10 is an rvalue reference whose object was already moved. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_call_with_invalid(void* handle, const TVMFFIAny* args,
+                                                   int32_t num_args, TVMFFIAny* result) {
+  TVMFFIObjectHandle moved = NULL;
+  TVMFFIAny value;
   (void)handle, (void)num_args;
-  odd.type_index = (int32_t)args[1].v_int64;
-  odd.zero_padding = 0;
-  odd.v_ptr = &nothing;
-  return TVMFFIFunctionCall(args[0].v_obj, &odd, 1, result);
+  value.type_index = (int32_t)args[1].v_int64;
+  value.zero_padding = 0;
+  value.v_ptr = &moved;
+  return TVMFFIFunctionCall(args[0].v_obj, &value, 1, result);
 }
 
-/* pass_on(function, rest...): call a function as native code does, whatever it says of itself. */
-TVM_FFI_DLL_EXPORT int __tvm_ffi_pass_on(void* handle, const TVMFFIAny* args, int32_t num_args,
+/* forward(function, rest...): call the function as native code does, ignoring its signature. */
+TVM_FFI_DLL_EXPORT int __tvm_ffi_forward(void* handle, const TVMFFIAny* args, int32_t num_args,
                                          TVMFFIAny* result) {
   (void)handle;
   return TVMFFIFunctionCall(args[0].v_obj, (TVMFFIAny*)args + 1, num_args - 1, result);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions can be wrapped, and what is said of the others."""
+"""`make_wrapper`: refined signatures, callees, and errors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tvm_ffi.codegen import c, make_wrapper
         ("f(x: float32[n] on cuda)", None, "f(x: float32*[n] on cuda)"),
     ],
 )
-def test_the_signature_says_what_the_function_relies_on(text, arguments, checked):
+def test_the_signature_contains_the_conditions_of_the_callee(text, arguments, checked):
     assert str(make_wrapper(text, arguments=arguments).signature) == checked
 
 
-def test_a_function_takes_parameters_and_then_results_by_default():
+def test_default_arguments_are_parameters_and_results():
     wrapper = make_wrapper("f(x: float32[n], k: int) -> (a: float32[n], float32[k])")
     assert list(map(str, wrapper.arguments)) == ["x", "k", "a", "result1"]
     assert wrapper.returns == "void"
 
 
-def test_each_choice_of_dtypes_has_a_function():
+def test_each_combination_of_dtypes_has_a_callee():
     text = "f(x: A[n], y: B[n]) where A in (int8, bool), B in (float16, float32)"
     assert make_wrapper(text, "f_{B}_{A}").callees == {
         ("int8", "float16"): "f_float16_int8",
@@ -92,17 +92,17 @@ def test_each_choice_of_dtypes_has_a_function():
         ("f(n: int | None)", {"arguments": ["n + 1"]}, "'n' is not an extent of every call"),
     ],
 )
-def test_what_cannot_be_wrapped(text, options, message):
+def test_invalid_wrappers_are_refused(text, options, message):
     with pytest.raises(ValueError, match=message):
         make_wrapper(text, **options)
 
 
-def test_names_of_one_file_differ():
+def test_duplicate_names_in_a_file_are_refused():
     with pytest.raises(ValueError, match="duplicate function name 'f'"):
         c.source_of([make_wrapper("f(x: int)"), make_wrapper("f(x: float)", "g")])
 
 
-def test_a_function_is_called_in_one_way():
+def test_conflicting_prototypes_are_refused():
     with pytest.raises(
         ValueError, match=r"conflicting prototypes of 'g': `void g\(int64_t\);` and"
     ):

@@ -418,7 +418,8 @@ def check_refusals(forms) -> None:
 
 def check_agreement() -> None:
     """See that forms refuse what `Signature.check` refuses, with its words."""
-    from codegen.test_agreement import LEND, SIGNATURES, TABLE, check_lent  # beside this folder
+    # The folder of these programs is a sibling of `codegen`.
+    from codegen.test_agreement import RAW_CALLS, SIGNATURES, TABLE, check_raw_addresses
 
     image = ptx({"idle": ""})
     plans = {
@@ -439,9 +440,10 @@ def check_agreement() -> None:
                 else:
                     assert said == checked, (module, name, args)
     assert num_refused > 50
-    lender = cpp.load_inline("lend", c_sources=[LEND.read_text(encoding="utf-8")])
+    callers = cpp.load_inline("raw_calls", c_sources=[RAW_CALLS.read_text(encoding="utf-8")])
     for module in forms:
-        check_lent(lender.lend, lambda name, module=module: getattr(module, name))
+        call = callers.call_with_view
+        check_raw_addresses(call, lambda name, module=module: getattr(module, name))
 
 
 def check_saved_earlier() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures as text: what is read, what is written, and where errors point."""
+"""Text form of signatures: parsing, printing, and positions of errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INT = ValueType(Schema("int"))
 FLOAT = ValueType(Schema("float"))
 
 
-def test_a_shape_goes_by_its_name():
+def test_ffi_shape_is_printed_as_shape():
     shape = ValueType(Schema("ffi.Shape"))
     signature = Signature.parse("f(sizes: Array[Shape], size: Shape = (1, 2)) -> Shape | None")
     assert signature == Signature.parse(
@@ -37,7 +37,7 @@ def test_a_shape_goes_by_its_name():
     assert str(signature) == "f(sizes: Array[Shape], size: Shape = [1, 2]) -> Shape | None"
 
 
-def test_the_parts_of_a_text():
+def test_members_of_a_parsed_signature():
     found = Signature.parse(
         "softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1)"
     )
@@ -54,7 +54,7 @@ def test_the_parts_of_a_text():
     assert [parameter.is_written for parameter in found.parameters] == [False, True, False]
 
 
-def test_variables_names_and_results():
+def test_dtype_variables_and_results():
     found = Signature.parse(
         "gather(table: T[v, d], index: int64[n], *, scale: float | None = None) -> T[n, d]"
         "   where T in (float16, bfloat16, float32)"
@@ -101,17 +101,17 @@ def test_types(text, type_):
         assert found == type_
 
 
-def test_a_product_is_no_pointer():
+def test_a_product_is_not_a_pointer():
     shape = Signature.parse("f(x: Tensor[n*2, n * m, n], m: int)").parameters[0].type.shape
     assert shape == (Expression("*", ("n", 2)), Expression("*", ("n", "m")), "n")
 
 
-def test_a_product_with_an_extent_of_the_clause_s_name_is_one():
+def test_a_product_with_an_extent_named_like_a_clause():
     found = Signature.parse("f(x: Tensor[n* align, align], n: int, align: int)").parameters[0].type
     assert found == TensorType(None, (Expression("*", ("n", "align")), "align"))
 
 
-def test_json_says_an_alignment_where_there_is_one():
+def test_json_contains_the_alignment():
     (plain, aligned) = (
         Signature.parse(f"f(x: {text})").to_json()["parameters"][0]["type"]
         for text in ("float32[2]", "float32[2] align 16")
@@ -144,7 +144,7 @@ def test_defaults(text, default):
 
 
 @given(signatures())
-def test_text_and_json_keep_everything(signature):
+def test_text_and_json_round_trip(signature):
     assert Signature.parse(str(signature)) == signature
     assert Signature.from_json(json.dumps(signature.to_json())) == signature
     assert eval(repr(signature), {"Signature": Signature}) == signature
@@ -224,19 +224,19 @@ def test_text_and_json_keep_everything(signature):
         ("f(x: Tensor[" + "9" * 5000 + "])", "a number of fewer digits"),
     ],
 )
-def test_errors_say_where(text, error):
+def test_errors_name_the_position(text, error):
     with pytest.raises(ValueError, match=error):
         Signature.parse(text)
 
 
 @pytest.mark.parametrize("text", [None, 5, b"f()"])
-def test_other_values_are_no_text(text):
+def test_text_must_be_a_str(text):
     with pytest.raises(TypeError, match="must be a str, got"):
         Signature.parse(text)
 
 
 @pytest.mark.parametrize("count", [10_000])
-def test_many_parameters_take_time_in_proportion(count):
+def test_many_parameters_take_linear_time(count):
     text = f"f({', '.join(f'p{i}: Tensor[n{i}, 2*n{i}]' for i in range(count))})"
     start = time.process_time()
     found = Signature.parse(text)
@@ -254,8 +254,8 @@ def test_many_parameters_take_time_in_proportion(count):
         ("Array[Array[int | str | None]]", [[1, None] * 100] * 100, None),
     ],
 )
-def test_defaults_take_time_in_proportion(type_, default, problem):
-    """Each alternative of a union looked at each part of a list: 12 KB took a minute."""
+def test_defaults_take_bounded_time(type_, default, problem):
+    """Regression: each alternative of a union visited each element; 12 KB took a minute."""
     start = time.process_time()
     text = f"f(x: {type_} = {default})"
     if problem is None:
@@ -266,14 +266,14 @@ def test_defaults_take_time_in_proportion(type_, default, problem):
     assert time.process_time() - start < 2
 
 
-def test_names_are_those_of_programs():
-    """Python reads a ligature in a program as the letters; a keyword argument comes so, too."""
+def test_names_are_normalized_like_identifiers():
+    """Python identifiers are normalized: a ligature equals its letters."""
     assert Signature.parse("f(ﬁ: int)").parameters[0].name == "fi"
     with pytest.raises(ValueError, match="duplicate parameter 'fi'"):
         Signature.parse("f(ﬁ: int, fi: int)")
 
 
-def test_what_inspect_shows():
+def test_inspect_signature():
     found = Signature.parse("f(a: int, /, x: float32[n], *rest: str, y: float = 2) -> int")
     shown = found.to_inspect()
     assert str(shown) == "(a: 'int', /, x: 'float32[n]', *rest: 'str', y: 'float' = 2.0) -> 'int'"
@@ -301,22 +301,22 @@ def test_what_inspect_shows():
         ({"version": 1, "parameters": [], "doc": 1}, "member 'doc' .* type str, got int"),
     ],
 )
-def test_json_of_others(obj, error):
+def test_invalid_json_is_refused(obj, error):
     with pytest.raises((TypeError, ValueError), match=error):
         Signature.from_json(obj)
 
 
-def test_deep_json():
+def test_deeply_nested_json_is_refused():
     text = '{"version": 1, "parameters": ' + "[" * 100_000 + "]" * 100_000 + "}"
     with pytest.raises(ValueError, match="nested too deep"):
         Signature.from_json(text)
 
 
-def test_unknown_members_are_left_out():
+def test_unknown_members_are_ignored():
     assert Signature.from_json({"version": 1, "parameters": [], "later": 1}) == Signature(())
 
 
-def test_signatures_are_values():
+def test_signatures_are_immutable_and_comparable():
     one, other = Signature.parse("f(x: int = 1)"), Signature.parse("f(x: int=1)")
     assert one == other
     assert hash(one) == hash(other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind the checks, as ``_c_call`` prints it: results are allocated, and the call."""
+"""LLVM IR of a generated wrapper after its checks, like `_c_call`: allocations and the call."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _INT_OPERATIONS = {"signext": Code.sext, "zeroext": Code.zext}
 
 
 def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]]:
-    """Return the type of a function after, and how its arguments and its value are widened."""
+    """Return the type of a callee, and the extension attributes of its arguments and result."""
     dtypes = wrapper.dtypes_of(callee)
     types = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
     returned = return_type(wrapper)
@@ -64,19 +64,20 @@ def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]
 
 
 class CallPrinter:
-    """Writes the call of one function, behind its checks."""
+    """Emits the call of the callee, after the checks."""
 
     def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
         self._wrapper, self._checks, self._code = wrapper, checks, code
         self._result = code.function.args[3]
-        self._strides_of: dict[str, Any] = {}  # addresses of arrays
-        self._handles: dict[str, Local] = {}  # of results
+        self._strides_of: dict[str, Any] = {}  # address of the strides array of a tensor
+        self._handles: dict[str, Local] = {}  # handle of each result
         self._descriptions: dict[str, Any] = {}
-        self._workspaces: dict[int, tuple[Local, Local]] = {}  # handle and address, by position
-        self._number: Local | None = None  # that the function behind writes
+        # handle and address by argument position
+        self._workspaces: dict[int, tuple[Local, Local]] = {}
+        self._number: Local | None = None  # numeric result that the callee writes
 
     def print(self) -> None:
-        """Write allocation, call and return."""
+        """Emit allocation, call and return."""
         self._reject_nul()
         self._strides(self._wrapper.parameters)
         calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
@@ -89,21 +90,21 @@ class CallPrinter:
     # ---- before the call -------------------------------------------------------------------
 
     def _reject_nul(self) -> None:
-        """Write: where C text is passed, no NUL may stand in it."""
+        """Emit a check that strings passed as ``const char*`` contain no NUL."""
         code = self._code
         for name, parameter in self._wrapper.parameters.items():
             is_passed = Argument("value", name) in self._wrapper.arguments
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the function is told where the text ends
+                continue  # the callee also gets the size
             text = self._checks.arguments[name]
             position = support.find_nul(code, text.data.value, text.size.value)
             with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):
                 fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
-        """Write what calculates an argument, and the check that it can be converted."""
+        """Emit the evaluation of an argument, and the check that the conversion is exact."""
         code = self._code
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
@@ -127,7 +128,7 @@ class CallPrinter:
         return value
 
     def _strides(self, names: Iterable[str]) -> None:
-        """Write arrays of strides, which tensors need not have."""
+        """Emit local arrays of strides; a compact tensor may have none."""
         passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
         for name in names:
             if name in passed:
@@ -143,7 +144,7 @@ class CallPrinter:
         return type_
 
     def _tensor(self, name: str) -> Any:
-        """Return the address of a tensor's description."""
+        """Return the address of a DLTensor."""
         if name in self._wrapper.parameters:
             return self._checks.arguments[name].value
         return self._descriptions[name]
@@ -157,7 +158,7 @@ class CallPrinter:
             for name, result in self._wrapper.results.items()
             if isinstance(result.type, TensorType)
         ]
-        # All extents before the first tensor, so that no failure has one to release.
+        # Evaluate all extents before the first allocation: a failure has no tensor to release.
         shapes = {name: self._shape(name) for name in names}
         for name in names:
             handle = Local(code, PTR, null())
@@ -168,7 +169,7 @@ class CallPrinter:
             self._descriptions[name] = code.after_header(handle.value)
 
     def _return_unless_allocated(self, status: Any) -> None:
-        """Write the end of a call that got no memory, after what it has got before."""
+        """Emit the return after a failed allocation, which releases earlier allocations."""
         code = self._code
         with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
             self._release()
@@ -176,7 +177,7 @@ class CallPrinter:
             code.ret(I32(-1))
 
     def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
-        """Write the description of a result; return its address."""
+        """Emit the DLTensor prototype of a result; return its address."""
         code = self._code
         prototype = Local(code, TENSOR.type, None).address
         device_type, device_id = self._device_of(type_)
@@ -195,7 +196,7 @@ class CallPrinter:
         return prototype
 
     def _shape(self, name: str) -> list[Any]:
-        """Write what calculates the extents of a result."""
+        """Emit the evaluation of a result's extents."""
         code, where = self._code, result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
@@ -207,7 +208,7 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> Any:
-        """Return the element type of a result, as the number that `TENSOR` has for it."""
+        """Return the dtype of a result as an integer, like the field in `TENSOR`."""
         names = self._wrapper.signature.dtypes_of(type_)
         numbers = [I32(t.type_code | t.bits << 8 | t.lanes << 16) for t in map(dtype, names)]
         value = numbers[-1]
@@ -254,7 +255,7 @@ class CallPrinter:
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
-        """Write the call; return what was returned."""
+        """Emit the call; return the local with the returned number."""
         code, wrapper = self._code, self._wrapper
         returned = return_type(wrapper)
         value = None
@@ -289,7 +290,7 @@ class CallPrinter:
             value.set(result)
 
     def _dispatch(self, values: Sequence[Any], value: Local | None) -> None:
-        """Write the choice of the function behind: one number for each combination of dtypes."""
+        """Emit a switch over the callees: one index for each combination of dtypes."""
         code = self._code
         index = I32(0)
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
@@ -348,7 +349,7 @@ class CallPrinter:
         return address.value
 
     def _field(self, argument: Argument) -> Any:
-        """Return the value of a parameter that is no tensor, or a field."""
+        """Return the value of a tensor's field, or of a parameter that is not a tensor."""
         code, name = self._code, argument.source
         if not isinstance(type_of_source(self._wrapper, name), TensorType):
             return self._plain_value(argument)
@@ -380,7 +381,7 @@ class CallPrinter:
         is_bool = value_type(parameter.type) == "bool"
         return code.trunc(local.value, I1) if is_bool else local.value
 
-    # ---- behind the call -------------------------------------------------------------------
+    # ---- after the call --------------------------------------------------------------------
 
     def _return(self, value: Local | None) -> None:
         code, handles = self._code, [handle.value for handle in self._handles.values()]
@@ -399,7 +400,7 @@ class CallPrinter:
             code.ret(return_tensors(code, array, elements, count, self._result))
 
     def _result_type(self) -> str | None:
-        """Return the type in C of the result that is a number, if there is one."""
+        """Return the C type of the result that is a number, or None."""
         types = [result.type for result in self._wrapper.results.values()]
         return next((value_type(t) for t in types if not isinstance(t, TensorType)), None)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a signature as instructions, as ``_c_checks`` prints them as statements of C.
+"""The checks of a signature as LLVM IR, like `_c_checks`.
 
-What they leave behind for the call: for each parameter the tensor, number or text, and whether it
-was given; extents; the places of dtypes among those of their variables.
+The code after the checks uses these locals: for each parameter the tensor, number or string, and
+whether it was given; the extents; the index of each dtype variable's dtype.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from ._types import memory_type
 
 __all__ = ["CheckPrinter", "Text"]
 
-# Keys of the types that a word stands for; text and bytes have several, see the support code.
+# Type key of each native type; strings and bytes have several, which the support code tests.
 _KEY = {"bool": "bool", "ctypes.c_void_p": "void*", "float": "float", "int": "int"}
 _OVERFLOWING = {
     "+": Code.sadd_with_overflow,
@@ -61,7 +61,7 @@ _OVERFLOWING = {
 
 
 class Text:
-    """A text that was passed, or bytes."""
+    """A string or bytes argument."""
 
     def __init__(self, code: Code, content: bytes) -> None:
         self.data = Local(code, PTR, code.string(content))
@@ -69,20 +69,20 @@ class Text:
 
 
 class CheckPrinter:
-    """Writes the checks of one function, whose parameters are those of the calling convention."""
+    """Emits the checks of one function with the packed calling convention."""
 
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extents and dtype variables that are known by now
-        self.arguments: dict[str, Any] = {}  # a `Local` or a `Text` by parameter
-        self.given: dict[str, Local] = {}  # of those that may be None
+        self._bound: set[str] = set()  # extents and dtype variables bound on every path
+        self.arguments: dict[str, Any] = {}  # `Local` or `Text` by parameter
+        self.given: dict[str, Local] = {}  # whether optional arguments are not None
         self.extents: dict[str, Local] = {}
         self.dtypes: dict[str, Local] = {}
         self._known: dict[str, Local] = {}
 
     def print(self) -> None:
-        """Write the declarations and all checks."""
+        """Emit the declarations and all checks."""
         self._count()
         for name in extent_names(self._signature):
             self.extents[name] = Local(self._code, I64, I64(0))
@@ -148,7 +148,7 @@ class CheckPrinter:
         return self._code.element_at(ANY.type, self._args, check.position)
 
     def _read(self, check: Check) -> None:
-        """Write the check of the type, and what takes the value."""
+        """Emit the type check of an argument, and the assignment of its value."""
         code, parameter, value = self._code, check.parameter, self._value_at(check)
         is_given = None
         if is_optional(parameter):
@@ -201,7 +201,7 @@ class CheckPrinter:
         return number if type_ == I64 else code.trunc(number, type_)
 
     def _range_of(self, check: Check, value: Any) -> None:
-        """Write the check of the range, as long as the number has 64 bits."""
+        """Emit the range check of a type whose values fit a signed 64-bit integer."""
         code, type_ = self._code, check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -225,7 +225,7 @@ class CheckPrinter:
         fail_type(self._code, check.failures["type"], check.failures["big"], value)
 
     def _range(self, check: Check) -> None:
-        """Write nothing: it stands where the value is taken, before it is converted."""
+        """Emit nothing: `_range_of` emits the range check before the conversion."""
 
     def _integer(self, check: Check) -> None:
         code, name = self._code, check.parameter.name
@@ -236,7 +236,7 @@ class CheckPrinter:
         self._bind(check, str(check.extent), number, code.all_of(conditions))
 
     def _extended(self, parameter: Parameter) -> Any:
-        """Return an integer argument in 64 bits."""
+        """Return an integer argument extended to 64 bits."""
         local = self.arguments[parameter.name]
         if local.type == I64:
             return local.value
@@ -246,11 +246,11 @@ class CheckPrinter:
     # ---- tensors ---------------------------------------------------------------------------
 
     def _tensor(self, check: Check) -> Any:
-        """Return the address of a tensor's description."""
+        """Return the address of a DLTensor."""
         return self.arguments[check.parameter.name].value
 
     def _is_given(self, check: Check) -> Any | None:
-        """Return whether a tensor that may be None is there; None for one that always is."""
+        """Return whether an optional tensor is not None; None for a required tensor."""
         if not is_optional(check.parameter):
             return None
         return self._code.icmp_unsigned("!=", self._tensor(check), null())
@@ -281,7 +281,7 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: Any
     ) -> None:
-        """Write what finds the index of a dtype among those of a variable."""
+        """Emit the lookup of a dtype in the list of a dtype variable."""
         code, known = self._code, self.dtypes[variable]
         index = I32(-1)
         for number, name in reversed(list(enumerate(names))):
@@ -320,7 +320,7 @@ class CheckPrinter:
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
-        """Write nothing: native code is not told, and who lends the memory refuses."""
+        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         code = self._code
@@ -339,7 +339,7 @@ class CheckPrinter:
                 fail(code, failure, axis=axis, expected=expected, got=got)
 
     def _axis(self, check: Check) -> tuple[Any, Any]:
-        """Return the number of an axis, and its extent."""
+        """Return an axis, and the extent of the tensor there."""
         code, tensor = self._code, self._tensor(check)
         axis = I32(check.axis)
         if check.axis < 0:
@@ -357,7 +357,7 @@ class CheckPrinter:
             self._bind_here(check, name, got, axis)
 
     def _bind(self, check: Check, name: str, got: Any, condition: Any, axis: Any = None) -> None:
-        """Write: a name is what is met first, later ones must agree."""
+        """Emit the binding of a name to its first value; later values must be equal."""
         with self._code.where(condition):
             self._bind_here(check, name, got, axis)
         if condition is None:
@@ -414,7 +414,7 @@ class CheckPrinter:
     # ---- expressions -----------------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> Any:
-        """Write what calculates an extent; return the value."""
+        """Emit the evaluation of an extent; return the value."""
         code = self._code
         if isinstance(extent, int):
             return I64(extent)
@@ -436,6 +436,6 @@ class CheckPrinter:
 
 
 def _dtype_number(name: str) -> int:
-    """Return an element type as the number that `TENSOR` has for it."""
+    """Return a dtype as an integer, like the field in `TENSOR`."""
     wanted = dtype(name)
     return wanted.type_code | wanted.bits << 8 | wanted.lanes << 16

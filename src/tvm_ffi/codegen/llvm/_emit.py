@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrapper and all that belongs to it, put into a module."""
+"""Emission of a wrapper with its callees, metadata and export rows into a module."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SECTION = "tvm_ffi_exports"
 
 
 def emit(module: Any, wrapper: Wrapper) -> Any:
-    """Put a wrapper into a module; return the function."""
+    """Add a wrapper to a module; return its function."""
     if not isinstance(module, ir.Module):
         raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
     triple = target.triple_of("", module.triple)
@@ -42,7 +42,7 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
     return function
 
 
-# ---- what the module has already -----------------------------------------------------------------
+# ---- existing definitions in the module ----------------------------------------------------------
 
 
 def _check_names(module: Any, wrapper: Wrapper) -> None:
@@ -58,7 +58,7 @@ def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
 
 
 def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
-    """Raise ValueError if a name stands for something else in a module."""
+    """Raise ValueError if a name has another type in the module."""
     found = module.globals.get(name)
     if found is None:
         return
@@ -72,7 +72,7 @@ def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
 
 
 def _type_text(type_: Any) -> str:
-    """Return the type of a function as text; all pointers are one type."""
+    """Return the text of a function type; all pointer types are ``ptr``."""
     parts = ["ptr" if isinstance(t, ir.PointerType) else str(t) for t in type_.args]
     parts += ["..."] if type_.var_arg else []
     result = type_.return_type
@@ -91,11 +91,11 @@ def _declare_callees(module: Any, wrapper: Wrapper) -> None:
                 value.add_attribute(extension)
 
 
-# ---- what it tells of itself ---------------------------------------------------------------------
+# ---- metadata and export rows --------------------------------------------------------------------
 
 
 def _write_metadata(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
-    """Write the functions that return signature and documentation, and rows for tools."""
+    """Emit the functions that return metadata and documentation, and the export rows."""
     rows = []
     for kind, text in embedded_strings(wrapper.signature).items():
         if kind in ("metadata", "doc"):
@@ -111,17 +111,17 @@ def _write_metadata(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
 
 
 def rows_of(name: str) -> str:
-    """Return the name of the variable with the rows of a wrapper; no other function has one."""
+    """Return the name of the variable with a wrapper's export rows; it is unique per function."""
     return f"tvm_ffi.rows.{name}"
 
 
 def _write_rows(
     module: Any, name: str, rows: list[tuple[str, str, str]], linkage: str = ""
 ) -> None:
-    """Write rows of texts, see docs/design/export-rows.md."""
+    """Emit export rows, see docs/design/export-rows.md."""
     constants = [ir.Constant(_ROW, [string_in(module, text) for text in row]) for row in rows]
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)
-    # Hidden: kept, although nothing refers to them, and not exported.
+    # Hidden: not exported, but kept although nothing refers to it.
     found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions that raise: the templates of the plan, and what is put into their holes.
+"""LLVM IR that raises errors: message templates and the values of their placeholders.
 
-Each is one call of the support code with constants, and returns what that returns.
+Each emits one call of a cold support function with constants, and returns its result.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_NUMBERS = 3
 
 
 def fail(code: Code, failure: Failure, **holes: Any) -> None:
-    """Raise, with numbers for the holes in the text."""
+    """Emit code that raises; `holes` are the numbers in the message."""
     parts = failure.parts()
     used = [hole for _, hole in parts if hole is not None]
     error = code.string(failure.error)
@@ -37,7 +37,7 @@ def fail(code: Code, failure: Failure, **holes: Any) -> None:
 
 
 def fail_dtype(code: Code, failure: Failure, expected: Any, got: Any) -> None:
-    """Raise for an element type; `expected` is a text, or NULL."""
+    """Emit code that raises for a wrong dtype; `expected` is a string, or NULL."""
     parts = failure.parts()
     assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
     texts = [code.string(text) for text, _ in parts] + [null()] * (2 - len(parts))
@@ -46,20 +46,20 @@ def fail_dtype(code: Code, failure: Failure, expected: Any, got: Any) -> None:
 
 
 def fail_type(code: Code, failure: Failure, big: Failure, value: Any) -> None:
-    """Raise for the type of an argument."""
+    """Emit code that raises for an argument of a wrong type."""
     assert big.template == failure.template
     errors = (code.string(failure.error), code.string(big.error))
     code.ret(support.fail_type(code, *errors, code.string(_before_got(failure)), value))
 
 
 def fail_with(code: Code, subject: str, failure: Failure, *got: Any) -> None:
-    """Raise for a device, or the strides of a tensor."""
+    """Emit code that raises for a wrong device or wrong strides."""
     texts = (code.string(failure.error), code.string(_before_got(failure)))
     code.ret(getattr(support, f"fail_{subject}")(code, *texts, *got))
 
 
 def _before_got(failure: Failure) -> str:
-    """Return the text of a template that ends with its only hole."""
+    """Return the text of a template that ends with its only placeholder."""
     ((text, hole),) = failure.parts()
     assert hole == "got"
     return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules whose code LLVM has written into this process."""
+"""`JitModule`: modules that LLVM compiles in this process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # one for the process: its libraries go when nobody needs them
+_engine: Any = None  # one per process; its libraries are released with their last reference
 _numbers = itertools.count()
 _kept_alive: list[Any] = []
 
@@ -34,19 +34,20 @@ class JitModule(
     kind="llvm",
     properties=ModulePropertyMask.RUNNABLE | ModulePropertyMask.COMPILATION_EXPORTABLE,
 ):
-    """Functions that LLVM has compiled for this process, and the IR that they come from.
+    """Functions that LLVM has compiled in this process, and their IR.
 
-    Made by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes it
-    to a library, compiled once more for machines like this one; `write_to_file` to an object file
-    (``"o"``), as IR (``"ll"``) or as assembly (``"s"``), which `inspect_source` shows.
+    Created by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes
+    the module to a library, compiled again for the baseline of the architecture.  `write_to_file`
+    writes an object file (``"o"``), IR (``"ll"``) or assembly (``"s"``); `inspect_source` returns
+    the text formats.
     """
 
-    __module__ = "tvm_ffi.codegen.llvm"  # which shows it
+    __module__ = "tvm_ffi.codegen.llvm"  # the public module
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
         self._triple = target.triple_of(text)
         target.check_is_here(self._triple)
-        # Nothing in the process or in other libraries may take the place of what wrappers call.
+        # Make callees internal: other libraries may define symbols with the same names.
         text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
         names = [name for name in target.exported_functions(text) if name.startswith(_PREFIX)]
@@ -62,7 +63,7 @@ class JitModule(
         return Function.__from_extern_c__(address, keep_alive_object=self._code)
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name, or None."""
+        """Return the function with this name, or None."""
         return self._functions.get(name)
 
     def function_names(self) -> tuple[str, ...]:
@@ -74,7 +75,7 @@ class JitModule(
         return self._metadata_string("doc", name)
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return what the module says about a function, or None."""
+        """Return the metadata of a function, or None."""
         text = self._metadata_string("metadata", name)
         metadata: dict[str, Any] | None = None if text is None else json.loads(text)
         return metadata
@@ -87,11 +88,11 @@ class JitModule(
         return text
 
     def object_code(self, cpu: str = "", features: str = "") -> bytes:
-        """Return the module as an object file, for a processor or for all of this kind."""
+        """Return the module as an object file, by default for the baseline of the architecture."""
         return target.object_of(self._text, self._triple, cpu, features, self._level)
 
     def get_write_formats(self) -> list[str]:  # type: ignore[override]
-        """Return the formats that `write_to_file` knows."""
+        """Return the formats of `write_to_file`."""
         return ["o", "ll", "s"]
 
     def inspect_source(self, fmt: str = "") -> str:
@@ -101,7 +102,7 @@ class JitModule(
         return self._text if fmt in ("", "ll") else ""
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
-        """Write an object file for all machines of this kind, or the module as text."""
+        """Write an object file for the baseline of the architecture, or the module as text."""
         fmt = fmt or Path(file_name).suffix.removeprefix(".")
         if fmt not in self.get_write_formats():
             formats = ", ".join(self.get_write_formats())
@@ -138,12 +139,12 @@ def export(
 
 
 def is_exported(name: str) -> bool:
-    """Whether a name in a module is seen by others, or by tools."""
+    """Return True if a symbol of a module is visible to callers or tools."""
     return name.startswith((_PREFIX, "tvm_ffi.rows"))
 
 
 class _Code:
-    """Machine code in memory; it is there as long as this object."""
+    """Machine code in memory, which is released with this object."""
 
     def __init__(self, tracker: Any, names: list[str]) -> None:
         self._tracker = tracker
@@ -157,15 +158,15 @@ class _Code:
 
 
 def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int) -> _Code:
-    """Compile a module for this machine, and load it."""
-    global _engine  # noqa: PLW0603  (made with the first module)
+    """Compile a module for this machine and load it."""
+    global _engine  # noqa: PLW0603  (created with the first module)
     triple = target.triple_of(text)
     with target.LOCK:
         features = llvm.get_host_cpu_features().flatten()
         code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # never goes: functions may be called until the process ends
+            _engine._owned = True  # never released: functions may be called until the process ends
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -181,16 +182,16 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
 
 
 def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
-    """Whether nothing that functions have returned needs their code.
+    """Return True if returned values never need the code of these functions.
 
-    Wrappers return numbers, and tensors of other owners.  Other functions, and all that make
-    objects, may return some whose deleters are in the code.
+    Wrappers return numbers, and tensors from other allocators.  Other functions, and functions that
+    create objects, may return objects whose deleters are in the code.
     """
     calls = {name for name in target.declared_functions(text) if name.startswith("TVMFFI")}
     return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= target.variables(text)
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Whether a function tells what another one is, or is the loader's business."""
+    """Return True for functions with metadata or documentation, and for symbols of the loader."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
     return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

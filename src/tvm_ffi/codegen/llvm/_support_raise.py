@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support code of wrappers that raises: it is cold, and returns -1."""
+"""Support functions of generated wrappers in LLVM IR that raise errors; they return -1."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, 
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
-_NUMBER_SIZE = 24  # bytes of a number's text
-_MAX_STRIDES = 8  # that are shown
+_NUMBER_SIZE = 24  # bytes for the text of a number
+_MAX_STRIDES = 8  # strides in a message
 _FAILURE = I32(-1)
 
 
@@ -23,7 +23,7 @@ _FAILURE = I32(-1)
 
 @cold(PTR, I64, PTR)
 def number_text(code: Code, number: Any, buffer: Any) -> None:
-    """Write a number as decimal text somewhere into `buffer`, and return where it begins."""
+    """Write a number as decimal text to the end of `buffer`; return the start of the text."""
     is_negative = code.icmp_signed("<", number, I64(0))
     rest = Local(code, I64, code.select(is_negative, code.neg(number), number))
     text = Local(code, PTR, code.element_at(I8, buffer, _NUMBER_SIZE - 1))
@@ -47,13 +47,13 @@ def number_text(code: Code, number: Any, buffer: Any) -> None:
 
 
 def _number_string(code: Code, number: Any) -> Any:
-    """Return the text of a number, in memory of the function."""
+    """Return the text of a number, in the function's stack frame."""
     buffer = Local(code, ir.ArrayType(I8, _NUMBER_SIZE), None).address
     return number_text(code, code.as_int64(number), buffer)
 
 
 def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
-    """Raise with a text of several parts, and return; those that are NULL count for nothing."""
+    """Raise with a message of several parts, and return; NULL parts are empty."""
     array = code.array(PTR, parts)
     code.runtime("TVMFFIErrorSetRaisedFromCStrParts", error, array, I32(len(parts)))
     code.ret(_FAILURE)
@@ -61,14 +61,14 @@ def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
 
 @cold(I32, PTR, PTR)
 def fail_with_text(code: Code, error: Any, text: Any) -> None:
-    """Raise with a text that is known."""
+    """Raise with a constant message."""
     code.runtime("TVMFFIErrorSetRaisedFromCStr", error, text)
     code.ret(_FAILURE)
 
 
 @cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR)
 def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
-    """Raise with up to three numbers, each behind a piece of text."""
+    """Raise with up to three numbers, each after a piece of text."""
     parts = [pieces[0]]
     for index, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
         is_there = code.icmp_signed(">", count, I32(index))
@@ -78,7 +78,7 @@ def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
 
 @cold(PTR, PTR)
 def type_name(code: Code, value: Any) -> None:
-    """Return what messages call the type of a value; in words of Python."""
+    """Return the name of a value's type in messages."""
     type_names = type_names_by_index()
     index = type_index(code, value)
     is_tensor = code.icmp_signed("==", index, I32(index_of("DLTensor*")))
@@ -87,7 +87,7 @@ def type_name(code: Code, value: Any) -> None:
         code.ret(code.string("NULL"))
     with code.if_then(code.icmp_signed(">=", index, I32(len(type_names)))):
         info = code.runtime("TVMFFIGetTypeInfo", index)
-        # Behind type_index and type_depth: the key, as a byte array.
+        # The key follows type_index and type_depth.
         code.ret(code.field(code.element_at(I8, info, 8), CELL, "data"))
     is_known = code.icmp_signed(">=", index, I32(0))
     index = code.select(is_known, index, I32(0))
@@ -106,10 +106,11 @@ def fail_type(code: Code, error: Any, big_error: Any, text: Any, value: Any) -> 
 
 @cold(I32, PTR, PTR, PTR, PTR, I32)
 def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, dtype: Any) -> None:
-    """Raise for a tensor of a wrong element type; `expected` is a piece of text of its own."""
+    """Raise for a tensor of a wrong dtype; `expected` is an additional piece of text."""
     parts = [before, expected, after]
     kind, bits, lanes = parts_of_dtype(code, dtype)
-    with code.if_then(code.icmp_signed("==", kind, I32(COMPLEX))):  # without names in the runtime
+    # the runtime does not name complex types
+    with code.if_then(code.icmp_signed("==", kind, I32(COMPLEX))):
         has_lanes = code.icmp_signed(">", lanes, I32(1))
         times = code.select(has_lanes, code.string("x"), null())
         shown = code.select(has_lanes, _number_string(code, lanes), null())
@@ -134,7 +135,7 @@ def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, d
 
 @cold(I32, PTR, PTR, I32, I32)
 def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: Any) -> None:
-    """Raise for a tensor of another device."""
+    """Raise for a tensor on a wrong device."""
     names = device_names()
     name = Local(code, PTR, null())
     with code.if_then(code.icmp_unsigned("<", device_type, I32(len(names)))):
@@ -146,11 +147,11 @@ def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: 
 
 @cold(I32, PTR, PTR, PTR)
 def fail_strides(code: Code, error: Any, text: Any, tensor: Any) -> None:
-    """Raise for a tensor with gaps; strides are shown as Python writes a tuple."""
+    """Raise for a tensor with gaps; strides are printed like a Python tuple."""
     ndim, strides = code.field(tensor, TENSOR, "ndim"), code.field(tensor, TENSOR, "strides")
     parts = [text]
     for axis in range(_MAX_STRIDES):
-        # Those that are not there are read nowhere: the first one stands for them.
+        # Do not read beyond the end: axis 0 replaces axes that do not exist.
         is_there = code.icmp_signed("<", I32(axis), ndim)
         stride = code.element(I64, strides, code.select(is_there, I32(axis), I32(0)))
         before = code.string("(" if axis == 0 else ", ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support code of wrappers for results that take more than to be stored."""
+"""Support functions of generated wrappers in LLVM IR that return big integers and tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._support_raise import fail_with_text
 
 @cold(I32, I64, PTR)
 def return_big(code: Code, value: Any, result: Any) -> None:
-    """Return an integer from 2^63 on."""
+    """Return an integer of at least 2^63."""
     digits = code.array(I64, [value, I64(0)])
     cell = Local(code, CELL.type, None).address
     code.store(digits, code.field_at(cell, CELL, "data"))
@@ -24,7 +24,7 @@ def return_big(code: Code, value: Any, result: Any) -> None:
 
 @cold(I32, PTR, PTR, I32, PTR)
 def return_tensors(code: Code, handles: Any, elements: Any, count: Any, result: Any) -> None:
-    """Give several tensors away, as an Array; `elements` has room for as many values."""
+    """Return several tensors as an Array and consume the handles; `elements` is scratch memory."""
     make_array = Local(code, PTR, null())
     name = code.string("ffi.Array")
     cell = Local(code, CELL.type, None).address

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of C as LLVM has them, and how C passes them."""
+"""LLVM types of C types, and their extension attributes in calls."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TYPES = {
 
 
 def type_of_c(name: str) -> Any:
-    """Return the type of values that have a type of C."""
+    """Return the LLVM type of values of a C type."""
     return PTR if name.endswith("*") else _TYPES[name.removeprefix("u") if "int" in name else name]
 
 
 def memory_type(name: str) -> Any:
-    """Return the type of a variable; C has no memory of one bit."""
+    """Return the LLVM type of a variable of a C type; ``bool`` occupies a byte."""
     return I8 if name == "bool" else type_of_c(name)
 
 
 def extension_of(name: str) -> str | None:
-    """Return how a narrow integer is widened where it is passed or returned."""
+    """Return the extension attribute of a narrow integer in a call, or None."""
     type_ = type_of_c(name)
     if type_ not in (I1, I8, I16, I32) or name.endswith("*"):
         return None
