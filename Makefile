@@ -18,7 +18,7 @@ FUZZ_SECONDS ?= 60
 # All fuzz targets unless some are named: FUZZ_TARGETS="json json_graph".
 FUZZ_TARGETS ?=
 NOGIL_TSAN_TESTS ?= tests/python/stress/test_thread_stress.py tests/python/stress/test_threads.py \
-	tests/python/signature/test_carriage.py
+	tests/python/signature/test_metadata.py
 # Tests that build with CMake use the options of this build, so that ccache finds the results.
 export WERROR
 

@@ -64,7 +64,7 @@ impl fmt::Display for DLDataType {
             check(abi::TVMFFIDataTypeToString(self, &mut out)).map(|()| Any::from_raw(out))
         };
         let name = name.and_then(|name| name.get::<String>());
-        formatter.write_str(name.as_deref().unwrap_or("one without a name"))
+        formatter.write_str(name.as_deref().unwrap_or("an unnamed dtype"))
     }
 }
 

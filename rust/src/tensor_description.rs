@@ -227,7 +227,7 @@ impl<'a> TensorDescription<'a> {
             return Ok(());
         }
         if self.tensor.data.is_null() {
-            return Err(Mismatch::value("it has elements, but its address is NULL"));
+            return Err(Mismatch::value("expected the address of the first element, got NULL"));
         }
         self.check_alignment(alignment)
     }
@@ -238,7 +238,7 @@ impl<'a> TensorDescription<'a> {
             return Ok(());
         }
         Err(Mismatch::value(format!(
-            "expected an address aligned to {alignment} bytes, got one {rest} bytes behind"
+            "expected an address aligned to {alignment} bytes, got remainder {rest}"
         )))
     }
 

@@ -87,7 +87,7 @@ fn byte_offsets_are_part_of_the_address() -> Result<()> {
     tensor.byte_offset = 2;
     // SAFETY: as above; elements are not read.
     let view = unsafe { TensorView::from_raw(&tensor) }.map_err(Error::from)?;
-    let text = "expected an address aligned to 4 bytes, got one 2 bytes behind";
+    let text = "expected an address aligned to 4 bytes, got remainder 2";
     assert_eq!(view.as_slice::<f32>().unwrap_err().message(), text);
     Ok(())
 }
@@ -135,7 +135,7 @@ fn an_address_of_null_is_for_tensors_without_elements() -> Result<()> {
     // SAFETY: elements are not read.
     let null = unsafe { TensorView::from_raw(&described(null_mut(), &mut shape, None)) };
     let null = null.map_err(Error::from)?;
-    let text = "it has elements, but its address is NULL";
+    let text = "expected the address of the first element, got NULL";
     assert_eq!(null.as_slice::<f32>().unwrap_err().message(), text);
     assert_eq!(null.get::<f32>(&[0]).unwrap_err().message(), text);
     Ok(())

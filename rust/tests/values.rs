@@ -80,7 +80,7 @@ fn dtypes_and_devices_are_values_with_text() -> Result<()> {
     assert_eq!(Any::new(dtype)?.get::<DataType>()?, dtype);
     assert_eq!(dtype.to_string(), "bfloat16");
     assert_eq!(DataType::new(abi::kDLComplex, 64).to_string(), "complex64");
-    assert_eq!(DataType::new(99, 8).to_string(), "one without a name");
+    assert_eq!(DataType::new(99, 8).to_string(), "an unnamed dtype");
     assert!("float33x".parse::<DataType>().is_err());
     assert_eq!(Any::new(Device::cuda(1))?.get::<Device>()?.to_string(), "cuda:1");
     assert_eq!(Device::new(77, 0).to_string(), "77:0");

@@ -119,7 +119,7 @@ def _register(
 def _texts_of(name: str, description: Signature | str) -> tuple[str, str]:
     """Return the metadata and the documentation of a function with this signature."""
     from .signature import Signature
-    from .signature._carriage import metadata_text
+    from .signature._metadata import metadata_text
     from .signature._type_schema import check_name
 
     signature = Signature.of(description)

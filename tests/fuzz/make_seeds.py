@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from tvm_ffi.codegen import LaunchPlan, launch_module, make_launch_plan
-from tvm_ffi.codegen._program import program_of
+from tvm_ffi.codegen._check_program import program_of
 
 SEEDS = Path(__file__).parent / "seeds"
 

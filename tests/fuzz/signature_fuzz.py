@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Any bytes as the text of a signature, its JSON, its metadata, or a file of them beside a library.
+"""Fuzz target of signatures: text, JSON, metadata, and side files of a library.
 
-The first byte says which; after ``w`` the words of the language are chosen one by one.
+The first byte selects the format; after ``w`` the input selects tokens of the language.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import coverage_guided
 with coverage_guided.instrumented(__name__):
     from tvm_ffi import Signature
     from tvm_ffi.module._signatures import _entries
-    from tvm_ffi.signature import _carriage, _parsing, _plan
+    from tvm_ffi.signature import _checks, _metadata, _parsing
 
 _WORDS = (
     *("f", "(", ")", "[", "]", "{", "}", ",", ":", "|", "=", "->", "/", "*", "...", "_", "-"),
@@ -27,7 +27,7 @@ _WORDS = (
 
 @coverage_guided.watched(__name__)
 def check(data: bytes) -> None:
-    """Read the bytes in one of the ways."""
+    """Read the input in the selected format."""
     kind, content = data[:1], data[1:].decode("utf-8", "replace")
     if kind == b"w":
         check_signature(" ".join(_WORDS[byte % len(_WORDS)] for byte in data[1:]))
@@ -48,7 +48,7 @@ def check(data: bytes) -> None:
 
 @coverage_guided.watched(__name__)
 def check_signature(text: str) -> None:
-    """Read a signature; what is understood is written so that it is understood again."""
+    """Parse a signature; print it, and parse the result again."""
     try:
         signature = Signature.parse(text)
     except ValueError as error:
@@ -58,22 +58,22 @@ def check_signature(text: str) -> None:
     written = str(signature)
     assert Signature.parse(written) == signature
     assert str(Signature.parse(written)) == written
-    carried = _carriage.signature_in(
-        _carriage.parsed_metadata(_carriage.metadata_text(signature)), signature.name
+    carried = _metadata.signature_in(
+        _metadata.parsed_metadata(_metadata.metadata_text(signature)), signature.name
     )
     assert carried == signature
 
 
 @coverage_guided.watched(__name__)
 def check_value(signature: Signature) -> None:
-    """Do with a signature what callers and tools do.
+    """Use a signature as callers and tools do.
 
-    The keys of types in JSON are any text, so not all that came from there can be read from text.
+    Type keys in JSON may be any string, so not every signature from JSON has a text form.
     """
     assert isinstance(str(signature), str)
     assert Signature.from_json(json.dumps(signature.to_json())) == signature
     signature.to_inspect()
-    assert all(check.failures is not None for check in _plan.checks(signature))
+    assert all(check.failures is not None for check in _checks.checks(signature))
     for arguments in ((), (1,), ("text", None)):
         try:
             signature.check(*arguments)
@@ -83,7 +83,7 @@ def check_value(signature: Signature) -> None:
 
 @coverage_guided.watched(__name__)
 def check_json(text: str) -> None:
-    """Read the JSON of a signature."""
+    """Read a signature from JSON."""
     try:
         signature = Signature.from_json(text)
     except (TypeError, ValueError):
@@ -93,9 +93,9 @@ def check_json(text: str) -> None:
 
 @coverage_guided.watched(__name__)
 def check_metadata(text: str) -> None:
-    """Read what a library says about a function; damage costs its names and nothing else."""
+    """Read metadata of a function; damage costs the parameter names and nothing else."""
     try:
-        metadata = _carriage.parsed_metadata(text)
+        metadata = _metadata.parsed_metadata(text)
         signature = Signature.from_metadata(metadata, "f")
     except (TypeError, ValueError):
         return
@@ -105,7 +105,7 @@ def check_metadata(text: str) -> None:
 
 @coverage_guided.watched(__name__)
 def check_parts(text: str) -> None:
-    """Read one annotation, and one extent."""
+    """Read one annotation and one extent."""
     for read in (_parsing.parse_annotation, _parsing.parse_extent):
         try:
             read(text)

@@ -129,7 +129,7 @@ def test_a_module_can_be_imported():
         (
             lambda: cuda.create_module(PTX, {"f": {"signature": "g(x: int)"}}),
             ValueError,
-            "the signature of 'f' is that of 'g'",
+            "expected a signature of 'f', got one of 'g'",
         ),
         (
             lambda: cuda.create_module(PTX, {"f": {"signature": "(x: int8)"}}),

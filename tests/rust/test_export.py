@@ -216,7 +216,7 @@ REFUSED = [
     (VIEW, "f(x: Tensor on gpu)", "signature: there is no device `gpu`"),
     (VIEW, "f(x: Tensor align n)", "signature: expected a number of bytes before `n`"),
     (VIEW, "f(x: Tensor align 24)", "an alignment must be a power of two from 2 to 4096, got 24"),
-    ("a: f32", "f(a: float16)", "signature: C has no number float16; a tensor of any shape is"),
+    ("a: f32", "f(a: float16)", "signature: float16 is not a C number type; write float16"),
     ("a: i64", "f(*a: int)", "signature: expected parameters that export! knows"),
     (
         "x: pytvmffi::TensorView<'static>",

@@ -52,7 +52,7 @@ def library(build_library):
 def callers(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TVM_FFI_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield cpp.load_inline("callers", c_sources=cases.LEND.read_text(encoding="utf-8"))
+        yield cpp.load_inline("callers", c_sources=cases.RAW_CALLS.read_text(encoding="utf-8"))
 
 
 def compare(library, callers, name, args):
@@ -61,7 +61,7 @@ def compare(library, callers, name, args):
     checked = cases.outcome(Signature.parse(SIGNATURES[name]).check, args)
     assert cases.outcome(function, args) == checked
     if not any(map(cases.is_converted, args)):
-        assert cases.outcome(callers.pass_on, (function, *args)) == checked
+        assert cases.outcome(callers.forward, (function, *args)) == checked
     return checked
 
 
@@ -109,19 +109,19 @@ def test_what_is_moved_is_looked_at_like_anything_else(library, callers):
     [
         (0, 0, None),
         (0, 4, None),
-        (0, 2, "expected an address aligned to 4 bytes, got one 2 bytes behind"),
-        (1, 0, "it has elements, but its address is NULL"),
+        (0, 2, "expected an address aligned to 4 bytes, got remainder 2"),
+        (1, 0, "expected the address of the first element, got NULL"),
         (2, 0, "expected float32*[n], got NULL"),
     ],
 )
 def test_bare_tensors_are_looked_at(library, callers, what, offset, text):
     args = (cases.zeros(2), offset, what, cases.zeros(2), 2)
-    said = cases.outcome(callers.lend, (library.vectors, *args))
+    said = cases.outcome(callers.call_with_view, (library.vectors, *args))
     assert said is None if text is None else said[1] == f"vectors() argument 'x': {text}"
 
 
 def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library, callers):
-    cases.check_lent(callers.lend, lambda name: getattr(library, name))
+    cases.check_raw_addresses(callers.call_with_view, lambda name: getattr(library, name))
 
 
 @pytest.mark.parametrize(
@@ -130,17 +130,17 @@ def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library, calle
 )  # fmt: skip
 def test_values_of_no_language_are_refused(library, callers, type_index, word):
     with pytest.raises(TypeError) as caught:
-        callers.pass_odd(library.vectors, type_index)
+        callers.call_with_invalid(library.vectors, type_index)
     said = str(caught.value)
     assert said == "vectors() missing 2 required positional arguments: 'y' and 'n'"
     with pytest.raises(TypeError) as caught:
-        callers.pass_odd(library.nothing_else, type_index)
+        callers.call_with_invalid(library.nothing_else, type_index)
     assert str(caught.value) == f"nothing_else() argument 'x': expected float32[n], got {word}"
 
 
 def test_callers_by_name_are_told_who_is_missing(library, callers):
     with pytest.raises(TypeError, match="missing 1 required keyword-only argument: 'f'"):
-        callers.pass_on(library.defaults, 1)
+        callers.forward(library.defaults, 1)
     assert library.defaults(f=2) is None
 
 

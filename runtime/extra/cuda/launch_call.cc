@@ -85,7 +85,7 @@ std::string DtypeText(DLDataType dtype) {
     return ffi::detail::AnyUnsafe::MoveTVMFFIAnyToAny(&name).cast<std::string>();
   }
   ffi::detail::MoveFromSafeCallRaised();
-  return "one without a name";
+  return "an unnamed dtype";
 }
 
 // Rounded down, as Python's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a launch plan is for the runtime: its checks and the numbers of its launches as a program
-// for a small machine, which `tvm_ffi.codegen` writes (codegen/_program.py has the same table).
+// for a small machine, which `tvm_ffi.codegen` writes (codegen/_check_program.py has the same table).
 //
 // The machine has a register of 64 bits for each number and a place for each tensor.  Instructions
 // are an operation and its operands, all as 64-bit words; jumps go forward only, so a program ends.

@@ -244,7 +244,7 @@ const fn plain_type(word: &'static str) -> Kind {
             _ => {}
         }
     }
-    refuse(&["signature: C has no number ", word, "; a tensor of any shape is ", word, "[...]"])
+    refuse(&["signature: ", word, " is not a C number type; write ", word, "[...] for a tensor of any shape"])
 }
 
 const fn read_tensor(cursor: &mut Cursor, signature: &mut Signature) -> Kind {

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The language of declared types: its names, its two written forms, and its values.
+"""Type schemas: declared types as values, JSON and annotations.
 
-A type is an origin with arguments.  Native code and libraries write types as JSON, people read and
-write them as annotations: ``Map[str, Array[int]] | None``.  Everything that shows or reads a
-declared type does it here, so that all say the same of one function.
+A type is an origin with arguments. Native code and libraries write types as JSON; Python code and
+generated stubs write them as annotations, such as ``Map[str, Array[int]] | None``. All readers and
+writers of declared types use this package.
 
-Nothing here knows which types are registered; who does says so (`TypePrinter`).
+The package does not know which types are registered; callers of `TypePrinter` pass that
+information.
 """

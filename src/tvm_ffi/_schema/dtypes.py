@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of element types, as `tvm_ffi.dtype` writes them; which of them fit a Python number."""
+"""Dtype names, as `tvm_ffi.dtype` prints them, and the dtypes that C numbers have."""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["integer_range", "is_dtype_name", "is_scalar_dtype"]
+__all__ = ["COMMON_DTYPES", "integer_range", "is_dtype_name", "is_scalar_dtype"]
 
 _EXACT = (
     *("float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz"),
@@ -14,21 +14,25 @@ _EXACT = (
 )
 _SIZED = "bool|u?int[1-9][0-9]{0,2}|float(?:16|32|64)|bfloat16|complex(?:64|128)"
 _DTYPE = re.compile(rf"(?:{_SIZED}|{'|'.join(_EXACT)})(?:x[1-9][0-9]{{0,4}})?")
+COMMON_DTYPES = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", *_EXACT),
+)
 _SCALAR = re.compile(r"(?P<code>u?int)(?P<bits>8|16|32|64)|float(?:32|64)")
 
 
 def is_dtype_name(name: str) -> bool:
-    """Whether a name is that of an element type: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
+    """Return True if a name is a dtype: ``float32``, ``float8_e4m3fn``, ``int8x4``."""
     return _DTYPE.fullmatch(name) is not None
 
 
 def is_scalar_dtype(name: str) -> bool:
-    """Whether C has a number of this type, which a parameter may be; ``bool`` is Python's."""
+    """Return True if a C number type has this dtype; ``bool`` parameters are Python values."""
     return _SCALAR.fullmatch(name) is not None
 
 
 def integer_range(name: str) -> tuple[int, int] | None:
-    """Return the smallest and the largest number of a C integer type; None for other types."""
+    """Return the smallest and the largest value of a C integer type; None for other types."""
     found = _SCALAR.fullmatch(name)
     if found is None or found["code"] is None:
         return None

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared types as JSON, which is how native code and the files of libraries give them.
+"""JSON form of type schemas, as native code and library metadata contain it.
 
     {"type": NAME, "args": [...], "named_args": {NAME: [...]}, "fallback": {...}}
 
-Only ``type`` is required.  A function names its groups ``return`` and ``params``; early libraries
-put both into ``args``, the result first.
+Only ``type`` is required. A function type has the groups ``return`` and ``params`` in
+``named_args``; early libraries put both into ``args``, the result first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
     Raises
     ------
     TypeError
-        If the parts have other types.
+        If a member has the wrong type.
     ValueError
         If the number of arguments is wrong.
     """
@@ -37,7 +37,7 @@ def schema_from_json(obj: Any, make: type[SchemaT]) -> SchemaT:
         raise TypeError("schema type must be a string")
     return make(
         ORIGIN_OF_JSON_NAME.get(name, name),
-        # Numbers and text among the arguments belong to C++ alone.
+        # Skip C++ non-type template arguments: numbers and strings.
         tuple(schema_from_json(arg, make) for arg in args if isinstance(arg, dict))
         if isinstance(args, (list, tuple))
         else None,
@@ -59,14 +59,14 @@ def _groups(named_args: Any, make: type[SchemaT]) -> dict[str, tuple[Schema, ...
 
 
 def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[str, Any]:
-    """Return what `schema_from_json` reads.
+    """Return the JSON object of a schema; `schema_from_json` reads it.
 
     Parameters
     ----------
     schema : Schema
         The type.
     name_of : callable, optional
-        Gives the name to write for an origin; `json_name` gives those that C++ writes.
+        Maps an origin to its name in JSON; `json_name` gives the C++ names.
     """
     obj: dict[str, Any] = {"type": schema.type_key or name_of(schema.origin)}
     if schema.args or (schema.origin == "tuple" and schema.args is not None):
@@ -85,10 +85,10 @@ def schema_to_json(schema: Schema, name_of: Callable[[str], str] = str) -> dict[
 
 
 def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the type that the metadata of a field or function declare; None when they do not.
+    """Return the type in the metadata of a field or function; None if there is none.
 
-    What cannot be read is no reason to refuse the field or function.  ``type_schema`` is JSON text
-    where native code has registered it, and a dict where Python has.
+    An unreadable type does not make the field or function unusable, so it also gives None.
+    ``type_schema`` is JSON text if native code registered it, and a dict if Python did.
     """
     try:
         schema = metadata["type_schema"]
@@ -98,7 +98,7 @@ def declared_type(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
 
 
 def declared_function(metadata: Any, make: type[SchemaT]) -> SchemaT | None:
-    """Return the type in a function's metadata, if it names at least the result."""
+    """Return the function type in metadata; None if it does not declare at least the result."""
     schema = declared_type(metadata, make)
     if schema is None or schema.origin != "Callable" or schema.named_args is None:
         return None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of declared types: what native types are called in Python and in JSON.
+"""Names of types in Python, in type keys and in JSON.
 
-Types that Python has a word for go by that word, all others by their key.
+Types that have a Python name go by that name, all others by their type key.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = [
     "key_of_origin",
 ]
 
-ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # what origins that are no single native type have for index
+ANY, UNION_LIKE, NO_TYPE = -1, -2, -3  # pseudo type indices of origins that are not one native type
 
-# Words of the language that stand for no single native type.
+# Origins that are not a single native type.
 INDEX_OF_WORD = {
     "Any": ANY,
     "Optional": UNION_LIKE,
@@ -32,10 +32,10 @@ INDEX_OF_WORD = {
     "list": NO_TYPE,
     "tuple": NO_TYPE,
 }
-# How many arguments the containers take; they may also be left out, and are Any then.
+# Number of type arguments of containers; omitted arguments are Any.
 NUM_ARGS = {"Array": 1, "List": 1, "list": 1, "Dict": 2, "Map": 2, "dict": 2}
 
-# Origins whose native type has another key.
+# Origins that differ from their type key.
 _KEY_OF_ORIGIN = {
     "Array": "ffi.Array",
     "Callable": "ffi.Function",
@@ -49,7 +49,7 @@ _KEY_OF_ORIGIN = {
     "dtype": "DataType",
     "str": "ffi.String",
 }
-# Native types that Python sees as something else.
+# Python names of native types, several of which may share one.
 ORIGIN_OF_KEY = {
     **{key: origin for origin, key in _KEY_OF_ORIGIN.items()},
     "DLTensor*": "Tensor",
@@ -60,7 +60,7 @@ ORIGIN_OF_KEY = {
     "ffi.SmallBytes": "bytes",
     "ffi.SmallStr": "str",
 }
-# The same for the names in JSON, which are those of C++.
+# Python names of the type names in JSON, which are C++ names.
 ORIGIN_OF_JSON_NAME = {
     **ORIGIN_OF_KEY,
     "Tuple": "tuple",
@@ -78,23 +78,23 @@ ORIGIN_OF_JSON_NAME = {
 
 
 def key_of_origin(origin: str) -> str:
-    """Return the key of the native type that an origin names."""
+    """Return the type key of the native type that an origin names."""
     return _KEY_OF_ORIGIN.get(origin, origin)
 
 
 def json_name(origin: str) -> str:
-    """Return the name of an origin in the metadata of libraries, which is that of C++."""
+    """Return the C++ name of an origin, as the metadata of libraries has it."""
     return {"tuple": "Tuple", "Union": "Variant"}.get(origin) or key_of_origin(origin)
 
 
 def is_known(origin: str, find_type: Callable[[str], object]) -> bool:
-    """Whether an origin is a word of the language, or the name of a type that is registered.
+    """Return True if an origin is a built-in name or the name of a registered type.
 
     Parameters
     ----------
     origin : str
         The name.
     find_type : callable
-        Gives None for keys of types that are not registered.
+        Returns None for type keys that are not registered.
     """
     return origin in INDEX_OF_WORD or find_type(key_of_origin(origin)) is not None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types read from text: what `TypePrinter` writes, ``Map[str, Array[int]] | None``.
+"""Parser of type annotations: ``Map[str, Array[int]] | None``, as `TypePrinter` writes them.
 
     type  =  part { "|" part }
     part  =  name [ "[" "()" | type { "," type } "]" ]
           |  "Callable" "[" ( "..." | "[" [ type { "," type } ] "]" ) "," type "]"
 
-The text is gone through once, and nests only so deep; so the time is proportional to its length,
-whatever it contains.
+The parser makes one pass over the text and limits the nesting depth, so its time is linear in the
+length of any input.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = ["Tokens", "TypeParser", "parse_type"]
 
 SchemaT = TypeVar("SchemaT", bound=Schema)
 
-# People write Shape as they write Tensor.
+# Annotations use Shape for ffi.Shape.
 _ORIGIN_OF_NAME = {**ORIGIN_OF_JSON_NAME, "Shape": "ffi.Shape"}
-_MAX_DEPTH = 100  # of brackets
-_MAX_SHOWN = 40  # characters of a text in a message
+_MAX_DEPTH = 100  # nested brackets
+_MAX_SHOWN = 40  # characters of the text in a message
 _SPACE = re.compile(r"\s*")
 
 
 class Tokens:
-    """A text as words, numbers, ``...`` and single characters; the current one is `token`.
+    """Tokenizer: names, numbers, ``...`` and single characters; the current token is `token`.
 
     Attributes
     ----------
     token : str
         Empty at the end of the text.
     position : int
-        Where the token begins, counted from 0.
+        Offset of the token in the text.
     """
 
     _TOKEN = re.compile(r"[^\W\d]\w*(?:(?:\.|::)\w+)*\*?|\.\.\.|\d+|[^\s\w]")
@@ -48,13 +48,13 @@ class Tokens:
         self.advance()
 
     def advance(self) -> str:
-        """Go on to the next token; return the one that was current."""
+        """Move to the next token; return the previous one."""
         before = self.token
         self.position, self.token = self._next()
         return before
 
     def peek(self) -> str:
-        """Return the token behind the current one."""
+        """Return the token after the current one."""
         return self._next()[1]
 
     def _next(self) -> tuple[int, str]:
@@ -65,24 +65,24 @@ class Tokens:
         return position, "" if found is None else found[0]
 
     def accept(self, token: str) -> bool:
-        """Go on if the current token is this one; return whether it was."""
+        """Move to the next token if the current one equals `token`; return whether it did."""
         if self.token != token:
             return False
         self.advance()
         return True
 
     def expect(self, token: str) -> None:
-        """Go on, or raise ValueError if the current token is another one."""
+        """Move to the next token; raise ValueError unless the current one equals `token`."""
         if not self.accept(token):
             raise self.error(repr(token))
 
     def error(self, expected: str) -> ValueError:
-        """Return what to raise when something else stands at the current position."""
+        """Return the ValueError for an unexpected current token."""
         got = repr(self.token) if self.token else "the end"
         return self.fault(self.position, f"expected {expected}, got {got[:_MAX_SHOWN]}")
 
     def fault(self, position: int, message: str) -> ValueError:
-        """Return what to raise about the text at a position."""
+        """Return the ValueError for a problem at a position of the text."""
         text = self.text
         if len(text) > _MAX_SHOWN:
             start = max(0, min(position, len(text) - 1) - _MAX_SHOWN // 2)
@@ -96,7 +96,7 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
     Raises
     ------
     ValueError
-        If it describes none; the message says where.
+        If the text is not a type; the message contains the position.
     """
     tokens = Tokens(text)
     schema = TypeParser(tokens, make).type_()
@@ -106,7 +106,7 @@ def parse_type(text: str, make: type[SchemaT]) -> SchemaT:
 
 
 class TypeParser(Generic[SchemaT]):
-    """Reads types from the current token on."""
+    """Recursive-descent parser that starts at the current token."""
 
     def __init__(self, tokens: Tokens, make: type[SchemaT]) -> None:
         self._tokens, self._make = tokens, make
@@ -158,7 +158,7 @@ class TypeParser(Generic[SchemaT]):
         tokens.expect(",")
         result = (self.type_(),)
         if params is None:
-            # `Callable[..., Any]` is what a function that declares nothing is written as.
+            # `Callable[..., Any]` means a function without a declared signature.
             return None if result[0].origin == "Any" else {"return": result}
         return {"return": result, "params": params}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declared types as text: annotations, and the signatures of functions."""
+"""Printer of type schemas as annotations and function signatures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ def _find_nothing(key: str) -> object:
 
 
 class TypePrinter:
-    """Writes types as annotations.
+    """Prints types as annotations.
 
     Parameters
     ----------
     find_type : callable
-        Gives None for keys of types that are not registered; they are printed as the schema's
+        Returns None for type keys that are not registered; such types are printed as the schema's
         fallback, if it has one.
     name_of : callable
-        Gives the name to print for an origin.  ``Optional`` and ``Union`` are written with ``|``
-        unless they get another name.
+        Maps an origin to the printed name.  ``Optional`` and ``Union`` are printed with ``|``
+        unless they are renamed.
     wider : callable, optional
-        Gives the schema of what is converted to an origin; None where nothing else is.
+        Maps an origin to the schema of all values that convert to it; None if there are no others.
     """
 
     __slots__ = ("_find_type", "_name_of", "_wider")
@@ -42,7 +42,7 @@ class TypePrinter:
         self._find_type, self._name_of, self._wider = find_type, name_of, wider
 
     def text(self, schema: Schema, seen: frozenset[str] = frozenset()) -> str:
-        """Return a type as an annotation; `seen` are the origins that are being widened."""
+        """Return a type as an annotation; `seen` contains the origins being widened."""
         if schema.fallback is not None and not is_known(schema.origin, self._find_type):
             return self.text(schema.fallback, seen)
         if self._wider is not None and schema.origin not in seen:
@@ -69,7 +69,7 @@ class TypePrinter:
         return f"[{listed}, {self.text(result, seen)}]"
 
     def signature(self, function: Schema) -> str:
-        """Return parameters and result of a function that names its result."""
+        """Return the parameters and the result of a function type that declares its result."""
         assert function.named_args is not None
         params, result = function.named_args.get("params"), function.named_args["return"][0]
         listed = "..." if params is None else self._list(params, frozenset())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A declared type as a value: an origin with arguments, whose number is checked."""
+"""`Schema`: a declared type as an origin with type arguments."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ __all__ = ["Schema"]
 
 @dataclass(repr=False)
 class Schema:
-    """A declared type; `tvm_ffi.core.TypeSchema` documents the parts.
+    """A declared type; `tvm_ffi.core.TypeSchema` documents the members.
 
-    `origin_type_index` is for classes that know which types are registered, and -3 here.
+    `origin_type_index` is used by subclasses that look up registered types; it is -3 here.
     """
 
     origin: str
@@ -41,7 +41,7 @@ class Schema:
             self._complete_args()
 
     def _complete_args(self) -> None:
-        """Check the number of arguments; put Any where those of a container are missing."""
+        """Check the number of arguments; add Any for omitted arguments of a container."""
         count = len(self.args or ())
         if self.origin == "Optional" and count != 1:
             raise ValueError("Optional must have exactly one argument")
@@ -57,7 +57,7 @@ class Schema:
             self.args = ()
 
     def _name_the_groups(self) -> None:
-        """Bring both forms of a function into one."""
+        """Convert the positional form of a function type to named groups."""
         if self.args and self.named_args is None:
             result, params = self.args[:1], self.args[1:]
             self.named_args = {"return": result, "params": params} if params else {"return": result}

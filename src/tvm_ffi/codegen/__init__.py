@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers from a signature: from a function of C to one that everybody can call, with checks.
+"""Generated wrappers: from a C function and its signature to a checked, callable function.
 
 >>> from tvm_ffi import codegen
 >>> source = codegen.c.wrapper("scale(x: float32*[n], y: out float32*[n], n: int32, a: float32)")
 
-`wrap_library` does it for functions of a library that is there already, and a `LaunchPlan` for
-kernels on a GPU.  `tvm_ffi.codegen.llvm`, which is imported by its name, writes LLVM IR in place of
-C.
+`wrap_library` wraps functions of an existing library, and `LaunchPlan` describes the launch of GPU
+kernels.  `tvm_ffi.codegen.llvm`, which is not imported here, writes LLVM IR instead of C.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind the checks: results are allocated, and the function of C is called."""
+"""C code of a generated wrapper after its checks: allocation of results and the call."""
 
 from __future__ import annotations
 
@@ -11,37 +11,38 @@ from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import Result, TensorType
 from ._c_checks import CheckPrinter
-from ._c_failures import fail
-from ._c_text import Lines, number, value_type
+from ._c_errors import fail
+from ._c_source import Lines, number, value_type
 from ._c_types import argument_type, return_type, type_of_source
-from ._call_failures import (
+from ._call_errors import (
     does_not_fit,
     failed_status,
     negative_extent,
     negative_workspace,
     nul_in_text,
     operation_failures,
-    place_of_result,
+    result_prefix,
 )
 from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["CallPrinter"]
 
-# Names that wrappers have for parameters and locals of their own.
+# Names of parameters and locals in generated wrappers.
 _LOCAL = re.compile(
-    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|place|names|missing|shape"
+    r"handle|handles|args|num_args|result|status|value\d*|passed\d+|stream|index|names|missing|shape"
     r"|prototype|(?:arg|has|dim|known|dtype)_\w+|(?:out|workspace)\d+\w*"
 )
 
 
 class CallPrinter:
-    """Prints the call of one function, behind its checks."""
+    """Prints the call of the callee, after the checks."""
 
     def __init__(
         self, wrapper: Wrapper, checks: CheckPrinter, lines: Lines, *, is_declared: bool
     ) -> None:
         self._wrapper, self._checks, self._lines = wrapper, checks, lines
-        self._is_declared = is_declared  # by a header, which may know less of what is constant
+        # a header declares the callees, possibly with other const qualifiers
+        self._is_declared = is_declared
         self._tensors = {
             name: f"out{i}"
             for i, (name, result) in enumerate(wrapper.results.items())
@@ -50,13 +51,13 @@ class CallPrinter:
 
     @property
     def _number(self) -> Result | None:
-        """The result that is a number, if there is one."""
+        """The result that is a number, or None."""
         results = self._wrapper.results.values()
-        return next((one for one in results if not isinstance(one.type, TensorType)), None)
+        return next((result for result in results if not isinstance(result.type, TensorType)), None)
 
     def print(self) -> None:
         """Print allocation, call and return."""
-        self._texts_end()
+        self._reject_nul()
         self.prepare()
         if any(argument.kind == "stream" for argument in self._wrapper.arguments):
             device = self._device_of_call()
@@ -68,7 +69,7 @@ class CallPrinter:
         self._return()
 
     def prepare(self) -> None:
-        """Print what calculates the arguments of the function behind, and allocates."""
+        """Print the evaluation of the callee's arguments, and all allocations."""
         self._strides(self._wrapper.parameters)
         for position, argument in enumerate(self._wrapper.arguments):
             self._calculate(position, argument)
@@ -77,7 +78,7 @@ class CallPrinter:
         self._allocate_workspaces()
 
     def aliases(self) -> list[str]:
-        """Return the definitions of names for functions behind whose own are those of locals."""
+        """Return definitions of aliases for callees whose names clash with locals."""
         found = []
         for callee in dict.fromkeys(self._wrapper.callees.values()):
             if local_callee(callee) != callee:
@@ -87,7 +88,7 @@ class CallPrinter:
         return found
 
     def prototypes(self) -> dict[str, str]:
-        """Return the declarations of the functions behind, by their names."""
+        """Return the declarations of the callees by name."""
         found = {}
         for callee in self._wrapper.callees.values():
             dtypes = self._wrapper.dtypes_of(callee)
@@ -97,21 +98,21 @@ class CallPrinter:
 
     # ---- before the call -------------------------------------------------------------------
 
-    def _texts_end(self) -> None:
-        """Print: where C text is passed, no NUL may stand in it."""
+    def _reject_nul(self) -> None:
+        """Print a check that strings passed as ``const char*`` contain no NUL."""
         for name, parameter in self._wrapper.parameters.items():
             is_passed = Argument("value", name) in self._wrapper.arguments
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the function is told where the text ends
+                continue  # the callee also gets the size
             local = self._checks.argument(name)
-            place = f"wrapper_find_nul({local})"
-            failure = fail(nul_in_text(self._wrapper, name), got=place)
-            self._lines.add(f"if ({place} >= 0) {failure}")
+            position = f"wrapper_find_nul({local})"
+            failure = fail(nul_in_text(self._wrapper, name), got=position)
+            self._lines.add(f"if ({position} >= 0) {failure}")
 
     def _calculate(self, position: int, argument: Argument) -> None:
-        """Print what calculates an argument, and the check that it can be converted."""
+        """Print the evaluation of an argument, and the check that the conversion is exact."""
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
             return
@@ -134,7 +135,7 @@ class CallPrinter:
             self._lines.add(f"if ({' || '.join(tests)}) {failure}")
 
     def _strides(self, names: Iterable[str]) -> None:
-        """Print arrays of strides, which tensors need not have."""
+        """Print local arrays of strides; a compact tensor may have none."""
         passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
         for name in names:
             if name in passed:
@@ -159,7 +160,7 @@ class CallPrinter:
         return {*self._wrapper.parameters, *self._tensors}
 
     def _tensor(self, name: str) -> str:
-        """Return the local name of a tensor."""
+        """Return the local variable of a tensor."""
         if name in self._wrapper.parameters:
             return self._checks.argument(name)
         return self._tensors[name]
@@ -167,7 +168,7 @@ class CallPrinter:
     # ---- results that are tensors ----------------------------------------------------------
 
     def _allocate(self) -> None:
-        # All extents before the first tensor, so that no failure has one to release.
+        # Evaluate all extents before the first allocation: a failure has no tensor to release.
         shapes = {name: self._shape(name) for name in self._tensors}
         earlier: list[str] = []
         for name, local in self._tensors.items():
@@ -181,11 +182,11 @@ class CallPrinter:
                     self._release(earlier)
                     self._lines.add("return -1;")
                 self._lines.add(f"{local} = TVMFFITensorGetDLTensorPtr({local}_handle);")
-            self._lines.add(f"(void){local};")  # not every function wants it
+            self._lines.add(f"(void){local};")  # some callees do not use it
             earlier.append(f"{local}_handle")
 
     def _prototype(self, type_: TensorType, shape: list[str]) -> None:
-        """Print the description of a result."""
+        """Print the DLTensor prototype of a result."""
         self._lines.add(
             f"int64_t shape[] = {{{', '.join(shape) or '0'}}};",
             "DLTensor prototype;",
@@ -199,8 +200,8 @@ class CallPrinter:
         )
 
     def _shape(self, name: str) -> list[str]:
-        """Print what calculates the extents of a result; return their names."""
-        where = place_of_result(self._wrapper.name, name)
+        """Print the evaluation of a result's extents; return their C expressions."""
+        where = result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))
@@ -211,22 +212,22 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> list[str]:
-        """Return statements that fill in the element type of a result."""
+        """Return statements that set the dtype of a result."""
         names = self._wrapper.signature.dtypes_of(type_)
-        parts: Mapping[str, list[int]] = {
+        fields: Mapping[str, list[int]] = {
             "code": [dtype(name).type_code for name in names],
             "bits": [dtype(name).bits for name in names],
             "lanes": [dtype(name).lanes for name in names],
         }
         statements = []
-        for part, values in parts.items():
+        for field, values in fields.items():
             value = str(values[-1])
             if type_.variable is not None:
-                place = self._checks.dtype_name(type_.variable)
-                tests = (f"{place} == {i} ? {one} : " for i, one in enumerate(values[:-1]))
+                index = self._checks.dtype_name(type_.variable)
+                tests = (f"{index} == {i} ? {choice} : " for i, choice in enumerate(values[:-1]))
                 value = f"{''.join(tests)}{value}"
-            width = "uint16_t" if part == "lanes" else "uint8_t"
-            statements.append(f"prototype.dtype.{part} = ({width})({value});")
+            width = "uint16_t" if field == "lanes" else "uint8_t"
+            statements.append(f"prototype.dtype.{field} = ({width})({value});")
         return statements
 
     def _device_of(self, type_: TensorType) -> str:
@@ -263,7 +264,7 @@ class CallPrinter:
             earlier.append(f"workspace{i}_handle")
 
     def release_workspaces(self) -> None:
-        """Print what gives the memory back that only the call needed."""
+        """Print the release of all workspaces."""
         self._release([f"workspace{i}_handle" for i in self._workspaces()])
 
     # ---- the call --------------------------------------------------------------------------
@@ -293,13 +294,13 @@ class CallPrinter:
                 self._lines.add("return -1;" if is_raised else failure)
 
     def _dispatch(self, assign: str) -> None:
-        """Print the choice of the function behind: one number for each combination of dtypes."""
-        place = ""
+        """Print a switch over the callees: one index for each combination of dtypes."""
+        index = ""
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
-            own = self._checks.dtype_name(name)
-            place = f"({place}) * {len(dtypes)} + {own}" if place else own
+            variable_index = self._checks.dtype_name(name)
+            index = f"({index}) * {len(dtypes)} + {variable_index}" if index else variable_index
         callees = list(self._wrapper.callees.values())
-        with self._lines.block(f"switch ({place})"):
+        with self._lines.block(f"switch ({index})"):
             for i, callee in enumerate(callees):
                 values = self._values(self._wrapper.dtypes_of(callee))
                 label = "default" if i == len(callees) - 1 else f"case {i}"
@@ -337,7 +338,7 @@ class CallPrinter:
         return "stream" if argument.kind == "stream" else self._field(argument)
 
     def _field(self, argument: Argument) -> str:
-        """Return the value of a parameter that is no tensor, or a field."""
+        """Return the C expression of a tensor's field, or of a parameter that is not a tensor."""
         name = argument.source
         if not isinstance(type_of_source(self._wrapper, name), TensorType):
             return self._plain_value(argument)
@@ -365,7 +366,7 @@ class CallPrinter:
             return f"{given} ? &{local} : NULL"
         return local
 
-    # ---- behind the call -------------------------------------------------------------------
+    # ---- after the call --------------------------------------------------------------------
 
     def _return(self) -> None:
         if self._number is not None:
@@ -394,5 +395,5 @@ class CallPrinter:
 
 
 def local_callee(callee: str) -> str:
-    """Return the name by which a function behind is called where locals are in sight."""
+    """Return the name of a callee in wrappers: the function itself, or its alias."""
     return f"call_{callee}" if _LOCAL.fullmatch(callee) else callee

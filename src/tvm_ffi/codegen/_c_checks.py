@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a signature as statements of C.
+"""The checks of a signature as C statements.
 
-What they leave behind for the call: ``arg_x``, the tensor, or the number or text; ``has_x`` where
-that may be None; ``dim_n``, an extent; ``dtype_T``, the place of a dtype among those of a variable.
+The code after the checks uses these locals: ``arg_x`` is the tensor, number or string of an
+argument; ``has_x`` is false if an optional argument is None; ``dim_n`` is an extent; ``dtype_T`` is
+the index of a variable's dtype in its list.
 """
 
 from __future__ import annotations
@@ -13,25 +14,25 @@ from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ..signature._expression import Extent, names_in
-from ..signature._plan import (
+from ..signature._checks import (
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
     missing_arguments,
     too_many_arguments,
 )
+from ..signature._expression import Extent, names_in
 from ..signature._types import ELLIPSIS
 from ..signature._values import alignment_of
-from ._c_failures import fail, fail_dtype, fail_type, fail_with
-from ._c_text import Lines, literal, local_name, number, value_type
-from ._plan_facts import extent_names, is_unsigned, may_be_unknown, range_failure
+from ._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
+from ._c_errors import fail, fail_dtype, fail_type, fail_with
+from ._c_source import Lines, literal, local_name, number, value_type
 from ._wrapper import is_optional
 
 __all__ = ["CheckPrinter"]
 
-# Type indices that a word stands for; text and bytes have several, see the support code.
+# Type index of each native type; strings and bytes have several, which the support code tests.
 _INDEX = {
     "None": "kTVMFFINone",
     "bool": "kTVMFFIBool",
@@ -46,7 +47,7 @@ _OVERFLOWING = {
     "//": "wrapper_divide({}, {}, &{}) != 0",
     "cdiv": "wrapper_divide_up({}, {}, &{}) != 0",
 }
-_PLAIN = {
+_TOTAL = {
     "%": "wrapper_modulo({0}, {1})",
     "min": "wrapper_min({0}, {1})",
     "max": "wrapper_max({0}, {1})",
@@ -58,25 +59,25 @@ class CheckPrinter:
 
     def __init__(self, signature: Signature, lines: Lines) -> None:
         self._signature, self._lines = signature, lines
-        self._bound: set[str] = set()  # extents and dtype variables that are known by now
+        self._bound: set[str] = set()  # extents and dtype variables bound on every path
         self._temporaries = 0
 
     # ---- names -----------------------------------------------------------------------------
 
     def argument(self, name: str) -> str:
-        """Return the local name of an argument."""
+        """Return the local variable of an argument."""
         return local_name("arg", name, self._position(name))
 
     def given(self, name: str) -> str:
-        """Return the local name of whether an argument that may be None is there."""
+        """Return the local flag that an optional argument is not None."""
         return local_name("has", name, self._position(name))
 
     def extent_name(self, name: str) -> str:
-        """Return the local name of an extent."""
+        """Return the local variable of an extent."""
         return local_name("dim", name, extent_names(self._signature).index(name))
 
     def dtype_name(self, variable: str) -> str:
-        """Return the local name of which dtype a variable is."""
+        """Return the local variable with the index of a dtype variable's dtype."""
         return local_name("dtype", variable, list(self._signature.dtype_variables).index(variable))
 
     def _known(self, name: str) -> str:
@@ -85,29 +86,28 @@ class CheckPrinter:
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
 
-    # ---- all of them -----------------------------------------------------------------------
+    # ---- all checks ------------------------------------------------------------------------
 
     def print(self) -> None:
         """Print the declarations and all checks."""
         self._count()
-        plan = list(checks(self._signature))
         for name in extent_names(self._signature):
             self._lines.add(f"int64_t {self.extent_name(name)} = 0;")
             if may_be_unknown(self._signature, name):
                 self._lines.add(f"bool {self._known(name)} = false;")
         for variable in self._signature.dtype_variables:
             self._lines.add(f"int32_t {self.dtype_name(variable)} = -1;")
-        for check in plan:
+        for check in checks(self._signature):
             getattr(self, f"_{check.kind}")(check)
         names = [*map(self.extent_name, extent_names(self._signature))]
         names += map(self.dtype_name, self._signature.dtype_variables)
         names += [self.argument(parameter.name) for parameter in self._signature.parameters]
-        self._lines.add(*(f"(void){name};" for name in names))  # not every function wants all
+        self._lines.add(*(f"(void){name};" for name in names))  # callees may not use all
 
     def _count(self) -> None:
         most = len(self._signature.parameters)
         failures = [missing_arguments(self._signature, given) for given in range(most)]
-        texts = [literal(failure.text()) for failure in failures if failure is not None]
+        texts = [literal(failure.message()) for failure in failures if failure is not None]
         if texts:
             with self._lines.block(f"if (num_args < {len(texts)})"):
                 self._lines.add(f"static const char* const missing[] = {{{', '.join(texts)}}};")
@@ -117,8 +117,8 @@ class CheckPrinter:
                     f"{nothing});"
                 )
         if most == 0:
-            one = fail(too_many_arguments(self._signature, "1"))
-            self._lines.add(f"if (num_args == 1) {one}")
+            too_many = fail(too_many_arguments(self._signature, "1"))
+            self._lines.add(f"if (num_args == 1) {too_many}")
         failure = fail(too_many_arguments(self._signature), got="num_args")
         self._lines.add(f"if (num_args > {most}) {failure}")
 
@@ -153,10 +153,10 @@ class CheckPrinter:
         self._lines.add(f"{type_} {name} = {value};")
 
     def _is_text(self, parameter: Parameter) -> bool:
-        return bool({"str", "bytes"} & {*(accepted_words(parameter.type) or ())})
+        return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _read(self, check: Check, name: str) -> None:
-        """Print the check of the type, and what takes the value."""
+        """Print the type check of an argument, and the assignment of its value."""
         parameter = check.parameter
         value = f"args[{check.position}]"
         if isinstance(parameter.type, TensorType):
@@ -173,21 +173,25 @@ class CheckPrinter:
 
     def _read_value(self, check: Check, name: str) -> None:
         parameter, value = check.parameter, f"args[{check.position}]"
-        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        accepted = [
+            type_name
+            for type_name in accepted_type_names(parameter.type) or ()
+            if type_name != "None"
+        ]
         if is_unsigned(check):
             self._read_unsigned(check, name)
             return
         if self._is_text(parameter):
-            self._lines.add(f"if (!wrapper_is_{words[0]}(&{value})) {self._fail_type(check)}")
+            self._lines.add(f"if (!wrapper_is_{accepted[0]}(&{value})) {self._fail_type(check)}")
             self._lines.add(f"{name} = wrapper_content(&{value});")
             return
-        tests = " && ".join(f"{value}.type_index != {_INDEX[word]}" for word in words)
+        tests = " && ".join(f"{value}.type_index != {_INDEX[type_name]}" for type_name in accepted)
         self._lines.add(f"if ({tests}) {self._fail_type(check)}")
         self._range_of(check, value)
-        self._lines.add(f"{name} = {_taken(words[0], value, value_type(parameter.type))};")
+        self._lines.add(f"{name} = {_taken(accepted[0], value, value_type(parameter.type))};")
 
     def _range_of(self, check: Check, value: str) -> None:
-        """Print the check of the range, as long as the number has 64 bits."""
+        """Print the range check of a type whose values fit a signed 64-bit integer."""
         type_ = check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -207,7 +211,7 @@ class CheckPrinter:
         return fail_type(check.failures["type"], check.failures["big"], f"args[{check.position}]")
 
     def _range(self, check: Check) -> None:
-        """Print nothing: it stands where the value is taken, before it is converted."""
+        """Print nothing: `_range_of` prints the range check before the conversion."""
 
     def _integer(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -219,7 +223,7 @@ class CheckPrinter:
     # ---- tensors ---------------------------------------------------------------------------
 
     def _guard(self, check: Check) -> str:
-        """Return what stands before a condition on a tensor that may be None."""
+        """Return the prefix of a condition on a tensor that may be None."""
         name = self.argument(check.parameter.name)
         return f"{name} != NULL && " if is_optional(check.parameter) else ""
 
@@ -246,20 +250,20 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: str
     ) -> None:
-        """Print what finds the place of a dtype among those of a variable."""
+        """Print the lookup of a dtype in the list of a dtype variable."""
         known = self.dtype_name(variable)
         guard = self._guard(check).removesuffix(" && ")
         with self._lines.block(f"if ({guard})" if guard else ""):
-            places = "".join(f"{_is_dtype(got, name)} ? {i} : " for i, name in enumerate(names))
-            self._lines.add(f"const int32_t place = {places}-1;")
-            self._lines.add(f"if (place < 0) {fail_dtype(check.failures['dtype'], 'NULL', got)}")
+            choices = "".join(f"{_is_dtype(got, name)} ? {i} : " for i, name in enumerate(names))
+            self._lines.add(f"const int32_t index = {choices}-1;")
+            self._lines.add(f"if (index < 0) {fail_dtype(check.failures['dtype'], 'NULL', got)}")
             if variable in self._bound:
-                with self._lines.block(f"if ({known} >= 0 && place != {known})"):
+                with self._lines.block(f"if ({known} >= 0 && index != {known})"):
                     texts = ", ".join(map(literal, names))
                     self._lines.add(f"static const char* const names[] = {{{texts}}};")
                     failure = check.failures["variable"]
                     self._lines.add(fail_dtype(failure, f"names[{known}]", got))
-            self._lines.add(f"{known} = place;")
+            self._lines.add(f"{known} = index;")
         self._bound.add(variable)
 
     def _device(self, check: Check) -> None:
@@ -280,7 +284,7 @@ class CheckPrinter:
         self._require(check, test, fail_with("strides", check.failures["layout"], name))
 
     def _writable(self, check: Check) -> None:
-        """Print nothing: native code is not told, and who lends the memory refuses."""
+        """Print nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
@@ -302,7 +306,7 @@ class CheckPrinter:
             self._lines.add(f"if ({got} != {expected}) {failure}")
 
     def _bind(self, check: Check, name: str, got: str, condition: str, axis: str = "") -> None:
-        """Print: a name is what is met first, later ones must agree."""
+        """Print the binding of a name to its first value; later values must be equal."""
         known = self.extent_name(name)
         failure = fail(check.failures["differs"], axis=axis, expected=known, got=got)
         differs = f"{got} != {known}"
@@ -330,7 +334,7 @@ class CheckPrinter:
     def _address(self, check: Check) -> None:
         name = self.argument(check.parameter.name)
         address = f"(uintptr_t)wrapper_address({name})"
-        sizes = {alignment_of(dtype(one)) for one in self._signature.dtypes_of(check.tensor)}
+        sizes = {alignment_of(dtype(name)) for name in self._signature.dtypes_of(check.tensor)}
         alignment = f"wrapper_alignment({name}->dtype)"
         if len(sizes) == 1:
             alignment = f"{sizes.pop()}u"
@@ -349,12 +353,12 @@ class CheckPrinter:
     # ---- expressions -----------------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> str:
-        """Print what calculates an extent; return the name of the value, or the constant."""
+        """Print the evaluation of an extent; return its variable or its constant."""
         if isinstance(extent, int):
             return number(extent)
         if isinstance(extent, str):
             return self.extent_name(extent)
-        left, right = (self.expression(one, failures) for one in extent.operands)
+        left, right = (self.expression(operand, failures) for operand in extent.operands)
         name = f"value{self._temporaries}"
         self._temporaries += 1
         self._lines.add(f"int64_t {name};")
@@ -364,7 +368,7 @@ class CheckPrinter:
             test = _OVERFLOWING[extent.operator].format(left, right, name)
             self._lines.add(f"if ({test}) {fail(failures[f'overflow {extent}'])}")
         else:
-            self._lines.add(f"{name} = {_PLAIN[extent.operator].format(left, right)};")
+            self._lines.add(f"{name} = {_TOTAL[extent.operator].format(left, right)};")
         return name
 
 
@@ -373,13 +377,13 @@ def _is_dtype(got: str, name: str) -> str:
     return f"wrapper_is_dtype({got}, {wanted.type_code}, {wanted.bits}, {wanted.lanes})"
 
 
-def _taken(word: str, value: str, type_: str) -> str:
-    """Return the value of an argument."""
-    if word == "float":
+def _taken(type_name: str, value: str, type_: str) -> str:
+    """Return the C expression that reads an argument."""
+    if type_name == "float":
         return f"({type_})wrapper_float(&{value})"
-    if word == "bool":
+    if type_name == "bool":
         return f"{value}.v_int64 != 0"
-    return f"{value}.v_ptr" if word == "ctypes.c_void_p" else f"({type_}){value}.v_int64"
+    return f"{value}.v_ptr" if type_name == "ctypes.c_void_p" else f"({type_}){value}.v_int64"
 
 
 def _content_of(constant: str | bytes) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in C that launch kernels: a plan's images, the choice among its launches, and the call.
+"""C functions that launch kernels: device images, selection of a launch variant, and the launch.
 
-The checks of arguments are those of any wrapper (`CheckPrinter`); what is printed here stands
-behind them, over the support code of ``launch_support.h``.
+`CheckPrinter` prints the checks of the arguments, as for any wrapper. The code printed here follows
+the checks and uses the support code in ``launch_support.h``.
 """
 
 from __future__ import annotations
@@ -13,41 +13,43 @@ from ..signature import TensorType
 from ..signature._expression import Extent
 from ._c_call import CallPrinter
 from ._c_checks import CheckPrinter
-from ._c_failures import fail
-from ._c_text import Lines, literal, number
-from ._call_failures import operation_failures
+from ._c_errors import fail
+from ._c_source import Lines, literal, number
+from ._call_errors import operation_failures
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
 from ._launch_checks import (
     Bound,
     bounds,
+    device_mismatches,
     device_parameter,
     fields,
-    no_image,
-    no_launch,
-    same_device,
+    no_image_failure,
+    no_variant_failure,
 )
 from ._launch_parts import Launch
 
 __all__ = ["Images", "LaunchPrinter"]
 
-_BYTES_IN_WORD, _WORDS_IN_LINE = 8, 4
+_BYTES_PER_WORD, _WORDS_PER_LINE = 8, 4
 
 
 class Images:
-    """The images of all plans of a file, each once."""
+    """The distinct device images of all launch plans of a file."""
 
     def __init__(self, plans: Iterable[LaunchPlan]) -> None:
-        all_images = (image for plan in plans for one in plan.launches for image in one.images)
+        all_images = (
+            image for plan in plans for launch in plan.launches for image in launch.images
+        )
         self._images = list(dict.fromkeys(all_images))
 
-    def place(self, image: DeviceImage) -> int:
-        """Return the number of an image."""
+    def index(self, image: DeviceImage) -> int:
+        """Return the index of an image."""
         return self._images.index(image)
 
     def __str__(self) -> str:
         """Return the definitions of the images."""
-        text = "".join(map(_words, range(len(self._images)), self._images))
+        text = "".join(map(_image_definition, range(len(self._images)), self._images))
         rows = [
             f"    {{launch_bytes_{i}, {int(image.format == 'ptx')}, {image.generation[0]}, "
             f"{_character(image.generation[1])}, {{NULL}}}},\n"
@@ -56,18 +58,19 @@ class Images:
         return f"{text}static launch_image launch_images[] = {{\n{''.join(rows)}}};\n"
 
 
-def _words(place: int, image: DeviceImage) -> str:
-    """Return an image as numbers, which compilers read faster than text; a NUL ends PTX."""
-    content = image.content + b"\0" * (_BYTES_IN_WORD - len(image.content) % _BYTES_IN_WORD)
+def _image_definition(index: int, image: DeviceImage) -> str:
+    """Return an image as an array of integers, which compiles faster than a string literal."""
+    # At least one NUL follows the content, as PTX needs.
+    content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
     words = [
-        f"0x{int.from_bytes(content[at : at + _BYTES_IN_WORD], 'little'):x}u"
-        for at in range(0, len(content), _BYTES_IN_WORD)
+        f"0x{int.from_bytes(content[at : at + _BYTES_PER_WORD], 'little'):x}u"
+        for at in range(0, len(content), _BYTES_PER_WORD)
     ]
     lines = [
-        "    " + ", ".join(words[at : at + _WORDS_IN_LINE]) + ",\n"
-        for at in range(0, len(words), _WORDS_IN_LINE)
+        "    " + ", ".join(words[at : at + _WORDS_PER_LINE]) + ",\n"
+        for at in range(0, len(words), _WORDS_PER_LINE)
     ]
-    return f"static const uint64_t launch_bytes_{place}[] = {{\n{''.join(lines)}}};\n"
+    return f"static const uint64_t launch_bytes_{index}[] = {{\n{''.join(lines)}}};\n"
 
 
 def _character(text: str) -> str:
@@ -75,7 +78,7 @@ def _character(text: str) -> str:
 
 
 class LaunchPrinter:
-    """Prints what stands behind the checks of a plan's signature."""
+    """Prints the code of a launch plan after the checks."""
 
     def __init__(
         self, plan: LaunchPlan, checks: CheckPrinter, lines: Lines, images: Images
@@ -83,33 +86,33 @@ class LaunchPrinter:
         self._plan, self._checks, self._lines, self._images = plan, checks, lines, images
 
     def definitions(self) -> str:
-        """Return the kernels of all launches."""
+        """Return the kernel tables of all launch variants."""
         found = []
-        for place, launch in enumerate(self._plan.launches):
+        for index, launch in enumerate(self._plan.launches):
             rows = [
-                f"    {{&launch_images[{self._images.place(image)}], {literal(name)}, "
+                f"    {{&launch_images[{self._images.index(image)}], {literal(name)}, "
                 "{NULL}, {0}, {false}},\n"
                 for name in launch.kernels.values()
                 for image in launch.images
             ]
-            name = self._kernels(place)
+            name = self._kernels(index)
             found.append(f"static launch_kernel {name}[] = {{\n{''.join(rows)}}};\n")
         return "".join(found)
 
-    def _kernels(self, place: int) -> str:
-        return f"launch_kernels_of_{self._plan.name}_{place}"
+    def _kernels(self, index: int) -> str:
+        return f"launch_kernels_of_{self._plan.name}_{index}"
 
     def print(self) -> None:
-        """Print the choice of a launch, and each of them."""
+        """Print the selection of a launch variant, and the launch of each variant."""
         self._same_device()
         self._conditions()
         self._device()
-        self._choose()
-        for place, launch in enumerate(self._plan.launches):
-            with self._lines.block("" if self._is_single else f"if (chosen == {place})"):
-                _OneLaunch(self._plan, launch, self._checks, self._lines).print()
+        self._select_kernel()
+        for index, launch in enumerate(self._plan.launches):
+            with self._lines.block("" if self._is_single else f"if (selected == {index})"):
+                _VariantPrinter(self._plan, launch, self._checks, self._lines).print()
         if not self._is_single:
-            self._lines.add("return -1; /* one of them was chosen */")
+            self._lines.add("return -1; /* a launch was selected above */")
 
     @property
     def _is_single(self) -> bool:
@@ -117,7 +120,7 @@ class LaunchPrinter:
 
     def _same_device(self) -> None:
         first = device_parameter(self._plan.signature)
-        for parameter, failure in same_device(self._plan.signature):
+        for parameter, failure in device_mismatches(self._plan.signature):
             assert first is not None
             expected = f"{self._checks.argument(first.name)}->device.device_id"
             local = self._checks.argument(parameter.name)
@@ -126,20 +129,20 @@ class LaunchPrinter:
             failing = fail(failure, expected=expected, got=got)
             self._lines.add(f"if ({guard}{got} != {expected}) {failing}")
 
-    # ---- which launch ------------------------------------------------------------------------
+    # ---- selection of the launch variant -----------------------------------------------------
 
     def _conditions(self) -> None:
-        """Print for each launch whether it is meant for these arguments."""
+        """Print the evaluation of each variant's condition."""
         names = []
-        for place, launch in enumerate(self._plan.launches):
-            self._lines.add(f"bool is_meant{place} = true;")
-            names.append(f"is_meant{place}")
+        for index, launch in enumerate(self._plan.launches):
+            self._lines.add(f"bool condition{index} = true;")
+            names.append(f"condition{index}")
             for condition in launch.when:
-                # Behind a comparison that fails, the next one is not made.
-                with self._lines.block(f"if (is_meant{place})"):
+                # Conditions short-circuit: after a comparison fails, the next one is not evaluated.
+                with self._lines.block(f"if (condition{index})"):
                     left, right = map(self._value, (condition.left, condition.right))
-                    self._lines.add(f"is_meant{place} = {left} {condition.operator} {right};")
-        failure = no_launch(self._plan.name, self._plan.launches)
+                    self._lines.add(f"condition{index} = {left} {condition.operator} {right};")
+        failure = no_variant_failure(self._plan.name, self._plan.launches)
         if failure is not None:
             self._lines.add(f"if (!({' || '.join(names)})) {fail(failure)}")
 
@@ -147,7 +150,7 @@ class LaunchPrinter:
         return self._checks.expression(extent, operation_failures(f"{self._plan.name}(): ", extent))
 
     def _device(self) -> None:
-        """Print what finds the device."""
+        """Print the lookup of the launch device."""
         first = device_parameter(self._plan.signature)
         if first is None:
             self._lines.add("int device_id = 0;")
@@ -158,20 +161,22 @@ class LaunchPrinter:
         self._lines.add("const launch_device* device = launch_device_of(device_id);")
         self._lines.add("if (device == NULL) return -1;")
 
-    def _choose(self) -> None:
-        """Print what finds the first launch that is meant and has an image."""
+    def _select_kernel(self) -> None:
+        """Print the selection of the first variant whose condition holds and that has an image."""
         self._lines.add("launch_kernel* kernel = NULL;")
         if not self._is_single:
-            self._lines.add("int chosen = -1;")
-        for place, launch in enumerate(self._plan.launches):
-            kernels, count = self._kernels(place), len(launch.images)
+            self._lines.add("int selected = -1;")
+        for index, launch in enumerate(self._plan.launches):
+            kernels, count = self._kernels(index), len(launch.images)
             offset = self._offset(launch)
-            choice = f"kernel = launch_choose({kernels}{offset}, {count}, device->capability);"
-            with self._lines.block(f"if (kernel == NULL && is_meant{place})"):
-                self._lines.add(choice)
+            selection = (
+                f"kernel = launch_select_kernel({kernels}{offset}, {count}, device->capability);"
+            )
+            with self._lines.block(f"if (kernel == NULL && condition{index})"):
+                self._lines.add(selection)
                 if not self._is_single:
-                    self._lines.add(f"if (kernel != NULL) chosen = {place};")
-        (first, _), (second, _), (third, _), *rest = no_image(
+                    self._lines.add(f"if (kernel != NULL) selected = {index};")
+        (first, _), (second, _), (third, _), *rest = no_image_failure(
             self._plan.name, self._plan.launches
         ).parts()
         pieces = [first, "device_id", second, third, rest[0][0] if rest else ""]
@@ -179,16 +184,16 @@ class LaunchPrinter:
         self._lines.add(f"if (kernel == NULL) return launch_fail_image({', '.join(texts)});")
 
     def _offset(self, launch: Launch) -> str:
-        """Return what is added to the first kernel, where the dtypes choose one."""
-        place = ""
+        """Return the offset of the kernel that the dtypes select, as a C expression."""
+        index = ""
         for name, dtypes in self._plan.signature.dtype_variables.items():
-            own = self._checks.dtype_name(name)
-            place = f"({place}) * {len(dtypes)} + {own}" if place else own
-        return f" + ({place}) * {len(launch.images)}" if place else ""
+            variable_index = self._checks.dtype_name(name)
+            index = f"({index}) * {len(dtypes)} + {variable_index}" if index else variable_index
+        return f" + ({index}) * {len(launch.images)}" if index else ""
 
 
-class _OneLaunch(CallPrinter):
-    """Prints one launch; what it allocates lies on the device of the launch."""
+class _VariantPrinter(CallPrinter):
+    """Prints the launch of one variant; its allocations are on the device of the launch."""
 
     def __init__(
         self, plan: LaunchPlan, launch: Launch, checks: CheckPrinter, lines: Lines
@@ -197,7 +202,7 @@ class _OneLaunch(CallPrinter):
         self._launch = launch
 
     def print(self) -> None:
-        """Print the checks of all numbers, the memory, and the launch."""
+        """Print the checks of the launch configuration, the allocations and the launch."""
         values = [self._bounded(bound) for bound in bounds(self._wrapper.name, self._launch)]
         self.prepare()
         self._values_of_arguments()
@@ -226,7 +231,7 @@ class _OneLaunch(CallPrinter):
         )
 
     def _bounded(self, bound: Bound) -> str:
-        """Print the check of a number; return its name."""
+        """Print the range check of a number; return its variable."""
         failures = operation_failures(f"{self._wrapper.name}(): ", bound.extent)
         value = self._checks.expression(bound.extent, failures)
         if not isinstance(bound.extent, int):
@@ -235,7 +240,7 @@ class _OneLaunch(CallPrinter):
         return value
 
     def _values_of_arguments(self) -> None:
-        """Print one variable for each argument, and their addresses."""
+        """Print a variable for each kernel argument, and the array of their addresses."""
         names = []
         for position, argument in enumerate(self._wrapper.arguments):
             type_ = self._type_of(argument, {}).replace("const ", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The type in C of a function behind a wrapper."""
+"""C types of the callee of a wrapper: its arguments and its return value."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..signature import ScalarType, TensorType
 from ..signature._types import Type
-from ._c_text import element_type, value_type
+from ._c_source import element_type, value_type
 from ._wrapper import Argument, Wrapper, is_optional
 
 __all__ = ["argument_type", "return_type", "type_of_source"]
@@ -16,7 +16,7 @@ _FIELD_TYPES = {"ndim": "int32_t", "device": "int32_t", "shape": "const int64_t*
 
 
 def return_type(wrapper: Wrapper) -> str:
-    """Return the type of what a function behind a wrapper returns."""
+    """Return the C type of the callee's return value."""
     if wrapper.returns == "value":
         (result,) = wrapper.signature.results
         return value_type(result.type)
@@ -26,16 +26,16 @@ def return_type(wrapper: Wrapper) -> str:
 def argument_type(
     wrapper: Wrapper, argument: Argument, dtypes: Mapping[str, str], *, is_declared: bool = False
 ) -> str:
-    """Return the type of one argument.
+    """Return the C type of one argument of the callee.
 
     Parameters
     ----------
     wrapper, argument
-        What is wrapped, and which argument of the function behind.
+        The wrapper, and one of the callee's arguments.
     dtypes : mapping
-        What dtype variables are.
+        Dtypes of the dtype variables that have only one.
     is_declared : bool
-        Whether a header declares the function, which may know less of what is constant.
+        Whether a header declares the callee, possibly without const qualifiers.
     """
     if argument.dtype is not None:
         return value_type(ScalarType(argument.dtype))

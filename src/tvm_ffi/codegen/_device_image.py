@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiled device code as a value: its bytes, its format, and what it says about itself."""
+"""`DeviceImage`: compiled device code with its format, architecture and kernels."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["DeviceImage"]
 
 _FORMATS = ("ptx", "cubin", "fatbin")
 _ARCHITECTURE = re.compile(r"sm_(\d{2,3})([af]?)")
-# ptxas notes its options in its output.
+# ptxas records its command line in the cubin.
 _COMMAND = re.compile(rb"-arch[ =](sm_\d{2,3}[af]?)\b")
 
 
 @dataclass(frozen=True)
 class DeviceImage:
-    """Device code of one architecture: PTX, a cubin, or a fatbin with several.
+    """Device code: PTX or a cubin for one architecture, or a fatbin for several.
 
     Parameters
     ----------
     content : bytes
-        What the driver loads.
+        Input of the driver's module loader.
     format : {"ptx", "cubin", "fatbin"}, optional
-        By default what the content is.
+        By default the detected format.
     architecture : str, optional
-        ``"sm_90"``, ``"sm_90a"``; by default what the content says, and None for a fatbin, whose
-        choice is the driver's.
+        ``"sm_90"``, ``"sm_90a"``; by default the architecture in the content, and None for a
+        fatbin, from which the driver selects.
 
     Raises
     ------
     TypeError
-        If a part has another type.
+        If a member has the wrong type.
     ValueError
-        If the content has no such format, or is for another architecture.
+        If the content has another format or another architecture.
     """
 
     content: bytes = field(repr=False)
@@ -58,7 +58,7 @@ class DeviceImage:
                 f"the format must be one of {', '.join(_FORMATS)}; got {self.format!r}"
             )
         if found is None:
-            raise ValueError("the device code is no PTX, cubin or fatbin")
+            raise ValueError("expected device code in PTX, cubin or fatbin format")
         if self.format not in ("", found):
             raise ValueError(f"expected a {self.format}, got a {found}")
         object.__setattr__(self, "format", found)
@@ -77,22 +77,22 @@ class DeviceImage:
             raise ValueError(f"an architecture is like 'sm_90a', got {self.architecture!r}")
         elif architecture is not None and _number(architecture) != _number(self.architecture):
             raise ValueError(
-                f"the {self.format} is for {architecture}, and not for {self.architecture}"
+                f"the {self.format} is for {architecture}, not for {self.architecture}"
             )
         object.__setattr__(self, "_kernels", kernels)
 
     @staticmethod
     def read(source: DeviceImage | bytes | str | os.PathLike[str]) -> DeviceImage:
-        """Return device code that is given as its bytes, the text of PTX, or the path of a file.
+        """Return device code given as bytes, PTX text, or the path of a file.
 
         Raises
         ------
         OSError
             If the file cannot be read.
         TypeError
-            If it is none of these.
+            If it has another type.
         ValueError
-            If it is no device code.
+            If it is not device code.
         """
         if isinstance(source, DeviceImage):
             return source
@@ -107,12 +107,12 @@ class DeviceImage:
 
     @property
     def kernels(self) -> Mapping[str, tuple[int, ...] | None] | None:
-        """Its kernels, with the sizes of their parameters; None where that cannot be read."""
+        """The kernels and their parameter sizes in bytes; None if unknown."""
         return self._kernels
 
     @property
     def generation(self) -> tuple[int, str]:
-        """The architecture as number and suffix, ``(90, "a")``; ``(0, "")`` for an unknown one."""
+        """The architecture as number and suffix: ``(90, "a")``; ``(0, "")`` if unknown."""
         found = _ARCHITECTURE.fullmatch(self.architecture or "")
         return (int(found[1]), found[2]) if found else (0, "")
 
@@ -122,17 +122,17 @@ class DeviceImage:
 
 
 def _number(architecture: str) -> str:
-    """Return an architecture without its suffix, which content does not always have."""
+    """Return an architecture without its suffix; not every format records the suffix."""
     return architecture.rstrip("af")
 
 
 def _cubin_architecture(content: bytes) -> str | None:
-    """Return what the header says, with the suffix that the compiler was given where it tells."""
+    """Return the architecture in the ELF header, with the suffix in the ptxas options if any."""
     architecture = cubin_arch(content[:64])
-    told = _COMMAND.search(content)
-    if architecture is None or told is None:
+    command = _COMMAND.search(content)
+    if architecture is None or command is None:
         return architecture
-    given = told[1].decode()
+    given = command[1].decode()
     return given if _number(given) == _number(architecture) else architecture
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a kernel on a GPU is launched, as data: a `LaunchPlan`, which back ends turn into functions.
+"""`LaunchPlan`: the launch of a GPU kernel as data, from signature to launch grid.
 
-Callers see a signature.  Behind its checks stand one launch or several, of which the first is taken
-whose condition holds and that has an image for the device.  What the kernel takes is written as the
-arguments of a function of C (`tvm_ffi.codegen.make_wrapper`), and grid, block, cluster and shared
-memory are expressions over the extents and integers of the signature: ``cdiv(n, 1024)``.
+Callers see a signature. After its checks, a plan selects the first launch variant whose condition
+holds and that has an image for the device. Kernel arguments are written as the arguments of a C
+function (`tvm_ffi.codegen.make_wrapper`). Grid, block, cluster and shared memory are expressions
+over the extents and integers of the signature: ``cdiv(n, 1024)``.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ _AND = re.compile(r"\s+and\s+")
 
 @dataclass(frozen=True)
 class LaunchPlan:
-    """A function that launches a kernel: what callers pass, and what becomes of it.
+    """A function that checks its arguments, computes the grid and launches a device kernel.
 
     Parameters
     ----------
     signature : Signature
-        What callers see, with all that the kernel relies on.
+        Parameters of callers, with every condition that the kernel relies on.
     launches : tuple of Launch
-        The ways to launch it; the first is taken whose condition holds and that has an image for
-        the device.
+        The launch variants; a call uses the first one whose condition holds and that has an image
+        for the device.
 
     Raises
     ------
     ValueError
-        If the parts do not fit each other, or the images: see `make_launch_plan`.
+        If the members contradict each other or the images, see `make_launch_plan`.
 
     Notes
     -----
-    Plans are values; `tvm_ffi.codegen.launch_module` makes a module of them, and
-    `tvm_ffi.codegen.c.source_of` a file in C.
+    Plans are immutable.  `tvm_ffi.codegen.launch_module` creates a module from them, and
+    `tvm_ffi.codegen.c.source_of` a C file.
     """
 
     signature: Signature
@@ -63,28 +63,28 @@ class LaunchPlan:
 
     @property
     def name(self) -> str:
-        """Name under which callers find it."""
+        """Name under which callers find the function."""
         return self.signature.name
 
     @staticmethod
     def first_of(plans: Iterable[LaunchPlan]) -> LaunchPlan:
-        """Return one plan with the launches of several, in this order.
+        """Return one plan with the launch variants of several plans, in order.
 
         Raises
         ------
         ValueError
-            If they have different signatures, or there is none.
+            If the plans have different signatures, or `plans` is empty.
         """
         plans = list(plans)
         signatures = list(dict.fromkeys(str(plan.signature) for plan in plans))
         if len(signatures) != 1:
             listed = " and ".join(f"`{text}`" for text in signatures) or "none"
-            raise ValueError(f"plans for one function must have one signature, got {listed}")
+            raise ValueError(f"expected launch plans with one signature, got {listed}")
         launches = [launch for plan in plans for launch in plan.launches]
         return LaunchPlan(plans[0].signature, tuple(launches))
 
     def wrapper_of(self, launch: Launch) -> Wrapper:
-        """Return the wrapper that one of the launches would be, were the kernel a function of C."""
+        """Return a launch variant as a `Wrapper`, whose callee is the kernel."""
         return Wrapper(self.signature, launch.kernels, launch.arguments, "void")
 
 
@@ -102,41 +102,42 @@ def make_launch_plan(
     programmatic: bool = False,
     when: str = "",
 ) -> LaunchPlan:
-    """Return the plan of a function that launches a kernel.
+    """Return the launch plan of a kernel.
 
     Parameters
     ----------
     signature : Signature or str
-        What callers see: ``"scale(x: float32[n], y: out float32[n], a: float32)"``.  Tensors whose
-        address is passed lie ``on cuda`` unless it says something else.
+        Parameters of callers: ``"scale(x: float32[n], y: out float32[n], a: float32)"``.  Tensors
+        that are passed by address are ``on cuda`` unless the signature names another device.
     images : DeviceImage, bytes, str or path, or a sequence of them
         Device code: the contents of a cubin or a fatbin, the text of PTX, or the path of a file;
         one for each architecture.
     kernel : str, optional
-        Name of the kernel in the images; by default that of the function.  ``{T}`` in it stands
-        for the name of the dtype that the variable ``T`` is.
+        Name of the kernel in the images; by default the name of the function.  ``{T}`` is replaced
+        by the dtype of the variable ``T``.
     arguments : sequence of str, optional
-        What the kernel takes, as `tvm_ffi.codegen.make_wrapper` has it: ``"x"``, ``"int32 n"``,
-        ``"x.strides[0]"``, ``"null"``, ``"workspace(4*n)"``.  By default parameters in order, and
-        behind them the results.
+        Arguments of the kernel, as in `tvm_ffi.codegen.make_wrapper`: ``"x"``, ``"int32 n"``,
+        ``"x.strides[0]"``, ``"null"``, ``"workspace(4*n)"``.  By default the parameters in order,
+        followed by the results.
     grid, block, cluster : int or str, or up to three
         Expressions over the signature's names: ``"cdiv(n, 1024)"``.
     shared_memory : int or str
-        Bytes of dynamic shared memory of a block; more than 48 KiB are asked for.
+        Bytes of dynamic shared memory of a block; more than 48 KiB is requested from the driver.
     cooperative : bool
         Whether all blocks must run at the same time.
     programmatic : bool
-        Whether the kernel may begin before the one ahead of it in the stream has ended.
+        Whether the kernel may start before the previous kernel in the stream has ended.
     when : str, optional
-        For which arguments this launch is meant: ``"n >= 4096 and m % 16 == 0"``.
+        Condition on the arguments under which a call uses this launch:
+        ``"n >= 4096 and m % 16 == 0"``.
 
     Raises
     ------
     OSError
         If a file cannot be read.
     ValueError
-        If a name is unknown, an extent is beyond the limits of CUDA, or an image does not have the
-        kernel or one that takes other parameters, as far as images tell.
+        If a name is unknown, an extent exceeds the limits of CUDA, or an image lacks the kernel or
+        has one with other parameters (checked if the image lists its kernels).
     """
     listed = [images] if isinstance(images, (DeviceImage, bytes, str, os.PathLike)) else images
     refined, read = prepared(Signature.of(signature), arguments, "cuda")
@@ -158,13 +159,12 @@ def make_launch_plan(
 def described_plans(
     functions: Mapping[str, Mapping[str, Any]], images: Source | Sequence[Source]
 ) -> list[LaunchPlan]:
-    """Return the plans of several functions over the same device code.
+    """Return the launch plans of several functions with the same device code.
 
     Parameters
     ----------
     functions : mapping of str to mapping
-        The functions by name: the arguments of `make_launch_plan`, of which ``signature`` may leave
-        the name out.
+        Arguments of `make_launch_plan` by function name; ``signature`` may omit the name.
     images
         As in `make_launch_plan`.
 
@@ -173,31 +173,31 @@ def described_plans(
     TypeError
         If an argument is unknown.
     ValueError
-        If a signature is that of another function, or for what `make_launch_plan` raises.
+        If a signature has another name, or as in `make_launch_plan`.
     """
     plans = []
     for name, parts in functions.items():
         signature = Signature.of(parts.get("signature", "()"))
         if signature.name not in ("", name):
-            raise ValueError(f"the signature of '{name}' is that of '{signature.name}'")
+            raise ValueError(f"expected a signature of '{name}', got one of '{signature.name}'")
         rest = {part: value for part, value in parts.items() if part != "signature"}
         plans.append(make_launch_plan(replace(signature, name=name), images, **rest))
     return plans
 
 
-def three_extents(what: str, amount: Amount) -> tuple[Extent, ...]:
-    """Return what somebody gave as up to three expressions; the others are 1."""
+def three_extents(field: str, amount: Amount) -> tuple[Extent, ...]:
+    """Return one to three amounts as three expressions; missing ones are 1."""
     given = list(amount) if isinstance(amount, (list, tuple)) else [amount]
     if not 1 <= len(given) <= 3:
-        raise ValueError(f"{what} has from 1 to 3 extents, got {len(given)}")
-    return (*(_amount(what, one) for one in given), *[1] * (3 - len(given)))
+        raise ValueError(f"{field} has from 1 to 3 extents, got {len(given)}")
+    return (*(_amount(field, extent) for extent in given), *[1] * (3 - len(given)))
 
 
-def _amount(what: str, amount: int | str) -> Extent:
+def _amount(field: str, amount: int | str) -> Extent:
     if isinstance(amount, str):
         return parse_extent(amount)
     if isinstance(amount, bool) or not isinstance(amount, int):
-        raise TypeError(f"{what} is an int or an expression, got {type(amount).__name__}")
+        raise TypeError(f"{field} is an int or an expression, got {type(amount).__name__}")
     return amount
 
 

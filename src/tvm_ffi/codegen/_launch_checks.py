@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must hold for a launch: of a plan when it is made, and of the values of each call.
+"""Checks of launch plans: of their members when they are created, and of launch sizes in each call.
 
-Limits are those of CUDA's programming guide for compute capability 5.0 to 12.1.  The checks of a
-call are data, as those of a signature are; C and the runtime's own form make the same.
+Limits follow the CUDA programming guide for compute capability 5.0 to 12.1. The checks of a call
+are data, like the checks of a signature; C code and the check program run the same checks.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from .._schema.dtypes import integer_range
 from ..signature import Parameter, ScalarType, Signature, TensorType
+from ..signature._checks import Failure, accepted_type_names, literal_template
 from ..signature._expression import (
     Expression,
     Extent,
@@ -20,7 +20,6 @@ from ..signature._expression import (
     extent_text,
     names_in,
 )
-from ..signature._plan import Failure, accepted_words, literal_template
 from ..signature._printing import type_text
 from ._device_image import DeviceImage
 from ._launch_parts import Launch
@@ -30,12 +29,12 @@ __all__ = [
     "Bound",
     "bounds",
     "check_plan",
+    "device_mismatches",
     "device_parameter",
     "fields",
     "kernel_types",
-    "no_image",
-    "no_launch",
-    "same_device",
+    "no_image_failure",
+    "no_variant_failure",
 ]
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
@@ -43,8 +42,9 @@ _INT32 = 2**31 - 1
 _AXES = "xyz"
 _MOST = {"grid": (_INT32, 65535, 65535), "block": (1024, 1024, 64), "cluster": (16, 16, 16)}
 _MAX_THREADS, _MAX_CLUSTER = 1024, 16
-_MAX_SHARED_MEMORY = 227 << 10  # bytes of a block; what a device has is asked when it is needed
-# Fields that are numbers, with their types.
+# bytes per block on any device; the driver checks the limit of the actual device
+_MAX_SHARED_MEMORY = 227 << 10
+# Types of number fields.
 _FIELD_TYPES = {"ndim": "int32", "device": "int32", "size": "int64"}
 
 
@@ -55,11 +55,11 @@ class Bound:
     Parameters
     ----------
     extent : int, str or Expression
-        What is calculated.
+        Expression to evaluate.
     least, most : int
-        What its value may be.
+        Smallest and largest allowed value.
     failure : Failure
-        What is said of other values; its hole is ``got``.
+        Failure for other values, with the placeholder ``got``.
     """
 
     extent: Extent
@@ -68,19 +68,19 @@ class Bound:
     failure: Failure
 
 
-# ---- a call --------------------------------------------------------------------------------------
+# ---- launch sizes in a call ----------------------------------------------------------------------
 
 
 def device_parameter(signature: Signature) -> Parameter | None:
-    """Return the parameter on whose device the kernel runs; None where that is the current one."""
+    """Return the parameter whose device runs the kernel; None for the current device."""
     for parameter in signature.parameters:
         if _is_on_cuda(parameter) and not is_optional(parameter):
             return parameter
     return None
 
 
-def same_device(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
-    """Yield the other parameters that must be on the device of the launch."""
+def device_mismatches(signature: Signature) -> Iterator[tuple[Parameter, Failure]]:
+    """Yield the other parameters that must be on the launch device, with their failures."""
     first = device_parameter(signature)
     for parameter in signature.parameters:
         if first is not None and parameter is not first and _is_on_cuda(parameter):
@@ -97,7 +97,7 @@ def _is_on_cuda(parameter: Parameter) -> bool:
 
 
 def fields(launch: Launch) -> dict[str, Extent]:
-    """Return the numbers of a launch by their names: ``grid.x`` ... ``shared_memory``.
+    """Return the sizes of a launch by name: ``grid.x`` ... ``shared_memory``.
 
     ORDER launch-fields, as in the runtime.
     """
@@ -107,7 +107,7 @@ def fields(launch: Launch) -> dict[str, Extent]:
 
 
 def bounds(name: str, launch: Launch) -> list[Bound]:
-    """Return what must hold for the numbers of a launch, in the order in which it is looked at."""
+    """Return the limits on the sizes of a launch, in the order of their checks."""
     found = []
     for field, extent in fields(launch).items():
         group, _, axis = field.partition(".")
@@ -123,15 +123,15 @@ def bounds(name: str, launch: Launch) -> list[Bound]:
             rest = Expression("%", (grid, cluster))
             template = (
                 f"grid.{axis} = {extent_text(grid)} must be a multiple of cluster.{axis} = "
-                f"{extent_text(cluster)}, {{got}} are left"
+                f"{extent_text(cluster)}, got remainder {{got}}"
             )
             found.append(Bound(rest, 0, 0, Failure("ValueError", f"{name}(): {template}")))
     return found
 
 
-def _bound(name: str, what: str, extent: Extent, least: int, most: int) -> Bound:
+def _bound(name: str, field: str, extent: Extent, least: int, most: int) -> Bound:
     shown = "" if isinstance(extent, int) else f" = {extent_text(extent)}"
-    template = f"{name}(): {what}{shown} must be from {least} to {most}, got {{got}}"
+    template = f"{name}(): {field}{shown} must be from {least} to {most}, got {{got}}"
     return Bound(extent, least, most, Failure("ValueError", template))
 
 
@@ -143,32 +143,34 @@ def _product(three: tuple[Extent, ...]) -> Extent:
     return product
 
 
-def no_launch(name: str, launches: Iterable[Launch]) -> Failure | None:
-    """Return what is said when no condition holds; None when a launch has none."""
+def no_variant_failure(name: str, launches: Iterable[Launch]) -> Failure | None:
+    """Return the failure if no condition holds; None if some variant is unconditional."""
     if any(not launch.when for launch in launches):
         return None
-    texts = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
-    template = f"{name}(): no launch is meant for these arguments, only for {'; '.join(texts)}"
+    conditions = dict.fromkeys(" and ".join(map(str, launch.when)) for launch in launches)
+    template = (
+        f"{name}(): no launch variant accepts these arguments; expected {', or '.join(conditions)}"
+    )
     return Failure("ValueError", literal_template(template))
 
 
-def no_image(name: str, launches: Iterable[Launch]) -> Failure:
-    """Return what is said when no image runs on a device; holes device, gpu and architecture."""
+def no_image_failure(name: str, launches: Iterable[Launch]) -> Failure:
+    """Return the failure if no image runs on a device; holes device, gpu and architecture."""
     images = dict.fromkeys(str(image) for launch in launches for image in launch.images)
     template = (
-        f"{name}(): no image is for cuda:{{device}}, {{gpu}} ({{architecture}}); there are "
-        f"{', '.join(images)}"
+        f"{name}(): no device image runs on cuda:{{device}}, {{gpu}} ({{architecture}}); "
+        f"expected one of {', '.join(images)}"
     )
     return Failure("RuntimeError", template)
 
 
-# ---- a plan --------------------------------------------------------------------------------------
+# ---- members of a launch plan --------------------------------------------------------------------
 
 
 def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
-    """Raise ValueError unless the parts of a plan fit each other."""
+    """Raise ValueError unless the members of a launch plan are consistent."""
     if not launches:
-        raise ValueError(f"{signature.name}: a plan needs a launch, got none")
+        raise ValueError(f"{signature.name}: a launch plan needs at least one launch, got none")
     _check_signature(signature)
     bound = set(always_bound(signature))
     for launch in launches:
@@ -185,45 +187,45 @@ def check_plan(signature: Signature, launches: tuple[Launch, ...]) -> None:
 
 
 def _check_parts(launch: Launch) -> None:
-    """Raise ValueError unless the parts of a launch are what they must be by themselves."""
+    """Raise ValueError unless each member of a launch is valid by itself."""
     if not launch.images:
-        raise ValueError("a launch needs device code, got no image")
+        raise ValueError("a launch needs at least one device image, got none")
     names = [str(image) for image in launch.images]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"two images are {name}")
+            raise ValueError(f"duplicate device image: {name}")
     if len(names) > 1 and any(image.architecture is None for image in launch.images):
         raise ValueError(
-            f"among several images each must say its architecture, got {', '.join(names)}; a "
-            "fatbin stands alone"
+            f"each of several device images must name its architecture, got {', '.join(names)}; "
+            "a fatbin must be the only image"
         )
     for condition in launch.when:
         if condition.operator not in OPERATORS:
-            raise ValueError(f"{condition.operator!r} compares nothing")
+            raise ValueError(f"expected one of {', '.join(OPERATORS)}, got {condition.operator!r}")
     for kernel in launch.kernels.values():
         if not kernel or "\0" in kernel:
-            raise ValueError(f"{kernel!r} cannot be the name of a kernel")
+            raise ValueError(f"expected the name of a kernel, got {kernel!r}")
 
 
 def _check_signature(signature: Signature) -> None:
     for parameter in signature.parameters:
-        words = accepted_words(parameter.type) or ()
-        if {"str", "bytes"} & {*words}:
+        accepted = accepted_type_names(parameter.type) or ()
+        if {"str", "bytes"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
-                "which no kernel takes"
+                "which a kernel cannot take"
             )
     for result in signature.results:
         type_ = result.type
         if not isinstance(type_, TensorType):
             raise ValueError(
-                f"{signature.name}: a kernel returns nothing, and so no {type_text(type_)}; what "
-                "it writes are tensors"
+                f"{signature.name}: a kernel cannot return {type_text(type_)}; "
+                "only tensors can be results"
             )
         if type_.device not in (None, "cuda"):
             raise ValueError(
-                f"{signature.name}: a result is allocated where the kernel runs, which is not "
-                f"always {type_.device}"
+                f"{signature.name}: a result is allocated on the device of the launch, "
+                f"not on {type_.device}"
             )
 
 
@@ -236,13 +238,13 @@ def _check_names(function: str, launch: Launch, bound: set[str]) -> None:
             if name not in bound:
                 known = ", ".join(sorted(bound)) or "none"
                 raise ValueError(
-                    f"{function}: '{name}' in {field} is no extent that every call has; "
-                    f"those are: {known}"
+                    f"{function}: '{name}' in {field} is not an extent of every call; "
+                    f"expected one of: {known}"
                 )
 
 
 def _check_constant(limit: Bound) -> None:
-    """Raise for what is wrong whatever the arguments are."""
+    """Raise ValueError if a constant expression exceeds its limits."""
     if any(True for _ in names_in(limit.extent)):
         return
     try:
@@ -250,7 +252,7 @@ def _check_constant(limit: Bound) -> None:
     except ExtentError as error:
         raise ValueError(str(error)) from None
     if not limit.least <= value <= limit.most:
-        raise ValueError(limit.failure.text(got=value))
+        raise ValueError(limit.failure.message(got=value))
 
 
 def _check_constants(name: str, extents: Iterable[Extent]) -> None:
@@ -270,37 +272,37 @@ def _check_image(
     if kernel not in image.kernels:
         listed = ", ".join(sorted(image.kernels)) or "none"
         raise ValueError(
-            f"{function}: the {image} has no kernel '{kernel}'; those in it are: {listed}"
+            f"{function}: the {image} has no kernel '{kernel}'; its kernels are: {listed}"
         )
     wanted = image.kernels[kernel]
     if wanted is None:
         return
     where = f"{function}: kernel '{kernel}' of the {image}"
     if len(wanted) != len(types):
-        raise ValueError(f"{where} takes {len(wanted)} arguments, and {len(types)} are passed")
-    for place, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
+        raise ValueError(f"{where} takes {len(wanted)} arguments, got {len(types)}")
+    for index, (size, type_, argument) in enumerate(zip(wanted, types, launch.arguments)):
         if size != size_of(type_):
             raise ValueError(
-                f"{where} takes {size} bytes as argument {place}, and '{argument}' has "
-                f"{size_of(type_)}, {type_}"
+                f"{where} takes {size} bytes as argument {index}, got '{argument}' with "
+                f"{size_of(type_)} bytes ({type_})"
             )
 
 
-# ---- what a kernel takes -------------------------------------------------------------------------
+# ---- kernel arguments ----------------------------------------------------------------------------
 
 
 def size_of(type_: str) -> int:
-    """Return the bytes of a kernel's argument."""
+    """Return the size in bytes of a kernel argument."""
     return 8 if type_ == "pointer" else 1 if type_ == "bool" else int(type_.lstrip("uintfloa")) // 8
 
 
 def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[str, ...]:
-    """Return the types of what a kernel takes: ``pointer``, ``bool``, or a number of C.
+    """Return the types of kernel arguments: ``pointer``, ``bool``, or a C number type.
 
     Raises
     ------
     ValueError
-        If a kernel cannot take one of them.
+        If a kernel cannot take one of the arguments.
     """
     return tuple(_kernel_type(signature, argument) for argument in arguments)
 
@@ -308,8 +310,8 @@ def kernel_types(signature: Signature, arguments: Iterable[Argument]) -> tuple[s
 def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind != "address" and argument.source in result_names(signature):
         raise ValueError(
-            f"{signature.name}: '{argument}' is that of a result, which is allocated last; pass "
-            "the extents that it is made of"
+            f"{signature.name}: '{argument}' is a field of a result, and results are allocated "
+            "last; pass the expressions of its extents"
         )
     if argument.dtype is not None:
         return argument.dtype
@@ -320,30 +322,23 @@ def _kernel_type(signature: Signature, argument: Argument) -> str:
     if argument.kind in _FIELD_TYPES:
         return _FIELD_TYPES[argument.kind]
     if argument.kind == "value":
-        (parameter,) = (one for one in signature.parameters if one.name == argument.source)
+        (parameter,) = (p for p in signature.parameters if p.name == argument.source)
         return _value_type(signature, parameter)
     raise ValueError(
-        f"{signature.name}: '{argument}' is in memory of the host, which a kernel does not see; "
+        f"{signature.name}: '{argument}' is in host memory, which a kernel cannot read; "
         "pass extents and strides one by one"
     )
 
 
 def _value_type(signature: Signature, parameter: Parameter) -> str:
-    words = accepted_words(parameter.type) or ("",)
-    if words[0] == "ctypes.c_void_p":
+    accepted = accepted_type_names(parameter.type) or ("",)
+    if accepted[0] == "ctypes.c_void_p":
         return "pointer"
     if is_optional(parameter):
         raise ValueError(
-            f"{signature.name}: parameter '{parameter.name}' may be None, which is no number that "
-            "a kernel takes"
+            f"{signature.name}: parameter '{parameter.name}' may be None, which a kernel "
+            "cannot take as a number"
         )
     if isinstance(parameter.type, ScalarType):
         return parameter.type.dtype
-    return {"int": "int64", "float": "float64", "bool": "bool"}[words[0]]
-
-
-def range_of(argument: Argument) -> tuple[int, int]:
-    """Return what an argument that is calculated may be."""
-    if argument.kind == "workspace":
-        return 0, 2**63 - 1
-    return integer_range(argument.dtype or "int64") or (-(2**63), 2**63 - 1)
+    return {"int": "int64", "float": "float64", "bool": "bool"}[accepted[0]]

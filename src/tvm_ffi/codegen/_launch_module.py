@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch plans as a module of the runtime's own kind, which needs no compiler."""
+"""Modules of launch plans, which need no compiler."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..registry import get_global_func
-from ..signature._carriage import metadata_text
+from ..signature._metadata import metadata_text
+from ._check_program import program_of
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
-from ._program import program_of
 
 if TYPE_CHECKING:
     from ..module import Module
@@ -26,30 +26,30 @@ def launch_module(
     Parameters
     ----------
     plans : LaunchPlan or sequence of LaunchPlan
-        Its functions.
+        The functions of the module.
     kernels : sequence, optional
-        More functions of the first image, as `tvm_ffi.cuda` describes them to the runtime.
+        More functions of the first image, in the form of `tvm_ffi.cuda`.
 
     Returns
     -------
     Module
-        Of kind ``"cuda_driver"``.  It can be saved to bytes and exported, also where there is no
-        GPU, and loaded by programs without Python.
+        A module of kind ``"cuda_driver"``.  It can be saved to bytes and exported without a GPU,
+        and loaded by programs without Python.
 
     Raises
     ------
     ValueError
-        If two plans have one name, or there is none.
+        If two plans have the same name, or there are none.
 
     Notes
     -----
-    A device gets an image when a function first runs there.  Functions launch on the current stream
-    of the device, do not wait, and may be called from several threads and while a CUDA graph is
-    captured.
+    An image is loaded on a device by the first call there.  Functions launch on the current stream
+    of the device, do not wait for the kernel, and may be called from several threads and during
+    CUDA graph capture.
     """
     listed = [plans] if isinstance(plans, LaunchPlan) else list(plans)
     if not listed:
-        raise ValueError("a module of launch plans needs one, got none")
+        raise ValueError("expected at least one launch plan, got none")
     images = images_of(listed)
     create = get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
     module: Module = create(
@@ -61,18 +61,18 @@ def launch_module(
 
 
 def images_of(plans: Sequence[LaunchPlan]) -> list[DeviceImage]:
-    """Return the images of plans, each once."""
+    """Return the distinct images of launch plans."""
     found = (image for plan in plans for launch in plan.launches for image in launch.images)
     return list(dict.fromkeys(found))
 
 
 def image_parts(image: DeviceImage) -> list[Any]:
-    """Return an image as the native side reads it."""
+    """Return an image as the runtime's function takes it."""
     return [image.content, image.format, image.architecture or ""]
 
 
 def plan_parts(plan: LaunchPlan, images: Sequence[DeviceImage]) -> list[Any]:
-    """Return a plan as the native side reads it."""
+    """Return a launch plan as the runtime's function takes it."""
     documentation = plan.signature.doc or str(plan.signature)
     metadata = metadata_text(plan.signature)
     return [plan.name, documentation, metadata, program_of(plan, images)]

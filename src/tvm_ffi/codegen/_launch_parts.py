@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One launch of a kernel as data: what runs, with which arguments, in how many blocks, and when."""
+"""`Launch` and `Condition`: one launch variant with its kernel, arguments, sizes and condition."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Condition", "Launch"]
 
 @dataclass(frozen=True)
 class Condition:
-    """A comparison of two expressions over a signature's names.
+    """A comparison of two expressions over the names of a signature.
 
     Parameters
     ----------
     left, right : int, str or Expression
-        What is compared.
+        The operands.
     operator : {"<", "<=", ">", ">=", "==", "!="}
-        How.
+        The comparison operator.
     """
 
     left: Extent
@@ -35,16 +35,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Launch:
-    """One way to launch a kernel.
+    """One launch variant.
 
     Parameters
     ----------
     images : tuple of DeviceImage
-        Device code that has the kernel, one for each architecture.
+        Device code with the kernel, one image for each architecture.
     kernels : mapping
-        Name of the kernel for each choice of dtypes, as `Wrapper.callees`.
+        Name of the kernel for each combination of dtypes, as in `Wrapper.callees`.
     arguments : tuple of Argument
-        What the kernel takes.
+        Arguments of the kernel.
     grid, block : tuple of int, str and Expression, length 3
         Blocks of the launch, and threads of a block.
     cluster : tuple of int, str and Expression, length 3, optional
@@ -52,11 +52,11 @@ class Launch:
     shared_memory : int, str or Expression
         Bytes of dynamic shared memory of a block.
     cooperative : bool
-        Whether all blocks run at the same time, and may wait for each other.
+        Whether all blocks run at the same time, so that they may wait for each other.
     programmatic : bool
-        Whether the kernel may begin before the one ahead of it in the stream has ended.
+        Whether the kernel may start before the previous kernel in the stream has ended.
     when : tuple of Condition
-        For which arguments it is meant: those for which all hold.
+        Conditions on the arguments; a call may use this variant if all of them hold.
     """
 
     images: tuple[DeviceImage, ...]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries of C that exist already, made callable: one more library with their wrappers."""
+"""Wrapper libraries for functions of an existing C library."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ def wrap_library(
     include_paths: Sequence[str] = (),
     output: str | os.PathLike[str] | None = None,
 ) -> Module:
-    """Return a module with functions of a library of C, which stays as it is.
+    """Return a module with functions of a C library, which is not modified.
 
     Parameters
     ----------
     library : str or path-like
         A shared library, such as ``libfoo.so``.
     functions : sequence of str, Signature or Wrapper
-        What it has: ``"foo(x: float32*[n], y: out float32*[n], n: int32)"``.  Where the function
-        takes something else than the parameters in order, a `Wrapper` says so.
+        The functions to wrap: ``"foo(x: float32*[n], y: out float32*[n], n: int32)"``.  A
+        `Wrapper` describes a function whose arguments are not the parameters in order.
     includes, include_paths : sequence of str, optional
-        Headers that declare the functions, and where they are; compilers then compare them with
-        the signatures.
+        Headers that declare the functions, and their folders; the compiler then compares the
+        declarations with the signatures.
     output : str or path-like, optional
-        Where to write a copy of the library with the wrappers, for others to load.  It finds the
-        wrapped library where that lies now, and beside itself.
+        Where to write a copy of the wrapper library for distribution.  The loader searches the
+        wrapped library in its present folder and in the folder of the copy.
 
     Returns
     -------
@@ -62,9 +62,9 @@ def wrap_library(
         If the compiler fails.
     """
     path = Path(library).absolute()
-    wrappers = [one if isinstance(one, Wrapper) else make_wrapper(one) for one in functions]
+    wrappers = [f if isinstance(f, Wrapper) else make_wrapper(f) for f in functions]
     _check_symbols(path, wrappers)
-    # By name: a library without a SONAME would be looked for where it was, and nowhere else.
+    # Link by file name: a library without SONAME would be recorded, and searched, by its path.
     link = [f"-L{path.parent}", f"-l:{path.name}", f"-Wl,-rpath,{path.parent}"]
     built = cpp.build_inline(
         f"{path.name.partition('.')[0]}_wrappers",
@@ -75,11 +75,11 @@ def wrap_library(
     if output is None:
         return load_module(built)
     shutil.copyfile(built, output)
-    return load_module(Path(output).absolute())  # a bare name would be searched for elsewhere
+    return load_module(Path(output).absolute())  # the loader searches a bare name elsewhere
 
 
 def _check_symbols(path: Path, wrappers: Sequence[Wrapper]) -> None:
-    """Raise ValueError unless the library has all functions that are called."""
+    """Raise ValueError unless the library defines all callees."""
     defined, _ = dynamic_symbols(path)
     for wrapper in wrappers:
         for callee in wrapper.callees.values():

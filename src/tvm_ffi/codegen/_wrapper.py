@@ -1,32 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the arguments of a call reach a function of C: a `Wrapper`, which back ends print.
+"""`Wrapper`: how the arguments of a call are passed to a C function; back ends print it.
 
-The checks are those of the signature (`tvm_ffi.signature`), after it was made to say all that the
-function behind relies on.  What the function takes is a list of texts:
+The checks follow from the signature (`tvm_ffi.signature`), which is first extended by all
+conditions that the callee relies on.  The callee's arguments are a list of strings:
 
 =======================  ===========================================================================
-text                     what is passed
+string                   passed value
 =======================  ===========================================================================
 ``x``, a tensor          address of its first element, ``byte_offset`` included
-``x``, a number          its value; of ``str`` the text, which ends in NUL; of ``bytes`` the address
-a result, a number       address of where the function writes it
+``x``, a number          its value; for ``str`` a NUL-terminated string, for ``bytes`` the address
+a result, a number       address where the callee writes it
 ``x.tensor``             ``DLTensor*``
 ``x.shape``              ``const int64_t*``; ``x.shape[0]``: one extent
-``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one of them
+``x.strides``            ``const int64_t*``, in elements, never NULL; ``x.strides[0]``: one stride
 ``x.ndim``               ``int32_t``
-``x.size``               ``int64_t``, number of elements; of ``str`` and ``bytes`` that of bytes
-``x.device``             ``int32_t``, number of the device
+``x.size``               ``int64_t``, number of elements; for ``str`` and ``bytes``, number of bytes
+``x.device``             ``int32_t``, device id
 ``n``, ``cdiv(n, 8)``    ``int64_t``, an extent or an expression over extents
 ``stream``               ``void*``, the current stream of the first tensor's device
-``workspace(4*n)``       ``void*``, memory of so many bytes on that device for the time of the call,
-                         aligned to 256 bytes, with unknown contents; NULL for none
+``workspace(4*n)``       ``void*``, uninitialized memory of that size in bytes on the same device,
+                         aligned to 256 bytes and released after the call; NULL for size 0
 ``-1``, ``0.5``          ``int64_t`` or ``double``, a constant
 ``null``                 ``void*``, NULL
 =======================  ===========================================================================
 
-A C integer in front (``int32 n``) converts, and refuses what does not fit; ``float32`` and
-``float64`` stand in front of what is a float.  Arguments that may be
-None are passed by address, which is NULL then.
+A C integer type before the argument (``int32 n``) converts it, and refuses values that do not fit;
+``float32`` and ``float64`` convert floats.  Optional arguments are passed by address, which is NULL
+for None.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from dataclasses import dataclass, replace
 
 from .._schema.dtypes import integer_range
 from ..signature import Parameter, Result, Signature, TensorType
+from ..signature._checks import accepted_type_names
 from ..signature._expression import Extent, extent_text, names_in
 from ..signature._parsing import parse_extent
-from ..signature._plan import accepted_words
 from ..signature._printing import type_text
 from ..signature._types import ANY_EXTENT, ELLIPSIS, Type
 
@@ -55,7 +55,7 @@ __all__ = [
     "result_names",
 ]
 
-_MAX_RESULTS = 64  # as in the support code
+_MAX_RESULTS = 64  # WRAPPER_MAX_RESULTS in the support code
 _RETURNS = ("void", "value", "status", "error")
 _FIELDS = ("tensor", "shape", "strides", "ndim", "size", "device")
 _ARGUMENT = re.compile(r"(?:(?P<dtype>u?int\d+|float32|float64)\s+)?(?P<text>.*)", re.DOTALL)
@@ -64,13 +64,13 @@ _WORKSPACE = re.compile(r"workspace\s*\((?P<size>.*)\)", re.DOTALL)
 _ATTRIBUTE = re.compile(r"(?P<name>\w+)\s*\.\s*(?P<field>\w+)\s*(?:\[\s*(?P<axis>\d{1,4})\s*\])?")
 _SYMBOL = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _HOLE = re.compile(r"\{(\w+)\}")
-# What C functions can take beside tensors and numbers.
+# Types other than tensors and C numbers that C functions can take.
 _VALUES = ("bool", "bytes", "ctypes.c_void_p", "float", "int", "str")
 
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument of the function behind.
+    """One argument of the callee.
 
     Parameters
     ----------
@@ -78,15 +78,15 @@ class Argument:
         ``address``, ``value``, ``extent``, ``stream``, ``workspace``, ``constant``, ``null``, or a
         field of a tensor.
     source : str
-        Name of the parameter or result that it is about; empty where it is about none.
+        Name of the parameter or result, or empty.
     axis : int, optional
-        Of ``shape`` and ``strides``: which one; None for all of them.
+        For ``shape`` and ``strides``: the dimension; None for the whole array.
     extent : int, str or Expression
-        Of ``extent``: its value.  Of ``workspace``: its bytes.
+        For ``extent``: the value.  For ``workspace``: the size in bytes.
     dtype : str, optional
-        The number of C to convert to; constants always have one.
+        The C number type to convert to; constants always have one.
     number : int or float
-        Of ``constant``: its value.
+        For ``constant``: the value.
     """
 
     kind: str
@@ -109,20 +109,21 @@ class Argument:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """A function of the ABI that checks its arguments and calls a function of C.
+    """A function of the packed calling convention that checks its arguments and calls a C function.
 
     Parameters
     ----------
     signature : Signature
-        What it checks, with all that the function behind relies on; the library tells it.
+        Parameters of callers, with every condition that the callee relies on; the library
+        contains it as metadata.
     callees : mapping
-        Name of the function behind for each choice of dtypes, a tuple in the order of the
-        signature's dtype variables.
+        Name of the callee for each combination of dtypes, a tuple in the order of the signature's
+        dtype variables.
     arguments : tuple of Argument
-        What the function behind takes.
+        Arguments of the callee.
     returns : {"void", "value", "status", "error"}
-        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
-        is not 0 when the function has raised an error of the ABI.
+        Return value of the callee: nothing, the only result, an int that is 0 on success, or an int
+        that is not 0 if the callee has set a pending error.
     """
 
     signature: Signature
@@ -132,7 +133,7 @@ class Wrapper:
 
     @property
     def name(self) -> str:
-        """Name under which callers find it."""
+        """Name under which callers find the function."""
         return self.signature.name
 
     @property
@@ -142,18 +143,18 @@ class Wrapper:
 
     @property
     def results(self) -> dict[str, Result]:
-        """The results by name: that of the signature, or ``result`` and their number."""
+        """The results by name; unnamed results are ``result``, or ``result`` and their index."""
         return dict(zip(result_names(self.signature), self.signature.results))
 
     def dtypes_of(self, callee: str) -> dict[str, str]:
-        """Return the dtypes of the variables that have only one when a function is called."""
+        """Return the dtypes of the variables that have only one dtype in all calls of a callee."""
         choices = [choice for choice, name in self.callees.items() if name == callee]
         found = zip(self.signature.dtype_variables, zip(*choices))
         return {name: dtypes[0] for name, dtypes in found if len(set(dtypes)) == 1}
 
     @property
     def first_tensor(self) -> Parameter | None:
-        """The parameter whose device is that of the call; None when there is none."""
+        """The parameter whose device is the device of the call, or None."""
         for parameter in self.signature.parameters:
             if isinstance(parameter.type, TensorType) and not parameter.type.is_optional:
                 return parameter
@@ -168,37 +169,37 @@ def make_wrapper(
     returns: str | None = None,
     device: str | None = "cpu",
 ) -> Wrapper:
-    """Return the wrapper of a function of C.
+    """Return the wrapper of a C function.
 
     Parameters
     ----------
     signature : Signature or str
-        What callers see.
+        Parameters of callers.
     callee : str, optional
-        Name of the function in C; by default that of the signature.  ``{T}`` in it stands for the
-        name of the dtype that the variable ``T`` is.
+        Name of the C function; by default the name of the signature.  ``{T}`` is replaced by the
+        dtype of the variable ``T``.
     arguments : sequence of str, optional
-        What it takes, see `tvm_ffi.codegen.wrapper`.  By default parameters in order, tensors by
-        address, and behind them the results that it does not return.
+        Arguments of the callee, see `tvm_ffi.codegen.wrapper`.  By default the parameters in order,
+        tensors by address, followed by the results that the callee does not return.
     returns : {"void", "value", "status", "error"}, optional
-        What it returns: nothing, the only result, an int that is 0 when all went well, or one that
-        is not 0 when the function has raised an error of the ABI.  By default the value where the
-        only result is a number.
+        Return value of the callee: nothing, the only result, an int that is 0 on success, or an int
+        that is not 0 if the callee has set a pending error.  By default ``"value"`` if the only
+        result is a number, else ``"void"``.
     device : str, optional
-        Where tensors lie whose address is passed and for which the signature says nothing; None
-        for anywhere.
+        Device of tensors that are passed by address and have no device in the signature; None for
+        any device.
 
     Raises
     ------
     ValueError
-        If signature and function do not fit each other.
+        If the callee cannot be called with the signature.
     """
     signature = Signature.of(signature)
     refined, read = prepared(signature, arguments, device, has_addresses=returns == "error")
     callees = callees_of(signature, signature.name if callee is None else callee)
     for symbol in callees.values():
         if _SYMBOL.fullmatch(symbol) is None:
-            raise ValueError(f"{symbol!r} cannot be the name of a function in C")
+            raise ValueError(f"{symbol!r} is not a C identifier")
     wrapper = Wrapper(refined, callees, read, _checked_returns(signature, returns))
     _check_stream(wrapper)
     _check_written(wrapper)
@@ -212,19 +213,19 @@ def prepared(
     *,
     has_addresses: bool = False,
 ) -> tuple[Signature, tuple[Argument, ...]]:
-    """Return the signature with all that a function behind relies on, and what that takes.
+    """Return the signature with the conditions that the callee relies on, and its arguments.
 
     Parameters
     ----------
     signature, arguments, device
         As in `make_wrapper`.
     has_addresses : bool
-        Whether numbers that it returns are written through their addresses.
+        Whether the callee writes numeric results through their addresses.
 
     Raises
     ------
     ValueError
-        If the signature has no form in C, or an argument is none.
+        If a parameter cannot be passed to C, or an argument is invalid.
     """
     _check_signature(signature)
     results = result_names(signature)
@@ -239,25 +240,31 @@ def prepared(
     return _refined(signature, read, device), read
 
 
-# ---- what can be wrapped -------------------------------------------------------------------------
+# ---- restrictions on signatures ------------------------------------------------------------------
 
 
 def _check_signature(signature: Signature) -> None:
     if _SYMBOL.fullmatch(signature.name) is None:
-        raise ValueError(f"the wrapper needs a name that C can have, got {signature.name!r}")
+        raise ValueError(
+            f"expected a signature whose name is a C identifier, got {signature.name!r}"
+        )
     for parameter in signature.parameters:
         if parameter.kind == "variadic":
-            raise ValueError(f"{signature.name}: '*{parameter.name}' has no form in C")
-        words = accepted_words(parameter.type)
-        if words is None or not {*_VALUES, "Tensor"} & {*words}:
+            raise ValueError(
+                f"{signature.name}: variadic parameter '*{parameter.name}' cannot be passed to C"
+            )
+        accepted = accepted_type_names(parameter.type)
+        if accepted is None or not {*_VALUES, "Tensor"} & {*accepted}:
             raise ValueError(
                 f"{signature.name}: parameter '{parameter.name}' is {type_text(parameter.type)}, "
-                f"which has no form in C; tensors, numbers and {', '.join(_VALUES)} have one"
+                f"which cannot be passed to C; expected a tensor, a number or {', '.join(_VALUES)}"
             )
     names = result_names(signature)
     for name in names:
-        if names.count(name) > 1 or any(name == one.name for one in signature.parameters):
-            raise ValueError(f"{signature.name}: two of its parameters and results are '{name}'")
+        if names.count(name) > 1 or any(name == p.name for p in signature.parameters):
+            raise ValueError(
+                f"{signature.name}: duplicate name '{name}' among parameters and results"
+            )
     if len(names) > _MAX_RESULTS:
         raise ValueError(f"{signature.name}: a wrapper has at most {_MAX_RESULTS} results")
     bound = set(always_bound(signature))
@@ -269,41 +276,40 @@ def _check_result(signature: Signature, name: str, result: Result, bound: set[st
     type_ = result.type
     where = f"{signature.name}: '{name}', {type_text(type_)},"
     if not isinstance(type_, TensorType):
-        words = accepted_words(type_) or ("",)
-        if words[-1] == "None" or words[0] not in ("int", "float", "bool"):
-            raise ValueError(f"{where} cannot be made of what a function of C returns")
+        accepted = accepted_type_names(type_) or ("",)
+        if accepted[-1] == "None" or accepted[0] not in ("int", "float", "bool"):
+            raise ValueError(f"{where} cannot be converted from the return value of a C function")
         return
     if type_.ndim is None or ANY_EXTENT in (type_.shape or ()) or type_.is_optional:
-        raise ValueError(f"{where} cannot be allocated: its shape is not known")
+        raise ValueError(f"{where} cannot be allocated: its shape is unknown")
     if not isinstance(type_.dtype, str):
-        raise ValueError(f"{where} cannot be allocated: its dtype is not known")
+        raise ValueError(f"{where} cannot be allocated: its dtype is unknown")
     for extent in type_.shape or ():
         for missing in set(names_in(extent)) - bound:
             raise ValueError(
-                f"{where} cannot be allocated: '{missing}' is known only when an argument that "
-                "may be left out is given"
+                f"{where} cannot be allocated: '{missing}' is bound only by an optional argument"
             )
 
 
 def always_bound(signature: Signature) -> Iterator[str]:
-    """Yield the names of extents that every call that passes the checks has."""
+    """Yield the extent names that every valid call binds."""
     for parameter in signature.parameters:
         if isinstance(parameter.type, TensorType):
             if not parameter.type.is_optional:
                 yield from (e for e in parameter.type.shape or () if isinstance(e, str))
-        elif (accepted_words(parameter.type) or ("",))[0] == "int":
+        elif (accepted_type_names(parameter.type) or ("",))[0] == "int":
             is_unsigned = getattr(parameter.type, "dtype", "") == "uint64"
             if not is_optional(parameter) and not is_unsigned:
                 yield parameter.name
 
 
 def is_optional(parameter: Parameter) -> bool:
-    """Whether None is one of the arguments that it takes."""
-    return "None" in (accepted_words(parameter.type) or ())
+    """Return True if a parameter accepts None."""
+    return "None" in (accepted_type_names(parameter.type) or ())
 
 
 def result_names(signature: Signature) -> list[str]:
-    """Return the names of results: that of the signature, or ``result`` and their number."""
+    """Return the names of results; unnamed ones are ``result``, or ``result`` and their index."""
     if len(signature.results) == 1:
         return [signature.results[0].name or "result"]
     return [result.name or f"result{i}" for i, result in enumerate(signature.results)]
@@ -318,28 +324,30 @@ def _checked_returns(signature: Signature, returns: str | None) -> str:
         raise ValueError(f"returns must be one of {', '.join(_RETURNS)}, got {returns!r}")
     if returns != "error" and (returns == "value") != is_number:
         raise ValueError(
-            f"{signature.name}: a function of C returns a result as its value when it is the only "
-            "one and a number; others are tensors, whose addresses it takes"
+            f"{signature.name}: a C function returns a result by value only if it is the only "
+            "result and a number; other results must be tensors"
         )
     if len(results) > 1:
         for result in results:
             if not isinstance(result.type, TensorType):
-                raise ValueError(f"{signature.name}: of several results all must be tensors")
+                raise ValueError(
+                    f"{signature.name}: if there are several results, all must be tensors"
+                )
     return returns
 
 
 def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
-    """Return the name of the function behind for each choice of dtypes.
+    """Return the name of the callee for each combination of dtypes.
 
     Raises
     ------
     ValueError
-        If the text has ``{T}``, and the signature no dtype variable ``T``.
+        If the text contains ``{T}`` and the signature has no dtype variable ``T``.
     """
     variables = signature.dtype_variables
     for name in _HOLE.findall(callee):
         if name not in variables:
-            raise ValueError(f"'{{{name}}}' in {callee!r} is no dtype variable of the signature")
+            raise ValueError(f"'{{{name}}}' in {callee!r} is not a dtype variable of the signature")
     found = {}
     for choice in itertools.product(*variables.values()):
         symbol = callee
@@ -353,16 +361,16 @@ def callees_of(signature: Signature, callee: str) -> dict[tuple[str, ...], str]:
 
 
 def _argument(signature: Signature, text: str) -> Argument:
-    """Read what one argument of the function behind is."""
+    """Parse one argument of the callee."""
     match = _ARGUMENT.fullmatch(text.strip())
     assert match is not None
     dtype, text = match["dtype"], match["text"]
     is_integer = dtype is not None and integer_range(dtype) is not None
     if dtype is not None and not is_integer and not dtype.startswith("float"):
         raise ValueError(f"{signature.name}: C has no integer {dtype}")
-    fixed = _fixed_argument(signature, dtype, text)
-    if fixed is not None:
-        return fixed
+    constant = _constant_argument(signature, dtype, text)
+    if constant is not None:
+        return constant
     found = _source_argument(signature, text) or _extent_argument(signature, text)
     if dtype is None:
         return found
@@ -376,14 +384,14 @@ def _argument(signature: Signature, text: str) -> Argument:
 def _is_convertible(signature: Signature, found: Argument, *, is_integer: bool) -> bool:
     if not is_integer:
         types = {parameter.name: parameter.type for parameter in signature.parameters}
-        words = accepted_words(types[found.source]) if found.kind == "value" else None
-        return words is not None and words[0] == "float" and "None" not in words
+        accepted = accepted_type_names(types[found.source]) if found.kind == "value" else None
+        return accepted is not None and accepted[0] == "float" and "None" not in accepted
     is_number = found.kind in ("extent", "ndim", "size", "device") or found.axis is not None
     return is_number and found.source not in result_names(signature)
 
 
-def _fixed_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
-    """Read what depends on no argument, and memory; None for the rest."""
+def _constant_argument(signature: Signature, dtype: str | None, text: str) -> Argument | None:
+    """Parse constants, ``null`` and workspaces; return None for other arguments."""
     workspace = _WORKSPACE.fullmatch(text)
     is_name = any(parameter.name == text for parameter in signature.parameters)
     if workspace is not None or (text == "null" and not is_name):
@@ -417,7 +425,7 @@ def _source_argument(signature: Signature, text: str) -> Argument | None:
     name, field = attribute["name"], attribute["field"]
     if name not in types or field not in _FIELDS:
         raise ValueError(
-            f"{signature.name}: {text!r} is no field of a parameter or result; "
+            f"{signature.name}: {text!r} is not a field of a parameter or result; "
             f"fields are {', '.join(_FIELDS)}"
         )
     axis = None if attribute["axis"] is None else int(attribute["axis"])
@@ -430,16 +438,16 @@ def _check_field(
 ) -> None:
     where = f"{signature.name}: {text!r}"
     if not isinstance(type_, TensorType):
-        words = accepted_words(type_)
-        if field != "size" or axis is not None or not {"str", "bytes"} & {*(words or ())}:
-            raise ValueError(f"{where}: only tensors have it")
+        accepted = accepted_type_names(type_)
+        if field != "size" or axis is not None or not {"str", "bytes"} & {*(accepted or ())}:
+            raise ValueError(f"{where}: only tensors have this field")
         return
     if axis is not None and field not in ("shape", "strides"):
         raise ValueError(f"{where}: only shapes and strides have axes")
     if type_.is_optional and field != "tensor":
         raise ValueError(f"{where}: the tensor may be None; pass its `tensor`")
     if type_.ndim is None and (field == "strides" or axis is not None):
-        raise ValueError(f"{where}: the number of dimensions is not known; pass its `tensor`")
+        raise ValueError(f"{where}: the number of dimensions is unknown; pass its `tensor`")
     if axis is not None and type_.ndim is not None and axis >= type_.ndim:
         raise ValueError(f"{where}: it has {type_.ndim} dimensions")
 
@@ -447,13 +455,13 @@ def _check_field(
 def _extent_argument(signature: Signature, text: str) -> Argument:
     extent = parse_extent(text)
     if extent in (ELLIPSIS, ANY_EXTENT):
-        raise ValueError(f"{signature.name}: {text!r} is no value")
+        raise ValueError(f"{signature.name}: {text!r} is not a value")
     bound = set(always_bound(signature))
     for name in names_in(extent):
         if name not in bound:
             raise ValueError(
                 f"{signature.name}: {text!r} is neither a parameter nor a result, and '{name}' is "
-                "no extent that every call has"
+                "not an extent of every call"
             )
     return Argument("extent", extent=extent)
 
@@ -461,31 +469,34 @@ def _extent_argument(signature: Signature, text: str) -> Argument:
 def _check_stream(wrapper: Wrapper) -> None:
     if wrapper.first_tensor is not None:
         return
-    for word, kind in (("stream is meant", "stream"), ("device has the workspace", "workspace")):
-        if any(one.kind == kind for one in wrapper.arguments):
-            raise ValueError(f"{wrapper.name}: no tensor says whose {word}")
+    for kind in ("stream", "workspace"):
+        if any(argument.kind == kind for argument in wrapper.arguments):
+            raise ValueError(
+                f"{wrapper.name}: a {kind} needs a required tensor parameter, "
+                "which determines the device"
+            )
 
 
 def _check_written(wrapper: Wrapper) -> None:
-    """Raise ValueError unless a number that is not returned is written, and no other one."""
-    written = {one.source for one in wrapper.arguments if one.kind == "address"}
+    """Raise ValueError unless exactly the numbers that are not returned are passed by address."""
+    written = {argument.source for argument in wrapper.arguments if argument.kind == "address"}
     for name, result in wrapper.results.items():
         if not isinstance(result.type, TensorType) and (wrapper.returns == "error") != (
             name in written
         ):
             raise ValueError(
-                f"{wrapper.name}: '{name}' is a number; its address is passed where the function "
-                "returns an error, and nowhere else"
+                f"{wrapper.name}: '{name}' is a number; pass its address if, and only if, the "
+                "function returns an error"
             )
 
 
-# ---- what the function behind relies on ----------------------------------------------------------
+# ---- conditions that the callee relies on --------------------------------------------------------
 
 
 def _refined(signature: Signature, arguments: Sequence[Argument], device: str | None) -> Signature:
-    """Return the signature with what follows from passing addresses."""
-    addresses = {one.source for one in arguments if one.kind == "address"}
-    strided = {one.source for one in arguments if one.kind == "strides"}
+    """Return the signature with the conditions that follow from passing addresses."""
+    addresses = {argument.source for argument in arguments if argument.kind == "address"}
+    strided = {argument.source for argument in arguments if argument.kind == "strides"}
     parameters = []
     for parameter in signature.parameters:
         type_ = parameter.type
@@ -493,8 +504,8 @@ def _refined(signature: Signature, arguments: Sequence[Argument], device: str | 
             is_strided = parameter.name in strided
             if type_.layout == "strided" and not is_strided:
                 raise ValueError(
-                    f"{signature.name}: parameter '{parameter.name}' may have any strides, and "
-                    "only its address is passed; pass its strides, too, or declare it compact"
+                    f"{signature.name}: parameter '{parameter.name}' may have any strides, but "
+                    "only its address is passed; also pass its strides, or declare it compact"
                 )
             layout = "strided" if type_.layout is None and is_strided else type_.layout
             type_ = replace(type_, is_pointer=True, layout=layout, device=type_.device or device)

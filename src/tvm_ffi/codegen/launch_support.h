@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What functions share that launch kernels: the CUDA driver, opened when it is first needed, and
- * device code on the devices where it has run.
+ * Support code of generated launch functions: the CUDA driver, devices, device images and launches.
  *
- * The types and numbers of the driver are declared here in our own words; no header and no library
- * of CUDA is needed.  A device gets an image when a kernel first runs there, and keeps it for the
- * life of the process: when a library goes, the driver may be gone already.  What is done once is
- * behind a lock, and published for those who come later without it. */
+ * The driver is opened by the first call.  Its types and constants are declared here, so no CUDA
+ * header or library is needed.  An image is loaded on a device by the first launch there, and is
+ * never unloaded: when a library is unloaded, the driver may already be gone.  One lock guards all
+ * initialization; its results are published with release stores and read without the lock. */
 #ifndef LAUNCH_SUPPORT_H_
 #define LAUNCH_SUPPORT_H_
 
@@ -17,29 +16,29 @@
 
 enum {
   LAUNCH_MAX_DEVICES = 256,
-  LAUNCH_FREE_SHARED_MEMORY = 48 << 10, /* bytes that no kernel has to ask for */
-  LAUNCH_PORTABLE_CLUSTER = 8,          /* blocks */
-  LAUNCH_LOG_ROOM = 4096,
-  LAUNCH_TEXT_ROOM = 1024
+  LAUNCH_DEFAULT_SHARED_MEMORY = 48 << 10, /* bytes available without a kernel attribute */
+  LAUNCH_PORTABLE_CLUSTER = 8,             /* blocks; larger clusters need an attribute */
+  LAUNCH_LOG_BYTES = 4096,
+  LAUNCH_MESSAGE_BYTES = 1024
 };
-/* Attributes: of devices, of kernels, of launches; options of the compiler for PTX. */
+/* Driver constants: device, kernel and launch attributes; options of the PTX compiler. */
 enum {
   LAUNCH_CAPABILITY_MAJOR = 75,
   LAUNCH_CAPABILITY_MINOR = 76,
-  LAUNCH_MOST_SHARED_MEMORY = 97,
-  LAUNCH_GRANT_SHARED_MEMORY = 8,
-  LAUNCH_GRANT_CLUSTER = 14,
-  LAUNCH_IS_COOPERATIVE = 2,
-  LAUNCH_CLUSTER = 4,
-  LAUNCH_IS_PROGRAMMATIC = 6,
+  LAUNCH_MAX_SHARED_MEMORY = 97,
+  LAUNCH_ALLOW_SHARED_MEMORY = 8,
+  LAUNCH_ALLOW_CLUSTER = 14,
+  LAUNCH_ATTRIBUTE_COOPERATIVE = 2,
+  LAUNCH_ATTRIBUTE_CLUSTER = 4,
+  LAUNCH_ATTRIBUTE_PROGRAMMATIC = 6,
   LAUNCH_LOG = 5,
   LAUNCH_LOG_SIZE = 6,
   LAUNCH_CAPTURE_RELAXED = 2
 };
-/* What a launch may have besides grid, block and shared memory. */
-enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_ALL_AT_ONCE = 2, LAUNCH_MAY_BEGIN = 4 };
+/* Flags of a launch. */
+enum { LAUNCH_HAS_CLUSTER = 1, LAUNCH_IS_COOPERATIVE = 2, LAUNCH_IS_PROGRAMMATIC = 4 };
 
-/* Numbers of a launch.  They are passed by value: what nobody points to stays in registers. */
+/* Sizes of a launch, passed by value so that they stay in registers. */
 typedef struct {
   unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, cluster_x, cluster_y, cluster_z;
   unsigned bytes; /* of dynamic shared memory */
@@ -61,7 +60,7 @@ typedef struct {
   unsigned num_attributes;
 } launch_config;
 
-/* ORDER of the names below. */
+/* Driver functions, in the ORDER of launch_driver_names. */
 static struct {
   int (*init)(unsigned flags);
   int (*error_name)(int status, const char** name);
@@ -75,7 +74,7 @@ static struct {
   int (*context_device)(int* device);
   int (*load)(void** loaded, const void* image, unsigned num, const int* options, void** values);
   int (*find)(void** kernel, void* loaded, const char* name);
-  int (*grant)(void* kernel, int attribute, int value);
+  int (*set_attribute)(void* kernel, int attribute, int value);
   int (*launch)(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                 unsigned block_y, unsigned block_z, unsigned shared_memory_bytes, void* stream,
                 void** arguments, void** extra);
@@ -99,7 +98,7 @@ static const char* const launch_driver_names[] = {"cuInit",
                                                   "cuLaunchKernel",
                                                   "cuLaunchKernelEx",
                                                   "cuThreadExchangeStreamCaptureMode"};
-enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers do not have the rest */
+enum { LAUNCH_NUM_REQUIRED = 14 }; /* older drivers lack the other functions */
 
 static pthread_mutex_t launch_mutex = PTHREAD_MUTEX_INITIALIZER;
 static int launch_is_open;
@@ -107,11 +106,11 @@ static int launch_is_open;
 typedef struct {
   void* context;
   int device;
-  int capability; /* 90 for 9.0; 0 until all members are there */
+  int capability; /* 90 for 9.0; 0 until the other members are set */
 } launch_device;
 static launch_device launch_devices[LAUNCH_MAX_DEVICES];
 
-/* Device code; `number` and `suffix` are those of sm_90a, 0 where it does not say. */
+/* A device image; `number` and `suffix` are 90 and 'a' for sm_90a, 0 if unknown. */
 typedef struct {
   const void* bytes;
   int is_ptx, number;
@@ -123,15 +122,14 @@ typedef struct {
   launch_image* image;
   const char* name;
   void* handles[LAUNCH_MAX_DEVICES];
-  unsigned granted[LAUNCH_MAX_DEVICES];  /* bytes of dynamic shared memory */
-  bool has_clusters[LAUNCH_MAX_DEVICES]; /* of any size */
+  unsigned allowed_bytes[LAUNCH_MAX_DEVICES]; /* bytes of dynamic shared memory */
+  bool has_clusters[LAUNCH_MAX_DEVICES];      /* larger clusters are allowed */
 } launch_kernel;
 
-/* ---- Failures -----------------------------------------------------------------------------------
- */
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 WRAPPER_COLD int launch_fail(const char* function, int status, const char* where, const char* log) {
-  char text[LAUNCH_TEXT_ROOM];
+  char text[LAUNCH_MESSAGE_BYTES];
   const char *name = NULL, *meaning = NULL;
   if (launch_driver.error_name(status, &name) != 0 || name == NULL) name = "unknown error";
   if (launch_driver.error_text(status, &meaning) != 0 || meaning == NULL) {
@@ -151,19 +149,18 @@ WRAPPER_COLD int launch_fail_device(const char* function, int status, int device
 
 WRAPPER_COLD int launch_fail_kernel(const char* function, int status, const launch_kernel* kernel,
                                     int device_id) {
-  char where[LAUNCH_TEXT_ROOM / 2];
+  char where[LAUNCH_MESSAGE_BYTES / 2];
   snprintf(where, sizeof(where), " for kernel `%s` on cuda:%d", kernel->name, device_id);
   return launch_fail(function, status, where, "");
 }
 
-/* Say that the driver is not there.  `reason` has no end of its own. */
+/* Raise that the driver is not available; the message continues after `reason`. */
 WRAPPER_COLD int launch_fail_unavailable(const char* reason, const char* symbol) {
   return wrapper_fail("RuntimeError", "the CUDA driver is not available: ", reason, symbol,
                       "; it comes with the NVIDIA driver of the machine", NULL, NULL, NULL);
 }
 
-/* ---- The driver, and devices: the lock is held --------------------------------------------------
- */
+/* ---- Driver and device initialization: lock held --------------------------------------------- */
 
 WRAPPER_COLD int launch_open(void) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -184,12 +181,12 @@ WRAPPER_COLD int launch_open(void) {
   return 0;
 }
 
-/* Relax, or bring back, the thread's mode of stream capture: loading concerns no stream. */
+/* Relax or restore the thread's stream capture mode: loading does not involve a stream. */
 WRAPPER_COLD void launch_exchange_capture_mode(int* mode) {
   if (launch_driver.capture_mode != NULL) launch_driver.capture_mode(mode);
 }
 
-WRAPPER_COLD int launch_learn_device(int device_id, launch_device* found) {
+WRAPPER_COLD int launch_init_device(int device_id, launch_device* found) {
   int major = 0, minor = 0, mode = LAUNCH_CAPTURE_RELAXED;
   int status = launch_driver.device_get(&found->device, device_id);
   if (status != 0) return launch_fail_device("cuDeviceGet", status, device_id);
@@ -206,20 +203,19 @@ WRAPPER_COLD int launch_learn_device(int device_id, launch_device* found) {
   return 0;
 }
 
-WRAPPER_COLD int launch_learn(int device_id) {
+WRAPPER_COLD int launch_init_device_once(int device_id) {
   launch_device* device = &launch_devices[device_id];
   int code = 0;
   pthread_mutex_lock(&launch_mutex);
   if (!launch_is_open) code = launch_open();
-  if (code == 0 && device->capability == 0) code = launch_learn_device(device_id, device);
+  if (code == 0 && device->capability == 0) code = launch_init_device(device_id, device);
   pthread_mutex_unlock(&launch_mutex);
   return code;
 }
 
-/* ---- Devices ------------------------------------------------------------------------------------
- */
+/* ---- Devices --------------------------------------------------------------------------------- */
 
-/* The device of a launch, ready; NULL for a failure. */
+/* Return the initialized device of a launch; NULL on failure. */
 WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
   if (device_id < 0 || device_id >= LAUNCH_MAX_DEVICES) {
     wrapper_fail_numbers("ValueError", 2, "there is no cuda:", device_id, ": the most devices are ",
@@ -227,13 +223,13 @@ WRAPPER_HOT const launch_device* launch_device_of(int device_id) {
     return NULL;
   }
   if (__atomic_load_n(&launch_devices[device_id].capability, __ATOMIC_ACQUIRE) == 0 &&
-      launch_learn(device_id) != 0) {
+      launch_init_device_once(device_id) != 0) {
     return NULL;
   }
   return &launch_devices[device_id];
 }
 
-/* The device of the current context; the first one where there is none. */
+/* Store the device of the current context; device 0 without a context. */
 WRAPPER_HOT int launch_current_device(int* device_id) {
   void* context = NULL;
   int status, code = 0;
@@ -249,12 +245,12 @@ WRAPPER_HOT int launch_current_device(int* device_id) {
   return status == 0 ? 0 : launch_fail("cuCtxGetDevice", status, "", "");
 }
 
-/* ---- Images -------------------------------------------------------------------------------------
- */
+/* ---- Images ---------------------------------------------------------------------------------- */
 
-/* How well an image fits a device; 0 for not at all.  Code of the machine comes before PTX, which
- * is compiled first, and newer code before older.  `a` is for one device, `f` for one family. */
-WRAPPER_HOT int launch_fit(const launch_image* image, int capability) {
+/* Return the rank of an image for a device; 0 if it cannot run there.  Machine code ranks above
+ * PTX, which needs compilation, and newer code above older.  The suffix `a` means one architecture,
+ * `f` one family. */
+WRAPPER_HOT int launch_image_rank(const launch_image* image, int capability) {
   int number = image->number, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;
   if (image->suffix == 'a' ? number != capability : number > capability) return 0;
@@ -262,21 +258,21 @@ WRAPPER_HOT int launch_fit(const launch_image* image, int capability) {
   return (image->is_ptx ? 0 : 100000) + 10 * number + (image->suffix == 0 ? 0 : 1) + 1;
 }
 
-/* The kernel whose image fits best; NULL when none does. */
-WRAPPER_HOT launch_kernel* launch_choose(launch_kernel* kernels, int count, int capability) {
+/* Return the kernel whose image has the highest rank; NULL if none can run. */
+WRAPPER_HOT launch_kernel* launch_select_kernel(launch_kernel* kernels, int count, int capability) {
   launch_kernel* best = NULL;
-  int most = 0;
+  int best_rank = 0;
   for (int i = 0; i < count; ++i) {
-    int fit = launch_fit(kernels[i].image, capability);
-    if (fit > most) most = fit, best = &kernels[i];
+    int rank = launch_image_rank(kernels[i].image, capability);
+    if (rank > best_rank) best_rank = rank, best = &kernels[i];
   }
   return best;
 }
 
-/* Say which GPU has no image.  The text has three holes, between its pieces. */
+/* Raise for a GPU without a suitable image; the message has three values between its pieces. */
 WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, const char* c,
                                    const char* d) {
-  char name[256] = "", number[WRAPPER_NUMBER_ROOM], architecture[WRAPPER_NUMBER_ROOM + 8];
+  char name[256] = "", number[WRAPPER_NUMBER_SIZE], architecture[WRAPPER_NUMBER_SIZE + 8];
   const launch_device* device = &launch_devices[device_id];
   if (launch_driver.device_name(name, sizeof(name), device->device) != 0 || name[0] == '\0') {
     snprintf(name, sizeof(name), "a GPU without a name");
@@ -287,11 +283,10 @@ WRAPPER_COLD int launch_fail_image(const char* a, int device_id, const char* b, 
                       architecture, d);
 }
 
-/* ---- Kernels on a device, whose context is current: the lock is held ----------------------------
- */
+/* ---- Kernels on a device whose context is current: lock held --------------------------------- */
 
 WRAPPER_COLD int launch_load(launch_image* image, int device_id) {
-  char log[LAUNCH_LOG_ROOM] = "";
+  char log[LAUNCH_LOG_BYTES] = "";
   const int options[] = {LAUNCH_LOG, LAUNCH_LOG_SIZE};
   void* values[] = {log, (void*)(uintptr_t)sizeof(log)};
   char where[64];
@@ -312,7 +307,7 @@ WRAPPER_COLD int launch_find_locked(launch_kernel* kernel, int device_id) {
   }
   status = launch_driver.find(&handle, kernel->image->loaded[device_id], kernel->name);
   if (status != 0) return launch_fail_kernel("cuModuleGetFunction", status, kernel, device_id);
-  kernel->granted[device_id] = LAUNCH_FREE_SHARED_MEMORY;
+  kernel->allowed_bytes[device_id] = LAUNCH_DEFAULT_SHARED_MEMORY;
   __atomic_store_n(&kernel->handles[device_id], handle, __ATOMIC_RELEASE);
   return 0;
 }
@@ -327,54 +322,54 @@ WRAPPER_COLD int launch_find(launch_kernel* kernel, int device_id) {
   return code;
 }
 
-WRAPPER_COLD int launch_grant_memory_locked(launch_kernel* kernel, int device_id, unsigned bytes) {
-  char where[LAUNCH_TEXT_ROOM / 2];
-  int most = 0, status;
-  if (bytes <= kernel->granted[device_id]) return 0;
-  status = launch_driver.device_attribute(&most, LAUNCH_MOST_SHARED_MEMORY,
+WRAPPER_COLD int launch_allow_memory_locked(launch_kernel* kernel, int device_id, unsigned bytes) {
+  char where[LAUNCH_MESSAGE_BYTES / 2];
+  int max_bytes = 0, status;
+  if (bytes <= kernel->allowed_bytes[device_id]) return 0;
+  status = launch_driver.device_attribute(&max_bytes, LAUNCH_MAX_SHARED_MEMORY,
                                           launch_devices[device_id].device);
-  if (status == 0 && bytes > (unsigned)most) {
+  if (status == 0 && bytes > (unsigned)max_bytes) {
     snprintf(where, sizeof(where),
              "kernel `%s` needs %u bytes of shared memory, and a block on cuda:%d has at most %d",
-             kernel->name, bytes, device_id, most);
+             kernel->name, bytes, device_id, max_bytes);
     return wrapper_fail("RuntimeError", where, NULL, NULL, NULL, NULL, NULL, NULL);
   }
-  status = launch_driver.grant(kernel->handles[device_id], LAUNCH_GRANT_SHARED_MEMORY, (int)bytes);
+  status = launch_driver.set_attribute(kernel->handles[device_id], LAUNCH_ALLOW_SHARED_MEMORY,
+                                       (int)bytes);
   if (status != 0) {
     snprintf(where, sizeof(where),
              " for kernel `%s` on cuda:%d with %u bytes of dynamic shared memory", kernel->name,
              device_id, bytes);
     return launch_fail("cuFuncSetAttribute", status, where, "");
   }
-  __atomic_store_n(&kernel->granted[device_id], bytes, __ATOMIC_RELEASE);
+  __atomic_store_n(&kernel->allowed_bytes[device_id], bytes, __ATOMIC_RELEASE);
   return 0;
 }
 
-WRAPPER_COLD int launch_grant_clusters_locked(launch_kernel* kernel, int device_id) {
+WRAPPER_COLD int launch_allow_clusters_locked(launch_kernel* kernel, int device_id) {
   int status;
   if (kernel->has_clusters[device_id]) return 0;
-  status = launch_driver.grant(kernel->handles[device_id], LAUNCH_GRANT_CLUSTER, 1);
+  status = launch_driver.set_attribute(kernel->handles[device_id], LAUNCH_ALLOW_CLUSTER, 1);
   if (status != 0) return launch_fail_kernel("cuFuncSetAttribute", status, kernel, device_id);
   __atomic_store_n(&kernel->has_clusters[device_id], true, __ATOMIC_RELEASE);
   return 0;
 }
 
-/* Let a kernel have more than any may have; `bytes` of 0 is for large clusters. */
-WRAPPER_COLD int launch_grant(launch_kernel* kernel, int device_id, unsigned bytes) {
+/* Allow a kernel more shared memory than the default, or large clusters if `bytes` is 0. */
+WRAPPER_COLD int launch_allow(launch_kernel* kernel, int device_id, unsigned bytes) {
   int code;
   pthread_mutex_lock(&launch_mutex);
-  code = bytes == 0 ? launch_grant_clusters_locked(kernel, device_id)
-                    : launch_grant_memory_locked(kernel, device_id, bytes);
+  code = bytes == 0 ? launch_allow_clusters_locked(kernel, device_id)
+                    : launch_allow_memory_locked(kernel, device_id, bytes);
   pthread_mutex_unlock(&launch_mutex);
   return code;
 }
 
-/* ---- The launch ---------------------------------------------------------------------------------
- */
+/* ---- The launch ------------------------------------------------------------------------------ */
 
 WRAPPER_COLD int launch_fail_launch(const char* function, int status, const launch_kernel* kernel,
                                     int device_id, launch_numbers n) {
-  char where[LAUNCH_TEXT_ROOM / 2];
+  char where[LAUNCH_MESSAGE_BYTES / 2];
   snprintf(where, sizeof(where),
            " for kernel `%s` on cuda:%d with grid (%u, %u, %u), block (%u, %u, %u), %u bytes of "
            "dynamic shared memory",
@@ -399,7 +394,7 @@ WRAPPER_COLD int launch_with_attributes(launch_kernel* kernel, int device_id, la
   }
   if (n.cluster_x * n.cluster_y * n.cluster_z > LAUNCH_PORTABLE_CLUSTER &&
       !__atomic_load_n(&kernel->has_clusters[device_id], __ATOMIC_ACQUIRE) &&
-      launch_grant(kernel, device_id, 0) != 0) {
+      launch_allow(kernel, device_id, 0) != 0) {
     return -1;
   }
   memset(attributes, 0, sizeof(attributes));
@@ -407,15 +402,15 @@ WRAPPER_COLD int launch_with_attributes(launch_kernel* kernel, int device_id, la
     next->value.cluster[0] = n.cluster_x;
     next->value.cluster[1] = n.cluster_y;
     next->value.cluster[2] = n.cluster_z;
-    next++->id = LAUNCH_CLUSTER;
+    next++->id = LAUNCH_ATTRIBUTE_CLUSTER;
   }
-  if (flags & LAUNCH_ALL_AT_ONCE) {
+  if (flags & LAUNCH_IS_COOPERATIVE) {
     next->value.flag = 1;
-    next++->id = LAUNCH_IS_COOPERATIVE;
+    next++->id = LAUNCH_ATTRIBUTE_COOPERATIVE;
   }
-  if (flags & LAUNCH_MAY_BEGIN) {
+  if (flags & LAUNCH_IS_PROGRAMMATIC) {
     next->value.flag = 1;
-    next++->id = LAUNCH_IS_PROGRAMMATIC;
+    next++->id = LAUNCH_ATTRIBUTE_PROGRAMMATIC;
   }
   config.num_attributes = (unsigned)(next - attributes);
   status = launch_driver.launch_ex(&config, kernel->handles[device_id], arguments, NULL);
@@ -431,9 +426,9 @@ WRAPPER_HOT int launch_in_context(launch_kernel* kernel, int device_id, launch_n
     if (launch_find(kernel, device_id) != 0) return -1;
     handle = kernel->handles[device_id];
   }
-  if (n.bytes > LAUNCH_FREE_SHARED_MEMORY &&
-      n.bytes > __atomic_load_n(&kernel->granted[device_id], __ATOMIC_ACQUIRE) &&
-      launch_grant(kernel, device_id, n.bytes) != 0) {
+  if (n.bytes > LAUNCH_DEFAULT_SHARED_MEMORY &&
+      n.bytes > __atomic_load_n(&kernel->allowed_bytes[device_id], __ATOMIC_ACQUIRE) &&
+      launch_allow(kernel, device_id, n.bytes) != 0) {
     return -1;
   }
   if (flags != 0) {
@@ -445,7 +440,7 @@ WRAPPER_HOT int launch_in_context(launch_kernel* kernel, int device_id, launch_n
   return launch_fail_launch("cuLaunchKernel", status, kernel, device_id, n);
 }
 
-/* Launch on the current stream of a device; the context that was current comes back. */
+/* Launch on the current stream of a device, and restore the previous context. */
 WRAPPER_HOT int launch_run(launch_kernel* kernel, const launch_device* device, int device_id,
                            launch_numbers n, unsigned flags, void** arguments) {
   void* stream = TVMFFIEnvGetStream(kDLCUDA, device_id);

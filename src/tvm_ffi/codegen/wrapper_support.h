@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What all generated wrappers of a file share: reading arguments, and saying what is wrong with
- * them.
+ * Support code of generated wrappers: reading arguments, raising errors and returning results.
  *
- * Everything that raises is cold; a check that passes costs its comparison. */
+ * Functions that raise are cold, so a check that passes costs only its comparison. */
 #ifndef WRAPPER_SUPPORT_H_
 #define WRAPPER_SUPPORT_H_
 
@@ -21,20 +20,20 @@
   WRAPPER_TEXT(TVM_FFI_VERSION_MAJOR) \
   "." WRAPPER_TEXT(TVM_FFI_VERSION_MINOR) "." WRAPPER_TEXT(TVM_FFI_VERSION_PATCH)
 
-/* A NUL-terminated text, three to a row: read by tools that do not run the library. */
+/* Export row: three NUL-terminated strings, which tools read without running the library. */
 typedef struct {
   const char* name;
   const char* kind;
   const char* text;
 } wrapper_row;
 
-/* ---- Texts ----------------------------------------------------------------------------------- */
+/* ---- Strings --------------------------------------------------------------------------------- */
 
-enum { WRAPPER_NUMBER_ROOM = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
+enum { WRAPPER_NUMBER_SIZE = 24, WRAPPER_MAX_STRIDES = 8, WRAPPER_MAX_RESULTS = 64 };
 
-/* Write a number as decimal text somewhere into `room`, and return where it begins. */
-WRAPPER_COLD const char* wrapper_number(int64_t number, char* room) {
-  char* text = room + WRAPPER_NUMBER_ROOM - 1;
+/* Write a number as decimal text to the end of `buffer`; return the start of the text. */
+WRAPPER_COLD const char* wrapper_number(int64_t number, char* buffer) {
+  char* text = buffer + WRAPPER_NUMBER_SIZE - 1;
   uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
   *text = '\0';
   do {
@@ -45,7 +44,7 @@ WRAPPER_COLD const char* wrapper_number(int64_t number, char* room) {
   return text;
 }
 
-/* Content of text or bytes; not for other values. */
+/* Content of a string or bytes, borrowed from the value; undefined for other values. */
 WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   TVMFFIByteArray content = {NULL, 0};
   switch (value->type_index) {
@@ -69,7 +68,7 @@ WRAPPER_HOT TVMFFIByteArray wrapper_content(const TVMFFIAny* value) {
   return content;
 }
 
-/* Type index of a value, or of the object that it moves. */
+/* Type index of a value, or of the object that an rvalue reference moves. */
 WRAPPER_HOT int32_t wrapper_index(const TVMFFIAny* value) {
   TVMFFIObjectHandle object;
   if (value->type_index != kTVMFFIObjectRValueRef) return value->type_index;
@@ -87,10 +86,11 @@ WRAPPER_HOT bool wrapper_is_bytes(const TVMFFIAny* value) {
   return index == kTVMFFISmallBytes || index == kTVMFFIBytes || index == kTVMFFIByteArrayPtr;
 }
 
-/* ---- Failures: each fills the error slot and returns -1 ---------------------------------------
+/* ---- Errors: each function sets the pending error and returns -1
+ * -------------------------------------
  */
 
-/* Raise; the pieces that are NULL count for nothing. */
+/* Raise with a message of several pieces; NULL pieces are empty. */
 WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, const char* c,
                               const char* d, const char* e, const char* f, const char* g) {
   const char* parts[7];
@@ -99,71 +99,71 @@ WRAPPER_COLD int wrapper_fail(const char* error, const char* a, const char* b, c
   return -1;
 }
 
-/* Raise with up to three numbers, each behind a piece of text. */
+/* Raise with up to three numbers, each after a piece of text. */
 WRAPPER_COLD int wrapper_fail_numbers(const char* error, int count, const char* a, int64_t first,
                                       const char* b, int64_t second, const char* c, int64_t third,
                                       const char* d) {
-  char room[3][WRAPPER_NUMBER_ROOM];
-  return wrapper_fail(error, a, wrapper_number(first, room[0]), b,
-                      count > 1 ? wrapper_number(second, room[1]) : NULL, c,
-                      count > 2 ? wrapper_number(third, room[2]) : NULL, d);
+  char buffer[3][WRAPPER_NUMBER_SIZE];
+  return wrapper_fail(error, a, wrapper_number(first, buffer[0]), b,
+                      count > 1 ? wrapper_number(second, buffer[1]) : NULL, c,
+                      count > 2 ? wrapper_number(third, buffer[2]) : NULL, d);
 }
 
-/* Return what messages call the type of a value; in words of Python. */
-WRAPPER_COLD const char* wrapper_word(const TVMFFIAny* value) {
-  static const char* const words[] = {WRAPPER_WORDS};
+/* Return the name of a value's type in messages; Python names where they exist. */
+WRAPPER_COLD const char* wrapper_type_name(const TVMFFIAny* value) {
+  static const char* const type_names[] = {WRAPPER_TYPE_NAMES};
   int32_t index = wrapper_index(value);
   if (index == kTVMFFIDLTensorPtr && value->v_ptr == NULL) return "NULL";
-  if (index >= (int32_t)(sizeof(words) / sizeof(words[0]))) {
+  if (index >= (int32_t)(sizeof(type_names) / sizeof(type_names[0]))) {
     return TVMFFIGetTypeInfo(index)->type_key.data;
   }
-  return index < 0 || words[index] == NULL ? "value of an unknown type" : words[index];
+  return index < 0 || type_names[index] == NULL ? "value of an unknown type" : type_names[index];
 }
 
 /* Raise for a value of a wrong type. */
 WRAPPER_COLD int wrapper_fail_type(const char* error, const char* big_error, const char* text,
                                    const TVMFFIAny* value) {
   return wrapper_fail(value->type_index == kTVMFFIBigInt ? big_error : error, text,
-                      wrapper_word(value), NULL, NULL, NULL, NULL, NULL);
+                      wrapper_type_name(value), NULL, NULL, NULL, NULL, NULL);
 }
 
-/* Raise for a tensor of a wrong element type; `expected` is a piece of text of its own. */
+/* Raise for a tensor of a wrong dtype; `expected` is an additional piece of text. */
 WRAPPER_COLD int wrapper_fail_dtype(const char* error, const char* a, const char* expected,
                                     const char* b, DLDataType dtype) {
-  char room[2][WRAPPER_NUMBER_ROOM];
+  char buffer[2][WRAPPER_NUMBER_SIZE];
   TVMFFIAny name;
   int code;
   if (dtype.code == kDLComplex) { /* the runtime has no names for these */
-    return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, room[0]),
+    return wrapper_fail(error, a, expected, b, "complex", wrapper_number(dtype.bits, buffer[0]),
                         dtype.lanes > 1 ? "x" : NULL,
-                        dtype.lanes > 1 ? wrapper_number(dtype.lanes, room[1]) : NULL);
+                        dtype.lanes > 1 ? wrapper_number(dtype.lanes, buffer[1]) : NULL);
   }
   if (TVMFFIDataTypeToString(&dtype, &name) != 0) {
     TVMFFIObjectHandle nameless = NULL;
     TVMFFIErrorMoveFromRaised(&nameless);
     TVMFFIObjectDecRef(nameless);
-    return wrapper_fail(error, a, expected, b, "one without a name", NULL, NULL, NULL);
+    return wrapper_fail(error, a, expected, b, "an unnamed dtype", NULL, NULL, NULL);
   }
   code = wrapper_fail(error, a, expected, b, wrapper_content(&name).data, NULL, NULL, NULL);
   if (name.type_index >= kTVMFFIStaticObjectBegin) TVMFFIObjectDecRef(name.v_obj);
   return code;
 }
 
-/* Raise for a tensor of another device. */
+/* Raise for a tensor on a wrong device. */
 WRAPPER_COLD int wrapper_fail_device(const char* error, const char* text, DLDevice device) {
-  static const char* const names[] = {WRAPPER_DEVICES};
-  char room[2][WRAPPER_NUMBER_ROOM];
+  static const char* const names[] = {WRAPPER_DEVICE_NAMES};
+  char buffer[2][WRAPPER_NUMBER_SIZE];
   int32_t type = (int32_t)device.device_type;
   const char* name = NULL;
   if (type >= 0 && type < (int32_t)(sizeof(names) / sizeof(names[0]))) name = names[type];
-  if (name == NULL) name = wrapper_number(type, room[0]);
-  return wrapper_fail(error, text, name, ":", wrapper_number(device.device_id, room[1]), NULL, NULL,
-                      NULL);
+  if (name == NULL) name = wrapper_number(type, buffer[0]);
+  return wrapper_fail(error, text, name, ":", wrapper_number(device.device_id, buffer[1]), NULL,
+                      NULL, NULL);
 }
 
-/* Raise for a tensor with gaps; strides are shown as Python writes a tuple. */
+/* Raise for a tensor with gaps; strides are printed like a Python tuple. */
 WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const DLTensor* tensor) {
-  char room[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_ROOM];
+  char buffer[WRAPPER_MAX_STRIDES][WRAPPER_NUMBER_SIZE];
   const char* parts[2 * WRAPPER_MAX_STRIDES + 4];
   int32_t count = 0, shown = tensor->ndim;
   if (shown > WRAPPER_MAX_STRIDES) shown = WRAPPER_MAX_STRIDES;
@@ -171,7 +171,7 @@ WRAPPER_COLD int wrapper_fail_strides(const char* error, const char* text, const
   parts[count++] = "(";
   for (int32_t i = 0; i < shown; ++i) {
     if (i != 0) parts[count++] = ", ";
-    parts[count++] = wrapper_number(tensor->strides[i], room[i]);
+    parts[count++] = wrapper_number(tensor->strides[i], buffer[i]);
   }
   parts[count++] = tensor->ndim > shown ? ", ...)" : tensor->ndim == 1 ? ",)" : ")";
   TVMFFIErrorSetRaisedFromCStrParts(error, parts, count);
@@ -185,7 +185,7 @@ WRAPPER_COLD const DLTensor* wrapper_moved_tensor(const TVMFFIAny* value) {
   return TVMFFITensorGetDLTensorPtr(*(TVMFFIObjectHandle*)value->v_ptr);
 }
 
-/* Lend the tensor in an argument, in each of its forms; NULL when it is none. */
+/* Return the borrowed tensor in an argument of any representation, or NULL. */
 WRAPPER_HOT const DLTensor* wrapper_tensor(const TVMFFIAny* value) {
   if (value->type_index == kTVMFFITensor) return TVMFFITensorGetDLTensorPtr(value->v_obj);
   if (value->type_index == kTVMFFIDLTensorPtr) return (const DLTensor*)value->v_ptr;
@@ -203,9 +203,9 @@ WRAPPER_HOT bool wrapper_is_empty(const DLTensor* tensor) {
   return false;
 }
 
-/* Whether elements lie in row-major order without gaps; an extent of 1 has no stride. */
+/* True if elements are in row-major order without gaps; the stride of an extent of 1 is ignored. */
 WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
-  uint64_t step = 1; /* unsigned: extents of others may overflow */
+  uint64_t step = 1; /* unsigned: third-party extents may overflow */
   if (tensor->strides == NULL) return true;
   for (int32_t i = ndim - 1; i >= 0; --i) {
     if (tensor->shape[i] != 1 && (uint64_t)tensor->strides[i] != step) {
@@ -216,7 +216,7 @@ WRAPPER_HOT bool wrapper_is_compact(const DLTensor* tensor, int32_t ndim) {
   return true;
 }
 
-/* Write the strides of a tensor, which may have none when it is compact. */
+/* Write the strides of a tensor; a compact tensor may have none. */
 WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* out) {
   uint64_t step = 1;
   for (int32_t i = ndim - 1; i >= 0; --i) {
@@ -226,7 +226,7 @@ WRAPPER_HOT void wrapper_strides(const DLTensor* tensor, int32_t ndim, int64_t* 
 }
 
 WRAPPER_HOT int64_t wrapper_size(const DLTensor* tensor) {
-  uint64_t size = 1; /* unsigned: extents of others may overflow */
+  uint64_t size = 1; /* unsigned: third-party extents may overflow */
   for (int32_t i = 0; i < tensor->ndim; ++i) size *= (uint64_t)tensor->shape[i];
   return (int64_t)size;
 }
@@ -236,13 +236,14 @@ WRAPPER_HOT void* wrapper_address(const DLTensor* tensor) {
   return (void*)((uintptr_t)tensor->data + (uintptr_t)tensor->byte_offset);
 }
 
-/* Bytes to which C aligns an element, as far as C has such elements; else 1. */
+/* Alignment in bytes of an element in C; 1 for types that C does not have. */
 WRAPPER_HOT uint32_t wrapper_alignment(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
   return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
 }
 
-/* ---- Extents: 0, or -1 when the value does not fit 64 bits --------------------------------------
+/* ---- Extents: return 0, or -1 if the result overflows 64 bits
+ * -------------------------------------
  */
 
 WRAPPER_HOT int wrapper_divide(int64_t left, int64_t right, int64_t* out) {
@@ -268,24 +269,23 @@ WRAPPER_HOT int64_t wrapper_min(int64_t left, int64_t right) { return left < rig
 
 WRAPPER_HOT int64_t wrapper_max(int64_t left, int64_t right) { return left > right ? left : right; }
 
-/* ---- Numbers and text --------------------------------------------------------------------------
- */
+/* ---- Numbers and strings --------------------------------------------------------------------- */
 
-/* Read an integer of 64 bits without sign, which needs a big integer from 2^63 on. */
+/* Read an unsigned 64-bit integer; from 2^63 on, the value is a big integer. */
 WRAPPER_HOT bool wrapper_uint64(const TVMFFIAny* value, uint64_t* out) {
-  TVMFFIByteArray words;
+  TVMFFIByteArray digits;
   if (value->type_index == kTVMFFIInt) {
     *out = (uint64_t)value->v_int64;
     return true;
   }
   if (value->type_index != kTVMFFIBigInt) return false;
-  words = TVMFFIBigIntGetContentByteArray(value);
-  if (words.size != 16) return false;
+  digits = TVMFFIBigIntGetContentByteArray(value);
+  if (digits.size != 16) return false;
   for (int i = 8; i < 16; ++i) {
-    if (words.data[i] != 0) return false;
+    if (digits.data[i] != 0) return false;
   }
   *out = 0;
-  for (int i = 7; i >= 0; --i) *out = *out << 8 | (unsigned char)words.data[i];
+  for (int i = 7; i >= 0; --i) *out = *out << 8 | (unsigned char)digits.data[i];
   return true;
 }
 
@@ -293,7 +293,7 @@ WRAPPER_HOT double wrapper_float(const TVMFFIAny* value) {
   return value->type_index == kTVMFFIFloat ? value->v_float64 : (double)value->v_int64;
 }
 
-/* Return the place of the first NUL in a text, or -1. */
+/* Return the index of the first NUL in a string, or -1. */
 WRAPPER_HOT int64_t wrapper_find_nul(TVMFFIByteArray text) {
   for (size_t i = 0; i < text.size; ++i) {
     if (text.data[i] == '\0') return (int64_t)i;
@@ -324,25 +324,23 @@ WRAPPER_HOT int wrapper_return_float(double value, TVMFFIAny* result) {
 
 WRAPPER_HOT int wrapper_return_uint64(uint64_t value, TVMFFIAny* result) {
   char bytes[16] = {0};
-  TVMFFIByteArray words = {NULL, sizeof(bytes)};
+  TVMFFIByteArray digits = {NULL, sizeof(bytes)};
   if (value <= (uint64_t)INT64_MAX) {
     return wrapper_return_int(kTVMFFIInt, (int64_t)value, result);
   }
   for (int i = 0; i < 8; ++i) bytes[i] = (char)(value >> 8 * i & 0xff);
-  words.data = bytes;
-  return TVMFFIBigIntFromByteArray(&words, result);
+  digits.data = bytes;
+  return TVMFFIBigIntFromByteArray(&digits, result);
 }
 
-/* ---- Workspaces --------------------------------------------------------------------------------
- */
+/* ---- Workspaces ------------------------------------------------------------------------------ */
 
-/* Whether a file has workspaces: those that have none do not include c_env_api.h. */
+/* Defined if some wrapper of the file has a workspace and the file includes c_env_api.h. */
 #ifdef TVM_FFI_EXTRA_C_ENV_API_H_
 
 enum { WRAPPER_WORKSPACE_ALIGNMENT = 256 };
 
-/* Lend memory of a device; the handle is released when the call is over.  No bytes are no memory.
- */
+/* Allocate device memory for one call; the caller releases the handle.  Size 0 gives NULL. */
 WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectHandle* handle,
                                    void** address) {
   int64_t shape[1];
@@ -369,7 +367,7 @@ WRAPPER_COLD int wrapper_workspace(int64_t bytes, DLDevice device, TVMFFIObjectH
 
 #endif /* TVM_FFI_EXTRA_C_ENV_API_H_ */
 
-/* Give a tensor away. */
+/* Return a tensor; consumes the handle. */
 WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* result) {
   result->type_index = kTVMFFITensor;
   result->zero_padding = 0;
@@ -377,7 +375,7 @@ WRAPPER_HOT int wrapper_return_tensor(TVMFFIObjectHandle tensor, TVMFFIAny* resu
   return 0;
 }
 
-/* Give several tensors away, as an Array. */
+/* Return several tensors as an Array; consumes the handles. */
 WRAPPER_HOT int wrapper_return_tensors(TVMFFIObjectHandle* tensors, int32_t count,
                                        TVMFFIAny* result) {
   static const TVMFFIByteArray name = {"ffi.Array", 9};

@@ -26,8 +26,8 @@ from .._library.elf import Image
 from .._schema.json_form import declared_function
 from .._schema.printing import TypePrinter
 from .._schema.schema import Schema
-from ..signature._carriage import parsed_metadata as parse_metadata
-from ..signature._carriage import signature_in
+from ..signature._metadata import parsed_metadata as parse_metadata
+from ..signature._metadata import signature_in
 
 _SECTIONS = ("tvm_ffi_exports", "tvm_ffi_headers")
 _PRINTER = TypePrinter(type_key_to_index)

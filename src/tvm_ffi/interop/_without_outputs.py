@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from ..signature import Signature, TensorType
-from ..signature._checking import bind_arguments
 from ..signature._parameter import Parameter
+from ..signature._run_checks import bind_arguments
 
 __all__ = ["bind_without_outputs", "is_output", "require_outputs"]
 

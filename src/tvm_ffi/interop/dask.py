@@ -19,7 +19,7 @@ from ..container import Array
 from ..core import Tensor
 from ..module import Module, file_of, load_module
 from ..signature import Signature, TensorType
-from ..signature._outputs import Described, OutputError, outputs_of
+from ..signature._outputs import OutputError, TensorSpec, outputs_of
 from ..signature._parameter import Parameter
 from ._function_names import signature_of
 from ._tried import load
@@ -193,12 +193,12 @@ def _call(
 ) -> Any:
     """Call with outputs of our own, and return them and what the function returned."""
     given = bind_without_outputs(function.__name__, signature, args, kwargs)
-    inputs: dict[str, Described] = {}
+    inputs: dict[str, TensorSpec] = {}
     for parameter in signature.parameters:
         value = given.get(parameter.name)
         if isinstance(value, np.ndarray):
             given[parameter.name] = _in_layout(value, parameter)
-            inputs[parameter.name] = Described(value.shape, str(value.dtype))
+            inputs[parameter.name] = TensorSpec(value.shape, str(value.dtype))
     try:
         described = iter(list(outputs_of(signature, inputs)))
     except OutputError as error:

@@ -18,7 +18,7 @@ from .._binding.object import note_of
 from .._internal.regular_file import read_regular
 from ..registry import get_global_func
 from ..signature import Signature
-from ..signature._carriage import metadata_text, parsed_metadata, read_signature, signature_in
+from ..signature._metadata import metadata_text, parsed_metadata, read_signature, signature_in
 from . import Module
 
 __all__ = ["describe", "describe_from_file", "signature_of"]

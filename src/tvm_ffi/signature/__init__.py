@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures: one description of a function, from which everything else follows.
+"""Function signatures: parameters, types, shapes, defaults, directions and results.
 
-A `Signature` has names, types, shapes, defaults and directions.  It is written as text or as JSON,
-made from annotations or from what a library says about itself, and turned into what other tools
-want.  Nothing here needs the native library.
+A `Signature` is parsed from text or JSON, or derived from Python annotations or the metadata of a
+library. Checks, generated wrappers, stubs and adapters are derived from it. The package works
+without the native library.
 """
 
-from ._arrays import TensorLike
 from ._expression import Expression, evaluate
 from ._parameter import EMPTY, Parameter, Result
 from ._signature import Signature
+from ._tensor_like import TensorLike
 from ._types import ScalarType, TensorType, ValueType
 
 __all__ = [
@@ -27,4 +27,4 @@ __all__ = [
 
 for _public in __all__:
     if isinstance(globals()[_public], type):
-        globals()[_public].__module__ = __name__  # pickles and `help` name this place
+        globals()[_public].__module__ = __name__  # pickles and `help` use the public module

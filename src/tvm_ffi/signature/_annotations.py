@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures made from the annotations of Python functions."""
+"""Signatures derived from the annotations of Python functions, jaxtyping included."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["signature_from_function", "signature_from_inspect"]
 
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
-_WORD_OF_KIND = {kind: word for word, kind in KINDS.items()}
+_NAME_OF_KIND = {kind: name for name, kind in KINDS.items()}
 
 
 def signature_from_function(function: Callable[..., Any], make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature in a function's annotations."""
+    """Return the signature that a function's annotations declare."""
     try:
         hints = _hints_of(function)
     except NameError as error:
@@ -57,17 +57,19 @@ def _hints_of(function: Any) -> dict[str, Any]:
 def signature_from_inspect(
     signature: inspect.Signature, name: str, make: type[DeclarationT]
 ) -> DeclarationT:
-    """Return the signature that Python has of a function."""
+    """Return the signature that corresponds to an `inspect.Signature`."""
     parameters = tuple(map(_parameter, signature.parameters.values()))
     annotation = signature.return_annotation
     _, result = _read(Any if annotation is inspect.Signature.empty else annotation)
-    # A lambda's name is none.
+    # `<lambda>` is not an identifier.
     return make(parameters, (Result(result),), name if name.isidentifier() else "")
 
 
 def _parameter(parameter: inspect.Parameter) -> Parameter:
     if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-        raise TypeError(f"parameter '**{parameter.name}' collects keywords; a signature names them")
+        raise TypeError(
+            f"parameter '**{parameter.name}': a signature must declare each keyword parameter"
+        )
     annotation, default = parameter.annotation, parameter.default
     try:
         direction, type_ = _read(Any if annotation is inspect.Parameter.empty else annotation)
@@ -75,13 +77,13 @@ def _parameter(parameter: inspect.Parameter) -> Parameter:
         raise TypeError(f"annotation of parameter '{parameter.name}': {error}") from error
     if direction is None:
         direction = UNKNOWN if is_writable(type_) else "in"
-    kind = _WORD_OF_KIND[parameter.kind]
+    kind = _NAME_OF_KIND[parameter.kind]
     default = EMPTY if default is inspect.Parameter.empty else default
     return Parameter(parameter.name, type_, kind, default, direction)
 
 
 def _read(annotation: Any) -> tuple[str | None, Type]:
-    """Return the direction that an annotation says, if any, and its type."""
+    """Return the type that an annotation declares, and its direction or None."""
     if isinstance(annotation, str):
         return parse_annotation(annotation)
     for text in getattr(annotation, "__metadata__", ()):  # Annotated
@@ -101,7 +103,7 @@ def _read(annotation: Any) -> tuple[str | None, Type]:
 
 
 def _without_none(annotation: Any) -> Any:
-    """Return the only type beside None in a union; None for anything else."""
+    """Return the other member of a union of two types with None; None for anything else."""
     members = typing.get_args(annotation)
     if len(members) == 2 and type(None) in members:
         return members[0] if members[1] is type(None) else members[1]
@@ -124,14 +126,14 @@ def _is_jaxtyping(annotation: Any) -> bool:
 def _jaxtyping_tensor(annotation: Any) -> TensorType:
     dtypes = annotation.dtypes
     names = tuple(name for name in dtypes if isinstance(name, str) and is_dtype_name(name))
-    shape = tuple(_jaxtyping_extent(word) for word in annotation.dim_str.split())
+    shape = tuple(_jaxtyping_extent(token) for token in annotation.dim_str.split())
     return TensorType(names[0] if len(names) == 1 else names or None, shape)
 
 
-def _jaxtyping_extent(word: str) -> Extent:
-    if word == ELLIPSIS or word.startswith("*"):
+def _jaxtyping_extent(token: str) -> Extent:
+    if token == ELLIPSIS or token.startswith("*"):
         return ELLIPSIS
-    if word.startswith(("#", "_")):  # may be 1, or is not bound
+    if token.startswith(("#", "_")):  # broadcastable or unchecked: any size
         return ANY_EXTENT
-    _, _, word = word.rpartition("=")  # a name before it is a comment
-    return parse_extent(word)
+    _, _, token = token.rpartition("=")  # jaxtyping ignores a name before =
+    return parse_extent(token)

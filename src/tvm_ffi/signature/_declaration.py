@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of a signature as a value, checked to fit each other."""
+"""`Declaration`: the members of a signature and their consistency checks."""
 
 from __future__ import annotations
 
@@ -9,18 +9,26 @@ from typing import Any, TypeVar
 
 from .._schema.dtypes import is_dtype_name
 from ._expression import Expression, Extent, names_in
+from ._literals import builtin_value
 from ._parameter import KINDS, Parameter, Result, checked_name
-from ._plain_form import plain_form
-from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
+from ._types import (
+    ANY_EXTENT,
+    ELLIPSIS,
+    ScalarType,
+    TensorType,
+    Type,
+    ValueType,
+    unknown_dtype,
+)
 
-__all__ = ["Declaration"]
+__all__ = ["Declaration", "undeclared_variable"]
 
 PartT = TypeVar("PartT")
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """What a function takes and returns; `tvm_ffi.Signature` documents the parts."""
+    """Parameters, results and properties of a function, documented in `tvm_ffi.Signature`."""
 
     parameters: tuple[Parameter, ...]
     results: tuple[Result, ...] = ()
@@ -35,12 +43,12 @@ class Declaration:
         parts = {
             "parameters": _all_of(Parameter, self.parameters, "parameters"),
             "results": _without_none(_all_of(Result, self.results, "results")),
-            "name": plain_form(self.name),
+            "name": builtin_value(self.name),
             "dtype_variables": {
-                plain_form(name): _all_of(str, types, f"dtypes of '{name}'")
+                builtin_value(name): _all_of(str, types, f"dtypes of '{name}'")
                 for name, types in variables.items()
             },
-            "doc": plain_form(self.doc),
+            "doc": builtin_value(self.doc),
             "errors": _all_of(str, self.errors, "errors"),
         }
         for part, value in parts.items():
@@ -59,42 +67,42 @@ class Declaration:
 
     @property
     def has_names(self) -> bool:
-        """Whether arguments can be given by name."""
+        """True if some argument can be passed by keyword."""
         return any(
             parameter.kind in ("positional", "keyword-only") for parameter in self.parameters
         )
 
     def dtypes_of(self, type_: TensorType) -> tuple[str, ...]:
-        """Return the element types that a tensor of this function may have; none for any."""
+        """Return the dtypes that a tensor type of this function allows; empty for any dtype."""
         if type_.variable is not None:
             return self.dtype_variables[type_.variable]
         return (type_.dtype,) if isinstance(type_.dtype, str) else type_.dtype or ()
 
     @property
     def types(self) -> list[Type]:
-        """The types of all parameters, and then of all results."""
+        """The types of all parameters, followed by the types of all results."""
         types: list[Type] = [parameter.type for parameter in self.parameters]
         return types + [result.type for result in self.results]
 
 
-def _all_of(cls: type[PartT], parts: Iterable[PartT], what: str) -> tuple[PartT, ...]:
-    """Return parts as a tuple; TypeError unless all are of a class."""
-    if isinstance(parts, str):  # whose letters would be the parts
-        raise TypeError(f"{what} must be a tuple of {cls.__name__}, got the text {parts!r}")
-    found = tuple(map(plain_form, parts))
+def _all_of(cls: type[PartT], parts: Iterable[PartT], name: str) -> tuple[PartT, ...]:
+    """Return the members as a tuple; raise TypeError unless all are instances of `cls`."""
+    if isinstance(parts, str):  # a str is an iterable of its letters
+        raise TypeError(f"{name} must be a tuple of {cls.__name__}, got the text {parts!r}")
+    found = tuple(map(builtin_value, parts))
     for part in found:
         if not isinstance(part, cls):
             raise TypeError(
-                f"{what} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
+                f"{name} must be a tuple of {cls.__name__}, one is of type {type(part).__name__}"
             )
     return found
 
 
-# ---- whether the parts fit each other ----------------------------------------------------------
+# ---- consistency of the members ----------------------------------------------------------------
 
 
 def _without_none(results: tuple[Result, ...]) -> tuple[Result, ...]:
-    """Return the results; a single None is none."""
+    """Return the results; a single unnamed None means no result."""
     if len(results) == 1 and results[0].name is None:
         type_ = results[0].type
         if isinstance(type_, ValueType) and type_.schema.origin == "None":
@@ -116,19 +124,22 @@ def _check_parameters(parameters: tuple[Parameter, ...]) -> None:
     previous: Parameter | None = None
     for parameter in parameters:
         if parameter.name in seen:
-            raise ValueError(f"parameter '{parameter.name}' stands twice")
+            raise ValueError(f"duplicate parameter '{parameter.name}'")
         seen.add(parameter.name)
         if previous is not None:
             if order.index(parameter.kind) < order.index(previous.kind):
                 raise ValueError(
-                    f"parameter '{parameter.name}' is {parameter.kind} and cannot stand behind "
+                    f"parameter '{parameter.name}' is {parameter.kind} and cannot follow "
                     f"'{previous.name}', which is {previous.kind}"
                 )
             if parameter.kind == previous.kind == "variadic":
-                raise ValueError(f"'*{parameter.name}' stands behind '*{previous.name}'")
+                raise ValueError(
+                    f"'*{parameter.name}' follows '*{previous.name}'; "
+                    "a function has at most one variadic parameter"
+                )
             if _lacks_default(previous, parameter):
                 raise ValueError(
-                    f"parameter '{parameter.name}' without a default stands behind "
+                    f"parameter '{parameter.name}' without a default follows "
                     f"'{previous.name}', which has one"
                 )
         previous = parameter
@@ -148,25 +159,29 @@ def _check_variables(declaration: Declaration) -> None:
     for name, dtypes in declared.items():
         checked_name(name, "dtype variable")
         if is_dtype_name(name):
-            raise ValueError(f"'{name}' is a dtype and cannot stand for others")
+            raise ValueError(
+                f"dtype variable '{name}' has the name of a dtype; choose another name"
+            )
         if not dtypes:
-            raise ValueError(f"'{name}' stands for no dtype")
+            raise ValueError(f"dtype variable '{name}' needs at least one dtype")
         for dtype in dtypes:
             if not is_dtype_name(dtype):
-                raise ValueError(f"'{name}' stands for {dtype!r}, which is no dtype")
+                raise ValueError(f"dtype variable '{name}': {unknown_dtype(dtype)}")
     bound = {variable for p in declaration.parameters if (variable := _variable_of(p.type))}
     for type_ in declaration.types:
         variable = _variable_of(type_)
         if variable is not None and variable not in declared:
-            raise ValueError(
-                f"'{variable}' is no dtype; if it stands for several, "
-                f"say 'where {variable} in (...)'"
-            )
+            raise ValueError(undeclared_variable(variable))
         if variable is not None and variable not in bound:
-            raise ValueError(f"no parameter says which dtype '{variable}' is")
+            raise ValueError(f"dtype variable '{variable}' is not the dtype of any parameter")
     for name in declared:
         if name not in bound:
-            raise ValueError(f"no parameter has the dtype '{name}'")
+            raise ValueError(f"dtype variable '{name}' is not the dtype of any parameter")
+
+
+def undeclared_variable(name: str) -> str:
+    """Return the message for a dtype that is neither known nor a declared variable."""
+    return unknown_dtype(name, f" (a dtype variable needs 'where {name} in (...)')")
 
 
 def _variable_of(type_: Type) -> str | None:
@@ -174,13 +189,13 @@ def _variable_of(type_: Type) -> str | None:
 
 
 def _check_extents(declaration: Declaration) -> None:
-    """Raise ValueError for a name that no parameter binds."""
+    """Raise ValueError for a name in an extent that no parameter binds."""
     bound = set(declaration.dtype_variables)
     for parameter in declaration.parameters:
         if isinstance(parameter.type, TensorType):
             for extent in parameter.type.shape or ():
                 if isinstance(extent, str) and extent in declaration.dtype_variables:
-                    raise ValueError(f"'{extent}' is a dtype and an extent")
+                    raise ValueError(f"'{extent}' is both a dtype variable and an extent")
                 if isinstance(extent, str):
                     bound.add(extent)
         elif _is_integer(parameter.type):
@@ -199,8 +214,8 @@ def _check_names(extent: Extent, bound: set[str]) -> None:
     for name in names_in(extent):
         if name not in bound:
             raise ValueError(
-                f"no parameter says what '{name}' is: none has it for an extent, and none of this "
-                "name is an integer"
+                f"unknown extent '{name}': expected a name that is an extent of a tensor "
+                "parameter or the name of an integer parameter"
             )
 
 

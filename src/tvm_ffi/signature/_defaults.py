@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Defaults of parameters: constants that text and JSON can hold, and whether a type takes them."""
+"""Default values of parameters: conversion to the declared type, and comparison."""
 
 from __future__ import annotations
 
@@ -7,55 +7,55 @@ from typing import Any
 
 from .._schema.dtypes import integer_range
 from .._schema.schema import Schema
-from ._plain_form import plain_form
+from ._literals import builtin_value
 from ._types import ScalarType, TensorType, Type
 
 __all__ = ["checked_default", "same_default"]
 
 _INT64 = (-(2**63), 2**63 - 1)
 _MAX_DEPTH = 20
-# How often parts of a default are compared with parts of its type: in all, and for each of many
-# parts.  More is an attempt to take time: each alternative of a union looks at the whole list.
-_MAX_COMPARISONS, _COMPARISONS_OF_PART = 1000, 8
+# Bound on comparisons of default elements with type alternatives: a base amount, and an amount per
+# element. The bound prevents denial of service: each alternative of a union visits the whole list.
+_MAX_COMPARISONS, _COMPARISONS_PER_PART = 1000, 8
 _SEQUENCES = ("Array", "List", "list", "tuple", "ffi.Shape")
 
 
 def checked_default(name: str, type_: Type, default: Any) -> Any:
-    """Return the default of a parameter in the form that its type gives it.
+    """Return the default of a parameter, converted to its declared type.
 
-    An int becomes a float where a float is declared, a list becomes a tuple, and an instance of a
-    derived class, such as a member of an enum, what it is of the class that text can write.
+    An int becomes a float if the type is a float, a list becomes a tuple, and an instance of a
+    derived class, such as an enum member, becomes an instance of its built-in base class.
 
     Raises
     ------
     TypeError
-        If the type does not take it.
+        If the type does not accept the default.
     ValueError
         If a number is out of range.
     """
     where = f"default of parameter '{name}'"
-    default = plain_form(default)
+    default = builtin_value(default)
     if isinstance(type_, TensorType):
         if default is None and type_.is_optional:
             return None
-        remedy = "" if type_.is_optional else "; write '| None' behind the type to have None"
-        raise TypeError(f"{where}: a tensor has no default but None{remedy}")
+        remedy = "" if type_.is_optional else "; write '| None' after the type to allow it"
+        raise TypeError(f"{where}: the only default of a tensor is None{remedy}")
     if isinstance(type_, ScalarType):
         return None if default is None and type_.is_optional else _scalar(where, type_, default)
-    found = _Matching(where).value(type_.schema, default, 0)
+    found = _DefaultConverter(where).value(type_.schema, default, 0)
     if found is _NO_MATCH:
-        raise TypeError(f"{where}: expected {_shown(type_.schema)}, got {default!r}")
+        raise TypeError(f"{where}: expected {_schema_text(type_.schema)}, got {default!r}")
     return found
 
 
-def same_default(one: Any, other: Any) -> bool:
-    """Whether two defaults are the same: of equal type and value, not-a-number included."""
-    if type(one) is not type(other):
+def same_default(left: Any, right: Any) -> bool:
+    """Return True if two defaults have the same class and value; NaN equals itself."""
+    if type(left) is not type(right):
         return False
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(same_default, one, other))
-    # The sign of a zero counts, and not-a-number is itself.
-    return repr(one) == repr(other) if isinstance(one, float) else bool(one == other)
+    if isinstance(left, tuple):
+        return len(left) == len(right) and all(map(same_default, left, right))
+    # `repr` distinguishes 0.0 from -0.0, and NaN has one representation.
+    return repr(left) == repr(right) if isinstance(left, float) else bool(left == right)
 
 
 def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
@@ -74,21 +74,21 @@ def _scalar(where: str, type_: ScalarType, default: Any) -> Any:
 _NO_MATCH = object()
 
 
-class _Matching:
-    """What a type makes of a default, in time that their size bounds."""
+class _DefaultConverter:
+    """Converts a default to a value type, with a bounded number of comparisons."""
 
     def __init__(self, where: str) -> None:
         self._where = where
-        self._left = _MAX_COMPARISONS
-        self._seen: set[int] = set()  # lists that have been counted
+        self._remaining = _MAX_COMPARISONS
+        self._counted: set[int] = set()  # ids of lists whose elements are included in `_remaining`
 
     def value(self, schema: Schema, default: Any, depth: int) -> Any:
-        """Return what the type makes of the default, or `_NO_MATCH`."""
+        """Return the default converted to the type, or `_NO_MATCH`."""
         self._count(default, depth)
         origin, args = schema.origin, schema.args or ()
         if origin in ("Union", "Optional"):
             options = [*args, Schema("None")] if origin == "Optional" else args
-            # Exact before converted: `int | float` leaves 1 an int.
+            # Prefer the exact class: `int | float` keeps 1 an int.
             found = [self.value(option, default, depth + 1) for option in options]
             found = [value for value in found if value is not _NO_MATCH]
             exact = [value for value in found if type(value) is type(default)]
@@ -100,24 +100,24 @@ class _Matching:
     def _count(self, default: Any, depth: int) -> None:
         if depth > _MAX_DEPTH:
             raise ValueError(f"{self._where}: nested deeper than {_MAX_DEPTH}")
-        if isinstance(default, (list, tuple)) and id(default) not in self._seen:
-            self._seen.add(id(default))
-            self._left += _COMPARISONS_OF_PART * len(default)
-        self._left -= 1
-        if self._left < 0:
-            raise ValueError(f"{self._where}: its type has too many alternatives for it")
+        if isinstance(default, (list, tuple)) and id(default) not in self._counted:
+            self._counted.add(id(default))
+            self._remaining += _COMPARISONS_PER_PART * len(default)
+        self._remaining -= 1
+        if self._remaining < 0:
+            raise ValueError(f"{self._where}: too many alternatives in its type")
 
     def _sequence(self, origin: str, args: tuple[Schema, ...], default: Any, depth: int) -> Any:
         if origin not in (*_SEQUENCES, "Any"):
             return _NO_MATCH
-        item = Schema("int") if origin == "ffi.Shape" else Schema("Any")
+        element = Schema("int") if origin == "ffi.Shape" else Schema("Any")
         if origin == "tuple" and args:
             if len(args) != len(default):
                 return _NO_MATCH
             items = args
         else:
-            items = (args[0] if args else item,) * len(default)
-        values = tuple(self.value(one, part, depth + 1) for one, part in zip(items, default))
+            items = (args[0] if args else element,) * len(default)
+        values = tuple(self.value(item, part, depth + 1) for item, part in zip(items, default))
         return _NO_MATCH if _NO_MATCH in values else values
 
 
@@ -125,7 +125,7 @@ _CLASSES: dict[str, type] = {"bool": bool, "str": str, "bytes": bytes, "dtype": 
 
 
 def _plain(origin: str, default: Any, where: str) -> Any:
-    default = plain_form(default)
+    default = builtin_value(default)
     if not (default is None or isinstance(default, (bool, int, float, str, bytes))):
         return _NO_MATCH
     if isinstance(default, int) and not isinstance(default, bool):
@@ -150,7 +150,7 @@ def _float(where: str, default: int) -> float:
         raise ValueError(f"{where}: {default} does not fit a float") from None
 
 
-def _shown(schema: Schema) -> str:
+def _schema_text(schema: Schema) -> str:
     from .._schema.printing import TypePrinter
 
     return TypePrinter().text(schema)

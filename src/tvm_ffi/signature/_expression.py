@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Extents as expressions over names: ``n``, ``2*n``, ``cdiv(n, 1024)``.
+"""Arithmetic expressions over extents: ``n``, ``2*n``, ``cdiv(n, 1024)``.
 
-An extent is an int, a name (str) or an `Expression`.  Division rounds down, as in Python; values
-are 64-bit, as extents are.
+An extent is an int, a name (str) or an `Expression`. Division rounds down, as in Python. Values are
+signed 64-bit integers.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Union
 
-from ._empty_shells import shown_without_state
-from ._plain_form import plain_form
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 
 __all__ = [
     "FUNCTIONS",
@@ -34,45 +34,45 @@ _LIMITS = (-(2**63), 2**63 - 1)
 
 
 class ExtentError(ValueError):
-    """An operation that has no value.
+    """Division by zero or 64-bit overflow in an extent expression.
 
     Parameters
     ----------
     operation : Expression
-        Which one.
+        The operation without a value.
     reason : {"zero", "overflow"}
-        It divides by zero, or its value does not fit 64 bits.
+        Division by zero, or a value that does not fit 64 bits.
     """
 
     def __init__(self, operation: Expression, reason: str) -> None:
-        words = {"zero": "divides by zero", "overflow": "does not fit 64 bits"}
-        super().__init__(f"`{operation}` {words[reason]}")
+        descriptions = {"zero": "divides by zero", "overflow": "does not fit 64 bits"}
+        super().__init__(f"`{operation}` {descriptions[reason]}")
         self.operation, self.reason = operation, reason
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class Expression:
-    """An operation: ``+ - * // %`` with two operands, or a function with its arguments.
+    """An operation: ``+ - * // %`` with two operands, or a function call.
 
     Parameters
     ----------
     operator : str
         One of the operators, or the name of a function in `FUNCTIONS`.
     operands : tuple of int, str and Expression
-        What it is applied to.
+        The two operands.
     """
 
     operator: str
     operands: tuple[Extent, ...]
 
     def __post_init__(self) -> None:
-        wanted = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
-        if wanted is None:
+        arity = FUNCTIONS.get(self.operator, 2 if self.operator in _PRECEDENCE else None)
+        if arity is None:
             raise ValueError(f"unknown operator {self.operator!r}")
-        object.__setattr__(self, "operands", tuple(map(plain_form, self.operands)))
-        if len(self.operands) != wanted:
-            raise ValueError(f"{self.operator!r} takes {wanted} operands, got {len(self.operands)}")
+        object.__setattr__(self, "operands", tuple(map(builtin_value, self.operands)))
+        if len(self.operands) != arity:
+            raise ValueError(f"{self.operator!r} takes {arity} operands, got {len(self.operands)}")
         for operand in self.operands:
             if isinstance(operand, bool) or not isinstance(operand, (int, str, Expression)):
                 raise TypeError(
@@ -86,12 +86,12 @@ class Expression:
 
 
 def fits_64_bits(number: int) -> bool:
-    """Whether a number is one that extents are calculated with."""
+    """Return True if a number fits a signed 64-bit integer."""
     return _LIMITS[0] <= number <= _LIMITS[1]
 
 
 def names_in(extent: Extent) -> Iterator[str]:
-    """Yield the names in an extent, in the order of the text."""
+    """Yield the names in an extent, from left to right."""
     if isinstance(extent, str):
         yield extent
     elif isinstance(extent, Expression):
@@ -123,7 +123,7 @@ def evaluate(extent: Extent, values: Mapping[str, int]) -> int:
 
 
 def apply(operator: str, left: Any, right: Any) -> Any:
-    """Return the value of one operation; operands may be symbols of a compiler that traces."""
+    """Return the value of one operation; operands may be symbolic values of a tracing compiler."""
     if operator == "+":
         return left + right
     if operator == "-":
@@ -140,7 +140,7 @@ def apply(operator: str, left: Any, right: Any) -> Any:
 
 
 def extent_text(extent: Extent, precedence: int = 0) -> str:
-    """Return an extent as text, with the brackets that it needs inside an operator's operand."""
+    """Return the text of an extent; `precedence` decides whether it needs brackets."""
     if not isinstance(extent, Expression):
         return str(extent)
     own = _PRECEDENCE.get(extent.operator)
@@ -148,6 +148,6 @@ def extent_text(extent: Extent, precedence: int = 0) -> str:
         return f"{extent.operator}({', '.join(map(extent_text, extent.operands))})"
     left, right = extent.operands
     sign = extent.operator if own == 2 else f" {extent.operator} "
-    # Operators are read from the left: a right operand of the same rank needs brackets.
+    # Operators associate to the left, so a right operand of equal precedence needs brackets.
     text = f"{extent_text(left, own)}{sign}{extent_text(right, own + 1)}"
     return f"({text})" if own < precedence else text

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures as JSON.
+"""JSON form of signatures.
 
     {"version": 1, "name": ..., "parameters": [...], "results": [...], "dtype_variables": {...},
      "doc": ..., "non_blocking": ..., "errors": [...]}
 
-Members that hold what is usual are left out, and readers leave out what they do not know; a form
-that they would misread gets another version.
+Writers omit members that have their default value, and readers ignore unknown members. A change
+that older readers would misinterpret increments the version.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ VERSION = 1
 
 
 def signature_to_json(signature: Declaration) -> dict[str, Any]:
-    """Return what `signature_from_json` reads."""
+    """Return the JSON object of a signature; `signature_from_json` reads it."""
     return {
         "version": VERSION,
         "name": signature.name,
         "parameters": [_parameter_to_json(parameter) for parameter in signature.parameters],
         "results": [
-            {"type": _type_to_json(result.type), **_unless(name=(result.name, None))}
+            {"type": _type_to_json(result.type), **_without_defaults(name=(result.name, None))}
             for result in signature.results
         ],
-        **_unless(
+        **_without_defaults(
             dtype_variables=({n: list(t) for n, t in signature.dtype_variables.items()}, {}),
             doc=(signature.doc, None),
             non_blocking=(signature.non_blocking, False),
@@ -48,14 +48,18 @@ def signature_to_json(signature: Declaration) -> dict[str, Any]:
     }
 
 
-def _unless(**members: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the members whose value is not the usual one."""
-    return {name: value for name, (value, usual) in members.items() if value != usual}
+def _without_defaults(**members: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the members whose value differs from the default."""
+    return {name: value for name, (value, default) in members.items() if value != default}
 
 
 def _parameter_to_json(parameter: Parameter) -> dict[str, Any]:
     obj: dict[str, Any] = {"name": parameter.name, "type": _type_to_json(parameter.type)}
-    obj.update(_unless(kind=(parameter.kind, "positional"), direction=(parameter.direction, "in")))
+    obj.update(
+        _without_defaults(
+            kind=(parameter.kind, "positional"), direction=(parameter.direction, "in")
+        )
+    )
     if parameter.default is not EMPTY:
         obj["default"] = _constant_to_json(parameter.default)
     return obj
@@ -65,12 +69,12 @@ def _type_to_json(type_: Type) -> dict[str, Any]:
     if isinstance(type_, ValueType):
         return {"value": schema_to_json(type_.schema)}
     if isinstance(type_, ScalarType):
-        return {"scalar": type_.dtype, **_unless(is_optional=(type_.is_optional, False))}
+        return {"scalar": type_.dtype, **_without_defaults(is_optional=(type_.is_optional, False))}
     shape = None if type_.shape is None else [_extent_to_json(extent) for extent in type_.shape]
     dtype = list(type_.dtype) if isinstance(type_.dtype, tuple) else type_.dtype
     return {
         "tensor": dtype,
-        **_unless(
+        **_without_defaults(
             shape=(shape, None),
             layout=(type_.layout, None),
             device=(type_.device, None),
@@ -86,13 +90,13 @@ def _extent_to_json(extent: Extent) -> int | str:
 
 
 def _constant_to_json(value: Any) -> Any:
-    """Return a constant; JSON has no bytes and no infinite numbers, which become objects."""
+    """Return a constant as JSON; bytes and floats become objects, which keep them exact."""
     if isinstance(value, tuple):
         return [_constant_to_json(part) for part in value]
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, float):
-        # As text, so that no reader makes an int of it, or rounds.
+        # As text: a reader might parse 1.0 as an int, or round.
         return {"float": repr(value)}
     return value
 
@@ -101,7 +105,7 @@ def _constant_to_json(value: Any) -> Any:
 
 
 def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature in a JSON object, or in the text of one."""
+    """Return the signature in a JSON object or its text."""
     if isinstance(obj, str):
         try:
             obj = json.loads(obj)
@@ -111,8 +115,8 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
     version = members.take("version", int)
     if version > VERSION:
         raise ValueError(
-            f"the signature was written by a newer release: version {version}, and this one reads "
-            f"up to {VERSION}"
+            f"expected signature version {VERSION} or older, got {version}; "
+            "a newer release wrote the signature"
         )
     variables = _Members(members.take("dtype_variables", dict, {}), "dtype_variables")
     try:
@@ -130,12 +134,12 @@ def signature_from_json(obj: Mapping[str, Any] | str, make: type[DeclarationT]) 
 
 
 class _Members:
-    """The members of a JSON object, with their classes checked."""
+    """The members of a JSON object, with type checks."""
 
-    def __init__(self, obj: Any, what: str) -> None:
+    def __init__(self, obj: Any, subject: str) -> None:
         if not isinstance(obj, Mapping):
-            raise TypeError(f"{what} in JSON must be an object, got {type(obj).__name__}")
-        self._obj, self._what = obj, what
+            raise TypeError(f"{subject} in JSON must be an object, got {type(obj).__name__}")
+        self._obj, self._subject = obj, subject
 
     def names(self) -> list[str]:
         return list(self._obj)
@@ -143,15 +147,15 @@ class _Members:
     def __contains__(self, name: str) -> bool:
         return name in self._obj
 
-    def take(self, name: str, cls: type | tuple[type, ...], *usual: Any) -> Any:
-        """Return a member, or what is usual where it is missing."""
-        if name not in self._obj and usual:
-            return usual[0]
+    def take(self, name: str, cls: type | tuple[type, ...], *default: Any) -> Any:
+        """Return a member after a type check, or the default if it is missing."""
+        if name not in self._obj and default:
+            return default[0]
         value = self._obj.get(name)
         if not isinstance(value, cls) or (isinstance(value, bool) and cls is int):
             expected = cls.__name__ if isinstance(cls, type) else "another type"
             raise TypeError(
-                f"member '{name}' of {self._what} in JSON must be of type {expected}, "
+                f"member '{name}' of {self._subject} in JSON must be of type {expected}, "
                 f"got {type(value).__name__}"
             )
         return value

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a function's outputs look like, worked out from its inputs: for compilers that trace.
+"""Shape and dtype inference of outputs from the signature and the inputs, for tracing compilers.
 
-Extents may be the symbols of a tracing compiler: of them only arithmetic is asked.
+Extents may be symbolic values of a tracing compiler; only arithmetic operators are applied to them.
 """
 
 from __future__ import annotations
@@ -13,66 +13,66 @@ from ._declaration import Declaration
 from ._expression import Expression, Extent, apply, evaluate
 from ._types import ANY_EXTENT, ELLIPSIS, TensorType
 
-__all__ = ["Described", "OutputError", "outputs_of"]
+__all__ = ["OutputError", "TensorSpec", "outputs_of"]
 
 
-class Described(NamedTuple):
-    """Shape and element type of a tensor, without its elements."""
+class TensorSpec(NamedTuple):
+    """Shape and dtype of a tensor."""
 
     shape: tuple[Any, ...]
     dtype: str
 
 
 class OutputError(ValueError):
-    """The signature does not say what an output looks like, or the inputs contradict it."""
+    """The signature does not determine an output, or the inputs contradict the signature."""
 
 
-def outputs_of(signature: Declaration, inputs: Mapping[str, Described]) -> Iterator[Described]:
-    """Yield what each tensor looks like that a function writes or returns.
+def outputs_of(signature: Declaration, inputs: Mapping[str, TensorSpec]) -> Iterator[TensorSpec]:
+    """Yield shape and dtype of each tensor that a function writes or returns.
 
     Parameters
     ----------
     signature : Signature
-        What the function takes.
-    inputs : mapping of str to Described
-        The tensors that are given to it, by parameter.
+        Signature of the function.
+    inputs : mapping of str to TensorSpec
+        Input tensors by parameter name.
 
     Yields
     ------
-    Described
-        Of ``out`` and ``inout`` parameters in their order, then of results.
+    TensorSpec
+        First for ``out`` and ``inout`` parameters in order, then for results.
 
     Raises
     ------
     OutputError
-        If an output's shape or element type does not follow from the inputs, or these do not fit
-        the signature; the message names the parameter.
+        If the inputs do not determine the shape or dtype of an output, or do not fit the signature;
+        the message names the parameter.
     """
-    scope = _Scope()
+    bindings = _Bindings()
     for parameter in signature.parameters:
         if parameter.name in inputs and isinstance(parameter.type, TensorType):
-            scope.match(f"argument '{parameter.name}'", parameter.type, inputs[parameter.name])
+            bindings.bind(f"argument '{parameter.name}'", parameter.type, inputs[parameter.name])
     for parameter in signature.parameters:
         if parameter.is_written and isinstance(parameter.type, TensorType):
             if parameter.direction == "inout":
                 yield inputs[parameter.name]
             else:
-                yield scope.describe(f"output '{parameter.name}'", parameter.type)
-    for place, result in enumerate(signature.results):
+                yield bindings.spec_of(f"output '{parameter.name}'", parameter.type)
+    for index, result in enumerate(signature.results):
         if isinstance(result.type, TensorType):
-            yield scope.describe(f"result {result.name or place}", result.type)
+            yield bindings.spec_of(f"result {result.name or index}", result.type)
 
 
-class _Scope:
-    """What the names of a signature stand for in one call."""
+class _Bindings:
+    """Values of the extent and dtype variables of a signature in one call."""
 
     def __init__(self) -> None:
         self._extents: dict[str, Any] = {}
         self._dtypes: dict[str, str] = {}
 
-    def match(self, where: str, type_: TensorType, given: Described) -> None:
-        """Learn what names stand for from a tensor that is given."""
-        self._match_dtype(where, type_, given.dtype)
+    def bind(self, where: str, type_: TensorType, given: TensorSpec) -> None:
+        """Bind the names in a tensor type to the extents and the dtype of an input."""
+        self._bind_dtype(where, type_, given.dtype)
         if type_.shape is None:
             return
         if type_.ndim is not None and type_.ndim != len(given.shape):
@@ -89,10 +89,10 @@ class _Scope:
                     f"(shape={given.shape})"
                 )
 
-    def _match_dtype(self, where: str, type_: TensorType, given: str) -> None:
+    def _bind_dtype(self, where: str, type_: TensorType, given: str) -> None:
         if type_.variable is not None:
-            wanted = self._dtypes.setdefault(type_.variable, given)
-            allowed: tuple[str, ...] = (wanted,)
+            expected = self._dtypes.setdefault(type_.variable, given)
+            allowed: tuple[str, ...] = (expected,)
         elif type_.dtype is None:
             return
         else:
@@ -100,14 +100,14 @@ class _Scope:
         if given not in allowed:
             raise OutputError(f"{where} must have dtype {' or '.join(allowed)}, got {given}")
 
-    def describe(self, where: str, type_: TensorType) -> Described:
-        """Return what an output looks like."""
+    def spec_of(self, where: str, type_: TensorType) -> TensorSpec:
+        """Return shape and dtype of an output."""
         dtype = self._dtypes.get(type_.variable) if type_.variable else type_.dtype
         if not isinstance(dtype, str):
             raise OutputError(f"the signature does not say which dtype {where} has")
         if type_.shape is None:
             raise OutputError(f"the signature does not say which shape {where} has")
-        return Described(tuple(self._value(where, extent) for extent in type_.shape), dtype)
+        return TensorSpec(tuple(self._value(where, extent) for extent in type_.shape), dtype)
 
     def _value(self, where: str, extent: Extent) -> Any:
         if extent in (ELLIPSIS, ANY_EXTENT):
@@ -116,28 +116,28 @@ class _Scope:
             return _evaluate(extent, self._extents)
         except KeyError as error:
             raise OutputError(
-                f"the shape of {where} depends on {error.args[0]}, which no tensor tells"
+                f"the shape of {where} depends on {error.args[0]}, which no tensor determines"
             ) from None
 
 
-def _pairs(wanted: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
-    """Yield the extents that stand for one dimension each, with what is there."""
-    if ELLIPSIS not in wanted:
-        yield from zip(wanted, given)
+def _pairs(expected: tuple[Extent, ...], given: tuple[Any, ...]) -> Iterator[tuple[Extent, Any]]:
+    """Yield each extent, except ``...``, with the extent of the input in the same dimension."""
+    if ELLIPSIS not in expected:
+        yield from zip(expected, given)
         return
-    first = wanted.index(ELLIPSIS)
-    last = len(wanted) - first - 1
+    first = expected.index(ELLIPSIS)
+    last = len(expected) - first - 1
     if first + last > len(given):
         raise OutputError(f"a shape has too few dimensions: {given}")
-    yield from zip(wanted[:first], given)
+    yield from zip(expected[:first], given)
     if last:
-        yield from zip(wanted[-last:], given[-last:])
+        yield from zip(expected[-last:], given[-last:])
 
 
 def _evaluate(extent: Extent, values: Mapping[str, Any]) -> Any:
     if not isinstance(extent, Expression):
         return values[extent] if isinstance(extent, str) else extent
     if all(isinstance(value, int) for value in values.values()):
-        return evaluate(extent, values)  # which knows about overflow and division by zero
+        return evaluate(extent, values)  # checks overflow and division by zero
     left, right = (_evaluate(operand, values) for operand in extent.operands)
     return apply(extent.operator, left, right)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One parameter or one result of a signature, checked by itself."""
+"""`Parameter` and `Result`: one parameter or result of a signature."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ import unicodedata
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._schema.printing import TypePrinter
 from ._defaults import checked_default, same_default
-from ._empty_shells import shown_without_state
-from ._plain_form import plain_form
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 from ._types import ScalarType, TensorType, Type, ValueType, is_writable
 
 __all__ = ["DIRECTIONS", "EMPTY", "KINDS", "UNKNOWN", "Parameter", "Result", "checked_name"]
 
 
 class _Empty:
-    """Class of `EMPTY`.  Not that of `inspect`, which cannot be the default of a field here."""
+    """Class of `EMPTY`; `inspect.Parameter.empty` is a class, which cannot be a default here."""
 
     def __repr__(self) -> str:
         return "EMPTY"
 
     def __reduce__(self) -> str:
-        return "EMPTY"  # copies and pickles are the same object, as it is told by its identity
+        return "EMPTY"  # `is EMPTY` also holds for copies and unpickled values
 
 
 EMPTY: Any = _Empty()
-UNKNOWN = "unknown"  # nobody has said whether the function writes into the argument
+UNKNOWN = "unknown"  # unknown whether the function writes into the argument
 DIRECTIONS = ("in", "out", "inout", UNKNOWN)
-# Words for the kinds of parameters, in the order in which they stand.
+# Kinds of parameters, in the order in which a signature must list them.
 KINDS = {
     "positional-only": inspect.Parameter.POSITIONAL_ONLY,
     "positional": inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -39,7 +40,7 @@ KINDS = {
 }
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, eq=False)
 class Parameter:
     """A parameter of a function.
@@ -47,23 +48,23 @@ class Parameter:
     Parameters
     ----------
     name : str
-        How callers name it.
+        Name for keyword arguments.
     type : TensorType, ScalarType or ValueType
-        What it may be.
+        Type of the argument.
     kind : str
         ``"positional-only"``, ``"positional"`` (or by name), ``"variadic"`` or ``"keyword-only"``.
     default : object
-        What stands in its place when callers leave it out; `EMPTY` for none.
+        Value used if callers omit the argument; `EMPTY` for a required parameter.
     direction : str
-        What the function does with the argument: ``"in"`` reads, ``"out"`` writes, ``"inout"``
-        both, ``"unknown"`` nobody has said.
+        Use of the argument: ``"in"`` is read, ``"out"`` written, ``"inout"`` read and written,
+        ``"unknown"`` unspecified.
 
     Raises
     ------
     TypeError
         If the default has another type.
     ValueError
-        If a part has no such value, or the default is none of the type's.
+        If a member has an invalid value, or the default is out of the type's range.
     """
 
     name: str
@@ -95,7 +96,10 @@ class Parameter:
                 f"got {self.direction!r}"
             )
         if self.direction in ("out", "inout") and not is_writable(self.type):
-            raise ValueError(f"parameter '{self.name}' is '{self.direction}', but never changes")
+            raise ValueError(
+                f"parameter '{self.name}' cannot be '{self.direction}': "
+                f"values of type {_immutable_type(self.type)} are immutable"
+            )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Parameter):
@@ -111,16 +115,16 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether callers have to give it."""
+        """True if callers must pass an argument."""
         return self.default is EMPTY and self.kind != "variadic"
 
     @property
     def is_written(self) -> bool:
-        """Whether the function is known to write into the argument."""
+        """True if the function is known to write into the argument."""
         return self.direction in ("out", "inout")
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class Result:
     """A value that a function returns.
@@ -128,9 +132,9 @@ class Result:
     Parameters
     ----------
     type : TensorType, ScalarType or ValueType
-        What it is.
+        Type of the value.
     name : str, optional
-        How it is called in documentation.
+        Name in documentation.
     """
 
     type: Type
@@ -138,27 +142,34 @@ class Result:
 
     def __post_init__(self) -> None:
         if isinstance(self.type, TensorType) and self.type.alignment is not None:
-            # Nobody would check it: callers take what the function, or their allocator, gives.
-            raise ValueError("a result has no 'align', only parameters have")
+            # No check would use it: the function or the caller's allocator decides the alignment.
+            raise ValueError("'align' is only for parameters, not for results")
         if self.name is not None:
             object.__setattr__(self, "name", checked_name(self.name, "result"))
 
 
-def checked_name(name: Any, what: str) -> str:
-    """Return a name as Python reads it in a program.
+def _immutable_type(type_: Type) -> str:
+    if isinstance(type_, ScalarType):
+        return type_.dtype
+    assert isinstance(type_, ValueType)
+    return TypePrinter().text(type_.schema)
+
+
+def checked_name(name: Any, role: str) -> str:
+    """Return a name in the normal form (NFKC) that Python gives identifiers.
 
     Raises
     ------
     TypeError
-        If it is no text.
+        If it is not a str.
     ValueError
-        If no parameter can have this name.
+        If it is not an identifier, or a Python keyword.
     """
     if not isinstance(name, str):
-        raise TypeError(f"name of a {what} must be a str, got {type(name).__name__}")
+        raise TypeError(f"name of a {role} must be a str, got {type(name).__name__}")
     if not name.isidentifier():
-        raise ValueError(f"{name!r} cannot be the name of a {what}")
-    normal = unicodedata.normalize("NFKC", plain_form(name))
+        raise ValueError(f"{name!r} cannot be the name of a {role}")
+    normal = unicodedata.normalize("NFKC", builtin_value(name))
     if keyword.iskeyword(normal):
-        raise ValueError(f"{name!r} cannot be the name of a {what}: Python uses the word itself")
+        raise ValueError(f"{name!r} cannot be the name of a {role}: it is a Python keyword")
     return normal

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures read from text.
+"""Parser of the text form of signatures.
 
     signature  =  [ name ] "(" [ parameter { "," parameter } ] ")" [ "->" results ] { clause }
     parameter  =  "/"  |  "*"  |  [ "*" ] name ":" [ direction ] type [ "=" constant ]
     direction  =  "in" | "out" | "inout" | "unknown"
     results    =  type  |  "(" result { "," result } ")"        result  =  [ name ":" ] type
-    type       =  ( tensor | number ) [ "|" "None" ]  |  whatever `_schema` reads
+    type       =  ( tensor | number ) [ "|" "None" ]  |  any type of `_schema.parsing`
     tensor     =  ( dtype | variable | "{" dtype { "," dtype } "}" | "Tensor" ) [ "*" ]
                   [ "[" [ extent { "," extent } ] "]" ] [ "compact" | "strided" ] [ "on" device ]
     extent     =  "..." | "_" | an expression over names and numbers
     clause     =  "where" name "in" "(" dtype { "," dtype } ")" { "," name "in" ... }
                |  "raises" name { "," name }  |  "non_blocking"  |  "doc" string
 
-The text is gone through once, so the time is proportional to its length, whatever it contains.
+The parser makes one pass over the text, so its time is linear in the length of any input.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Mapping
 from typing import Any, Callable, TypeVar
 
 from .._schema.dtypes import is_dtype_name, is_scalar_dtype
 from .._schema.names import INDEX_OF_WORD, NUM_ARGS, ORIGIN_OF_KEY
 from .._schema.parsing import Tokens, TypeParser
 from .._schema.schema import Schema
-from ._declaration import Declaration
+from ._declaration import Declaration, undeclared_variable
 from ._expression import FUNCTIONS, Expression, Extent
 from ._parameter import DIRECTIONS, EMPTY, Parameter, Result
 from ._types import ELLIPSIS, ScalarType, TensorType, Type, ValueType, checked_alignment
@@ -37,22 +38,22 @@ DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
 _MAX_DEPTH = 50  # of brackets in expressions and constants
 _MAX_DIGITS = 400
-# Words that stand before a bracket and begin no tensor.
+# Names that are followed by a bracket and are not tensors.
 _GENERIC = {*INDEX_OF_WORD, *NUM_ARGS, *ORIGIN_OF_KEY.values(), "Callable"} - {"Tensor"}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": math.nan}
 
 
 class _SignatureTokens(Tokens):
-    """The same with fractions, strings and ``->``; a star behind a name may be a product."""
+    """Tokens with fractions, strings and ``->``; a ``*`` after a name may be a product."""
 
     _ESCAPE = r"\\[\\'\"abfnrtv0-7xuUN]"
-    # A star belongs to the name where what follows cannot be a factor.
-    _BEHIND_STAR = (
+    # A star belongs to the name if the text after it cannot be a factor.
+    _AFTER_STAR = (
         r"\s*(?:[\[,)\]=|]|$|->|(?:on|compact|strided|where|raises|non_blocking|doc)\b|align\s+\d)"
     )
     _TOKEN = re.compile(
         rf"b?\"(?:[^\"\\\n]|{_ESCAPE})*\"|b?'(?:[^'\\\n]|{_ESCAPE})*'"
-        rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_BEHIND_STAR}))?"
+        rf"|[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*(?:\*(?={_AFTER_STAR}))?"
         r"|\.\.\.|(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
         r"|->|//|[^\s\w]"
     )
@@ -64,7 +65,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
     Raises
     ------
     ValueError
-        If it describes none; the message says where.
+        If the text is not a signature; the message contains the position.
     """
     if not isinstance(text, str):
         raise TypeError(f"a signature's text must be a str, got {type(text).__name__}")
@@ -72,7 +73,7 @@ def parse_signature(text: str, make: type[DeclarationT]) -> DeclarationT:
 
 
 def parse_annotation(text: str) -> tuple[str, Type]:
-    """Return a parameter's direction and its type."""
+    """Return the direction and the type in the text of an annotation."""
     tokens = _SignatureTokens(text)
     parser = _SignatureParser(tokens)
     direction = parser.direction() or "in"
@@ -92,20 +93,21 @@ def parse_extent(text: str) -> Extent:
 
 
 class _SignatureParser:
-    """Reads a signature from the current token on."""
+    """Recursive-descent parser that starts at the current token."""
 
     def __init__(self, tokens: _SignatureTokens) -> None:
         self._tokens = tokens
         self._depth = 0
+        self._variables_at: dict[str, int] = {}  # first position of each dtype variable
 
     def _located(self, position: int, make: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Return what `make` makes; what it complains of is the text at a position."""
+        """Return `make(...)`; report its errors at a position of the text."""
         try:
             return make(*args, **kwargs)
         except (TypeError, ValueError) as error:
             raise self._tokens.fault(position, str(error)) from None
 
-    # ---- the whole --------------------------------------------------------------------------
+    # ---- signature and clauses --------------------------------------------------------------
 
     def signature(self, make: type[DeclarationT]) -> DeclarationT:
         tokens = self._tokens
@@ -117,8 +119,15 @@ class _SignatureParser:
         clauses = self._clauses()
         if tokens.token:
             raise tokens.error("'->', a clause or the end")
+        self._check_variables(clauses.get("dtype_variables", {}))
         made: DeclarationT = self._located(0, make, parameters, results, name, **clauses)
         return made
+
+    def _check_variables(self, declared: Mapping[str, Any]) -> None:
+        """Raise ValueError at the first name that is neither a dtype nor a declared variable."""
+        for name, position in self._variables_at.items():
+            if name not in declared:
+                raise self._tokens.fault(position, undeclared_variable(name))
 
     def _clauses(self) -> dict[str, Any]:
         readers: dict[str, tuple[str, Callable[[], Any]]] = {
@@ -130,10 +139,10 @@ class _SignatureParser:
         found: dict[str, Any] = {}
         while self._tokens.token in readers:
             position = self._tokens.position
-            word = self._tokens.advance()
-            part, read = readers[word]
+            keyword = self._tokens.advance()
+            part, read = readers[keyword]
             if part in found:
-                raise self._tokens.fault(position, f"'{word}' stands twice")
+                raise self._tokens.fault(position, f"duplicate '{keyword}'")
             found[part] = read()
         return found
 
@@ -143,7 +152,7 @@ class _SignatureParser:
             position = self._tokens.position
             name = self._name("a name for dtypes")
             if name in found:
-                raise self._tokens.fault(position, f"'{name}' stands twice")
+                raise self._tokens.fault(position, f"duplicate dtype variable '{name}'")
             self._tokens.expect("in")
             self._tokens.expect("(")
             found[name] = self._dtypes(")")
@@ -173,12 +182,17 @@ class _SignatureParser:
             position = tokens.position
             if tokens.accept("/"):
                 if not found or kind != "positional":
-                    raise tokens.fault(position, "'/' stands behind the first parameters, once")
+                    raise tokens.fault(
+                        position,
+                        "'/' must follow the positional-only parameters and may occur once",
+                    )
                 found = [_as_positional_only(parameter) for parameter in found]
-                kind = "positional "  # a second '/' is none
+                kind = "positional "  # `strip` removes the space; a second '/' is an error
             elif tokens.accept("*") and tokens.token in (",", ")"):
                 if kind == "keyword-only" or tokens.token == ")":
-                    raise tokens.fault(position, "'*' stands before parameters that need names")
+                    raise tokens.fault(
+                        position, "'*' must precede keyword-only parameters and may occur once"
+                    )
                 kind = "keyword-only"
             else:
                 variadic = tokens.text.startswith("*", position)
@@ -200,7 +214,7 @@ class _SignatureParser:
         return made
 
     def direction(self) -> str | None:
-        """Read a direction, if there is one: a word behind which a type stands."""
+        """Read a direction if the current token is one and a type follows."""
         if self._tokens.token in DIRECTIONS and self._tokens.peek() not in ("[", ",", ")", ""):
             return self._tokens.advance()
         return None
@@ -246,9 +260,10 @@ class _SignatureParser:
                 return self._tensor()
             if is_scalar_dtype(plain):
                 tokens.advance()
-                return ScalarType(plain, self._or_none())
+                return ScalarType(plain, self._accept_none())
             raise tokens.fault(
-                position, f"C has no number {plain}; a tensor of any shape is {plain}[...]"
+                position,
+                f"{plain} is not a C number type; write {plain}[...] for a tensor of any shape",
             )
         return ValueType(TypeParser(tokens, Schema).type_())
 
@@ -260,7 +275,7 @@ class _SignatureParser:
         layout = tokens.advance() if tokens.token in ("compact", "strided") else None
         alignment = self._alignment() if tokens.accept("align") else None
         device = self._device() if tokens.accept("on") else None
-        parts = dtype, shape, layout, device, is_pointer, self._or_none(), alignment
+        parts = dtype, shape, layout, device, is_pointer, self._accept_none(), alignment
         made: TensorType = self._located(position, TensorType, *parts)
         return made
 
@@ -268,9 +283,14 @@ class _SignatureParser:
         tokens = self._tokens
         if tokens.accept("{"):
             return self._dtypes("}"), tokens.accept("*")
-        word = self._name("the name of a type")
-        name = word.rstrip("*")
-        return None if name == "Tensor" else name, name != word
+        position = tokens.position
+        token = self._name("the name of a type")
+        name = token.rstrip("*")
+        if name == "Tensor":
+            return None, name != token
+        if not is_dtype_name(name):
+            self._variables_at.setdefault(name, position)
+        return name, name != token
 
     def _dtypes(self, end: str) -> tuple[str, ...]:
         tokens = self._tokens
@@ -299,7 +319,7 @@ class _SignatureParser:
             raise self._tokens.error("the number of a device")
         return f"{kind}:{self._tokens.advance()}"
 
-    def _or_none(self) -> bool:
+    def _accept_none(self) -> bool:
         if not self._tokens.accept("|"):
             return False
         self._tokens.expect("None")
@@ -331,7 +351,7 @@ class _SignatureParser:
         found = operand()
         depth = self._depth
         while self._tokens.token in operators:
-            self._enter()  # each one nests the value deeper
+            self._enter()  # each operation nests the value deeper
             position = self._tokens.position
             operator = self._tokens.advance()
             found = self._located(position, Expression, operator, (found, operand()))
@@ -352,7 +372,7 @@ class _SignatureParser:
         name = self._name("an extent")
         if tokens.token != "(":
             if "." in name or ":" in name or name.endswith("*"):
-                raise tokens.fault(position, f"{name!r} is no name of an extent")
+                raise tokens.fault(position, f"{name!r} is not the name of an extent")
             return name
         if name not in FUNCTIONS:
             raise tokens.fault(
@@ -411,7 +431,7 @@ class _SignatureParser:
         try:
             return ast.literal_eval(self._tokens.advance())
         except (SyntaxError, ValueError):
-            raise self._tokens.fault(position, "an escape in the string is wrong") from None
+            raise self._tokens.fault(position, "invalid escape sequence in the string") from None
 
     def _sequence(self, end: str) -> tuple[Any, ...]:
         self._enter()

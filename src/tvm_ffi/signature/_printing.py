@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures as text: what `parsing` reads, ``inspect.signature``, and the line of a stub."""
+"""Text form of signatures, and `inspect.signature`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PRINTER = TypePrinter(name_of=lambda origin: "Shape" if origin == "ffi.Shape" e
 
 
 def signature_text(signature: Declaration) -> str:
-    """Return the text of a signature; reading it gives an equal one."""
+    """Return the text of a signature; `parse_signature` returns an equal signature."""
     text = f"{signature.name}({', '.join(_parameters(signature))})"
     if signature.results:
         text += f" -> {result_text(signature.results)}"
@@ -35,16 +35,16 @@ def signature_text(signature: Declaration) -> str:
 
 
 def _parameters(signature: Declaration) -> list[str]:
-    words = []
+    listed = []
     previous = ""
     for parameter in signature.parameters:
         if previous == "positional-only" != parameter.kind:
-            words.append("/")
+            listed.append("/")
         if parameter.kind == "keyword-only" and previous not in ("keyword-only", "variadic"):
-            words.append("*")
-        words.append(_parameter_text(parameter))
+            listed.append("*")
+        listed.append(_parameter_text(parameter))
         previous = parameter.kind
-    return [*words, "/"] if previous == "positional-only" else words
+    return [*listed, "/"] if previous == "positional-only" else listed
 
 
 def _parameter_text(parameter: Parameter) -> str:
@@ -55,7 +55,7 @@ def _parameter_text(parameter: Parameter) -> str:
 
 
 def result_text(results: tuple[Result, ...]) -> str:
-    """Return what stands behind the arrow."""
+    """Return the text after ``->``."""
     if not results:
         return "None"
     if len(results) == 1 and results[0].name is None:
@@ -70,7 +70,7 @@ def result_text(results: tuple[Result, ...]) -> str:
 
 
 def type_text(type_: Type) -> str:
-    """Return a type as the text of signatures has it."""
+    """Return the text of a type in a signature."""
     if isinstance(type_, ScalarType):
         text = type_.dtype
     elif isinstance(type_, TensorType):
@@ -96,14 +96,14 @@ def _tensor_text(type_: TensorType) -> str:
 
 
 def constant_text(value: Any) -> str:
-    """Return a default as the text of signatures has it."""
+    """Return the text of a default in a signature."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(constant_text, value))}]"
     return repr(value)
 
 
 def inspect_signature(signature: Declaration) -> inspect.Signature:
-    """Return what ``inspect.signature`` shows of the function."""
+    """Return the `inspect.Signature` of the function; annotations are text."""
     parameters = [
         inspect.Parameter(
             parameter.name,

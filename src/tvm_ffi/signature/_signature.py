@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Signature`: one description of a function, from which everything else follows."""
+"""`Signature`: the declared parameters and results of a function."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from typing import Any, Callable
 
 from .._schema.schema import Schema
 from ._declaration import Declaration
-from ._empty_shells import shown_without_state
 from ._json_form import signature_from_json, signature_to_json
 from ._parsing import parse_signature
+from ._partial_repr import partial_repr
 from ._printing import inspect_signature, signature_text
 from ._type_schema import schema_of_signature, signature_from_metadata, signature_from_schema
 
 __all__ = ["Signature"]
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, repr=False)
 class Signature(Declaration):
-    """What a function takes and returns.
+    """The declared parameters, types, shapes, dtypes, defaults and results of a function.
 
     Parameters
     ----------
     parameters : iterable of Parameter
         In the order in which callers pass them.
     results : iterable of Result
-        What the function returns; none means None, several a tuple.
+        Values that the function returns: none for None, several for a tuple.
     name : str
-        Name of the function; may be empty, and may have parts (``ns.f``, ``ns::f``).
+        Name of the function; may be empty or qualified (``ns.f``, ``ns::f``).
     dtype_variables : mapping of str to iterable of str
-        Names that stand for an element type, with the types that each may be.
+        Variables for a dtype, each with the dtypes that it may be.
     doc : str, optional
         Documentation.
     non_blocking : bool
-        That the function returns soon, and waits for nobody: it is called with Python's lock held.
+        Whether the function returns soon and never blocks; it is then called with the GIL held.
     errors : iterable of str
         Kinds of errors that it raises.
 
     Raises
     ------
     TypeError, ValueError
-        If the parts are wrong or do not fit each other; the message names the part.
+        If a member is invalid or contradicts another one; the message names the member.
 
     Notes
     -----
-    Signatures are values: they do not change, and are equal when they say the same.
+    Signatures are immutable, and equal if all members are equal.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Signature(Declaration):
     softmax(x: float32[n, m], y: out float32[n, m], temperature: float = 1.0)
     """
 
-    # ---- other forms ------------------------------------------------------------------------
+    # ---- conversions ------------------------------------------------------------------------
 
     @staticmethod
     def parse(text: str) -> Signature:
@@ -77,13 +77,13 @@ class Signature(Declaration):
         Raises
         ------
         ValueError
-            If it describes none; the message says at which character.
+            If the text is not a signature; the message contains the position.
         """
         return parse_signature(text, Signature)
 
     @staticmethod
     def of(description: Signature | str) -> Signature:
-        """Return a signature that is given as one, or as its text."""
+        """Return a signature, which may be given as its text."""
         if isinstance(description, Signature):
             return description
         if isinstance(description, str):
@@ -93,14 +93,14 @@ class Signature(Declaration):
     def __repr__(self) -> str:
         return f"Signature.parse({str(self)!r})"
 
-    __hash__ = Declaration.__hash__  # a dataclass makes its own otherwise
+    __hash__ = Declaration.__hash__  # `dataclass` would generate another
 
     def __str__(self) -> str:
         return signature_text(self)
 
     @staticmethod
     def from_json(obj: Mapping[str, Any] | str) -> Signature:
-        """Return the signature in what `to_json` returned, or in its JSON text.
+        """Return the signature in the result of `to_json`, or in its JSON text.
 
         Raises
         ------
@@ -112,54 +112,55 @@ class Signature(Declaration):
         return signature_from_json(obj, Signature)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the signature as what JSON can hold; its member ``version`` names the form."""
+        """Return the signature as a JSON object; its member ``version`` names the version."""
         return signature_to_json(self)
 
     @staticmethod
     def from_type_schema(schema: Schema, name: str = "") -> Signature:
-        """Return the signature in the type of a function, which has no names.
+        """Return the signature of a function type, which has no parameter names.
 
-        Parameters are positional only, are called ``_0``, ``_1`` ..., and nobody knows which are
-        written.
+        Parameters are positional-only, are called ``_0``, ``_1`` ..., and have the direction
+        ``unknown``.
 
         Raises
         ------
         ValueError
-            If it is not the type of a function.
+            If `schema` is not the type of a function.
         """
         return signature_from_schema(schema, name, Signature)
 
     def to_type_schema(self) -> Schema:
-        """Return the type of the function, as the metadata of libraries have it: without names."""
+        """Return the type of the function as in the metadata of libraries, without names."""
         return schema_of_signature(self)
 
     @staticmethod
     def from_metadata(metadata: Mapping[str, Any], name: str = "") -> Signature | None:
-        """Return the signature in what a library says about a function; None when it says nothing.
+        """Return the signature in the metadata of a library function; None if there is none.
 
         Parameters
         ----------
         metadata : mapping
-            With the member ``signature``, the text, or only with ``type_schema``.
+            The member ``signature`` is the text of the signature; without it, ``type_schema`` is
+            used.
         name : str
-            Name of the function where the text has none.
+            Name of the function if the text has none.
 
         Raises
         ------
         ValueError
-            If the text is no signature, or that of a function with another number of parameters, or
-            with tensors where ``type_schema`` has numbers.
+            If the text is not a signature, or contradicts ``type_schema`` in the number of
+            parameters or the category of one (tensor, number, string).
         """
         return signature_from_metadata(metadata, name, Signature)
 
     @staticmethod
     def from_inspect(signature: inspect.Signature, name: str = "") -> Signature:
-        """Return the signature that Python has of a function.
+        """Return the signature that corresponds to an `inspect.Signature`.
 
         Raises
         ------
         TypeError
-            If an annotation stands for no type, or a parameter collects keywords.
+            If an annotation is not a type, or a parameter is ``**kwargs``.
         """
         from ._annotations import signature_from_inspect
 
@@ -167,26 +168,26 @@ class Signature(Declaration):
 
     @staticmethod
     def from_function(function: Callable[..., Any]) -> Signature:
-        """Return the signature in a Python function's annotations.
+        """Return the signature that a Python function's annotations declare.
 
         Parameters
         ----------
         function : callable
             Parameters may be annotated with native types (``Tensor``, ``Array[int]``), with
-            ``Annotated[Tensor, "out float32[n]"]``, whose text is that of a signature, and with the
-            types of jaxtyping (``Float32[Array, "n m"]``).
+            ``Annotated[Tensor, "out float32[n]"]``, whose text is a direction and a type, and with
+            jaxtyping types (``Float32[Array, "n m"]``).
 
         Raises
         ------
         TypeError
-            If an annotation stands for no type, or a parameter collects keywords.
+            If an annotation is not a type, or a parameter is ``**kwargs``.
         """
         from ._annotations import signature_from_function
 
         return signature_from_function(function, Signature)
 
     def to_inspect(self) -> inspect.Signature:
-        """Return what ``inspect.signature`` shows; annotations are text."""
+        """Return the `inspect.Signature` of the function; annotations are text."""
         return inspect_signature(self)
 
     # ---- arguments --------------------------------------------------------------------------
@@ -205,8 +206,8 @@ class Signature(Declaration):
 
         Notes
         -----
-        Wrappers that `tvm_ffi` generates make the same checks, with the same texts.
+        Generated wrappers make the same checks, with the same messages.
         """
-        from ._checking import check_arguments
+        from ._run_checks import check_arguments
 
         check_arguments(self, args, kwargs)

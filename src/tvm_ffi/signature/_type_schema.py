@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures and the types of functions that libraries tell, which have no names."""
+"""Conversion between signatures and function types (schemas), which have no parameter names."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _schema_of_results(results: tuple[Result, ...]) -> Schema:
 
 
 def schema_of_type(type_: Type) -> Schema:
-    """Return the schema of what is passed for a type; extents and element types are lost."""
+    """Return the schema of an argument type; extents and dtypes are lost."""
     if isinstance(type_, ValueType):
         return type_.schema
     if isinstance(type_, TensorType):
@@ -60,13 +60,14 @@ def schema_of_type(type_: Type) -> Schema:
 
 
 def signature_from_schema(schema: Schema, name: str, make: type[DeclarationT]) -> DeclarationT:
-    """Return the signature of a function of this type."""
+    """Return the signature of a function type."""
     if schema.origin != "Callable":
         raise ValueError(f"expected the type of a function, got {schema.origin}")
     groups = schema.named_args or {"return": (Schema("Any"),)}
     if "params" in groups:
         parameters = tuple(
-            _parameter(f"_{i}", one, "positional-only") for i, one in enumerate(groups["params"])
+            _parameter(f"_{i}", param, "positional-only")
+            for i, param in enumerate(groups["params"])
         )
     else:
         parameters = (_parameter("args", Schema("Any"), "variadic"),)
@@ -79,7 +80,7 @@ def _parameter(name: str, schema: Schema, kind: str) -> Parameter:
 
 
 def type_of_schema(schema: Schema) -> Type:
-    """Return the type that a schema stands for."""
+    """Return the argument type that a schema describes."""
     is_optional = schema.origin == "Optional"
     inner = schema.args[0] if is_optional and schema.args else schema
     return TensorType(is_optional=is_optional) if inner.origin == "Tensor" else ValueType(schema)
@@ -88,7 +89,7 @@ def type_of_schema(schema: Schema) -> Type:
 def signature_from_metadata(
     metadata: Mapping[str, Any], name: str, make: type[DeclarationT]
 ) -> DeclarationT | None:
-    """Return the signature in a function's metadata; None when they have none."""
+    """Return the signature in a function's metadata; None if there is none."""
     text = metadata.get("signature")
     if text is None:
         schema = declared_function(metadata, Schema)
@@ -101,19 +102,24 @@ def signature_from_metadata(
 
 
 def check_name(signature: Declaration, name: str) -> None:
-    """Raise ValueError if a signature is that of a function with another name.
+    """Raise ValueError if a signature belongs to a function with another name.
 
-    Either may have more parts in front: ``f`` is ``my.f`` in a table of functions.
+    Either name may have more qualifiers: ``f`` may be registered as ``my.f``.
     """
-    own, wanted = (text.replace("::", ".") for text in (signature.name, name))
-    if own and own != wanted and not wanted.endswith(f".{own}") and not own.endswith(f".{wanted}"):
+    own, required = (text.replace("::", ".") for text in (signature.name, name))
+    if (
+        own
+        and own != required
+        and not required.endswith(f".{own}")
+        and not own.endswith(f".{required}")
+    ):
         raise ValueError(f"the signature is that of function '{signature.name}', not of '{name}'")
 
 
-# ---- Whether a signature fits the type of a function ---------------------------------------------
+# ---- Consistency of a signature with the function's type -----------------------------------------
 
-# What two descriptions of one parameter cannot both be; other types may stand for several.
-_SORTS = {
+# Mutually exclusive categories of parameter types; other types may belong to several.
+_CATEGORIES = {
     "Tensor": "a tensor",
     "DLTensor*": "a tensor",
     "int": "a number",
@@ -124,12 +130,12 @@ _SORTS = {
 
 
 def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -> None:
-    """Raise ValueError if the metadata have a type that is certainly another function's."""
+    """Raise ValueError if ``type_schema`` in the metadata contradicts the signature."""
     schema = declared_function(metadata, Schema)
     if schema is None or "params" not in (schema.named_args or {}):
         return
     declared = (schema.named_args or {})["params"]
-    problem = _misfit(signature.parameters, declared)
+    problem = _mismatch(signature.parameters, declared)
     if problem:
         raise ValueError(
             f"{problem}: the signature is {text!r}, the type of the function "
@@ -137,18 +143,21 @@ def _check_fit(signature: Declaration, text: str, metadata: Mapping[str, Any]) -
         )
 
 
-def _misfit(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> str | None:
+def _mismatch(parameters: tuple[Parameter, ...], declared: tuple[Schema, ...]) -> str | None:
     if any(parameter.kind == "variadic" for parameter in parameters):
         return None
     if len(parameters) != len(declared):
         return f"the signature has {len(parameters)} parameters, and the function {len(declared)}"
     for parameter, schema in zip(parameters, declared):
-        said, is_ = _sort_of(schema_of_type(parameter.type)), _sort_of(schema)
-        if said and is_ and said != is_:
+        declared_as, actual = _category_of(schema_of_type(parameter.type)), _category_of(schema)
+        if declared_as and actual and declared_as != actual:
             name = parameter.name
-            return f"parameter '{name}' is {said} in the signature, and {is_} in the function"
+            return (
+                f"parameter '{name}' is {declared_as} in the signature, "
+                f"and {actual} in the function"
+            )
     return None
 
 
-def _sort_of(schema: Schema) -> str | None:
-    return _SORTS.get(schema.origin)
+def _category_of(schema: Schema) -> str | None:
+    return _CATEGORIES.get(schema.origin)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a parameter or a result may be: a tensor, a number of C, or any value with a schema."""
+"""Parameter and result types: tensors, C numbers, and values with a schema."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 from dataclasses import dataclass
 from typing import Union
 
-from .._schema.dtypes import is_dtype_name, is_scalar_dtype
+from .._schema.dtypes import COMMON_DTYPES, is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
-from ._empty_shells import shown_without_state
+from .._suggestion import did_you_mean
 from ._expression import Expression, Extent, fits_64_bits
-from ._plain_form import plain_form
+from ._literals import builtin_value
+from ._partial_repr import partial_repr
 
 __all__ = [
     "ANY_EXTENT",
@@ -22,11 +23,12 @@ __all__ = [
     "ValueType",
     "checked_alignment",
     "is_writable",
+    "unknown_dtype",
 ]
 
 ELLIPSIS = "..."  # any number of extents
 ANY_EXTENT = "_"  # one extent of any size
-_LARGEST_ALIGNMENT = 4096  # bytes: a page of memory, which no vector load or copy engine exceeds
+_LARGEST_ALIGNMENT = 4096  # bytes: one memory page; no vector load or copy engine needs more
 _NAME = re.compile(r"[^\W\d]\w*")
 _DEVICE = re.compile(r"[a-z]\w*(?::\d{1,9})?")
 
@@ -38,22 +40,22 @@ class TensorType:
     Parameters
     ----------
     dtype : str, tuple of str, or None
-        An element type, several, or a variable that the signature declares; None for any.
+        A dtype, a set of dtypes, or a dtype variable of the signature; None for any.
     shape : tuple, length ndim, or None
         Extents: numbers, names, expressions over names, ``"_"`` for any size, and at most one
-        ``"..."`` for any number of extents.  None for any shape, which ``("...",)`` becomes.
+        ``"..."`` for any number of extents.  None for any shape; ``("...",)`` is converted to None.
     layout : {"compact", "strided"}, optional
-        Whether elements lie in row-major order without gaps, or may have any strides.  None where
-        the function says for itself, and for compact where it takes the address only.
+        Row-major without gaps, or any strides.  None means unspecified; for a tensor that is
+        passed by address it means compact.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``; None for any.
     is_pointer : bool
-        Whether the function behind takes the address of the first element only.
+        Whether the callee takes only the address of the first element.
     is_optional : bool
-        Whether None may stand in its place.
+        Whether the argument may be None.
     alignment : int, optional
-        A power of two from 2 to 4096: bytes of which the address of the first element is a
-        multiple, where there are elements.  None for what the element type needs.
+        Required alignment of the first element in bytes, a power of two from 2 to 4096; tensors
+        without elements are exempt.  None for the alignment of the dtype.
     """
 
     dtype: str | tuple[str, ...] | None = None
@@ -84,7 +86,7 @@ class TensorType:
 
     def _check_dtype(self) -> None:
         if isinstance(self.dtype, str):
-            object.__setattr__(self, "dtype", plain_form(self.dtype))
+            object.__setattr__(self, "dtype", builtin_value(self.dtype))
             if not (is_dtype_name(self.dtype) or _NAME.fullmatch(self.dtype)):
                 raise ValueError(f"{self.dtype!r} is neither a dtype nor a name")
         elif self.dtype is not None:
@@ -92,44 +94,44 @@ class TensorType:
                 raise TypeError(
                     f"dtype must be a str, a tuple of them or None, got {type(self.dtype).__name__}"
                 )
-            object.__setattr__(self, "dtype", tuple(map(plain_form, self.dtype)))
+            object.__setattr__(self, "dtype", tuple(map(builtin_value, self.dtype)))
             if not self.dtype:
                 raise ValueError("a set of dtypes must not be empty")
             for name in self.dtype:
                 if not isinstance(name, str) or not is_dtype_name(name):
-                    raise ValueError(f"{name!r} is no dtype")
+                    raise ValueError(unknown_dtype(str(name)))
 
     @property
     def variable(self) -> str | None:
-        """The variable that stands for the element type, if one does."""
+        """The dtype variable, or None."""
         if isinstance(self.dtype, str) and not is_dtype_name(self.dtype):
             return self.dtype
         return None
 
     @property
     def is_compact(self) -> bool:
-        """Whether elements have to lie in row-major order without gaps."""
+        """True if elements must be in row-major order without gaps."""
         return self.layout == "compact" or (self.is_pointer and self.layout is None)
 
     @property
     def ndim(self) -> int | None:
-        """Number of extents; None where there may be any."""
+        """Number of dimensions; None if any number is allowed."""
         if self.shape is None or ELLIPSIS in self.shape:
             return None
         return len(self.shape)
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True)
 class ScalarType:
-    """A number of C.
+    """A C number type.
 
     Parameters
     ----------
     dtype : str
         ``int8`` to ``int64``, ``uint8`` to ``uint64``, ``float32`` or ``float64``.
     is_optional : bool
-        Whether None may stand in its place.
+        Whether the argument may be None.
     """
 
     dtype: str
@@ -138,15 +140,15 @@ class ScalarType:
     def __post_init__(self) -> None:
         if not isinstance(self.dtype, str):
             raise TypeError(f"dtype must be a str, got {type(self.dtype).__name__}")
-        object.__setattr__(self, "dtype", plain_form(self.dtype))
+        object.__setattr__(self, "dtype", builtin_value(self.dtype))
         if not is_scalar_dtype(self.dtype):
-            raise ValueError(f"{self.dtype!r} is no number that C has")
+            raise ValueError(f"{self.dtype!r} is not a C number type")
 
 
-@shown_without_state
+@partial_repr
 @dataclass(frozen=True, eq=False)
 class ValueType:
-    """Any other value: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
+    """Any other type: ``int``, ``str``, ``Array[int]``, ``Map[str, Any] | None``, a type key.
 
     Parameters
     ----------
@@ -173,14 +175,14 @@ Type = Union[TensorType, ScalarType, ValueType]
 
 
 def checked_alignment(size: int) -> int:
-    """Return an alignment in bytes.
+    """Return an alignment in bytes after checking it.
 
     Raises
     ------
     TypeError
-        If it is no int.
+        If it is not an int.
     ValueError
-        If a signature cannot ask for it.
+        If it is not a power of two in the allowed range.
     """
     if isinstance(size, bool) or not isinstance(size, int):
         raise TypeError(f"an alignment must be an int, got {type(size).__name__}")
@@ -191,34 +193,39 @@ def checked_alignment(size: int) -> int:
     return size
 
 
+def unknown_dtype(name: str, remark: str = "") -> str:
+    """Return the message for a name that is not a dtype; it ends with the nearest dtype."""
+    return f"'{name}' is not a dtype{remark}{did_you_mean(name, COMMON_DTYPES)}"
+
+
 _IMMUTABLE = {"None", "bool", "bytes", "dtype", "Device", "float", "int", "str", "ffi.Shape"}
 
 
 def is_writable(type_: Type) -> bool:
-    """Whether a function could write into a value of the type."""
+    """Return True if a function could write into a value of the type."""
     if isinstance(type_, ValueType):
         parts = type_.schema.args if type_.schema.origin in ("Optional", "Union") else None
         return any(part.origin not in _IMMUTABLE for part in parts or (type_.schema,))
     return isinstance(type_, TensorType)
 
 
-def same_schema(one: Schema, other: Schema) -> bool:
-    """Whether two schemas say the same; what they know about registered types does not count."""
-    one_groups, other_groups = one.named_args or {}, other.named_args or {}
+def same_schema(left: Schema, right: Schema) -> bool:
+    """Return True if two schemas are equal, apart from their registered type indices."""
+    left_groups, right_groups = left.named_args or {}, right.named_args or {}
     return (
-        one.origin == other.origin
-        and _same_schemas(one.args or (), other.args or ())
-        and one_groups.keys() == other_groups.keys()
-        and all(_same_schemas(one_groups[name], other_groups[name]) for name in one_groups)
+        left.origin == right.origin
+        and _same_schemas(left.args or (), right.args or ())
+        and left_groups.keys() == right_groups.keys()
+        and all(_same_schemas(left_groups[name], right_groups[name]) for name in left_groups)
     )
 
 
-def _same_schemas(some: tuple[Schema, ...], others: tuple[Schema, ...]) -> bool:
-    return len(some) == len(others) and all(map(same_schema, some, others))
+def _same_schemas(left: tuple[Schema, ...], right: tuple[Schema, ...]) -> bool:
+    return len(left) == len(right) and all(map(same_schema, left, right))
 
 
 def _checked_extent(extent: Extent) -> Extent:
-    extent = plain_form(extent)
+    extent = builtin_value(extent)
     if isinstance(extent, bool) or not isinstance(extent, (int, str, Expression)):
         raise TypeError(f"an extent is an int, a name or an expression, got {extent!r}")
     if isinstance(extent, int) and extent < 0:
@@ -226,5 +233,5 @@ def _checked_extent(extent: Extent) -> Extent:
     if isinstance(extent, int) and not fits_64_bits(extent):
         raise ValueError(f"{extent} does not fit 64 bits")
     if isinstance(extent, str) and extent != ELLIPSIS and _NAME.fullmatch(extent) is None:
-        raise ValueError(f"{extent!r} is no name")
+        raise ValueError(f"{extent!r} is not a name")
     return extent

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks ask of Python values: how native code sees them, and what messages call it."""
+"""Conversion of Python arguments to native values for signature checks, and their descriptions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .._schema.names import ORIGIN_OF_KEY
 from .._schema.schema import Schema
 from .._types.schema import TypeSchema
 from .._types.type_index import key_of_index
-from ._plan import BIG_INT, Failure
+from ._checks import BIG_INT, Failure
 
 __all__ = [
     "alignment_of",
@@ -28,55 +28,55 @@ __all__ = [
     "error_about",
     "fits",
     "is_one_of",
-    "native_form",
+    "native_value",
     "strides_text",
-    "word_of_index",
+    "type_name_of_index",
 ]
 
-_WORD_OF_KEY = {
+_TYPE_NAME_OF_KEY = {
     **ORIGIN_OF_KEY,
     "ffi.BigInt": BIG_INT,
     "ffi.OpaquePyObject": "Python object",
 }
-_MAX_SHOWN = 8  # strides
-_COMPLEX = 5  # code of complex element types
+_MAX_SHOWN = 8  # strides in a message
+_COMPLEX = 5  # dtype code of complex numbers
 
 
-def word_of_index(type_index: int) -> str | None:
-    """Return what messages call a native type; None when there is no such type."""
+def type_name_of_index(type_index: int) -> str | None:
+    """Return the name of a native type in messages; None for an unknown type index."""
     key = key_of_index(type_index)
-    return None if key is None else _WORD_OF_KEY.get(key, key)
+    return None if key is None else _TYPE_NAME_OF_KEY.get(key, key)
 
 
-def native_form(value: Any, words: Sequence[str]) -> tuple[str, Any]:
-    """Return the word for what native code gets in place of a value, and the value seen again.
+def native_value(value: Any, accepted: Sequence[str]) -> tuple[str, Any]:
+    """Return the type name of the native value that a call passes, and the value read back.
 
     Parameters
     ----------
     value : object
         An argument.
-    words : sequence of str
-        What the parameter takes: calls from Python make a float of an int, and text of a path.
+    accepted : sequence of str
+        Accepted type names.  A call from Python converts an int to float, and a path to str.
     """
-    if words[0] == "float" and type(value) is int:
+    if accepted[0] == "float" and type(value) is int:
         value = float(value)
-    elif words[0] == "str" and hasattr(type(value), "__fspath__"):
+    elif accepted[0] == "str" and hasattr(type(value), "__fspath__"):
         value = os.fspath(value)
     native = CAny(value.obj if isinstance(value, ObjectRValueRef) else value)
-    word = word_of_index(native.type_index)
-    assert word is not None
-    return word, to_py_class_value(native)
+    type_name = type_name_of_index(native.type_index)
+    assert type_name is not None
+    return type_name, to_py_class_value(native)
 
 
 def fits(number: int, dtype: str) -> bool:
-    """Whether a number is one of a C integer type."""
+    """Return True if a number is in the range of a C integer type."""
     limits = integer_range(dtype)
     return limits is not None and limits[0] <= number <= limits[1]
 
 
 def check_value(value: Any, schema: Schema, failure: Failure) -> None:
-    """Raise TypeError, in words of the declared type, unless it takes a value."""
-    # The same type as one that knows what is registered.
+    """Raise TypeError, which names the declared type, unless a value converts to it."""
+    # A TypeSchema, which looks up registered types.
     known = TypeSchema.from_json_obj(schema_to_json(schema))
     try:
         known.check_value(value)
@@ -86,7 +86,7 @@ def check_value(value: Any, schema: Schema, failure: Failure) -> None:
 
 
 def check_memory(value: Any, direction: str) -> None:
-    """Raise BufferError if the memory of an argument must not be written, but may be."""
+    """Raise BufferError if an argument is read-only and the direction allows writing."""
     _check_memory(value.obj if isinstance(value, ObjectRValueRef) else value, direction)
 
 
@@ -94,7 +94,7 @@ def check_memory(value: Any, direction: str) -> None:
 
 
 def dtype_of(tensor: Any) -> Any:
-    """Return the element type of a tensor; None for one without a name."""
+    """Return the dtype of a tensor; None for a dtype without a name."""
     try:
         return tensor.dtype
     except ValueError:
@@ -102,24 +102,24 @@ def dtype_of(tensor: Any) -> Any:
 
 
 def is_one_of(dtype: Any, names: Iterable[str]) -> bool:
-    """Whether an element type is one of those with these names."""
+    """Return True if a dtype is one of the named dtypes."""
     return any(type(dtype)(name) == dtype for name in names if dtype is not None)
 
 
 def dtype_text(dtype: Any) -> str:
-    """Return what messages call an element type."""
-    return "one without a name" if dtype is None else str(dtype)
+    """Return the name of a dtype in messages."""
+    return "an unnamed dtype" if dtype is None else str(dtype)
 
 
 def strides_text(strides: tuple[int, ...]) -> str:
-    """Return strides as Python writes a tuple; the first ones where there are many."""
+    """Return strides as the text of a tuple, shortened after the first ones."""
     if len(strides) <= _MAX_SHOWN:
         return str(strides)
     return f"({', '.join(map(str, strides[:_MAX_SHOWN]))}, ...)"
 
 
 def alignment_of(dtype: Any) -> int:
-    """Return the bytes to which C aligns an element, as far as C has such elements; else 1."""
+    """Return the alignment in bytes of an element in C; 1 for types that C does not have."""
     if dtype is None:
         return 1
     bits = dtype.bits // 2 if dtype.type_code == _COMPLEX else dtype.bits

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .._binding.object import type_key_to_index
 from .._types.type_info import type_info_of
 from ..registry import get_global_func_metadata, get_registered_type_keys, list_global_func_names
-from ..signature._carriage import named_signature
+from ..signature._metadata import named_signature
 from .utils import FuncInfo, ObjectInfo, callable_schema
 
 if TYPE_CHECKING:

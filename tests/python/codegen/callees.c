@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Functions of C as other people write them; only those that raise know the ABI. */
+ * Callees of the wrappers under test: C functions, of which only the raising ones use the ABI. */
 #include <dlpack/dlpack.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ void fill_float32(float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] = 32;
 }
 
-/* Names that a wrapper has for locals. */
+/* Names of locals in generated wrappers. */
 int64_t value(int64_t a) { return 2 * a; }
 int64_t arg_a(int64_t a) { return 3 * a; }
 
@@ -30,7 +30,7 @@ double sum(const double* x, int64_t n) {
   return total;
 }
 
-/* Sum of every element of a matrix with strides. */
+/* Sum of the elements of a strided matrix. */
 double sum_strided(const double* x, const int64_t* shape, const int64_t* strides) {
   double total = 0;
   for (int64_t i = 0; i < shape[0]; ++i) {
@@ -50,7 +50,7 @@ int64_t digits(int64_t rows, int32_t columns, int64_t step, int32_t ndim, int64_
 
 int check(int64_t status) { return (int)status; }
 
-/* Functions that raise errors of the ABI. */
+/* Functions that set a pending error. */
 int root(double a, double* result) {
   if (a < 0) {
     TVMFFIErrorSetRaisedFromCStr("IndexError", "no root");
@@ -72,8 +72,8 @@ int pairs(const int32_t* x, int64_t n, int32_t* result) {
   return 1;
 }
 
-/* Keeps the elements in memory that is lent, and sums them up from there; -1 without an alignment
- * of 256 bytes or with memory where none was asked for. */
+/* Copies the elements to the workspace and returns their scaled sum.  Returns -1 if the workspace
+ * is not aligned to 256 bytes, or another argument is unexpected. */
 double sum_in(const float* x, int64_t n, void* workspace, void* none, int8_t minus, float factor,
               double half, void* null, float scale) {
   float* copy = (float*)workspace;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loads a library that launches a kernel `fill(x, k)`, without Python: says what the stand-in
- * driver was given, and what is said of a wrong tensor. */
+ * C program that loads a library with a launch function `fill(x, k)`: prints the launches that the
+ * stand-in driver received, and the error for an invalid tensor. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static int call(TVMFFIObjectHandle function, TVMFFIAny* args, int32_t count, TVM
   return TVMFFIFunctionCall(function, args, count, result);
 }
 
-static int say_error(void) {
+static int print_error(void) {
   TVMFFIObjectHandle error = NULL;
   TVMFFIErrorMoveFromRaised(&error);
   printf("%s\n", TVMFFIErrorGetCellPtr(error)->message.data);
@@ -61,19 +61,19 @@ int main(int argc, char** argv) {
   memcpy(&set_callback, &symbol, sizeof(symbol));
   set_callback(on_launch, NULL);
   args[0] = text_of(argv[1]);
-  if (call(global("ffi.ModuleLoadFromFile"), args, 1, &module) != 0) return say_error();
+  if (call(global("ffi.ModuleLoadFromFile"), args, 1, &module) != 0) return print_error();
   args[0] = module;
   args[1] = text_of("fill");
   memset(&args[2], 0, sizeof(args[2]));
   args[2].type_index = kTVMFFIBool;
-  args[2].v_int64 = 1; /* also in imported modules */
-  if (call(global("ffi.ModuleGetFunction"), args, 3, &function) != 0) return say_error();
+  args[2].v_int64 = 1; /* search imported modules, too */
+  if (call(global("ffi.ModuleGetFunction"), args, 3, &function) != 0) return print_error();
   memset(args, 0, sizeof(args));
   args[0].type_index = kTVMFFIDLTensorPtr;
   args[0].v_ptr = &tensor;
-  if (call(function.v_obj, args, 1, &result) != 0) return say_error();
+  if (call(function.v_obj, args, 1, &result) != 0) return print_error();
   tensor.ndim = 2;
-  if (call(function.v_obj, args, 1, &result) != 0) say_error();
+  if (call(function.v_obj, args, 1, &result) != 0) print_error();
   TVMFFIObjectDecRef(function.v_obj);
   TVMFFIObjectDecRef(module.v_obj);
   return 0;

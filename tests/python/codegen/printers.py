@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The printers of wrappers, each as what builds a library of them and of C that stands beside."""
+"""Builders of wrapper libraries with each printer, for the code generation tests."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ PRINTERS = ("c", "llvm")
 
 
 class Built:
-    """Wrappers, and functions of C beside them.
+    """Built wrappers, their callees, and C helper functions.
 
     Parameters
     ----------
     module : Module
         The wrappers.
     path : path
-        A library with them.
-    beside : Module
-        Functions of the ABI that are written in C.
+        A library that contains the wrappers.
+    helpers : Module
+        C functions with the packed calling convention.
     plain : ctypes.CDLL
-        The functions behind the wrappers.
+        The callees of the wrappers.
     """
 
-    def __init__(self, module: Any, path: Path, beside: Any, plain: ctypes.CDLL) -> None:
-        self.module, self.path, self.beside, self.plain = module, path, beside, plain
+    def __init__(self, module: Any, path: Path, helpers: Any, plain: ctypes.CDLL) -> None:
+        self.module, self.path, self.helpers, self.plain = module, path, helpers, plain
 
     def __getattr__(self, name: str) -> Any:
         try:
             return self.module.get_function(name)
         except AttributeError:
-            return self.beside.get_function(name)
+            return self.helpers.get_function(name)
 
 
 def built(
     printer: str, name: str, wrappers: Any, texts: Any, folder: Path, **options: Any
 ) -> Iterator[Built]:
-    """Yield wrappers, made by a printer, of functions that stand in texts of C.
+    """Yield wrappers from a printer for callees in C source texts.
 
-    They go with the fixture, although pytest keeps what it gave to the last test.
+    The attributes are deleted with the fixture, because pytest keeps the value of a fixture longer.
     """
     make = {"c": _build_c, "llvm": _build_llvm}[printer]
     made = make(name, list(wrappers), list(texts), folder, **options)
@@ -64,8 +64,8 @@ def _build_llvm(name, wrappers, texts, folder, **_):
 
     from tvm_ffi.codegen import llvm
 
-    beside = cpp.build_inline(f"{name}_beside", c_sources=texts)
-    plain = ctypes.CDLL(beside)
+    helpers = cpp.build_inline(f"{name}_beside", c_sources=texts)
+    plain = ctypes.CDLL(helpers)
     module = ir.Module(name)
     symbols = {}
     for wrapper in wrappers:
@@ -74,4 +74,4 @@ def _build_llvm(name, wrappers, texts, folder, **_):
             symbols[callee] = ctypes.cast(getattr(plain, callee), ctypes.c_void_p).value
     made = llvm.jit(module, symbols=symbols)
     path = tvm_ffi.export_library(folder / f"{name}.so", made)
-    return Built(made, path, tvm_ffi.load_module(beside), plain)
+    return Built(made, path, tvm_ffi.load_module(helpers), plain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers of all printers take what `Signature.check` takes, and say the same of all else."""
+"""Agreement of wrappers with `Signature.check`: accepted arguments and error messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tvm_ffi.core import ObjectRValueRef
 
 from .printers import built
 
-# Name of the function -> signature.  All call a function that does nothing.
+# Name of the function -> signature. All of them call a function that does nothing.
 SIGNATURES = {
     name: f"{name}{rest}"
     for name, rest in {
@@ -50,20 +50,20 @@ SIGNATURES = {
 }
 WRAPPERS = {name: make_wrapper(text, "idle", arguments=[]) for name, text in SIGNATURES.items()}
 IDLE = "void idle(void) {}\n"
-LEND = Path(__file__).with_name("lend.c")
+RAW_CALLS = Path(__file__).with_name("raw_calls.c")
 HUGE = 2**63
 
 
 @pytest.fixture(scope="module")
 def library(printer, c_compiler, tmp_path_factory):
-    texts = [IDLE, LEND.read_text(encoding="utf-8")]
+    texts = [IDLE, RAW_CALLS.read_text(encoding="utf-8")]
     yield from built(
         printer, "agreement", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)
     )
 
 
 def outcome(function, args):
-    """Return the class and the text of what a call raises; None when it succeeds."""
+    """Return the class and the message of the error that a call raises; None if it succeeds."""
     try:
         function(*args)
     except Exception as error:
@@ -72,22 +72,22 @@ def outcome(function, args):
 
 
 def compare(library, name, args):
-    """Return what both say, which must be the same."""
+    """Return the outcome of `Signature.check` and of the wrapper, which must be equal."""
     function = getattr(library, name)
     checked = outcome(WRAPPERS[name].signature.check, args)
     assert outcome(function, args) == checked
     if not any(map(is_converted, args)):
-        assert outcome(library.pass_on, (function, *args)) == checked
+        assert outcome(library.forward, (function, *args)) == checked
     return checked
 
 
 def is_converted(arg):
-    """Whether calls from Python may make something else of an argument before they pass it on."""
+    """Return True if a call from Python may convert an argument before it passes it."""
     return isinstance(arg, os.PathLike) or (isinstance(arg, int) and not -HUGE <= arg < HUGE)
 
 
 class Forged:
-    """An array whose description was changed on its way."""
+    """An array whose DLTensor was modified."""
 
     def __init__(self, shape, offset: int, kind: type[ctypes._SimpleCData], *content: int) -> None:
         self.tensor = tvm_ffi.from_dlpack(np.ones(shape, np.float32))
@@ -105,7 +105,7 @@ class Forged:
         return capsule
 
 
-# Of DLManagedTensorVersioned: version, manager_ctx, deleter, flags, then the tensor.
+# DLManagedTensorVersioned: version, manager_ctx, deleter, flags, then the tensor.
 TENSOR_AT = 32
 DEVICE_AT, DTYPE_AT = TENSOR_AT + 8, TENSOR_AT + 20
 
@@ -127,8 +127,8 @@ def misaligned(count, dtype=np.float32):
     return np.zeros(count * size + 1, np.uint8)[1:].view(dtype)
 
 
-def behind(offset, *shape, dtype=np.float32):
-    """Return zeros so many bytes behind a multiple of 4096."""
+def zeros_at(offset, *shape, dtype=np.float32):
+    """Return zeros at an address `size` bytes after a multiple of 4096."""
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     memory = np.zeros(size + 2 * 4096, np.uint8)
     start = -memory.ctypes.data % 4096 + offset
@@ -137,7 +137,7 @@ def behind(offset, *shape, dtype=np.float32):
 
 F32, F64, I8, I16, F16 = np.float32, np.float64, np.int8, np.int16, np.float16
 
-# Function, arguments, and what is said; None for nothing.
+# Function, arguments, and the expected message or None.
 TABLE = [
     ("vectors", (), "missing 3 required positional arguments: 'x', 'y' and 'n'"),
     ("vectors", (zeros(2),), "missing 2 required positional arguments: 'y' and 'n'"),
@@ -162,7 +162,7 @@ TABLE = [
     (
         "vectors",
         (misaligned(2), zeros(2), 2),
-        "argument 'x': expected an address aligned to 4 bytes, got one 1 bytes behind",
+        "argument 'x': expected an address aligned to 4 bytes, got remainder 1",
     ),
     ("vectors", (zeros(2), zeros(2), 2**31), "2147483648 does not fit int32"),
     ("vectors", (zeros(2), zeros(2), HUGE), "expected int32, got int of more than 64 bits"),
@@ -209,7 +209,11 @@ TABLE = [
     ("variable", (zeros(1, dtype=I8), zeros(2, dtype=F16), zeros(2)), "T = int8, got float16"),
     ("variable", (zeros(1, dtype=F16), None, zeros(2, dtype=I8)), "T = float16, got int8"),
     ("variable", (zeros(1), None, zeros(2)), "int8 or float16 or bfloat16, got float32"),
-    ("variable", (zeros(1, dtype=F16), None, misaligned(2, F16)), "aligned to 2 bytes, got one 1"),
+    (
+        "variable",
+        (zeros(1, dtype=F16), None, misaligned(2, F16)),
+        "aligned to 2 bytes, got remainder 1",
+    ),
     ("variable", (zeros(1, dtype=I8), None, misaligned(2, I8)), None),
     ("dtypes", (zeros(1, dtype=bool), zeros(1)), None),
     ("dtypes", (zeros(1, dtype=I16), zeros(1)), "dtype int8 or bool or float32x4, got int16"),
@@ -239,7 +243,7 @@ TABLE = [
     ("optional", (None, zeros(5), 2), "'y': shape[0] must be 2*n = 4, got 5"),
     ("optional", (zeros(3), None, 2), "'n': must be n = 3, got 2"),
     ("optional", (3,), "'x': expected float32*[n] | None, got int"),
-    ("optional", (misaligned(2),), "aligned to 4 bytes, got one 1 bytes behind"),
+    ("optional", (misaligned(2),), "aligned to 4 bytes, got remainder 1"),
     ("late", (None, zeros(2), 2), None),
     ("late", (zeros(3), zeros(2), 2), "'y': shape[0] must be n = 3, got 2"),
     ("late", (None, zeros(2), 3), "'n': must be n = 2, got 3"),
@@ -285,47 +289,47 @@ TABLE = [
         "got strides (512, 256, 128, 64, 32, 16, 8, 4, ...)",
     ),
     ("braces", (zeros(1, dtype=np.complex64), 1, 1), "int8 or int16, got complex64"),
-    ("braces", (with_dtype(99, 8, 1), 1, 1), "int8 or int16, got one without a name"),
+    ("braces", (with_dtype(99, 8, 1), 1, 1), "int8 or int16, got an unnamed dtype"),
     ("braces", (with_dtype(0, 8, 4), 1, 1), "int8 or int16, got int8x4"),
     ("braces", (with_dtype(5, 64, 2), 1, 1), "int8 or int16, got complex64x2"),
     ("braces", (zeros(1), zeros(1), 1), "expected dtype int8 or int16, got float32"),
     ("braces", (None, zeros(1), 1), "'x': expected {int8, int16}[n], got None"),
     ("braces", (zeros(1, dtype=I8), 1, 1), "'é': expected Tensor, got int"),
     ("braces", (zeros(1, dtype=I8), zeros(1), "1"), "'int': expected int, got str"),
-    ("alignment", (behind(0, 2), behind(0, 2)), None),
-    ("alignment", (behind(48, 2), behind(64, 2)), None),
+    ("alignment", (zeros_at(0, 2), zeros_at(0, 2)), None),
+    ("alignment", (zeros_at(48, 2), zeros_at(64, 2)), None),
     (
         "alignment",
-        (behind(4, 2), behind(0, 2)),
-        "argument 'x': expected an address aligned to 16 bytes, got one 4 bytes behind",
+        (zeros_at(4, 2), zeros_at(0, 2)),
+        "argument 'x': expected an address aligned to 16 bytes, got remainder 4",
     ),
-    ("alignment", (behind(0, 4)[2:], behind(0)), "aligned to 16 bytes, got one 8 bytes behind"),
-    ("alignment", (behind(1, 2), behind(0, 2)), "aligned to 16 bytes, got one 1 bytes behind"),
+    ("alignment", (zeros_at(0, 4)[2:], zeros_at(0)), "aligned to 16 bytes, got remainder 8"),
+    ("alignment", (zeros_at(1, 2), zeros_at(0, 2)), "aligned to 16 bytes, got remainder 1"),
     (
         "alignment",
-        (behind(0, 2), behind(32, 2)),
-        "argument 'y': expected an address aligned to 64 bytes, got one 32 bytes behind",
-    ),
-    (
-        "alignment",
-        (behind(0, 2), behind(0, 8, 2)[::-1]),
-        "aligned to 64 bytes, got one 56 bytes behind",
-    ),
-    ("alignment", (behind(4, 0), behind(1, 3, 0)), None),
-    ("alignment", (behind(4, 0), on_device(2, 0)), "'y': expected device cpu, got cuda:0"),
-    ("alignment", (behind(0, 2), behind(0, 2), behind(8, 2, dtype=F64)), None),
-    (
-        "alignment",
-        (behind(0, 2), behind(0, 2), behind(2, 2, dtype=F64)),
-        "argument 'z': expected an address aligned to 4 bytes, got one 2 bytes behind",
+        (zeros_at(0, 2), zeros_at(32, 2)),
+        "argument 'y': expected an address aligned to 64 bytes, got remainder 32",
     ),
     (
         "alignment",
-        (behind(0, 2), behind(0, 2), behind(4, 2, dtype=F64)),
-        "argument 'z': expected an address aligned to 8 bytes, got one 4 bytes behind",
+        (zeros_at(0, 2), zeros_at(0, 8, 2)[::-1]),
+        "aligned to 64 bytes, got remainder 56",
     ),
-    ("alignment", (3, behind(0)), "'x': expected float32*[n] align 16, got int"),
-    ("alignment", (behind(0, 2), None), "'y': expected Tensor align 64 on cpu, got None"),
+    ("alignment", (zeros_at(4, 0), zeros_at(1, 3, 0)), None),
+    ("alignment", (zeros_at(4, 0), on_device(2, 0)), "'y': expected device cpu, got cuda:0"),
+    ("alignment", (zeros_at(0, 2), zeros_at(0, 2), zeros_at(8, 2, dtype=F64)), None),
+    (
+        "alignment",
+        (zeros_at(0, 2), zeros_at(0, 2), zeros_at(2, 2, dtype=F64)),
+        "argument 'z': expected an address aligned to 4 bytes, got remainder 2",
+    ),
+    (
+        "alignment",
+        (zeros_at(0, 2), zeros_at(0, 2), zeros_at(4, 2, dtype=F64)),
+        "argument 'z': expected an address aligned to 8 bytes, got remainder 4",
+    ),
+    ("alignment", (3, zeros_at(0)), "'x': expected float32*[n] align 16, got int"),
+    ("alignment", (zeros_at(0, 2), None), "'y': expected Tensor align 64 on cpu, got None"),
     ("nothing", (), None),
     ("nothing", (1,), "nothing() takes 0 positional arguments but 1 was given"),
     ("nothing", (1, 2), "nothing() takes 0 positional arguments but 2 were given"),
@@ -335,7 +339,7 @@ TABLE = [
 @pytest.mark.parametrize(
     ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
 )
-def test_both_say_what_is_expected(library, name, args, text):
+def test_check_and_wrapper_give_the_expected_message(library, name, args, text):
     said = compare(library, name, args)
     if text is None:
         assert said is None
@@ -345,19 +349,31 @@ def test_both_say_what_is_expected(library, name, args, text):
         assert said[1].startswith(f"{name}() ")
 
 
-# Of tensors that `lend` lends: function, byte offset, whether it has no memory, further arguments,
-# and what is said.
-LENT = [
-    ("alignment", 16, 0, (behind(0, 2),), None),
+# Calls with a DLTensor pointer: function, byte offset, variant of `call_with_view`, further
+# arguments, and the expected message or None.
+VIEW_CALLS = [
+    ("alignment", 16, 0, (zeros_at(0, 2),), None),
     (
         "alignment",
         8,
         0,
-        (behind(0, 2),),
-        "argument 'x': expected an address aligned to 16 bytes, got one 8 bytes behind",
+        (zeros_at(0, 2),),
+        "argument 'x': expected an address aligned to 16 bytes, got remainder 8",
     ),
-    ("alignment", 0, 1, (behind(0, 2),), "argument 'x': it has elements, but its address is NULL"),
-    ("alignment", 8, 1, (behind(0, 2),), "argument 'x': it has elements, but its address is NULL"),
+    (
+        "alignment",
+        0,
+        1,
+        (zeros_at(0, 2),),
+        "argument 'x': expected the address of the first element, got NULL",
+    ),
+    (
+        "alignment",
+        8,
+        1,
+        (zeros_at(0, 2),),
+        "argument 'x': expected the address of the first element, got NULL",
+    ),
     ("anywhere", 0, 1, (), None),
     ("anywhere", 8, 1, (), None),
     (
@@ -365,20 +381,20 @@ LENT = [
         8,
         0,
         (),
-        "argument 'x': expected an address aligned to 64 bytes, got one 8 bytes behind",
+        "argument 'x': expected an address aligned to 64 bytes, got remainder 8",
     ),
 ]
 
 
-def check_lent(lend, find):
-    """See what functions say of the addresses of bare tensors."""
-    for name, byte_offset, what, rest, text in LENT:
-        said = outcome(lend, (find(name), behind(0, 2), byte_offset, what, *rest))
+def check_raw_addresses(call_with_view, find):
+    """Check the errors for addresses of DLTensor arguments without strides."""
+    for name, byte_offset, variant, rest, text in VIEW_CALLS:
+        said = outcome(call_with_view, (find(name), zeros_at(0, 2), byte_offset, variant, *rest))
         assert said == (None if text is None else (ValueError, f"{name}() {text}")), name
 
 
-def test_addresses_of_bare_tensors_are_aligned_where_they_are_any(library):
-    check_lent(library.lend, lambda name: getattr(library, name))
+def test_addresses_of_dltensor_arguments_are_checked(library):
+    check_raw_addresses(library.call_with_view, lambda name: getattr(library, name))
 
 
 DTYPES = st.sampled_from([F32, F64, I8, I16, F16, bool, np.complex128])
@@ -386,13 +402,13 @@ DTYPES = st.sampled_from([F32, F64, I8, I16, F16, bool, np.complex128])
 
 @st.composite
 def arrays(draw):
-    """Draw an array that may be empty, turned round, with gaps, at an odd address."""
+    """Draw an array that may be empty, reversed, strided or misaligned."""
     shape = tuple(draw(st.lists(st.integers(0, 4), max_size=3)))
     array = zeros(*shape, dtype=draw(DTYPES))
-    kinds = ["whole", "whole", "behind", "reversed", "part", "transposed", "odd"]
+    kinds = ["whole", "whole", "zeros_at", "reversed", "part", "transposed", "odd"]
     kind = draw(st.sampled_from(kinds))
-    if kind == "behind":
-        return behind(draw(st.sampled_from([0, 4, 8, 16, 32, 64])), *shape, dtype=array.dtype)
+    if kind == "zeros_at":
+        return zeros_at(draw(st.sampled_from([0, 4, 8, 16, 32, 64])), *shape, dtype=array.dtype)
     if kind == "odd" and array.size:
         return misaligned(array.size, array.dtype).reshape(shape)
     if kind == "transposed":
@@ -411,13 +427,13 @@ HOSTILE = (
 
 @given(st.sampled_from(sorted(WRAPPERS)), st.lists(HOSTILE, max_size=6))
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_agree_on_anything(library, name, args):
+def test_check_and_wrapper_agree_on_random_arguments(library, name, args):
     compare(library, name, args)
 
 
 @st.composite
 def nearly_right(draw):
-    """Draw arguments that fit, but for what may be wrong with one of them."""
+    """Draw valid arguments, except that one of them may be invalid."""
     n, m = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     name, args = draw(
         st.sampled_from(
@@ -431,7 +447,10 @@ def nearly_right(draw):
                 ("late", [zeros(n), zeros(n), n]),
                 ("numbers", [n, n, n, n, n, n]),
                 ("texts", ["a", b"b", None]),
-                ("alignment", [behind(16 * n, m), behind(64 * m, n), behind(4 * n, m, dtype=F64)]),
+                (
+                    "alignment",
+                    [zeros_at(16 * n, m), zeros_at(64 * m, n), zeros_at(4 * n, m, dtype=F64)],
+                ),
             ]
         )
     )
@@ -442,39 +461,47 @@ def nearly_right(draw):
 
 @given(nearly_right())
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_both_agree_on_what_is_nearly_right(library, case):
+def test_check_and_wrapper_agree_on_nearly_valid_arguments(library, case):
     compare(library, *case)
 
 
-def test_what_is_moved_is_looked_at_like_anything_else(library):
+def test_moved_arguments_are_checked(library):
     compare(library, "vectors", (ObjectRValueRef(tvm_ffi.from_dlpack(zeros(2))), zeros(2), 2))
     text = "'x': expected float32*[n], got Callable"
     assert text in compare(library, "vectors", (ObjectRValueRef(convert_func(len)), zeros(2), 2))[1]
 
 
-@pytest.mark.parametrize("place", [4, 5])
-def test_native_callers_may_pass_integers_that_are_no_float(library, place):
+@pytest.mark.parametrize("position", [4, 5])
+def test_big_integers_from_native_callers_are_not_floats(library, position):
     args = [0, 0, 0, 0, 0, 0]
-    args[place] = HUGE
+    args[position] = HUGE
     with pytest.raises(ValueError, match="expected float.., got int of more than 64 bits"):
-        library.pass_on(library.numbers, *args)
+        library.forward(library.numbers, *args)
 
 
 @pytest.mark.parametrize(
-    ("type_index", "word"), [(-1, "value of an unknown type"), (40, "value of an unknown type"),
-                             (10, "None"), (13, "ffi.Unchanged")]
-)  # fmt: skip
-def test_values_of_no_language_are_refused(library, type_index, word):
+    ("type_index", "type_name"),
+    [
+        (-1, "value of an unknown type"),
+        (40, "value of an unknown type"),
+        (10, "None"),
+        (13, "ffi.Unchanged"),
+    ],
+)
+def test_invalid_native_values_are_refused(library, type_index, type_name):
     with pytest.raises(TypeError) as caught:
-        library.pass_odd(library.optional, type_index)
-    assert str(caught.value) == f"optional() argument 'x': expected float32*[n] | None, got {word}"
+        library.call_with_invalid(library.optional, type_index)
+    assert (
+        str(caught.value)
+        == f"optional() argument 'x': expected float32*[n] | None, got {type_name}"
+    )
 
 
 @pytest.mark.parametrize(
     ("name", "direction", "remedy"), [("vectors", "out", "array"), ("updated", "inout", "copy")]
 )
-def test_calls_refuse_what_must_not_be_written(library, name, direction, remedy):
-    """Native code is not told, so whoever lends the memory refuses, in the same words."""
+def test_calls_refuse_read_only_memory(library, name, direction, remedy):
+    """Native code does not see the flag, so the caller refuses, with the same message."""
     y = zeros(2)
     y.flags.writeable = False
     text = f"the array is read-only, and the function writes into it; pass a writable {remedy}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of wrappers in C."""
+"""Properties of the generated C: warnings, long strings, undefined behaviour."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .test_calls import WRAPPERS
 @pytest.mark.parametrize(
     "compiler", ["gcc -std=c11", "g++ -std=c++17", "clang -std=c11", "clang++ -std=c++17"]
 )
-def test_no_compiler_has_a_word_to_say(tmp_path, compiler):
+def test_compilers_give_no_warnings(tmp_path, compiler):
     program, standard = compiler.split()
     if shutil.which(program) is None:
         pytest.skip(f"no {program}")
@@ -34,7 +34,7 @@ def test_no_compiler_has_a_word_to_say(tmp_path, compiler):
     assert done.returncode == 0
 
 
-def test_a_long_signature_is_more_than_a_literal_holds():
+def test_long_strings_are_not_literals():
     doc = "é" * 5000
     text = c.wrapper(f"f(x: int) doc '{doc}'")
     assert max(map(len, text.splitlines())) > 10000
@@ -56,8 +56,8 @@ int main(void) {
 """
 
 
-def test_nothing_is_undefined_for_any_extents_and_addresses(tmp_path, c_compiler):
-    """The number of elements overflowed as a number with sign."""
+def test_extents_and_addresses_cause_no_undefined_behaviour(tmp_path, c_compiler):
+    """Regression: the number of elements overflowed a signed integer."""
     wrapper = c.wrapper("f(x: int8*[n, m, k]) -> int64", arguments=["x", "x.size", "x.strides[0]"])
     source, program = tmp_path / "call.c", tmp_path / "call"
     source.write_text(wrapper + CALL, encoding="utf-8")

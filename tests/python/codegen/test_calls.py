@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What wrappers pass on and give back, and what they tell of themselves."""
+"""Arguments, results, errors and metadata of generated wrappers."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ IDLE = "void idle(void) {}\n"
 
 @pytest.fixture(scope="module")
 def library(printer, c_compiler, tmp_path_factory):
-    others = [FOLDER / "callees.c", FOLDER / "lend.c"]
+    others = [FOLDER / "callees.c", FOLDER / "raw_calls.c"]
     texts = [IDLE, *(other.read_text(encoding="utf-8") for other in others)]
     yield from built(
         printer, "wrappers", WRAPPERS.values(), texts, tmp_path_factory.mktemp(printer)
     )
 
 
-def test_tensors_arrive_as_addresses_and_numbers_as_values(library):
+def test_tensors_are_passed_as_addresses_and_numbers_as_values(library):
     y = np.zeros(3, F32)
     library.scale(np.array([1, 2, 3], F32), y, 3, 0.5)
     assert y.tolist() == [0.5, 1, 1.5]
@@ -101,15 +101,15 @@ def test_tensors_arrive_as_addresses_and_numbers_as_values(library):
     assert y.tolist() == [1, 2, 3]
 
 
-def test_byte_offsets_are_folded_in(library):
+def test_addresses_include_the_byte_offset(library):
     y = np.zeros(2, F32)
-    library.lend(library.scale, np.array([1, 2, 3, 4], F32)[:2], 8, 0, y, 2, 1)
+    library.call_with_view(library.scale, np.array([1, 2, 3, 4], F32)[:2], 8, 0, y, 2, 1)
     assert y.tolist() == [3, 4]
 
 
-def test_strides_may_be_missing(library):
+def test_tensors_without_strides_are_compact(library):
     x = np.arange(6, dtype=F64).reshape(2, 3)
-    assert library.lend(library.sum_strided, x, 0, 0) == 15
+    assert library.call_with_view(library.sum_strided, x, 0, 0) == 15
     assert library.sum_strided(x.T) == 15
     assert library.sum_strided(x[:, ::-2]) == 0 + 2 + 3 + 5
 
@@ -117,15 +117,15 @@ def test_strides_may_be_missing(library):
 @pytest.mark.parametrize(
     ("count", "byte_offset", "what", "error", "text"),
     [
-        (2, 0, 1, ValueError, "it has elements, but its address is NULL"),
+        (2, 0, 1, ValueError, "expected the address of the first element, got NULL"),
         (2, 0, 2, TypeError, "expected float32*[n] on cpu, got NULL"),
-        (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got one 2 bytes behind"),
+        (2, 6, 0, ValueError, "expected an address aligned to 4 bytes, got remainder 2"),
     ],
 )
-def test_addresses_of_other_callers_are_looked_at(library, count, byte_offset, what, error, text):
+def test_addresses_from_native_callers_are_checked(library, count, byte_offset, what, error, text):
     x, y = np.ones(count, F32), np.zeros(count, F32)
     with pytest.raises(error) as caught:
-        library.lend(library.scale, x, byte_offset, what, y, count)
+        library.call_with_view(library.scale, x, byte_offset, what, y, count)
     assert str(caught.value) == f"scale() argument 'x': {text}"
 
 
@@ -133,7 +133,7 @@ def test_workspaces_and_constants(library):
     x = np.arange(5, dtype=F32)
     assert library.sum_in(x, 0, 3.0) == 30
     assert library.sum_in(x[:0], 0, 3.0) == 0
-    assert library.sum_in(x, 1, 3.0) == -1  # asked for memory, where the function wants none
+    assert library.sum_in(x, 1, 3.0) == -1  # memory for a workspace of size 0
     text = "sum_in(): workspace(k) must have >= 0 bytes, got -1"
     with pytest.raises(ValueError, match=re.escape(text)):
         library.sum_in(x, -1, 3.0)
@@ -143,10 +143,10 @@ def test_workspaces_and_constants(library):
 
 
 def test_an_empty_tensor_may_have_no_memory(library):
-    assert library.lend(library.scale, np.ones(0, F32), 3, 1, np.ones(0, F32), 0) is None
+    assert library.call_with_view(library.scale, np.ones(0, F32), 3, 1, np.ones(0, F32), 0) is None
 
 
-def test_the_dtype_chooses_the_function(library):
+def test_the_dtype_selects_the_callee(library):
     x, y = np.zeros((2, 3), np.int8), np.zeros(4, F32)
     library.fill(x)
     library.fill(y)
@@ -154,7 +154,7 @@ def test_the_dtype_chooses_the_function(library):
     assert y.tolist() == [32] * 4
 
 
-def test_none_arrives_as_null(library):
+def test_none_is_passed_as_null(library):
     assert library.sum(np.array([1.0, 2]), 2) == 3
     assert library.sum(None) == -1
     assert library.or_seven() == 7
@@ -169,7 +169,7 @@ def test_fields_and_expressions(library):
     assert library.digits(x, 99) == 7_12_30_02_84_00_04_99
 
 
-def test_what_is_converted_must_fit(library):
+def test_converted_arguments_must_fit(library):
     x = np.zeros((7, 12), F32)
     with pytest.raises(ValueError, match=r"digits\(\): byte = 256 does not fit uint8"):
         library.digits(x, 256)
@@ -177,13 +177,13 @@ def test_what_is_converted_must_fit(library):
         library.digits(x, -1)
 
 
-def test_a_status_that_is_not_0_is_an_error(library):
+def test_a_nonzero_status_is_an_error(library):
     assert library.check(0) is None
     with pytest.raises(RuntimeError, match=r"^check\(\) failed: check returned -3$"):
         library.check(-3)
 
 
-def test_functions_may_raise(library):
+def test_callees_may_raise(library):
     assert library.root(9) == 3
     assert library.is_odd(-3) is True
     assert library.is_odd(4) is False
@@ -194,7 +194,7 @@ def test_functions_may_raise(library):
         library.pairs(np.zeros(0, np.int32))
 
 
-def test_numbers_that_are_returned(library):
+def test_numeric_results(library):
     assert library.negated(5) == -5
     assert library.largest() == 2**64 - 1
     assert library.is_positive(1) is True
@@ -203,28 +203,30 @@ def test_numbers_that_are_returned(library):
     assert isinstance(library.half(4), float)
 
 
-def test_functions_may_be_named_like_locals(library):
+def test_callees_may_have_names_of_locals(library):
     assert library.value(5) == 10
     assert library.thrice(5) == 15
 
 
-def test_text_arrives_with_its_end(library):
+def test_strings_are_nul_terminated(library):
     assert library.length("four") == 104
     assert library.length("", "a text of many bytes") == 20
     assert library.length("é") == 102
     assert library.default_length() == 10
     assert library.default_length("é") == 4
-    with pytest.raises(ValueError, match=r"'text': it has a NUL at \[1\], where text of C ends"):
+    with pytest.raises(
+        ValueError, match=r"'text': expected a string without NUL bytes, got one at index 1"
+    ):
         library.length("a\0b")
 
 
-def test_bytes_arrive_with_their_size(library):
+def test_bytes_are_passed_with_their_size(library):
     assert library.first_byte(b"") == -1
     assert library.first_byte(b"\0\1") == 0
     assert library.first_byte(b"\xff" * 100) == 255
 
 
-def test_the_stream_is_that_of_the_first_tensor(library):
+def test_the_stream_belongs_to_the_device_of_the_first_tensor(library):
     x = np.zeros(1, F32)
     kept = ctypes.c_void_p.in_dll(library.plain, "kept")
     library.keep(x)
@@ -234,7 +236,7 @@ def test_the_stream_is_that_of_the_first_tensor(library):
     assert kept.value == 4096
 
 
-def test_a_tensor_arrives_as_a_description(library):
+def test_tensors_can_be_passed_as_dltensor(library):
     assert library.at(np.zeros(1, F32)) != 0
 
 
@@ -264,16 +266,16 @@ def test_a_failure_releases_the_results(library):
         ("ratio", 0, "ratio() result 'result': `4//n` divides by zero"),
     ],
 )
-def test_a_shape_that_is_none_is_refused(library, name, count, text):
+def test_negative_extents_of_results_are_refused(library, name, count, text):
     with pytest.raises(ValueError, match="result") as caught:
         getattr(library, name)(np.zeros(count, F32))
     assert str(caught.value) == text
 
 
-# ---- what a library tells ------------------------------------------------------------------------
+# ---- metadata ------------------------------------------------------------------------------------
 
 
-def test_the_library_tells_signatures_and_documentation(library):
+def test_the_library_contains_signatures_and_documentation(library):
     metadata = library.module.get_function_metadata("outer")
     assert metadata["signature"] == (
         "outer(x: float32*[n] on cpu, y: float32*[m] on cpu) -> float32[n, m] "
@@ -288,7 +290,7 @@ def test_the_library_tells_signatures_and_documentation(library):
     assert library.module.get_function_doc("scale") is None
 
 
-def test_tools_read_it_from_the_file(library):
+def test_tools_read_signatures_from_the_file(library):
     functions = {one.name: one for one in inspect_library(library.path).functions}
     assert functions["outer"].doc == "Multiply all pairs."
     assert functions["negated"].signature == "(a: int32) -> int32"

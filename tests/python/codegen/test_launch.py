@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launch plans: what they refuse when they are made, and their forms over a stand-in driver."""
+"""Launch plans: errors at creation, and all forms on a stand-in for the CUDA driver."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def section(name: int, kind: int, offset: int, size: int) -> bytes:
 
 
 def cubin(architecture: int = 90, tail: bytes = b"") -> bytes:
-    """Return a cubin written by hand, with a kernel ``f`` of a pointer and an int32."""
+    """Return a minimal cubin with a kernel ``f`` whose parameters are a pointer and an int32."""
     texts = b"\0.text.f\0.nv.constant0.f\0.nv.info.f\0.text.helper\0.strings\0"
     parameters = b"\x03\x19\x0c\x00"  # 12 bytes in all
     for place, size in ((1, 4), (0, 8)):
@@ -72,7 +72,7 @@ def fill(**options: object) -> LaunchPlan:
 # ---- images --------------------------------------------------------------------------------------
 
 
-def test_an_image_tells_its_kernels():
+def test_images_list_their_kernels():
     image = DeviceImage.read(PTX)
     assert (image.format, image.architecture, str(image)) == ("ptx", "sm_80", "PTX for sm_80")
     assert image.kernels == {
@@ -91,7 +91,7 @@ def test_an_image_tells_its_kernels():
     assert (str(fatbin), fatbin.kernels, fatbin.generation) == ("fatbin", None, (0, ""))
 
 
-def test_what_cannot_be_read_of_an_image_is_left_open():
+def test_unreadable_parts_of_an_image_are_unknown():
     for size in (64, 70, 100, len(cubin()) - 1):
         assert DeviceImage(cubin()[:size]).kernels in (None, {}, {"f": None}, {"f": (8, 4)})
     plan = make_launch_plan("g(x: float32[n])", cubin()[:64])
@@ -109,8 +109,8 @@ def test_what_cannot_be_read_of_an_image_is_left_open():
         ".entry f(.param .b" + "9" * 30_000 + " x)",
     ],
 )
-def test_ptx_takes_time_in_proportion(text):
-    """What does not end was looked for again from each later place."""
+def test_reading_ptx_takes_linear_time(text):
+    """Regression: an unterminated statement was searched again from each later position."""
     start = time.process_time()
     image = DeviceImage((".version 8.0" + text).encode())
     assert image.architecture is None
@@ -118,8 +118,8 @@ def test_ptx_takes_time_in_proportion(text):
     assert time.process_time() - start < 2
 
 
-def test_sections_of_a_cubin_that_overlap_take_no_memory():
-    """Each of sixty thousand sections was a copy of the whole file."""
+def test_overlapping_sections_of_a_cubin_take_no_memory():
+    """Regression: each of sixty thousand sections was a copy of the whole file."""
     names = 64
     texts = b".text.f\0" * 10_000
     table, count = names + len(texts), 60_000
@@ -134,8 +134,8 @@ def test_sections_of_a_cubin_that_overlap_take_no_memory():
     tracemalloc.stop()
 
 
-def test_names_of_a_cubin_that_overlap_take_no_time():
-    """The names of sixty thousand sections were ends of one long text."""
+def test_overlapping_names_of_a_cubin_take_no_time():
+    """Regression: the names of sixty thousand sections were suffixes of one long string."""
     texts = b"x" * 100_000 + b"\0"
     table, count = 64 + len(texts), 60_000
     rows = [section(0, 1, 64, len(texts)), *[section(i, 0, 0, 0) for i in range(count - 1)]]
@@ -158,13 +158,17 @@ def test_an_image_can_be_a_file(tmp_path):
     [
         (lambda: DeviceImage("text"), TypeError, "device code must be bytes, got str"),
         (lambda: DeviceImage.read(3), TypeError, "device code is bytes, str or a path, got int"),
-        (lambda: DeviceImage(b"text"), ValueError, "the device code is no PTX, cubin or fatbin"),
+        (
+            lambda: DeviceImage(b"text"),
+            ValueError,
+            "expected device code in PTX, cubin or fatbin format",
+        ),
         (lambda: DeviceImage(cubin(), "ptx"), ValueError, "expected a ptx, got a cubin"),
         (lambda: DeviceImage(cubin(), "elf"), ValueError, "one of ptx, cubin, fatbin; got 'elf'"),
         (
             lambda: DeviceImage(cubin(90), architecture="sm_80"),
             ValueError,
-            "the cubin is for sm_90, and not for sm_80",
+            "the cubin is for sm_90, not for sm_80",
         ),
         (
             lambda: DeviceImage(cubin(90), architecture="90"),
@@ -173,7 +177,7 @@ def test_an_image_can_be_a_file(tmp_path):
         ),
     ],
 )
-def test_what_is_no_image(make, error, message):
+def test_invalid_images_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
 
@@ -201,16 +205,16 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; those in it are: fill,"),
-        (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, and 1 are passed"),
+        (lambda: fill(kernel="gill"), "PTX for sm_80 has no kernel 'gill'; its kernels are: fill,"),
+        (lambda: fill(arguments=["x"]), "kernel 'fill' .* takes 2 arguments, got 1"),
         (
             lambda: fill(arguments=["x", "n"]),
-            "takes 4 bytes as argument 1, and 'n' has 8, int64",
+            r"takes 4 bytes as argument 1, got 'n' with 8 bytes \(int64\)",
         ),
-        (lambda: fill(grid="m"), "fill: 'm' in grid.x is no extent that every call has; .* n"),
-        (lambda: fill(block=["1", "k"]), "'k' in block.y is no extent that every call has"),
-        (lambda: fill(shared_memory="k"), "'k' in shared_memory is no extent that every call"),
-        (lambda: fill(when="k > 3"), "'k' in when k > 3 is no extent that every call has"),
+        (lambda: fill(grid="m"), "fill: 'm' in grid.x is not an extent of every call; .* n"),
+        (lambda: fill(block=["1", "k"]), "'k' in block.y is not an extent of every call"),
+        (lambda: fill(shared_memory="k"), "'k' in shared_memory is not an extent of every call"),
+        (lambda: fill(when="k > 3"), "'k' in when k > 3 is not an extent of every call"),
         (lambda: fill(when="n"), "a condition compares two expressions .* got 'n'"),
         (lambda: fill(when="n > 3 or n < 2"), "a condition compares two expressions"),
         (lambda: fill(when="n > 3 and"), "expected the end, got .and."),
@@ -225,40 +229,49 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         (lambda: fill(grid=3, cluster=2), "grid.x = 3 must be a multiple of cluster.x = 2"),
         (lambda: fill(shared_memory=300000), "shared_memory must be from 0 to 232448, got 300000"),
         (lambda: fill(grid=[1, 1, 1, 1]), "grid has from 1 to 3 extents, got 4"),
-        (lambda: make_launch_plan("fill(x: float32[n])", []), "needs device code, got no image"),
+        (
+            lambda: make_launch_plan("fill(x: float32[n])", []),
+            "needs at least one device image, got none",
+        ),
         (
             lambda: make_launch_plan("fill(x: float32[n])", [PTX, PTX], arguments=["x", "int32 n"]),
-            "two images are PTX for sm_80",
+            "duplicate device image: PTX for sm_80",
         ),
         (
             lambda: make_launch_plan(
                 "nothing()", [PTX, PTX.replace(".target sm_80", "")], arguments=[]
             ),
-            "each must say its architecture, got PTX for sm_80, PTX",
+            "each of several device images must name its architecture, got PTX for sm_80, PTX",
         ),
-        (lambda: make_launch_plan("f(x: str)", PTX), "parameter 'x' is str, which no kernel takes"),
-        (lambda: make_launch_plan("f(x: int) -> int", PTX), "returns nothing, and so no int"),
+        (
+            lambda: make_launch_plan("f(x: str)", PTX),
+            "parameter 'x' is str, which a kernel cannot take",
+        ),
+        (
+            lambda: make_launch_plan("f(x: int) -> int", PTX),
+            "a kernel cannot return int; only tensors",
+        ),
         (
             lambda: make_launch_plan("f(x: int) -> int8[x] on cpu", PTX),
-            "a result is allocated where the kernel runs, which is not always cpu",
+            "a result is allocated on the device of the launch, not on cpu",
         ),
         (
             lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["x.shape"]),
-            "'x.shape' is in memory of the host, which a kernel does not see",
+            "'x.shape' is in host memory, which a kernel cannot read",
         ),
         (
             lambda: make_launch_plan("f(x: int8[n])", PTX, "fill", arguments=["stream"]),
-            "'stream' is in memory of the host",
+            "'stream' is in host memory",
         ),
         (
             lambda: make_launch_plan("f(k: int | None)", PTX, "fill"),
-            "parameter 'k' may be None, which is no number that a kernel takes",
+            "parameter 'k' may be None, which a kernel cannot take as a number",
         ),
         (
             lambda: make_launch_plan(
                 "f(k: int) -> int8[k]", PTX, "fill", arguments=["result.size"]
             ),
-            "'result.size' is that of a result, which is allocated last",
+            "'result.size' is a field of a result, and results are allocated last",
         ),
         (
             lambda: make_launch_plan("fill(x: T[n]) where T in (int8, int16)", PTX, "fill_{T}"),
@@ -268,20 +281,20 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
             lambda: LaunchPlan.first_of(
                 [fill(), make_launch_plan("fill(y: float32[n])", PTX, arguments=["y", "int32 n"])]
             ),
-            "must have one signature, got `fill.x: .*` and `fill.y:",
+            "expected launch plans with one signature, got `fill.x: .*` and `fill.y:",
         ),
-        (lambda: LaunchPlan.first_of([]), "must have one signature, got none"),
-        (lambda: launch_module([]), "a module of launch plans needs one, got none"),
+        (lambda: LaunchPlan.first_of([]), "expected launch plans with one signature, got none"),
+        (lambda: launch_module([]), "expected at least one launch plan, got none"),
         (lambda: launch_module([fill(), fill()]), "`fill` is given twice"),
-        (lambda: codegen.c.source_of([fill(), fill()]), "two wrappers are named 'fill'"),
+        (lambda: codegen.c.source_of([fill(), fill()]), "duplicate function name 'fill'"),
     ],
 )
-def test_what_is_no_plan(make, message):
+def test_invalid_plans_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_a_grid_is_no_float():
+def test_a_float_grid_is_refused():
     with pytest.raises(TypeError, match="grid is an int or an expression, got float"):
         fill(grid=1.5)
 
@@ -289,7 +302,7 @@ def test_a_grid_is_no_float():
 # ---- the module ----------------------------------------------------------------------------------
 
 
-def test_a_module_says_what_it_takes(tmp_path):
+def test_modules_contain_signatures(tmp_path):
     text = "fill(x: float32[n], k: int32 = 3) doc 'Fills.'"
     plan = make_launch_plan(text, TWO, arguments=["x", "k"])
     module = launch_module([plan, make_launch_plan("nothing()", PTX, arguments=[])])
@@ -313,7 +326,7 @@ def saved() -> bytes:
     return bytes(launch_module(plan).save_to_bytes())
 
 
-def test_wrong_bytes_are_refused(saved):
+def test_corrupt_programs_are_refused(saved):
     load = tvm_ffi.get_global_func("ffi.Module.load_from_bytes.cuda_driver")
     assert load(saved).save_to_bytes() == saved
     for size in range(8, len(saved), 7):
@@ -324,13 +337,13 @@ def test_wrong_bytes_are_refused(saved):
 
 
 def loaded(program: bytes) -> tvm_ffi.Module:
-    """Return a module with one plan, which nobody of ours has written."""
+    """Return a module with one hand-written check program."""
     create = tvm_ffi.get_global_func("pytvmffi.CUDAModuleCreateWithPlans")
     return create([[PTX.encode(), "ptx", "sm_80"]], [], [["f", "", "", program]])
 
 
 def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments: int) -> bytes:
-    """Return a launch program as launch_program.h has it, with one failure and one launch."""
+    """Return a check program in the format of launch_program.h, with one failure and one launch."""
     none = 0xFFFFFFFF
     text = struct.pack("<4I", 1, num_arguments, 0, num_registers)
     text += struct.pack("<QIQ", 1, 0, 0)
@@ -341,15 +354,15 @@ def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments:
     return text + struct.pack(f"<Q{len(code)}q", len(code), *code)
 
 
-def test_room_for_registers_is_made_for_those_that_are_used():
-    """A plan of 200 bytes took eight megabytes."""
+def test_memory_for_registers_is_bounded():
+    """Regression: a plan of 200 bytes took eight megabytes."""
     assert loaded(program(1, 1, [0], 0)).kind == "cuda_driver"
     with pytest.raises(ValueError, match="launch program: a size before byte 16 of"):
         loaded(program(1 << 20, 1, [0], 0))
 
 
 def test_tensors_share_a_set_of_dtypes():
-    """Each tensor's check had a copy of its own: half a megabyte of program took 400 of memory."""
+    """Regression: each check had its own copy, so half a megabyte of program took 400 megabytes."""
     tensor, dtype = 7, 16  # ORDER launch-operations
     code = []
     for place in range(1000):
@@ -360,8 +373,8 @@ def test_tensors_share_a_set_of_dtypes():
     assert list(kept.get_write_formats()) == ["ptx"]
 
 
-def test_names_of_dtypes_in_failures_are_released():
-    """Those of more than seven letters stayed on the heap, one for each failure."""
+def test_dtype_names_in_failures_are_released():
+    """Regression: dtype names of more than seven letters leaked, one for each failure."""
     ml_dtypes = pytest.importorskip("ml_dtypes")
     module = launch_module(make_launch_plan("nothing(x: float32[n])", PTX, arguments=[]))
     nothing = module["nothing"]
@@ -374,7 +387,7 @@ def test_names_of_dtypes_in_failures_are_released():
 
 
 def heap_bytes() -> int:
-    """Return how many bytes are in use; the fields of glibc's mallinfo2 are sizes."""
+    """Return the number of allocated heap bytes; the fields of glibc's mallinfo2 are sizes."""
     library = ctypes.CDLL(None)
     if not hasattr(library, "mallinfo2"):
         pytest.skip("no mallinfo2")
@@ -387,8 +400,8 @@ def heap_bytes() -> int:
     return int(library.mallinfo2().field7)
 
 
-def test_fewer_arguments_than_none():
-    """A number below 0 was compared as one without sign, and arguments were read."""
+def test_negative_argument_counts_are_refused():
+    """Regression: a negative count was compared as unsigned, and arguments were read."""
     function = loaded(program(1, 1, [7, 0, 0, 0, 0], 1))["f"]
     library = ctypes.CDLL(libinfo.find_libtvm_ffi())
     result, error = (ctypes.c_int64 * 2)(), ctypes.c_void_p()
@@ -399,7 +412,7 @@ def test_fewer_arguments_than_none():
 
 
 def run(program: str, stand_in: Path, *arguments: str) -> None:
-    """Run a program over the stand-in driver, which prints ``done`` at its end."""
+    """Run a program on the stand-in driver; the program prints ``done`` at its end."""
     folders = [str(HERE.parent / "support"), str(PROCESSES), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [sys.executable, str(PROCESSES / program), *arguments],
@@ -416,28 +429,28 @@ def run(program: str, stand_in: Path, *arguments: str) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
 
 
-def test_all_forms_launch_the_same_and_refuse_the_same(stand_in):
+def test_all_forms_launch_and_refuse_alike(stand_in):
     run("launch_plans.py", stand_in)
 
 
 @pytest.mark.parametrize(
     ("capability", "expected"),
     [
-        ("70", "k(): no image is for cuda:0, Stand-in 0 (sm_70); there are "),
-        ("75", "3"),  # the oldest PTX
+        ("70", "k(): no device image runs on cuda:0, Stand-in 0 (sm_70); expected one of "),
+        ("75", "3"),  # only the oldest PTX runs
         ("80", "0"),
-        ("87", "0"),  # code of the machine, also from an older one of the family
+        ("87", "0"),  # machine code of an older architecture in the family
         ("89", "1"),
         ("90", "2"),
-        ("100", "4"),  # what is for this device alone
-        ("103", "5"),  # the newest PTX that is for all
+        ("100", "4"),  # code for this architecture alone
+        ("103", "5"),  # the newest generic PTX
     ],
 )
-def test_the_image_that_fits_best_is_taken(stand_in, capability, expected):
+def test_the_best_image_is_selected(stand_in, capability, expected):
     run("launch_images.py", stand_in, capability, expected)
 
 
-def test_programs_that_others_have_written_do_no_harm(stand_in):
+def test_hostile_programs_are_harmless(stand_in):
     run("launch_hostile.py", stand_in)
 
 
@@ -445,7 +458,7 @@ def test_programs_that_others_have_written_do_no_harm(stand_in):
 @pytest.mark.unsanitized(
     "the program is started with an environment of its own, without the sanitizer"
 )
-def test_a_program_without_python_launches(stand_in, tmp_path, c_compiler):
+def test_programs_without_python_launch_kernels(stand_in, tmp_path, c_compiler):
     """An exported library, and the form in C, loaded by a program in C."""
     plan = make_launch_plan(
         "fill(x: float32[n], k: int32 = 7)", PTX, arguments=["x", "k"], grid="n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries that know nothing of the ABI, wrapped."""
+"""`wrap_library`: wrappers of libraries that do not use the ABI."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ void scale(const float* x, float* y, int32_t n, float a) {
 }
 int fail(int32_t code) { return code; }
 """
-# Nobody has said that `x` is only read.
+# The signature does not say that `x` is only read.
 HEADER = "#include <stdint.h>\nvoid scale(float* x, float* y, int32_t n, float a);\n"
 SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
 
 
 @pytest.fixture(scope="module")
 def plain(c_compiler, tmp_path_factory):
-    """Return a library of C."""
+    """Return a C library."""
     folder = tmp_path_factory.mktemp("plain library")
     (folder / "scale.h").write_text(HEADER, encoding="utf-8")
     (folder / "plain.c").write_text(SOURCE, encoding="utf-8")
@@ -46,7 +46,7 @@ def plain(c_compiler, tmp_path_factory):
     return folder / "libplain.so"
 
 
-def test_its_functions_are_called_with_checks(plain):
+def test_functions_check_their_arguments(plain):
     module = wrap_library(plain, [SCALE, make_wrapper("fail(code: int32)", returns="status")])
     y = np.zeros(2, np.float32)
     module.scale(np.array([1, 2], np.float32), y, 2)
@@ -65,7 +65,7 @@ def test_headers_are_compared_with_signatures(plain):
         wrap_library(plain, ["scale(x: float32*[n], y: out float32*[n])"], **options)
 
 
-def test_headers_may_know_less_of_what_is_constant(c_compiler, plain, tmp_path):
+def test_headers_may_omit_const(c_compiler, plain, tmp_path):
     text = c.source_of([make_wrapper(SCALE)], includes=["scale.h"])
     (tmp_path / "wrapper.c").write_text(text, encoding="utf-8")
     command = [c_compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-c"]
@@ -77,8 +77,8 @@ def test_headers_may_know_less_of_what_is_constant(c_compiler, plain, tmp_path):
     subprocess.run([*command, "-o", str(tmp_path / "wrapper.o")], check=True)
 
 
-def test_the_wrapped_library_can_be_passed_on(plain, tmp_path):
-    """A program that knows nothing of the signature loads it, from another folder."""
+def test_the_wrapper_library_can_be_distributed(plain, tmp_path):
+    """A program without the signature loads the library from another folder."""
     target = tmp_path / "wrapped.so"
     wrap_library(plain, [SCALE], output=target)
     program = (
@@ -95,8 +95,8 @@ def test_the_wrapped_library_can_be_passed_on(plain, tmp_path):
     assert function.name == "scale"
 
 
-def test_it_may_be_written_where_one_is(plain, tmp_path, monkeypatch):
-    """A name without a folder was searched for where the system's loader looks."""
+def test_the_output_may_be_in_the_current_folder(plain, tmp_path, monkeypatch):
+    """Regression: a name without a folder was searched on the loader's path."""
     monkeypatch.chdir(tmp_path)
     module = wrap_library(plain, [SCALE], output="wrapped.so")
     assert (tmp_path / "wrapped.so").is_file()
@@ -105,7 +105,7 @@ def test_it_may_be_written_where_one_is(plain, tmp_path, monkeypatch):
     assert y.tolist() == [3, 3]
 
 
-def test_it_is_found_beside_the_wrappers(plain, tmp_path):
+def test_the_library_is_found_in_the_folder_of_the_wrappers(plain, tmp_path):
     elsewhere = tmp_path / "libcopy.so"
     shutil.copyfile(plain, elsewhere)
     target = tmp_path / "wrapped.so"
@@ -119,12 +119,12 @@ def test_it_is_found_beside_the_wrappers(plain, tmp_path):
     assert "Function" in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_function_that_is_not_there_is_named(plain):
+def test_missing_functions_are_named(plain):
     with pytest.raises(ValueError, match=r"has no function 'scal'; did you mean 'scale'\?"):
         wrap_library(plain, ["scal(x: float32*[n])"])
 
 
-def test_a_file_that_is_no_library_is_refused(tmp_path):
+def test_other_files_are_refused(tmp_path):
     path = tmp_path / "libtext.so"
     path.write_text("text", encoding="utf-8")
     with pytest.raises(ValueError, match="libtext.so"):

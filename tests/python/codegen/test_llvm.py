@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers in modules of LLVM: what goes in, other machines, code in memory and in libraries."""
+"""Wrappers in LLVM modules: emission, targets, compilation in memory and into libraries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCALE = "scale(x: float32*[n], y: out float32*[n], n: int32, a: float32 = 2.0)"
 
 
 def module_with_scale(pointer=PTR, triple=None):
-    """Return a module with a kernel, as compilers write them."""
+    """Return a module with a kernel, as a compiler emits it."""
     module = ir.Module("kernels")
     if triple is not None:
         module.triple = triple
@@ -72,7 +72,7 @@ def identity(text="double(a: int) -> int", name="double"):
     return module
 
 
-# ---- into a module -------------------------------------------------------------------------------
+# ---- emission into a module ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pointer", [PTR, FLOAT.as_pointer()], ids=["opaque", "typed"])
@@ -104,17 +104,17 @@ def test_several_wrappers_share_a_module():
         (
             "scale(x: float32*[n], y: out float32*[n], n: int64, a: float32)",
             None,
-            r"scale: the function behind 'scale' is `void \(ptr, ptr, i32, float\)` in this module",
+            r"scale: the callee 'scale' is `void \(ptr, ptr, i32, float\)` in this module",
         ),
         ("scale(n: int) -> int", None, r"and `i64 \(i64\)` is called"),
-        ("f(n: int)", "data", "the function behind is 'data', which is no function"),
+        ("f(n: int)", "data", "the callee is 'data', which is not a function"),
         ("taken(n: int)", None, "the module has '__tvm_ffi_taken' already"),
         ("told(n: int)", None, "the module has '__tvm_ffi__doc_told' already"),
         ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' is `i8 "),
-        ("f(n: Array[int])", None, "has no form in C"),
+        ("f(n: Array[int])", None, "cannot be passed to C"),
     ],
 )
-def test_what_does_not_fit_leaves_the_module_as_it_was(text, callee, message):
+def test_errors_leave_the_module_unchanged(text, callee, message):
     module = module_with_scale()
     ir.GlobalVariable(module, I32, "data")
     ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi_taken")
@@ -126,20 +126,20 @@ def test_what_does_not_fit_leaves_the_module_as_it_was(text, callee, message):
     assert str(module) == before
 
 
-def test_a_launch_plan_has_other_forms():
+def test_launch_plans_are_refused():
     image = ".version 8.0 .target sm_80 .entry k(.param .u64 x) { ret; }"
     plan = make_launch_plan("f(x: float32[n])", image, "k", arguments=["x"])
     with pytest.raises(TypeError, match=r"^f: a launch plan becomes a module by .*launch_module"):
         llvm.emit_wrapper(ir.Module(), plan)
 
 
-def test_only_modules_of_llvmlite_are_taken():
+def test_other_modules_are_refused():
     with pytest.raises(TypeError, match=r"expected a module of llvmlite\.ir, got str"):
         llvm.emit_wrapper("define void @f()", "f()")
 
 
-def test_names_and_texts_may_be_anything():
-    """Names of the support code cannot be those of functions of C; texts are bytes to LLVM."""
+def test_names_and_strings_may_be_arbitrary():
+    """Support functions cannot have names of C functions; strings are bytes in LLVM."""
     doc = 'é "\\00" \\ \n %1 @x ; \u2028' + "x" * 5000
     signature = tvm_ffi.Signature(
         tvm_ffi.Signature.parse("tvm_ffi(ä: int, b: int) -> int").parameters,
@@ -159,10 +159,10 @@ def test_names_and_texts_may_be_anything():
         functions.tvm_ffi("x", 1)
 
 
-# ---- machines ------------------------------------------------------------------------------------
+# ---- targets -------------------------------------------------------------------------------------
 
 
-def test_object_files_for_another_machine(tmp_path):
+def test_object_files_for_another_target(tmp_path):
     elffile = pytest.importorskip("elftools.elf.elffile")
     module = module_with_scale(triple="aarch64-unknown-linux-gnu")
     llvm.emit_wrapper(module, f"{SCALE} doc 'Multiply.'")
@@ -178,7 +178,7 @@ def test_object_files_for_another_machine(tmp_path):
     assert file.get_section_by_name("tvm_ffi_exports").data_size == 24 * 4
 
 
-def test_the_triple_may_be_said_later():
+def test_the_triple_may_be_set_later():
     elffile = pytest.importorskip("elftools.elf.elffile")
     code = llvm.object_code(identity(), triple="riscv64-unknown-linux-gnu", features="+m")
     assert elffile.ELFFile(io.BytesIO(code)).get_machine_arch() == "RISC-V"
@@ -188,22 +188,22 @@ def test_the_triple_may_be_said_later():
     "triple",
     ["s390x-linux-gnu", "armv7-linux-gnueabi", "wasm32-unknown-unknown", "x86_64-pc-windows-msvc"],
 )
-def test_machines_with_other_structs_are_refused(triple):
+def test_targets_with_other_struct_layouts_are_refused(triple):
     module = module_with_scale(triple=triple)
     before = str(module)
-    with pytest.raises(ValueError, match=f"little-endian machines .* '{triple}' is none"):
+    with pytest.raises(ValueError, match=f"little-endian machines .* got '{triple}'"):
         llvm.emit_wrapper(module, SCALE)
     assert str(module) == before
 
 
-def test_machines_that_nobody_knows_are_refused():
-    with pytest.raises(ValueError, match="LLVM has no machine 'pdp11-dec-unix'"):
+def test_unknown_targets_are_refused():
+    with pytest.raises(ValueError, match="LLVM has no target 'pdp11-dec-unix'"):
         llvm.emit_wrapper(module_with_scale(triple="pdp11-dec-unix"), SCALE)
-    with pytest.raises(ValueError, match="LLVM has no machine 'pdp11-dec-unix'"):
+    with pytest.raises(ValueError, match="LLVM has no target 'pdp11-dec-unix'"):
         llvm.object_code(identity(), triple="pdp11-dec-unix")
 
 
-def test_code_of_another_machine_does_not_run_here():
+def test_code_for_another_target_is_not_loaded():
     other = "aarch64" if "x86_64" in binding.get_process_triple() else "x86_64"
     module = module_with_scale(triple=f"{other}-unknown-linux-gnu")
     llvm.emit_wrapper(module, SCALE)
@@ -215,12 +215,12 @@ def test_code_of_another_machine_does_not_run_here():
 
 
 @pytest.mark.parametrize("form", [str, lambda module: binding.parse_assembly(str(module))])
-def test_modules_have_several_forms(form):
+def test_jit_accepts_several_forms_of_modules(form):
     assert llvm.jit(form(identity())).double(4) == 8
 
 
 @pytest.mark.parametrize("optimization", [0, 1, 2, 3])
-def test_code_is_right_at_each_level(optimization):
+def test_results_are_equal_at_each_optimization_level(optimization):
     function = llvm.jit(identity(), optimization=optimization).double
     assert function(4) == 8
     with pytest.raises(TypeError, match="expected int, got str"):
@@ -239,7 +239,7 @@ def test_functions_keep_the_code_alive():
     assert code() is None
 
 
-def test_compiling_again_and_again_takes_no_memory():
+def test_compiling_does_not_leak_memory():
     def resident():
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
@@ -256,8 +256,8 @@ def test_compiling_again_and_again_takes_no_memory():
     assert resident() - before < 60 * 50_000
 
 
-def test_code_that_is_no_wrapper_stays():
-    """What it returns may have deleters in it."""
+def test_code_other_than_wrappers_is_not_unloaded():
+    """Objects that the code returned may have their deleters in it."""
     text = """
     define i32 @__tvm_ffi_nothing(ptr %handle, ptr %args, i32 %count, ptr %result) {
       store i32 0, ptr %result
@@ -270,7 +270,7 @@ def test_code_that_is_no_wrapper_stays():
     assert code() is not None
 
 
-def test_code_that_makes_objects_stays():
+def test_code_that_creates_objects_is_not_unloaded():
     module = identity()
     create = ir.Function(module, ir.FunctionType(I32, [PTR] * 4), "TVMFFIFunctionCreate")
     code = ir.IRBuilder(ir.Function(module, create.function_type, "make").append_basic_block())
@@ -281,7 +281,7 @@ def test_code_that_makes_objects_stays():
 
 
 def test_functions_may_be_called_until_the_process_ends():
-    """LLVM's engine stays, whatever Python destroys first when it ends."""
+    """LLVM's engine is never released, in any order of destruction at exit."""
     program = (
         "import atexit, tvm_ffi\n"
         "from llvmlite import ir\n"
@@ -313,7 +313,7 @@ def test_a_later_change_of_the_module_has_no_effect():
     assert llvm.jit(module).again(1) == 2
 
 
-def test_functions_elsewhere_are_called_by_their_address():
+def test_external_functions_are_called_by_address():
     @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     def triple(a):
         return 3 * a
@@ -327,13 +327,13 @@ def test_functions_elsewhere_are_called_by_their_address():
     assert llvm.jit(identity()).double(1) == 2
 
 
-def test_kernels_of_other_tools_are_linked():
+def test_modules_of_other_tools_are_linked():
     kernels = "define i64 @twice(i64 %0) {\n  %2 = shl i64 %0, 1\n  ret i64 %2\n}\n"
     module = ir.Module("wrappers")
     llvm.emit_wrapper(module, "double(a: int) -> int", "twice")
     assert llvm.jit(module, link=[kernels]).double(21) == 42
     assert llvm.object_code(module, link=[kernels], triple="aarch64-linux-gnu")[:4] == b"\x7fELF"
-    with pytest.raises(ValueError, match="the modules do not go together: .*twice"):
+    with pytest.raises(ValueError, match="the modules cannot be linked together: .*twice"):
         llvm.jit(module, link=[kernels, kernels])
 
 
@@ -345,17 +345,17 @@ def test_kernels_of_other_tools_are_linked():
         "define i32 @f() {\n %x = add i32 %x, 1\n ret i32 %x\n}",
     ],
 )
-def test_what_is_no_module_is_refused(text):
-    with pytest.raises(ValueError, match="LLVM does not take the module"):
+def test_invalid_modules_are_refused(text):
+    with pytest.raises(ValueError, match="LLVM rejects the module"):
         llvm.jit(text)
 
 
-def test_levels_of_optimization_are_few():
+def test_invalid_optimization_levels_are_refused():
     with pytest.raises(ValueError, match="optimization is 0, 1, 2 or 3, got 4"):
         llvm.jit(identity(), optimization=4)
 
 
-def test_threads_compile_at_once():
+def test_threads_compile_concurrently():
     results, barrier = {}, threading.Barrier(6)
 
     def work(number):
@@ -372,7 +372,7 @@ def test_threads_compile_at_once():
     assert results == {number: 2 * number for number in range(6)}
 
 
-def test_a_module_shows_itself():
+def test_modules_show_their_source():
     module = llvm.jit(identity())
     assert module.kind == "llvm"
     assert "i32 @__tvm_ffi_double(" in module.inspect_source()
@@ -385,7 +385,7 @@ def test_a_module_shows_itself():
 
 @pytest.fixture
 def only_a_linker(tmp_path, monkeypatch):
-    """Let no program be found but the linker."""
+    """Hide all programs except the linker."""
     linker = shutil.which("ld")
     if linker is None:
         pytest.skip("no ld")
@@ -395,7 +395,7 @@ def only_a_linker(tmp_path, monkeypatch):
     monkeypatch.delenv("LD", raising=False)
 
 
-def test_a_library_is_made_without_a_compiler(tmp_path, only_a_linker):
+def test_libraries_are_written_without_a_compiler(tmp_path, only_a_linker):
     module = module_with_scale()
     llvm.emit_wrapper(module, f"{SCALE} doc 'Multiply.'")
     path = tvm_ffi.export_library(tmp_path / "scale.so", llvm.jit(module))
@@ -414,7 +414,7 @@ def test_a_library_is_made_without_a_compiler(tmp_path, only_a_linker):
     assert done.stdout == "[2.0, 2.0] Multiply. False\n"
 
 
-def test_a_missing_linker_is_said(tmp_path, monkeypatch):
+def test_a_missing_linker_is_reported(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("LD", raising=False)
     with pytest.raises(RuntimeError, match="(?s)cannot start the linker.*Install one"):
@@ -422,8 +422,8 @@ def test_a_missing_linker_is_said(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_takes_the_place_of_a_kernel(tmp_path):
-    """The library of C has functions of this name, and it is looked at first."""
+def test_kernels_are_not_interposed(tmp_path):
+    """The C library has functions with these names, and the loader searches it first."""
     path = tvm_ffi.export_library(
         tmp_path / "abs.so", llvm.jit(identity("f(a: int) -> int", "abs"))
     )
@@ -431,7 +431,7 @@ def test_nothing_takes_the_place_of_a_kernel(tmp_path):
     assert dynamic_symbols(path)[0] & {"abs", "__tvm_ffi_f"} == {"__tvm_ffi_f"}
 
 
-def test_initialisers_and_groups_of_linkers_stay(tmp_path):
+def test_initializers_and_comdat_groups_are_kept(tmp_path):
     text = """
     $shared = comdat any
     @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }]
@@ -454,7 +454,7 @@ def test_initialisers_and_groups_of_linkers_stay(tmp_path):
     assert tvm_ffi.load_module(path).counted() == 42
 
 
-def test_object_files_go_into_a_library(tmp_path):
+def test_object_files_are_linked_into_a_library(tmp_path):
     (tmp_path / "f.o").write_bytes(llvm.object_code(identity(), optimization=3))
     path = tvm_ffi.export_library(tmp_path / "f.so", objects=tmp_path / "f.o", functions="double")
     assert tvm_ffi.load_module(path).double(3) == 6
@@ -472,7 +472,7 @@ def test_other_formats_are_refused(tmp_path):
         llvm.jit(identity()).write_to_file(str(tmp_path / "f.x"))
 
 
-def test_without_llvmlite_the_remedy_is_said():
+def test_a_missing_llvmlite_is_reported():
     program = (
         "import sys\n"
         "sys.modules['llvmlite'] = None\n"

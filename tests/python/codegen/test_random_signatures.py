@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures at random: their wrappers compile without a word, and agree with `Signature.check`."""
+"""Random signatures: their wrappers compile without warnings and agree with `Signature.check`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_ELEMENTS = 1000
 
 
 def drawn():
-    """Return signatures, the same ones each time."""
+    """Return random signatures, the same ones in every run."""
     found = []
 
     @hypothesis.seed(20)
@@ -44,14 +44,14 @@ def drawn():
 
 @pytest.fixture(scope="module")
 def wrappers():
-    """Return those that can be wrapped, under numbers; what they return does not matter here."""
+    """Return wrappers of the signatures that C supports, named by number; results are dropped."""
     found = []
     for number, signature in enumerate(drawn()):
         named = replace(signature, name=f"f{number}", results=())
         try:
             found.append(make_wrapper(named, "idle", arguments=[]))
         except ValueError as error:
-            assert "has no form in C" in str(error)  # noqa: PT017  (what is left out)
+            assert "cannot be passed to C" in str(error)  # noqa: PT017  (what is left out)
     assert len(found) > NUM_SIGNATURES / 4
     return found
 
@@ -63,7 +63,7 @@ def library(printer, c_compiler, wrappers, tmp_path_factory):
     yield from built(printer, "random_signatures", wrappers, texts, folder, extra_cflags=flags)
 
 
-def test_both_agree(library, wrappers):
+def test_check_and_wrapper_agree(library, wrappers):
     chooser = random.Random(7)
     accepted = refused = 0
     for wrapper in wrappers:
@@ -79,7 +79,7 @@ def test_both_agree(library, wrappers):
 
 
 def arguments(signature, chooser):
-    """Return arguments that mostly fit, by position and by name."""
+    """Return positional and keyword arguments that mostly fit."""
     extents = {}
     values = [value_for(signature, one, extents, chooser) for one in signature.parameters]
     if values and chooser.random() < 0.05:

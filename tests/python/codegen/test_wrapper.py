@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which functions can be wrapped, and what is said of the others."""
+"""`make_wrapper`: refined signatures, callees, and errors."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tvm_ffi.codegen import c, make_wrapper
         ("f(x: float32[n] on cuda)", None, "f(x: float32*[n] on cuda)"),
     ],
 )
-def test_the_signature_says_what_the_function_relies_on(text, arguments, checked):
+def test_the_signature_contains_the_conditions_of_the_callee(text, arguments, checked):
     assert str(make_wrapper(text, arguments=arguments).signature) == checked
 
 
-def test_a_function_takes_parameters_and_then_results_by_default():
+def test_default_arguments_are_parameters_and_results():
     wrapper = make_wrapper("f(x: float32[n], k: int) -> (a: float32[n], float32[k])")
     assert list(map(str, wrapper.arguments)) == ["x", "k", "a", "result1"]
     assert wrapper.returns == "void"
 
 
-def test_each_choice_of_dtypes_has_a_function():
+def test_each_combination_of_dtypes_has_a_callee():
     text = "f(x: A[n], y: B[n]) where A in (int8, bool), B in (float16, float32)"
     assert make_wrapper(text, "f_{B}_{A}").callees == {
         ("int8", "float16"): "f_float16_int8",
@@ -42,62 +42,68 @@ def test_each_choice_of_dtypes_has_a_function():
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("(x: int)", {}, "needs a name that C can have, got ''"),
-        ("a.b(x: int)", {}, "needs a name that C can have, got 'a.b'"),
-        ("f(*x: int)", {}, r"f: '\*x' has no form in C"),
-        ("f(x: Array[int])", {}, r"'x' is Array\[int\], which has no form in C; tensors, numbers"),
-        ("f(x: None)", {}, "'x' is None, which has no form in C"),
-        ("f(x: Any)", {}, "'x' is Any, which has no form in C"),
-        ("f(x: int)", {"callee": "f-g"}, "'f-g' cannot be the name of a function in C"),
-        ("f(x: int)", {"callee": "f_{T}"}, r"'\{T\}' in 'f_\{T\}' is no dtype variable"),
+        ("(x: int)", {}, "expected a signature whose name is a C identifier, got ''"),
+        ("a.b(x: int)", {}, "whose name is a C identifier, got 'a.b'"),
+        ("f(*x: int)", {}, r"f: variadic parameter '\*x' cannot be passed to C"),
+        ("f(x: Array[int])", {}, r"'x' is Array\[int\], which cannot be passed to C; expected a"),
+        ("f(x: None)", {}, "'x' is None, which cannot be passed to C"),
+        ("f(x: Any)", {}, "'x' is Any, which cannot be passed to C"),
+        ("f(x: int)", {"callee": "f-g"}, "'f-g' is not a C identifier"),
+        ("f(x: int)", {"callee": "f_{T}"}, r"'\{T\}' in 'f_\{T\}' is not a dtype variable"),
         ("f(x: int)", {"returns": "int"}, "returns must be one of void, value, status, error, got"),
-        ("f() -> int", {"arguments": ["result"]}, "'result' is a number; its address is passed w"),
-        ("f() -> int", {"arguments": [], "returns": "error"}, "'result' is a number; its address"),
-        ("f(x: int)", {"returns": "value"}, "returns a result as its value when it is the only"),
-        ("f(x: int) -> int", {"returns": "status"}, "returns a result as its value when it is"),
-        ("f(x: int) -> (int, int)", {}, "of several results all must be tensors"),
-        ("f(x: Tensor) -> (x: int8[2])", {}, "two of its parameters and results are 'x'"),
-        ("f(x: int) -> str", {}, "'result', str, cannot be made of what a function of C returns"),
-        ("f(x: int) -> int | None", {}, r"'result', int \| None, cannot be made of what"),
-        ("f(x: int) -> Tensor[x]", {}, "cannot be allocated: its dtype is not known"),
-        ("f(x: int) -> float32[_]", {}, "cannot be allocated: its shape is not known"),
-        ("f(x: int) -> float32[...]", {}, "cannot be allocated: its shape is not known"),
-        ("f(x: int8[n] | None) -> int8[n]", {}, "'n' is known only when an argument that may be"),
-        ("f(x: Tensor[n] strided)", {}, "may have any strides, and only its address is passed"),
+        ("f() -> int", {"arguments": ["result"]}, "'result' is a number; pass its address if"),
+        (
+            "f() -> int",
+            {"arguments": [], "returns": "error"},
+            "'result' is a number; pass its address",
+        ),
+        ("f(x: int)", {"returns": "value"}, "returns a result by value only if it is the only"),
+        ("f(x: int) -> int", {"returns": "status"}, "returns a result by value only if it is"),
+        ("f(x: int) -> (int, int)", {}, "if there are several results, all must be tensors"),
+        ("f(x: Tensor) -> (x: int8[2])", {}, "duplicate name 'x' among parameters and results"),
+        ("f(x: int) -> str", {}, "'result', str, cannot be converted from the return value of a C"),
+        ("f(x: int) -> int | None", {}, r"'result', int \| None, cannot be converted from"),
+        ("f(x: int) -> Tensor[x]", {}, "cannot be allocated: its dtype is unknown"),
+        ("f(x: int) -> float32[_]", {}, "cannot be allocated: its shape is unknown"),
+        ("f(x: int) -> float32[...]", {}, "cannot be allocated: its shape is unknown"),
+        ("f(x: int8[n] | None) -> int8[n]", {}, "'n' is bound only by an optional argument"),
+        ("f(x: Tensor[n] strided)", {}, "may have any strides, but only its address is passed"),
         ("f(x: Tensor[n])", {"arguments": ["y"]}, "'y' is neither a parameter nor a result, and"),
-        ("f(x: Tensor[n])", {"arguments": ["x.stride"]}, r"'x\.stride' is no field of a param"),
-        ("f(x: Tensor[n])", {"arguments": ["y.shape"]}, r"'y\.shape' is no field of a param"),
+        ("f(x: Tensor[n])", {"arguments": ["x.stride"]}, r"'x\.stride' is not a field of a param"),
+        ("f(x: Tensor[n])", {"arguments": ["y.shape"]}, r"'y\.shape' is not a field of a param"),
         ("f(x: Tensor[n])", {"arguments": ["x.shape[1]"]}, r"'x\.shape\[1\]': it has 1 dimens"),
         ("f(x: Tensor[n])", {"arguments": ["x.ndim[0]"]}, "only shapes and strides have axes"),
-        ("f(x: Tensor)", {"arguments": ["x.strides"]}, "dimensions is not known; pass its `tens"),
+        ("f(x: Tensor)", {"arguments": ["x.strides"]}, "dimensions is unknown; pass its `tens"),
         ("f(x: Tensor | None)", {"arguments": ["x.ndim"]}, "may be None; pass its `tensor`"),
-        ("f(x: int)", {"arguments": ["x.ndim"]}, "only tensors have it"),
-        ("f(x: int)", {"arguments": ["stream"]}, "no tensor says whose stream is meant"),
+        ("f(x: int)", {"arguments": ["x.ndim"]}, "only tensors have this field"),
+        ("f(x: int)", {"arguments": ["stream"]}, "a stream needs a required tensor parameter"),
         ("f(x: float)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
         ("f(x: int)", {"arguments": ["int7 x"]}, "C has no integer int7"),
         ("f(x: Tensor)", {"arguments": ["int8 x"]}, "'x' cannot be converted to int8"),
-        ("f(x: Tensor[n])", {"arguments": ["_"]}, "'_' is no value"),
+        ("f(x: Tensor[n])", {"arguments": ["_"]}, "'_' is not a value"),
         ("f(x: Tensor)", {"arguments": ["float32 x"]}, "'x' cannot be converted to float32"),
         ("f(x: int)", {"arguments": ["float32 x"]}, "'x' cannot be converted to float32"),
         ("f(x: int)", {"arguments": ["uint8 -1"]}, "-1 does not fit uint8"),
         ("f(x: int)", {"arguments": ["int8 1.5"]}, "1.5 does not fit int8"),
         ("f(x: int)", {"arguments": ["int8 null"]}, "'null' cannot be converted to int8"),
-        ("f(x: int)", {"arguments": ["workspace(x)"]}, "no tensor says whose device has the works"),
-        ("f(x: Tensor)", {"arguments": ["workspace(n)"]}, "'n' is no extent that every call has"),
+        ("f(x: int)", {"arguments": ["workspace(x)"]}, "a workspace needs a required tensor"),
+        ("f(x: Tensor)", {"arguments": ["workspace(n)"]}, "'n' is not an extent of every call"),
         ("f(x: Tensor[n])", {"arguments": ["n +"]}, "expected an extent"),
-        ("f(n: int | None)", {"arguments": ["n + 1"]}, "'n' is no extent that every call has"),
+        ("f(n: int | None)", {"arguments": ["n + 1"]}, "'n' is not an extent of every call"),
     ],
 )
-def test_what_cannot_be_wrapped(text, options, message):
+def test_invalid_wrappers_are_refused(text, options, message):
     with pytest.raises(ValueError, match=message):
         make_wrapper(text, **options)
 
 
-def test_names_of_one_file_differ():
-    with pytest.raises(ValueError, match="two wrappers are named 'f'"):
+def test_duplicate_names_in_a_file_are_refused():
+    with pytest.raises(ValueError, match="duplicate function name 'f'"):
         c.source_of([make_wrapper("f(x: int)"), make_wrapper("f(x: float)", "g")])
 
 
-def test_a_function_is_called_in_one_way():
-    with pytest.raises(ValueError, match=r"'g' is called in two ways, as `void g\(int64_t\);` and"):
+def test_conflicting_prototypes_are_refused():
+    with pytest.raises(
+        ValueError, match=r"conflicting prototypes of 'g': `void g\(int64_t\);` and"
+    ):
         c.source_of([make_wrapper("a(x: int)", "g"), make_wrapper("b(x: float)", "g")])

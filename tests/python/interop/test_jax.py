@@ -328,7 +328,7 @@ def test_a_number_of_the_signature_has_to_be_known():
     [
         (
             "tests.jax.open(x: float32[n], y: out float32[m])",
-            "output 'y' depends on m, which no tensor tells",
+            "output 'y' depends on m, which no tensor determines",
         ),
         (
             "tests.jax.open(x: float32[n], y: out float32[_])",

@@ -10,8 +10,8 @@ from device_stand_in import Allocator, vector
 from launch_plans import PLANS
 
 import tvm_ffi
+from tvm_ffi.codegen._check_program import program_of
 from tvm_ffi.codegen._launch_module import image_parts, images_of
-from tvm_ffi.codegen._program import program_of
 
 ARGUMENTS = {
     "sizes": [(vector(),), (vector(), 1, vector())],

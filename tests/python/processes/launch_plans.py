@@ -227,7 +227,10 @@ REFUSED = [
     (
         "attributes",
         lambda: (vector(), 5),
-        "ValueError: attributes(): grid.x = n must be a multiple of cluster.x = width, 2 are left",
+        (
+            "ValueError: attributes(): grid.x = n must be a multiple of cluster.x = width, "
+            "got remainder 2"
+        ),
     ),
     (
         "attributes",
@@ -238,8 +241,8 @@ REFUSED = [
         "choice",
         lambda: (vector(4),),
         (
-            "ValueError: choice(): no launch is meant for these arguments, only for "
-            "n >= 8 and n%2 == 0; n%2 != 0; n < 4"
+            "ValueError: choice(): no launch variant accepts these arguments; expected "
+            "n >= 8 and n%2 == 0, or n%2 != 0, or n < 4"
         ),
     ),
     (
@@ -256,16 +259,16 @@ REFUSED = [
         "aligned",
         lambda: (at(16),),
         (
-            "ValueError: aligned() argument 'x': expected an address aligned to 64 bytes, got one "
-            "16 bytes behind"
+            "ValueError: aligned() argument 'x': expected an address aligned to 64 bytes, got "
+            "remainder 16"
         ),
     ),
     (
         "aligned",
         lambda: (at(128), at(8)),
         (
-            "ValueError: aligned() argument 'y': expected an address aligned to 16 bytes, got one "
-            "8 bytes behind"
+            "ValueError: aligned() argument 'y': expected an address aligned to 16 bytes, got "
+            "remainder 8"
         ),
     ),
     (
@@ -415,7 +418,8 @@ def check_refusals(forms) -> None:
 
 def check_agreement() -> None:
     """See that forms refuse what `Signature.check` refuses, with its words."""
-    from codegen.test_agreement import LEND, SIGNATURES, TABLE, check_lent  # beside this folder
+    # The folder of these programs is a sibling of `codegen`.
+    from codegen.test_agreement import RAW_CALLS, SIGNATURES, TABLE, check_raw_addresses
 
     image = ptx({"idle": ""})
     plans = {
@@ -436,9 +440,10 @@ def check_agreement() -> None:
                 else:
                     assert said == checked, (module, name, args)
     assert num_refused > 50
-    lender = cpp.load_inline("lend", c_sources=[LEND.read_text(encoding="utf-8")])
+    callers = cpp.load_inline("raw_calls", c_sources=[RAW_CALLS.read_text(encoding="utf-8")])
     for module in forms:
-        check_lent(lender.lend, lambda name, module=module: getattr(module, name))
+        call = callers.call_with_view
+        check_raw_addresses(call, lambda name, module=module: getattr(module, name))
 
 
 def check_saved_earlier() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures at random: everything that text can say."""
+"""Hypothesis strategies for signatures: everything that the text form supports."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ SCHEMAS = st.recursive(
 )
 VALUES = SCHEMAS.map(ValueType)
 SCALARS = st.builds(ScalarType, st.sampled_from(["int8", "uint64", "float32"]), st.booleans())
-# Types with a default of theirs.
+# Types, each with a strategy for its defaults.
 WITH_DEFAULT = st.one_of(
     st.tuples(st.just(ValueType(Schema("int"))), st.integers(-(2**63), 2**63 - 1)),
     st.tuples(st.just(ValueType(Schema("float"))), st.floats()),
@@ -71,7 +71,7 @@ WITH_DEFAULT = st.one_of(
     ),
     st.tuples(TENSORS.filter(lambda tensor: tensor.is_optional), st.none()),
 )
-# So that all names that the others use are known.
+# Binds all extent names that other parameters use.
 FIRST = (
     Parameter("first", TensorType("T", ("n", "m"))),
     Parameter("k", ValueType(Schema("int"))),
@@ -80,7 +80,7 @@ FIRST = (
 
 @st.composite
 def signatures(draw):
-    """Make one with parameters of each kind, in the order in which they may stand."""
+    """Draw a signature with parameters of each kind, in valid order."""
     names = iter(draw(st.lists(NAMES, max_size=6, unique=True)))
     parameters = list(FIRST)
     for kind in ("positional", "positional-default", "variadic", "keyword-only"):

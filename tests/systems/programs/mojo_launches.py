@@ -65,6 +65,6 @@ refused(ValueError, symbol, planned, ["x", "y", "n", "float32 1.0"], "scale")
 driver.fake_driver_set_capability(1, 100)
 for one in (x, y):
     one.managed.tensor.device.id = 1
-refused(RuntimeError, "Stand-in 1 (sm_100); there are PTX for sm_90a", module.scale, x, y)
+refused(RuntimeError, "Stand-in 1 (sm_100); expected one of PTX for sm_90a", module.scale, x, y)
 
 print("done")

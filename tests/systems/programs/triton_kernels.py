@@ -207,7 +207,8 @@ with Allocator() as allocator:
 try:
     module.rounded(Array(np.zeros(2, np.float32)))
 except ValueError as error:
-    assert str(error) == "rounded(): no launch is meant for these arguments, only for n > 2", error
+    text = "rounded(): no launch variant accepts these arguments; expected n > 2"
+    assert str(error) == text, error
 
 x = Array(np.zeros(2048, np.float32))
 for options, shown in (
@@ -301,7 +302,8 @@ odd = Array(np.zeros(1000, np.float32))
 try:
     module.doubled_in_part(odd, odd)
 except ValueError as error:
-    assert str(error).endswith("no launch is meant for these arguments, only for n%16 == 0"), error
+    text = "no launch variant accepts these arguments; expected n%16 == 0"
+    assert str(error).endswith(text), error
 else:
     raise AssertionError("1000 elements were taken")
 
@@ -315,7 +317,7 @@ try:
     module.doubled(whole, Array(memory[start + 1 : start + 1025]))
 except ValueError as error:
     assert str(error) == (
-        "doubled() argument 'out': expected an address aligned to 16 bytes, got one 4 bytes behind"
+        "doubled() argument 'out': expected an address aligned to 16 bytes, got remainder 4"
     ), error
 else:
     raise AssertionError("a slice was taken")
@@ -343,8 +345,8 @@ module_refused(TypeError, "expected a kernel that triton.jit has made, got funct
 module_refused(ValueError, "the kernel's constant 'BLOCK' has no value", constexprs={})
 module_refused(ValueError, "has no constant 'BLOCKS'", constexprs={"BLOCK": 8, "BLOCKS": 8})
 module_refused(ValueError, "the kernel has no argument 'z'", arguments={"z": "n"})
-module_refused(ValueError, "'y' is no extent that every call has", signature="add(x: float32[k])")
-module_refused(ValueError, "'m' in grid.x is no extent", grid="cdiv(m, BLOCK)")
+module_refused(ValueError, "'y' is not an extent of every call", signature="add(x: float32[k])")
+module_refused(ValueError, "'m' in grid.x is not an extent", grid="cdiv(m, BLOCK)")
 module_refused(ValueError, "a target is like 90 or 'sm_90', got 'gfx942'", target="gfx942")
 hip = triton.backends.compiler.GPUTarget("hip", "gfx942", 64)
 module_refused(ValueError, "launch plans are for CUDA, got a target for hip", target=hip)
@@ -383,8 +385,8 @@ try:
     module.add(x, x, x)
 except RuntimeError as error:
     assert str(error) == (
-        "add(): no image is for cuda:1, Stand-in 1 (sm_75); there are cubin for sm_90a, "
-        "cubin for sm_80"
+        "add(): no device image runs on cuda:1, Stand-in 1 (sm_75); expected one of "
+        "cubin for sm_90a, cubin for sm_80"
     ), error
 
 # ---- shipped, to where there is neither Triton nor Python ----------------------------------------

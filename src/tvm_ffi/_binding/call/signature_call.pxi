@@ -3,7 +3,7 @@
 
 An `ArgumentBinder` is made once per signature.  Binding compares the addresses of names, which the
 interpreter has interned, for the first parameters, and looks up the others in a dict;
-`signature._matching` writes the error messages.
+`signature._binding_errors` writes the error messages.
 
 The first call of a function looks up its signature.  A function without one is called by position
 from then on, and pays nothing; a function with one pays a comparison per declared conversion where
@@ -177,7 +177,7 @@ cdef int bind(
 
 cdef int _explain(ArgumentBinder binder, Py_ssize_t num_args, PyObject* kwnames) noexcept:
     try:
-        from tvm_ffi.signature._matching import binding_problem  # few calls are wrong
+        from tvm_ffi.signature._binding_errors import binding_problem  # few calls are wrong
 
         keywords = () if kwnames == NULL else <tuple><object>kwnames
         problem = binding_problem(binder.signature, num_args, keywords)

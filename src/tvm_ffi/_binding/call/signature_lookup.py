@@ -67,7 +67,7 @@ def metadata_of(function: Function, origin: str | ModuleOrigin) -> str | None:
     except MemoryError:  # which says nothing about the metadata
         raise
     except Exception as error:
-        from tvm_ffi.signature._carriage import warn_damaged
+        from tvm_ffi.signature._metadata import warn_damaged
 
         warn_damaged(origin.name, origin.library(), error)
         return None
@@ -103,7 +103,7 @@ def _binder_of_metadata(
     """
     if not text or '"signature"' not in text:
         return None
-    from tvm_ffi.signature._carriage import named_signature, parsed_metadata, warn_damaged
+    from tvm_ffi.signature._metadata import named_signature, parsed_metadata, warn_damaged
 
     try:
         metadata = parsed_metadata(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrappers as LLVM IR: put into a module of llvmlite, for compilers that write LLVM themselves.
+"""Generated wrappers as LLVM IR in llvmlite modules, for compilers that emit LLVM.
 
 >>> from llvmlite import ir
 >>> from tvm_ffi.codegen import llvm
@@ -7,8 +7,8 @@
 >>> # ... the compiler puts the function `scale` into it
 >>> _ = llvm.emit_wrapper(module, "scale(x: float32*[n], y: out float32*[n], n: int32)")
 
-`jit` makes it callable without a compiler of C, and `tvm_ffi.export_library` writes the result to a
-library.  Needs llvmlite, ``pip install 'pytvmffi[codegen]'``.
+`jit` compiles a module in this process without a C compiler, and `tvm_ffi.export_library` writes it
+to a library.  Needs llvmlite, ``pip install 'pytvmffi[codegen]'``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 try:
-    import llvmlite as _llvmlite  # noqa: F401  (said in words before anything needs it)
+    import llvmlite as _llvmlite  # noqa: F401  (checked here for a clear error)
 except ModuleNotFoundError as error:
     if error.name != "llvmlite":
-        raise  # it is there, and misses something itself
+        raise  # llvmlite itself lacks a module
     raise ModuleNotFoundError(
         "tvm_ffi.codegen.llvm needs llvmlite: pip install 'pytvmffi[codegen]'", name="llvmlite"
     ) from error
@@ -30,7 +30,7 @@ except ModuleNotFoundError as error:
 from ...signature import Signature
 from .._launch import LaunchPlan
 from .._wrapper import Wrapper, make_wrapper
-from . import _machine as machine
+from . import _target as target
 from ._emit import emit
 from ._jit import JitModule, export
 
@@ -46,18 +46,18 @@ def emit_wrapper(
     returns: str | None = None,
     device: str | None = "cpu",
 ) -> Any:
-    """Put a wrapper into a module: ``__tvm_ffi_NAME``, and what tells its signature.
+    """Add a wrapper ``__tvm_ffi_NAME`` and its metadata to a module.
 
     Parameters
     ----------
     module : llvmlite.ir.Module
-        Where it goes.  Its triple may be that of any little-endian machine with addresses of 64
-        bits; without one, it is for this machine.
+        The module to change.  Its triple must be a little-endian machine with 64-bit addresses;
+        without a triple, the module is for this machine.
     signature : Signature, str or Wrapper
-        What callers see; a `Wrapper` says the rest, too.
+        Parameters of callers; a `Wrapper` also contains the other arguments of this function.
     callee : str or llvmlite.ir.Function, optional
-        The function behind, as in `tvm_ffi.codegen.make_wrapper`.  The module may define or declare
-        it; it is declared where it does not.
+        The C function, as in `tvm_ffi.codegen.make_wrapper`.  It is declared in the module unless
+        the module already defines or declares it.
     arguments, returns, device
         As in `tvm_ffi.codegen.make_wrapper`.
 
@@ -69,19 +69,19 @@ def emit_wrapper(
     Raises
     ------
     ValueError
-        If signature and function do not fit each other, the module has the wrapper already, or is
-        for another kind of machine.  The module is as it was, then.
+        If the callee cannot be called with the signature, the module already contains the wrapper,
+        or its target is not supported.  The module is unchanged in this case.
 
     Notes
     -----
-    The function behind has the type that a compiler of C gives it: addresses are ``ptr``, integers
-    have their width, ``bool`` is ``i1``, ``float32`` is ``float``.  Threads: a module belongs to
-    one at a time.
+    The callee has the type that a C compiler gives it: addresses are ``ptr``, integers have their
+    width, ``bool`` is ``i1``, ``float32`` is ``float``.  Threads: one thread at a time may use a
+    module.
     """
     if isinstance(signature, LaunchPlan):
         raise TypeError(
             f"{signature.name}: a launch plan becomes a module by tvm_ffi.codegen.launch_module, "
-            "or C by tvm_ffi.codegen.c.source_of; there is no form in LLVM IR"
+            "or C by tvm_ffi.codegen.c.source_of; it cannot become LLVM IR"
         )
     if isinstance(signature, Wrapper):
         wrapper = signature
@@ -98,33 +98,33 @@ def jit(
     symbols: Mapping[str, int] | None = None,
     optimization: int = 2,
 ) -> JitModule:
-    """Compile a module for this process; needs no compiler of C, and no linker.
+    """Compile a module in this process, without a C compiler or a linker.
 
     Parameters
     ----------
     module : llvmlite.ir.Module, llvmlite.binding.ModuleRef or str
-        IR with functions ``__tvm_ffi_NAME``; all others become its own business, so that no
-        library can have another one of their names.  Later changes of it have no effect.
+        IR with functions ``__tvm_ffi_NAME``.  All other functions become internal, so that they do
+        not clash with other libraries.  Later changes of the module have no effect.
     link : sequence of llvmlite.ir.Module, llvmlite.binding.ModuleRef and str, optional
-        Modules with functions that it declares, as other tools write them.
+        Modules that define functions which `module` declares.
     symbols : mapping from str to int, optional
-        Addresses of functions that it declares, beside those that the process has.
+        Addresses of functions that `module` declares and the process does not export.
     optimization : {0, 1, 2, 3}
-        How much is done for speed.
+        Optimization level.
 
     Returns
     -------
     JitModule
-        Its functions, which keep the code alive.  If one of them is no wrapper of `emit_wrapper`,
-        or makes objects of the ABI, the code stays as long as the process, as that of a library
-        does: what it returned may need it.
+        Its functions, which keep the code alive.  If one of them is not a wrapper from
+        `emit_wrapper`, or creates objects, the code is never unloaded: deleters of returned objects
+        may be in it.
 
     Raises
     ------
     ValueError
-        If LLVM does not take it, or a function that it calls is nowhere to be found.
+        If LLVM rejects the module, or a function that it calls is undefined.
     """
-    text = _text_of(module, link, optimization)
+    text = _linked_text(module, link, optimization)
     return JitModule(text, dict(symbols or {}), optimization)
 
 
@@ -136,20 +136,20 @@ def export_library(
     features: str = "",
     **options: Any,
 ) -> Path:
-    """Write what `jit` returned to one library, which needs neither LLVM nor Python.
+    """Write modules that `jit` returned to one library, which needs neither LLVM nor Python.
 
     Parameters
     ----------
     path : str or path-like
         The library.
     modules : sequence of JitModule
-        Whose functions it shall have.
+        The modules to write.
     cpu, features : str, optional
-        Processor and its abilities, as LLVM calls them (``"x86-64-v3"``); by default those that all
-        machines of this kind have.
+        Processor and features in LLVM's notation (``"x86-64-v3"``); by default the baseline of the
+        architecture.
     **options
-        As in `tvm_ffi.export_library`, which links it.  That one writes a single module, and
-        together with it modules of other kinds.
+        As in `tvm_ffi.export_library`, which links the library.  Use that function for a single
+        module, or together with modules of other kinds.
 
     Raises
     ------
@@ -170,37 +170,36 @@ def object_code(
     features: str = "",
     optimization: int = 2,
 ) -> bytes:
-    """Return the object file of a module, for any machine that LLVM knows.
+    """Return the object file of a module for any target of LLVM.
 
     Parameters
     ----------
     module, link
         As in `jit`.
     triple : str, optional
-        The machine; by default that of the module, and this one where it names none.
+        The target; by default the triple of the module, or this machine if it has none.
     cpu, features : str, optional
-        Processor and its abilities, as LLVM calls them; by default those that all machines of the
-        triple have.
+        Processor and features in LLVM's notation; by default the baseline of the triple.
     optimization : {0, 1, 2, 3}
-        How much is done for speed.
+        Optimization level.
 
     Raises
     ------
     ValueError
-        If LLVM does not take the module, or does not know the machine.
+        If LLVM rejects the module or does not have the target.
     """
-    text = _text_of(module, link, optimization, triple)
-    return machine.object_of(text, machine.triple_of(text, triple), cpu, features, optimization)
+    text = _linked_text(module, link, optimization, triple)
+    return target.object_of(text, target.triple_of(text, triple), cpu, features, optimization)
 
 
-def _text_of(
+def _linked_text(
     module: Any, others: Sequence[Any], optimization: int, triple: str | None = None
 ) -> str:
-    """Return all modules as the text of one."""
+    """Return the IR of a module linked with others."""
     if optimization not in range(4):
         raise ValueError(f"optimization is 0, 1, 2 or 3, got {optimization!r}")
     text = str(module)
     if not others:
         return text
-    texts = [text, *map(str, others)]
-    return machine.linked(texts, lambda name: True, machine.triple_of(text, triple))
+    modules = [text, *map(str, others)]
+    return target.linked(modules, lambda name: True, target.triple_of(text, triple))

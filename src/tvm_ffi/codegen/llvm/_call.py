@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands behind the checks, as ``_c_call`` prints it: results are allocated, and the call."""
+"""LLVM IR of a generated wrapper after its checks, like `_c_call`: allocations and the call."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
-from .._c_text import value_type
+from .._c_source import value_type
 from .._c_types import argument_type, return_type, type_of_source
-from .._call_failures import (
+from .._call_errors import (
     does_not_fit,
     failed_status,
     negative_extent,
     negative_workspace,
     nul_in_text,
     operation_failures,
-    place_of_result,
+    result_prefix,
 )
 from .._wrapper import Argument, Wrapper, is_optional
 from . import _support as support
@@ -42,7 +42,7 @@ from ._code import (
     index_of,
     null,
 )
-from ._failures import fail
+from ._errors import fail
 from ._support_memory import allocate_workspace
 from ._support_return import return_big, return_tensors
 from ._types import extension_of, memory_type, type_of_c
@@ -53,31 +53,32 @@ _INT_OPERATIONS = {"signext": Code.sext, "zeroext": Code.zext}
 
 
 def type_of_callee(wrapper: Wrapper, callee: str) -> tuple[Any, list[str | None]]:
-    """Return the type of a function behind, and how its arguments and its value are widened."""
+    """Return the type of a callee, and the extension attributes of its arguments and result."""
     dtypes = wrapper.dtypes_of(callee)
-    texts = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
+    types = [argument_type(wrapper, argument, dtypes) for argument in wrapper.arguments]
     returned = return_type(wrapper)
     result = VOID if returned == "void" else type_of_c(returned)
-    type_ = ir.FunctionType(result, [type_of_c(text) for text in texts])
+    type_ = ir.FunctionType(result, [type_of_c(name) for name in types])
     extension = None if returned == "void" else extension_of(returned)
-    return type_, [*map(extension_of, texts), extension]
+    return type_, [*map(extension_of, types), extension]
 
 
 class CallPrinter:
-    """Writes the call of one function, behind its checks."""
+    """Emits the call of the callee, after the checks."""
 
     def __init__(self, wrapper: Wrapper, checks: CheckPrinter, code: Code) -> None:
         self._wrapper, self._checks, self._code = wrapper, checks, code
         self._result = code.function.args[3]
-        self._strides_of: dict[str, Any] = {}  # addresses of arrays
-        self._handles: dict[str, Local] = {}  # of results
+        self._strides_of: dict[str, Any] = {}  # address of the strides array of a tensor
+        self._handles: dict[str, Local] = {}  # handle of each result
         self._descriptions: dict[str, Any] = {}
-        self._workspaces: dict[int, tuple[Local, Local]] = {}  # handle and address, by position
-        self._number: Local | None = None  # that the function behind writes
+        # handle and address by argument position
+        self._workspaces: dict[int, tuple[Local, Local]] = {}
+        self._number: Local | None = None  # numeric result that the callee writes
 
     def print(self) -> None:
-        """Write allocation, call and return."""
-        self._texts_end()
+        """Emit allocation, call and return."""
+        self._reject_nul()
         self._strides(self._wrapper.parameters)
         calculated = [self._calculate(argument) for argument in self._wrapper.arguments]
         self._allocate()
@@ -88,22 +89,22 @@ class CallPrinter:
 
     # ---- before the call -------------------------------------------------------------------
 
-    def _texts_end(self) -> None:
-        """Write: where C text is passed, no NUL may stand in it."""
+    def _reject_nul(self) -> None:
+        """Emit a check that strings passed as ``const char*`` contain no NUL."""
         code = self._code
         for name, parameter in self._wrapper.parameters.items():
             is_passed = Argument("value", name) in self._wrapper.arguments
             if not is_passed or value_type(parameter.type) != "const char*":
                 continue
             if Argument("size", name) in self._wrapper.arguments:
-                continue  # the function is told where the text ends
+                continue  # the callee also gets the size
             text = self._checks.arguments[name]
-            place = support.find_nul(code, text.data.value, text.size.value)
-            with code.if_then(code.icmp_signed(">=", place, I64(0)), likely=False):
-                fail(code, nul_in_text(self._wrapper, name), got=place)
+            position = support.find_nul(code, text.data.value, text.size.value)
+            with code.if_then(code.icmp_signed(">=", position, I64(0)), likely=False):
+                fail(code, nul_in_text(self._wrapper, name), got=position)
 
     def _calculate(self, argument: Argument) -> Any:
-        """Write what calculates an argument, and the check that it can be converted."""
+        """Emit the evaluation of an argument, and the check that the conversion is exact."""
         code = self._code
         limits = integer_range(argument.dtype or "int64")
         if argument.kind == "constant" or limits is None:
@@ -127,7 +128,7 @@ class CallPrinter:
         return value
 
     def _strides(self, names: Iterable[str]) -> None:
-        """Write arrays of strides, which tensors need not have."""
+        """Emit local arrays of strides; a compact tensor may have none."""
         passed = {a.source for a in self._wrapper.arguments if a.kind == "strides"}
         for name in names:
             if name in passed:
@@ -143,7 +144,7 @@ class CallPrinter:
         return type_
 
     def _tensor(self, name: str) -> Any:
-        """Return the address of a tensor's description."""
+        """Return the address of a DLTensor."""
         if name in self._wrapper.parameters:
             return self._checks.arguments[name].value
         return self._descriptions[name]
@@ -157,18 +158,18 @@ class CallPrinter:
             for name, result in self._wrapper.results.items()
             if isinstance(result.type, TensorType)
         ]
-        # All extents before the first tensor, so that no failure has one to release.
+        # Evaluate all extents before the first allocation: a failure has no tensor to release.
         shapes = {name: self._shape(name) for name in names}
         for name in names:
             handle = Local(code, PTR, null())
             prototype = self._prototype(self._tensor_type(name), shapes[name])
             status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle.address)
-            self._end_unless_allocated(status)
+            self._return_unless_allocated(status)
             self._handles[name] = handle
-            self._descriptions[name] = code.behind_header(handle.value)
+            self._descriptions[name] = code.after_header(handle.value)
 
-    def _end_unless_allocated(self, status: Any) -> None:
-        """Write the end of a call that got no memory, after what it has got before."""
+    def _return_unless_allocated(self, status: Any) -> None:
+        """Emit the return after a failed allocation, which releases earlier allocations."""
         code = self._code
         with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
             self._release()
@@ -176,9 +177,9 @@ class CallPrinter:
             code.ret(I32(-1))
 
     def _prototype(self, type_: TensorType, shape: list[Any]) -> Any:
-        """Write the description of a result; return its address."""
+        """Emit the DLTensor prototype of a result; return its address."""
         code = self._code
-        place = Local(code, TENSOR.type, None).address
+        prototype = Local(code, TENSOR.type, None).address
         device_type, device_id = self._device_of(type_)
         fields = {
             "data": null(),
@@ -191,12 +192,12 @@ class CallPrinter:
             "byte_offset": I64(0),
         }
         for name, value in fields.items():
-            code.store(value, code.field_at(place, TENSOR, name))
-        return place
+            code.store(value, code.field_at(prototype, TENSOR, name))
+        return prototype
 
     def _shape(self, name: str) -> list[Any]:
-        """Write what calculates the extents of a result."""
-        code, where = self._code, place_of_result(self._wrapper.name, name)
+        """Emit the evaluation of a result's extents."""
+        code, where = self._code, result_prefix(self._wrapper.name, name)
         values = []
         for axis, extent in enumerate(self._tensor_type(name).shape or ()):
             value = self._checks.expression(extent, operation_failures(where, extent))
@@ -207,16 +208,14 @@ class CallPrinter:
         return values
 
     def _dtype_of(self, type_: TensorType) -> Any:
-        """Return the element type of a result, as the number that `TENSOR` has for it."""
+        """Return the dtype of a result as an integer, like the field in `TENSOR`."""
         names = self._wrapper.signature.dtypes_of(type_)
-        numbers = [
-            I32(one.type_code | one.bits << 8 | one.lanes << 16) for one in map(dtype, names)
-        ]
+        numbers = [I32(t.type_code | t.bits << 8 | t.lanes << 16) for t in map(dtype, names)]
         value = numbers[-1]
         if type_.variable is not None:
-            place = self._checks.dtypes[type_.variable].value
+            index = self._checks.dtypes[type_.variable].value
             for i, number in enumerate(numbers[:-1]):
-                value = self._code.select(self._code.is_any(place, [i]), number, value)
+                value = self._code.select(self._code.is_any(index, [i]), number, value)
         return value
 
     def _device_of(self, type_: TensorType) -> list[Any]:
@@ -243,9 +242,9 @@ class CallPrinter:
             if argument.kind != "workspace":
                 continue
             handle, address = Local(code, PTR, null()), Local(code, PTR, null())
-            places = handle.address, address.address
-            self._end_unless_allocated(
-                allocate_workspace(code, calculated[position], *self._device_of_call(), *places)
+            outputs = handle.address, address.address
+            self._return_unless_allocated(
+                allocate_workspace(code, calculated[position], *self._device_of_call(), *outputs)
             )
             self._workspaces[position] = handle, address
 
@@ -256,7 +255,7 @@ class CallPrinter:
     # ---- the call --------------------------------------------------------------------------
 
     def _call(self, calculated: Sequence[Any]) -> Local | None:
-        """Write the call; return what was returned."""
+        """Emit the call; return the local with the returned number."""
         code, wrapper = self._code, self._wrapper
         returned = return_type(wrapper)
         value = None
@@ -267,10 +266,11 @@ class CallPrinter:
             type_ = memory_type(result)
             self._number = Local(code, type_, constant(type_, 0))
         values = [
-            self._value(*one) for one in zip(range(len(calculated)), wrapper.arguments, calculated)
+            self._value(*item)
+            for item in zip(range(len(calculated)), wrapper.arguments, calculated)
         ]
         if len(set(wrapper.callees.values())) == 1:
-            self._call_one(next(iter(wrapper.callees.values())), values, value)
+            self._call_callee(next(iter(wrapper.callees.values())), values, value)
         else:
             self._dispatch(values, value)
         self._release_workspaces()
@@ -284,29 +284,29 @@ class CallPrinter:
                     fail(code, failed_status(wrapper), got=value.value)
         return value if self._number is None else self._number
 
-    def _call_one(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
+    def _call_callee(self, callee: str, values: Sequence[Any], value: Local | None) -> None:
         result = self._code.call(self._code.module.globals[callee], values)
         if value is not None:
             value.set(result)
 
     def _dispatch(self, values: Sequence[Any], value: Local | None) -> None:
-        """Write the choice of the function behind: one number for each combination of dtypes."""
+        """Emit a switch over the callees: one index for each combination of dtypes."""
         code = self._code
-        place = I32(0)
+        index = I32(0)
         for name, dtypes in self._wrapper.signature.dtype_variables.items():
-            place = code.mul(place, I32(len(dtypes)))
-            place = code.add(place, self._checks.dtypes[name].value)
+            index = code.mul(index, I32(len(dtypes)))
+            index = code.add(index, self._checks.dtypes[name].value)
         callees = list(self._wrapper.callees.values())
         blocks = [code.append_basic_block() for _ in callees]
-        behind = code.append_basic_block()
-        switch = code.switch(place, blocks[-1])
+        after = code.append_basic_block()
+        switch = code.switch(index, blocks[-1])
         for number, (callee, block) in enumerate(zip(callees, blocks)):
             if number < len(callees) - 1:
                 switch.add_case(I32(number), block)
             code.position_at_end(block)
-            self._call_one(callee, values, value)
-            code.branch(behind)
-        code.position_at_end(behind)
+            self._call_callee(callee, values, value)
+            code.branch(after)
+        code.position_at_end(after)
 
     def _value(self, position: int, argument: Argument, calculated: Any) -> Any:
         """Return the value of one argument."""
@@ -349,7 +349,7 @@ class CallPrinter:
         return address.value
 
     def _field(self, argument: Argument) -> Any:
-        """Return the value of a parameter that is no tensor, or a field."""
+        """Return the value of a tensor's field, or of a parameter that is not a tensor."""
         code, name = self._code, argument.source
         if not isinstance(type_of_source(self._wrapper, name), TensorType):
             return self._plain_value(argument)
@@ -367,21 +367,21 @@ class CallPrinter:
 
     def _plain_value(self, argument: Argument) -> Any:
         code, parameter = self._code, self._wrapper.parameters[argument.source]
-        place = self._checks.arguments[parameter.name]
+        local = self._checks.arguments[parameter.name]
         if argument.kind == "size":
-            return place.size.value
+            return local.size.value
         is_there = None
         if is_optional(parameter):
             is_there = self._checks.given[parameter.name].value
-        if isinstance(place, Text):
-            data = place.data.value
+        if isinstance(local, Text):
+            data = local.data.value
             return data if is_there is None else code.select(is_there, data, null())
-        if is_there is not None and place.type != PTR:
-            return code.select(is_there, code.bitcast(place.address, PTR), null())
+        if is_there is not None and local.type != PTR:
+            return code.select(is_there, code.bitcast(local.address, PTR), null())
         is_bool = value_type(parameter.type) == "bool"
-        return code.trunc(place.value, I1) if is_bool else place.value
+        return code.trunc(local.value, I1) if is_bool else local.value
 
-    # ---- behind the call -------------------------------------------------------------------
+    # ---- after the call --------------------------------------------------------------------
 
     def _return(self, value: Local | None) -> None:
         code, handles = self._code, [handle.value for handle in self._handles.values()]
@@ -390,9 +390,9 @@ class CallPrinter:
             assert value is not None
             self._return_number(value.value, returned)
         elif not handles:
-            code.give(self._result, index_of("None"), I64(0))
+            code.return_any(self._result, index_of("None"), I64(0))
         elif len(handles) == 1:
-            code.give(self._result, index_of("ffi.Tensor"), handles[0])
+            code.return_any(self._result, index_of("ffi.Tensor"), handles[0])
         else:
             elements = Local(code, ir.ArrayType(ANY.type, len(handles)), None).address
             array = code.array(PTR, handles)
@@ -400,15 +400,15 @@ class CallPrinter:
             code.ret(return_tensors(code, array, elements, count, self._result))
 
     def _result_type(self) -> str | None:
-        """Return the type in C of the result that is a number, if there is one."""
+        """Return the C type of the result that is a number, or None."""
         types = [result.type for result in self._wrapper.results.values()]
-        return next((value_type(one) for one in types if not isinstance(one, TensorType)), None)
+        return next((value_type(t) for t in types if not isinstance(t, TensorType)), None)
 
     def _return_number(self, value: Any, returned: str) -> None:
         code = self._code
         if returned in ("float", "double"):
             number = value if value.type == DOUBLE else code.fpext(value, DOUBLE)
-            code.give(self._result, index_of("float"), number)
+            code.return_any(self._result, index_of("float"), number)
             return
         if returned == "uint64_t":
             with code.if_then(code.icmp_signed("<", value, I64(0)), likely=False):
@@ -417,4 +417,4 @@ class CallPrinter:
             extension = extension_of(returned)
             assert extension is not None
             value = _INT_OPERATIONS[extension](code, value, I64)
-        code.give(self._result, index_of("bool" if returned == "bool" else "int"), value)
+        code.return_any(self._result, index_of("bool" if returned == "bool" else "int"), value)

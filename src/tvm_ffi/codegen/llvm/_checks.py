@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of a signature as instructions, as ``_c_checks`` prints them as statements of C.
+"""The checks of a signature as LLVM IR, like `_c_checks`.
 
-What they leave behind for the call: for each parameter the tensor, number or text, and whether it
-was given; extents; the places of dtypes among those of their variables.
+The code after the checks uses these locals: for each parameter the tensor, number or string, and
+whether it was given; the extents; the index of each dtype variable's dtype.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from ..._binding.values import Device
 from ..._dtype import dtype
 from ..._schema.dtypes import integer_range
 from ...signature import EMPTY, Parameter, ScalarType, Signature, TensorType
-from ...signature._expression import Extent, names_in
-from ...signature._plan import (
+from ...signature._checks import (
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
     missing_arguments,
     too_many_arguments,
 )
+from ...signature._expression import Extent, names_in
 from ...signature._types import ELLIPSIS
 from ...signature._values import alignment_of
-from .._c_text import value_type
-from .._plan_facts import extent_names, is_unsigned, may_be_unknown, range_failure
+from .._bound_names import extent_names, is_unsigned, may_be_unknown, range_failure
+from .._c_source import value_type
 from .._wrapper import is_optional
 from . import _support as support
 from ._code import (
@@ -43,13 +43,13 @@ from ._code import (
     index_of,
     null,
 )
-from ._failures import fail, fail_dtype, fail_type, fail_with
+from ._errors import fail, fail_dtype, fail_type, fail_with
 from ._support_raise import fail_with_text
 from ._types import memory_type
 
 __all__ = ["CheckPrinter", "Text"]
 
-# Keys of the types that a word stands for; text and bytes have several, see the support code.
+# Type key of each native type; strings and bytes have several, which the support code tests.
 _KEY = {"bool": "bool", "ctypes.c_void_p": "void*", "float": "float", "int": "int"}
 _OVERFLOWING = {
     "+": Code.sadd_with_overflow,
@@ -61,28 +61,28 @@ _OVERFLOWING = {
 
 
 class Text:
-    """A text that was passed, or bytes."""
+    """A string or bytes argument."""
 
     def __init__(self, code: Code, content: bytes) -> None:
-        self.data = Local(code, PTR, code.text(content))
+        self.data = Local(code, PTR, code.string(content))
         self.size = Local(code, I64, I64(len(content)))
 
 
 class CheckPrinter:
-    """Writes the checks of one function, whose parameters are those of the calling convention."""
+    """Emits the checks of one function with the packed calling convention."""
 
     def __init__(self, signature: Signature, code: Code) -> None:
         self._signature, self._code = signature, code
         self._args, self._num_args = code.function.args[1:3]
-        self._bound: set[str] = set()  # extents and dtype variables that are known by now
-        self.arguments: dict[str, Any] = {}  # a `Local` or a `Text` by parameter
-        self.given: dict[str, Local] = {}  # of those that may be None
+        self._bound: set[str] = set()  # extents and dtype variables bound on every path
+        self.arguments: dict[str, Any] = {}  # `Local` or `Text` by parameter
+        self.given: dict[str, Local] = {}  # whether optional arguments are not None
         self.extents: dict[str, Local] = {}
         self.dtypes: dict[str, Local] = {}
         self._known: dict[str, Local] = {}
 
     def print(self) -> None:
-        """Write the declarations and all checks."""
+        """Emit the declarations and all checks."""
         self._count()
         for name in extent_names(self._signature):
             self.extents[name] = Local(self._code, I64, I64(0))
@@ -97,13 +97,13 @@ class CheckPrinter:
         code = self._code
         most = len(self._signature.parameters)
         failures = [missing_arguments(self._signature, given) for given in range(most)]
-        texts = [failure.text() for failure in failures if failure is not None]
+        texts = [failure.message() for failure in failures if failure is not None]
         if texts:
             with self._rare(code.icmp_signed("<", self._num_args, I32(len(texts)))):
                 is_negative = code.icmp_signed("<", self._num_args, I32(0))
-                place = code.select(is_negative, I32(0), self._num_args)
-                text = code.element(PTR, code.texts(texts), place)
-                code.ret(fail_with_text(code, code.text("TypeError"), text))
+                index = code.select(is_negative, I32(0), self._num_args)
+                text = code.element(PTR, code.string_table(texts), index)
+                code.ret(fail_with_text(code, code.string("TypeError"), text))
         if most == 0:
             with self._rare(code.icmp_signed("==", self._num_args, I32(1))):
                 fail(code, too_many_arguments(self._signature, "1"))
@@ -141,14 +141,14 @@ class CheckPrinter:
         self.arguments[parameter.name] = Local(self._code, type_, value)
 
     def _is_text(self, parameter: Parameter) -> bool:
-        return bool({"str", "bytes"} & {*(accepted_words(parameter.type) or ())})
+        return bool({"str", "bytes"} & {*(accepted_type_names(parameter.type) or ())})
 
     def _value_at(self, check: Check) -> Any:
         """Return the address of an argument."""
         return self._code.element_at(ANY.type, self._args, check.position)
 
     def _read(self, check: Check) -> None:
-        """Write the check of the type, and what takes the value."""
+        """Emit the type check of an argument, and the assignment of its value."""
         code, parameter, value = self._code, check.parameter, self._value_at(check)
         is_given = None
         if is_optional(parameter):
@@ -168,40 +168,40 @@ class CheckPrinter:
 
     def _read_value(self, check: Check, value: Any) -> None:
         code, parameter = self._code, check.parameter
-        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        accepted = [name for name in accepted_type_names(parameter.type) or () if name != "None"]
         if is_unsigned(check):
             self._read_unsigned(check, value)
             return
-        place = self.arguments[parameter.name]
-        if isinstance(place, Text):
-            with self._rare(code.not_(getattr(support, f"is_{words[0]}")(code, value))):
+        local = self.arguments[parameter.name]
+        if isinstance(local, Text):
+            with self._rare(code.not_(getattr(support, f"is_{accepted[0]}")(code, value))):
                 self._fail_type(check, value)
             content = support.content(code, value)
-            place.data.set(code.extract_value(content, 0))
-            place.size.set(code.extract_value(content, 1))
+            local.data.set(code.extract_value(content, 0))
+            local.size.set(code.extract_value(content, 1))
             return
         index = code.field(value, ANY, "type_index")
-        is_right = code.is_any(index, [index_of(_KEY[word]) for word in words])
+        is_right = code.is_any(index, [index_of(_KEY[name]) for name in accepted])
         with self._rare(code.not_(is_right)):
             self._fail_type(check, value)
         self._range_of(check, value)
-        place.set(self._taken(words[0], value, place.type))
+        local.set(self._taken(accepted[0], value, local.type))
 
-    def _taken(self, word: str, value: Any, type_: Any) -> Any:
+    def _taken(self, type_name: str, value: Any, type_: Any) -> Any:
         """Return the value of an argument."""
         code = self._code
-        if word == "float":
+        if type_name == "float":
             number = support.as_float(code, value)
             return number if type_ == number.type else code.fptrunc(number, type_)
         if type_ == PTR:
             return code.payload(value, PTR)
         number = code.payload(value, I64)
-        if word == "bool":
+        if type_name == "bool":
             return code.zext(code.icmp_signed("!=", number, I64(0)), I8)
         return number if type_ == I64 else code.trunc(number, type_)
 
     def _range_of(self, check: Check, value: Any) -> None:
-        """Write the check of the range, as long as the number has 64 bits."""
+        """Emit the range check of a type whose values fit a signed 64-bit integer."""
         code, type_ = self._code, check.parameter.type
         limits = integer_range(type_.dtype) if isinstance(type_, ScalarType) else None
         if limits is None or limits[0] == -(2**63):
@@ -213,8 +213,8 @@ class CheckPrinter:
             fail(code, range_failure(self._signature, check.position), got=number)
 
     def _read_unsigned(self, check: Check, value: Any) -> None:
-        code, place = self._code, self.arguments[check.parameter.name]
-        with self._rare(code.not_(support.as_uint64(code, value, place.address))):
+        code, local = self._code, self.arguments[check.parameter.name]
+        with self._rare(code.not_(support.as_uint64(code, value, local.address))):
             self._fail_type(check, value)
         number = code.payload(value, I64)
         is_int = code.is_any(code.field(value, ANY, "type_index"), [index_of("int")])
@@ -225,7 +225,7 @@ class CheckPrinter:
         fail_type(self._code, check.failures["type"], check.failures["big"], value)
 
     def _range(self, check: Check) -> None:
-        """Write nothing: it stands where the value is taken, before it is converted."""
+        """Emit nothing: `_range_of` emits the range check before the conversion."""
 
     def _integer(self, check: Check) -> None:
         code, name = self._code, check.parameter.name
@@ -236,21 +236,21 @@ class CheckPrinter:
         self._bind(check, str(check.extent), number, code.all_of(conditions))
 
     def _extended(self, parameter: Parameter) -> Any:
-        """Return an integer argument in 64 bits."""
-        place = self.arguments[parameter.name]
-        if place.type == I64:
-            return place.value
+        """Return an integer argument extended to 64 bits."""
+        local = self.arguments[parameter.name]
+        if local.type == I64:
+            return local.value
         is_signed = not value_type(parameter.type).startswith("u")
-        return (self._code.sext if is_signed else self._code.zext)(place.value, I64)
+        return (self._code.sext if is_signed else self._code.zext)(local.value, I64)
 
     # ---- tensors ---------------------------------------------------------------------------
 
     def _tensor(self, check: Check) -> Any:
-        """Return the address of a tensor's description."""
+        """Return the address of a DLTensor."""
         return self.arguments[check.parameter.name].value
 
     def _is_given(self, check: Check) -> Any | None:
-        """Return whether a tensor that may be None is there; None for one that always is."""
+        """Return whether an optional tensor is not None; None for a required tensor."""
         if not is_optional(check.parameter):
             return None
         return self._code.icmp_unsigned("!=", self._tensor(check), null())
@@ -281,21 +281,21 @@ class CheckPrinter:
     def _dtype_variable(
         self, check: Check, variable: str, names: tuple[str, ...], got: Any
     ) -> None:
-        """Write what finds the place of a dtype among those of a variable."""
+        """Emit the lookup of a dtype in the list of a dtype variable."""
         code, known = self._code, self.dtypes[variable]
-        place = I32(-1)
+        index = I32(-1)
         for number, name in reversed(list(enumerate(names))):
             is_it = code.is_any(got, [_dtype_number(name)])
-            place = code.select(is_it, I32(number), place)
-        with self._rare(code.icmp_signed("<", place, I32(0))):
+            index = code.select(is_it, I32(number), index)
+        with self._rare(code.icmp_signed("<", index, I32(0))):
             fail_dtype(code, check.failures["dtype"], null(), got)
         if variable in self._bound:
             is_known = code.icmp_signed(">=", known.value, I32(0))
-            differs = code.icmp_signed("!=", place, known.value)
+            differs = code.icmp_signed("!=", index, known.value)
             with self._rare(code.and_(is_known, differs)):
-                expected = code.element(PTR, code.texts(names), known.value)
+                expected = code.element(PTR, code.string_table(names), known.value)
                 fail_dtype(code, check.failures["variable"], expected, got)
-        known.set(place)
+        known.set(index)
 
     def _device(self, check: Check) -> None:
         wanted, code = check.tensor.device, self._code
@@ -320,7 +320,7 @@ class CheckPrinter:
                 fail_with(code, "strides", check.failures["layout"], tensor)
 
     def _writable(self, check: Check) -> None:
-        """Write nothing: native code is not told, and who lends the memory refuses."""
+        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         code = self._code
@@ -339,7 +339,7 @@ class CheckPrinter:
                 fail(code, failure, axis=axis, expected=expected, got=got)
 
     def _axis(self, check: Check) -> tuple[Any, Any]:
-        """Return the number of an axis, and its extent."""
+        """Return an axis, and the extent of the tensor there."""
         code, tensor = self._code, self._tensor(check)
         axis = I32(check.axis)
         if check.axis < 0:
@@ -357,7 +357,7 @@ class CheckPrinter:
             self._bind_here(check, name, got, axis)
 
     def _bind(self, check: Check, name: str, got: Any, condition: Any, axis: Any = None) -> None:
-        """Write: a name is what is met first, later ones must agree."""
+        """Emit the binding of a name to its first value; later values must be equal."""
         with self._code.where(condition):
             self._bind_here(check, name, got, axis)
         if condition is None:
@@ -397,7 +397,7 @@ class CheckPrinter:
         code = self._code
         with code.where(self._is_given(check)):
             tensor = self._tensor(check)
-            sizes = {alignment_of(dtype(one)) for one in self._signature.dtypes_of(check.tensor)}
+            sizes = {alignment_of(dtype(name)) for name in self._signature.dtypes_of(check.tensor)}
             if len(sizes) == 1:
                 alignment = I64(sizes.pop())
             else:
@@ -414,13 +414,13 @@ class CheckPrinter:
     # ---- expressions -----------------------------------------------------------------------
 
     def expression(self, extent: Extent, failures: Mapping[str, Failure]) -> Any:
-        """Write what calculates an extent; return the value."""
+        """Emit the evaluation of an extent; return the value."""
         code = self._code
         if isinstance(extent, int):
             return I64(extent)
         if isinstance(extent, str):
             return self.extents[extent].value
-        left, right = (self.expression(one, failures) for one in extent.operands)
+        left, right = (self.expression(operand, failures) for operand in extent.operands)
         if extent.operator in ("//", "%", "cdiv"):
             with self._rare(code.icmp_signed("==", right, I64(0))):
                 fail(code, failures[f"zero {extent}"])
@@ -436,6 +436,6 @@ class CheckPrinter:
 
 
 def _dtype_number(name: str) -> int:
-    """Return an element type as the number that `TENSOR` has for it."""
+    """Return a dtype as an integer, like the field in `TENSOR`."""
     wanted = dtype(name)
     return wanted.type_code | wanted.bits << 8 | wanted.lanes << 16

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A builder of LLVM IR in the words that wrappers are made of: fields, locals, loops, texts.
+"""Builder of LLVM IR for wrappers: struct fields, locals, loops and constants.
 
-Pointers are opaque.  What changes lives in memory of the function's frame, which the first pass of
-every optimizer turns into values.
+Pointers are opaque. Variables are allocas, which the first optimization pass promotes to registers.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ __all__ = [
     "constant_in",
     "index_of",
     "null",
-    "text_in",
+    "string_in",
 ]
 
 VOID, PTR = ir.VoidType(), ir.PointerType()
@@ -49,13 +48,13 @@ TEXT = ir.LiteralStructType([PTR, I64])  # TVMFFIByteArray
 
 
 class Layout(NamedTuple):
-    """A struct of the ABI on machines with addresses of 64 bits."""
+    """A struct of the ABI on targets with 64-bit addresses."""
 
     type: Any
     fields: tuple[str, ...]
 
-    def place(self, field: str) -> tuple[int, Any]:
-        """Return the number and the type of a field."""
+    def member(self, field: str) -> tuple[int, Any]:
+        """Return the index and the type of a field."""
         number = self.fields.index(field)
         return number, self.type.elements[number]
 
@@ -65,7 +64,7 @@ def _layout(**fields: Any) -> Layout:
 
 
 ANY = _layout(type_index=I32, small_size=I32, payload=I64)
-# Code, bits and lanes of the dtype as one number, as little-endian machines read them.
+# The dtype's code, bits and lanes as one little-endian integer.
 TENSOR = _layout(
     data=PTR,
     device_type=I32,
@@ -77,10 +76,10 @@ TENSOR = _layout(
     byte_offset=I64,
 )
 CELL = _layout(data=PTR, size=I64)
-OBJECT_SIZE = 24  # bytes in front of an object's own fields
+OBJECT_SIZE = 24  # bytes of the object header
 
 SAFE_CALL = ir.FunctionType(I32, [PTR, PTR, I32, PTR])
-# What of the runtime is called.
+# Runtime functions that generated code calls.
 RUNTIME = {
     "TVMFFIBigIntFromByteArray": ir.FunctionType(I32, [PTR, PTR]),
     "TVMFFIBigIntGetContentByteArray": ir.FunctionType(TEXT, [PTR]),
@@ -106,21 +105,21 @@ def index_of(key: str) -> int:
 
 
 def constant(type_: Any, value: Any) -> Any:
-    """Return a constant; a float is rounded to what its type holds."""
+    """Return a constant; a float is rounded to the precision of its type."""
     if type_ in (FLOAT, DOUBLE):
         value = ctypes.c_float(value).value if type_ == FLOAT else float(value)
         return ir.Constant(type_, value)
-    value = int(value) % 2**type_.width  # integers have no sign here
+    value = int(value) % 2**type_.width  # LLVM integers are signless
     return ir.Constant(type_, value - 2**type_.width if value >= 2 ** (type_.width - 1) else value)
 
 
 def null() -> Any:
-    """Return the address that is none."""
+    """Return the null pointer."""
     return ir.Constant(PTR, None)
 
 
-def text_in(module: Any, text: str | bytes | None) -> Any:
-    """Return the address of a text that ends in NUL, as a constant of a module."""
+def string_in(module: Any, text: str | bytes | None) -> Any:
+    """Return the address of a NUL-terminated string constant in a module."""
     if text is None:
         return null()
     content = (text.encode("utf-8") if isinstance(text, str) else text) + b"\0"
@@ -128,7 +127,7 @@ def text_in(module: Any, text: str | bytes | None) -> Any:
 
 
 def constant_in(module: Any, value: Any) -> Any:
-    """Return the address of a constant in a module, the same one for the same content."""
+    """Return the address of a constant in a module; equal constants share an address."""
     name = f"tvm_ffi.{hashlib.sha256(str(value).encode()).hexdigest()[:32]}"
     found = module.globals.get(name)
     if found is None:
@@ -139,13 +138,13 @@ def constant_in(module: Any, value: Any) -> Any:
 
 
 def _opaque(address: Any) -> Any:
-    """Return an address without the type that llvmlite remembers of what is there."""
+    """Return an address without the pointee type that llvmlite stores."""
     address.type = PTR
     return address
 
 
 class Local:
-    """A variable of the function; without a value, one that is written later."""
+    """A variable of the function; without a value, it is uninitialized."""
 
     def __init__(self, code: Code, type_: Any, value: Any) -> None:
         self._code, self.type = code, type_
@@ -156,25 +155,25 @@ class Local:
 
     @property
     def value(self) -> Any:
-        """The value at this place of the program."""
+        """The current value, loaded at the insertion point."""
         return self._code.load(self.address, typ=self.type)
 
     def set(self, value: Any) -> None:
-        """Change the value from here on."""
+        """Store a value at the insertion point."""
         self._code.store(value, self.address)
 
 
 class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
-    """Writes the instructions of one function.
+    """Emits the instructions of one function.
 
     Parameters
     ----------
     function : llvmlite.ir.Function
-        One without a body.
+        A function without a body.
     """
 
     def __init__(self, function: Any) -> None:
-        # Locals stand in a block of their own, in front of all others.
+        # Allocas go to a separate entry block, before all other blocks.
         entry = function.append_basic_block("locals")
         super().__init__(function.append_basic_block("begin"))
         with self.goto_block(entry):
@@ -183,14 +182,14 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
     # ---- memory ----------------------------------------------------------------------------
 
     def field(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
-        """Return the value of a field, of the struct at an address or of one behind it."""
-        return self.load(self.field_at(base, layout, name, index), typ=layout.place(name)[1])
+        """Return the value of a struct's field; `index` selects an element of a struct array."""
+        return self.load(self.field_at(base, layout, name, index), typ=layout.member(name)[1])
 
     def field_at(self, base: Any, layout: Layout, name: str, index: Any = 0) -> Any:
-        """Return the address of a field."""
-        number, _ = layout.place(name)
-        places = [I32(index) if isinstance(index, int) else index, I32(number)]
-        return self.gep(base, places, inbounds=True, source_etype=layout.type)
+        """Return the address of a struct's field."""
+        number, _ = layout.member(name)
+        indices = [I32(index) if isinstance(index, int) else index, I32(number)]
+        return self.gep(base, indices, inbounds=True, source_etype=layout.type)
 
     def element(self, type_: Any, base: Any, index: Any) -> Any:
         """Return an element of an array."""
@@ -198,28 +197,28 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
 
     def element_at(self, type_: Any, base: Any, index: Any) -> Any:
         """Return the address of an element of an array."""
-        places = [I32(index) if isinstance(index, int) else index]
-        return self.gep(base, places, inbounds=True, source_etype=type_)
+        indices = [I32(index) if isinstance(index, int) else index]
+        return self.gep(base, indices, inbounds=True, source_etype=type_)
 
     def payload(self, value: Any, type_: Any, index: int = 0) -> Any:
-        """Return the payload of a tagged value."""
+        """Return the payload of a `TVMFFIAny`."""
         return self.load(self.field_at(value, ANY, "payload", index), typ=type_)
 
-    def behind_header(self, handle: Any) -> Any:
-        """Return the address of an object's own fields."""
+    def after_header(self, handle: Any) -> Any:
+        """Return the address after an object's header."""
         return self.element_at(I8, handle, OBJECT_SIZE)
 
     def array(self, type_: Any, values: Sequence[Any]) -> Any:
         """Return the address of a local array."""
-        place = Local(self, ir.ArrayType(type_, max(len(values), 1)), None).address
+        array = Local(self, ir.ArrayType(type_, max(len(values), 1)), None).address
         for index, value in enumerate(values):
-            self.store(value, self.element_at(type_, place, index))
-        return place
+            self.store(value, self.element_at(type_, array, index))
+        return array
 
     # ---- numbers ---------------------------------------------------------------------------
 
     def is_any(self, value: Any, numbers: Sequence[int]) -> Any:
-        """Return whether a value is one of some numbers."""
+        """Return whether a value equals one of several numbers."""
         found = I1(0)
         for number in numbers:
             is_it = self.icmp_signed("==", value, value.type(number))
@@ -227,21 +226,21 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
         return found
 
     def all_of(self, conditions: Sequence[Any]) -> Any:
-        """Return whether all conditions hold; None where there are none."""
+        """Return whether all conditions hold; None if there are none."""
         found = None
         for condition in conditions:
             found = condition if found is None else self.and_(found, condition)
         return found
 
     def as_int64(self, value: Any) -> Any:
-        """Return an integer with a sign, in 64 bits."""
+        """Return a signed integer, extended to 64 bits."""
         return value if value.type == I64 else self.sext(value, I64)
 
     # ---- branches --------------------------------------------------------------------------
 
     @contextmanager
     def where(self, condition: Any | None) -> Iterator[None]:
-        """Write what is done where a condition holds; None stands for one that always does."""
+        """Emit the instructions of the with-block under a condition; None means unconditionally."""
         if condition is None:
             yield
         else:
@@ -250,47 +249,47 @@ class Code(ir.IRBuilder):  # type: ignore[misc]  # llvmlite has no types
 
     @contextmanager
     def each(self, count: Any) -> Iterator[Any]:
-        """Write what is done for each number from 0 up to a count."""
+        """Emit a loop over the numbers from 0 to `count` - 1."""
         number = Local(self, count.type, count.type(0))
-        head, body, behind = (self.append_basic_block() for _ in range(3))
+        head, body, after = (self.append_basic_block() for _ in range(3))
         self.branch(head)
         self.position_at_end(head)
         index = number.value
-        self.cbranch(self.icmp_signed("<", index, count), body, behind)
+        self.cbranch(self.icmp_signed("<", index, count), body, after)
         self.position_at_end(body)
         yield index
         number.set(self.add(index, count.type(1)))
         self.branch(head)
-        self.position_at_end(behind)
+        self.position_at_end(after)
 
     # ---- constants and functions -----------------------------------------------------------
 
-    def text(self, text: str | bytes | None) -> Any:
-        """Return the address of a text that ends in NUL."""
-        return text_in(self.module, text)
+    def string(self, text: str | bytes | None) -> Any:
+        """Return the address of a NUL-terminated string constant."""
+        return string_in(self.module, text)
 
-    def texts(self, texts: Sequence[str | None]) -> Any:
-        """Return the address of a table of texts."""
-        rows = [self.text(text) for text in texts]
+    def string_table(self, strings: Sequence[str | None]) -> Any:
+        """Return the address of a constant array of strings."""
+        rows = [self.string(text) for text in strings]
         return constant_in(self.module, ir.Constant(ir.ArrayType(PTR, len(rows)), rows))
 
-    def content(self, text: str) -> Any:
-        """Return the address of a text with its size."""
+    def byte_array(self, text: str) -> Any:
+        """Return the address of a constant TVMFFIByteArray."""
         size = I64(len(text.encode("utf-8")))
-        return constant_in(self.module, ir.Constant(TEXT, [self.text(text), size]))
+        return constant_in(self.module, ir.Constant(TEXT, [self.string(text), size]))
 
     def runtime(self, name: str, *args: Any) -> Any:
-        """Call a function of the runtime."""
+        """Emit a call of a runtime function."""
         found = self.module.globals.get(name)
         if found is None:
             found = ir.Function(self.module, RUNTIME[name], name)
             found.attributes.add("nounwind")
         return self.call(found, args)
 
-    # ---- what ends a call ------------------------------------------------------------------
+    # ---- return ----------------------------------------------------------------------------
 
-    def give(self, result: Any, type_index: int, payload: Any) -> None:
-        """Write the result of a call, and return 0."""
+    def return_any(self, result: Any, type_index: int, payload: Any) -> None:
+        """Emit the assignment of the call's result, and ``return 0``."""
         self.store(I32(type_index), self.field_at(result, ANY, "type_index"))
         self.store(I32(0), self.field_at(result, ANY, "small_size"))
         self.store(payload, self.field_at(result, ANY, "payload"))

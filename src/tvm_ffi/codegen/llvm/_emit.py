@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A wrapper and all that belongs to it, put into a module."""
+"""Emission of a wrapper with its callees, metadata and export rows into a module."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from llvmlite import ir
 
 from ...inspection._read import version_of_runtime
-from .._library_texts import texts_of
+from .._string_constants import embedded_strings
 from .._wrapper import Wrapper
-from . import _machine as machine
+from . import _target as target
 from ._call import CallPrinter, type_of_callee
 from ._checks import CheckPrinter
-from ._code import PTR, RUNTIME, SAFE_CALL, Code, text_in
+from ._code import PTR, RUNTIME, SAFE_CALL, Code, string_in
 
 __all__ = ["emit", "rows_of"]
 
@@ -22,11 +22,11 @@ _SECTION = "tvm_ffi_exports"
 
 
 def emit(module: Any, wrapper: Wrapper) -> Any:
-    """Put a wrapper into a module; return the function."""
+    """Add a wrapper to a module; return its function."""
     if not isinstance(module, ir.Module):
         raise TypeError(f"expected a module of llvmlite.ir, got {type(module).__name__}")
-    triple = machine.triple_of("", module.triple)
-    machine.check_machine(triple)
+    triple = target.triple_of("", module.triple)
+    target.check_machine(triple)
     _check_names(module, wrapper)
     for callee in dict.fromkeys(wrapper.callees.values()):
         _check_callee(module, wrapper, callee)
@@ -38,11 +38,11 @@ def emit(module: Any, wrapper: Wrapper) -> Any:
     checks = CheckPrinter(wrapper.signature, code)
     checks.print()
     CallPrinter(wrapper, checks, code).print()
-    _tell(module, wrapper, machine.has_sections(triple))
+    _write_metadata(module, wrapper, target.has_sections(triple))
     return function
 
 
-# ---- what the module has already -----------------------------------------------------------------
+# ---- existing definitions in the module ----------------------------------------------------------
 
 
 def _check_names(module: Any, wrapper: Wrapper) -> None:
@@ -54,26 +54,26 @@ def _check_names(module: Any, wrapper: Wrapper) -> None:
 
 def _check_callee(module: Any, wrapper: Wrapper, callee: str) -> None:
     type_, _ = type_of_callee(wrapper, callee)
-    _check_type(module, callee, type_, f"{wrapper.name}: the function behind")
+    _check_type(module, callee, type_, f"{wrapper.name}: the callee")
 
 
-def _check_type(module: Any, name: str, wanted: Any, what: str) -> None:
-    """Raise ValueError if a name stands for something else in a module."""
+def _check_type(module: Any, name: str, expected: Any, role: str) -> None:
+    """Raise ValueError if a name has another type in the module."""
     found = module.globals.get(name)
     if found is None:
         return
     if not isinstance(found, ir.Function):
-        raise ValueError(f"{what} is '{name}', which is no function in this module")
-    if _shown(found.function_type) != _shown(wanted):
+        raise ValueError(f"{role} is '{name}', which is not a function in this module")
+    if _type_text(found.function_type) != _type_text(expected):
         raise ValueError(
-            f"{what} '{name}' is `{_shown(found.function_type)}` in this module, "
-            f"and `{_shown(wanted)}` is called"
+            f"{role} '{name}' is `{_type_text(found.function_type)}` in this module, "
+            f"and `{_type_text(expected)}` is called"
         )
 
 
-def _shown(type_: Any) -> str:
-    """Return the type of a function as text; all pointers are one type."""
-    parts = ["ptr" if isinstance(one, ir.PointerType) else str(one) for one in type_.args]
+def _type_text(type_: Any) -> str:
+    """Return the text of a function type; all pointer types are ``ptr``."""
+    parts = ["ptr" if isinstance(t, ir.PointerType) else str(t) for t in type_.args]
     parts += ["..."] if type_.var_arg else []
     result = type_.return_type
     returned = "ptr" if isinstance(result, ir.PointerType) else str(result)
@@ -91,17 +91,17 @@ def _declare_callees(module: Any, wrapper: Wrapper) -> None:
                 value.add_attribute(extension)
 
 
-# ---- what it tells of itself ---------------------------------------------------------------------
+# ---- metadata and export rows --------------------------------------------------------------------
 
 
-def _tell(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
-    """Write the functions that return signature and documentation, and rows for tools."""
+def _write_metadata(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
+    """Emit the functions that return metadata and documentation, and the export rows."""
     rows = []
-    for kind, text in texts_of(wrapper.signature).items():
+    for kind, text in embedded_strings(wrapper.signature).items():
         if kind in ("metadata", "doc"):
             function = ir.Function(module, SAFE_CALL, f"__tvm_ffi__{kind}_{wrapper.name}")
             code = Code(function)
-            content = code.content(text)
+            content = code.byte_array(text)
             code.ret(code.runtime("TVMFFIStringFromByteArray", content, function.args[3]))
         rows.append((wrapper.name, kind, text))
     if has_sections:
@@ -111,17 +111,17 @@ def _tell(module: Any, wrapper: Wrapper, has_sections: bool) -> None:
 
 
 def rows_of(name: str) -> str:
-    """Return the name of the variable with the rows of a wrapper; no other function has one."""
+    """Return the name of the variable with a wrapper's export rows; it is unique per function."""
     return f"tvm_ffi.rows.{name}"
 
 
 def _write_rows(
     module: Any, name: str, rows: list[tuple[str, str, str]], linkage: str = ""
 ) -> None:
-    """Write rows of texts, see docs/design/export-rows.md."""
-    constants = [ir.Constant(_ROW, [text_in(module, text) for text in row]) for row in rows]
+    """Emit export rows, see docs/design/export-rows.md."""
+    constants = [ir.Constant(_ROW, [string_in(module, text) for text in row]) for row in rows]
     type_ = ir.ArrayType(_ROW, len(rows))
     found = ir.GlobalVariable(module, type_, name)
     found.initializer = ir.Constant(type_, constants)
-    # Hidden: kept, although nothing refers to them, and not exported.
+    # Hidden: not exported, but kept although nothing refers to it.
     found.linkage, found.section, found.align = f"{linkage}hidden", _SECTION, 8

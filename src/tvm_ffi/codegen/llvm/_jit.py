@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Modules whose code LLVM has written into this process."""
+"""`JitModule`: modules that LLVM compiles in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llvmlite import binding as llvm
 from ..._binding.call import Function
 from ...export import export_library as export_objects
 from ...module import CustomModule, ModulePropertyMask
-from . import _machine as machine
+from . import _target as target
 from ._code import RUNTIME
 from ._emit import rows_of
 
@@ -24,9 +24,9 @@ __all__ = ["JitModule", "export", "is_exported"]
 
 _PREFIX = "__tvm_ffi_"
 _LIBRARY_NAMES = ("_library_ctx", "_library_bin")
-_engine: Any = None  # one for the process: its libraries go when nobody needs them
+_engine: Any = None  # one per process; its libraries are released with their last reference
 _numbers = itertools.count()
-_for_ever: list[Any] = []
+_kept_alive: list[Any] = []
 
 
 class JitModule(
@@ -34,35 +34,36 @@ class JitModule(
     kind="llvm",
     properties=ModulePropertyMask.RUNNABLE | ModulePropertyMask.COMPILATION_EXPORTABLE,
 ):
-    """Functions that LLVM has compiled for this process, and the IR that they come from.
+    """Functions that LLVM has compiled in this process, and their IR.
 
-    Made by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes it
-    to a library, compiled once more for machines like this one; `write_to_file` to an object file
-    (``"o"``), as IR (``"ll"``) or as assembly (``"s"``), which `inspect_source` shows.
+    Created by `tvm_ffi.codegen.llvm.jit`.  Functions keep the code alive.  `export_library` writes
+    the module to a library, compiled again for the baseline of the architecture.  `write_to_file`
+    writes an object file (``"o"``), IR (``"ll"``) or assembly (``"s"``); `inspect_source` returns
+    the text formats.
     """
 
-    __module__ = "tvm_ffi.codegen.llvm"  # which shows it
+    __module__ = "tvm_ffi.codegen.llvm"  # the public module
 
     def __init__(self, text: str, symbols: Mapping[str, int], level: int) -> None:
-        self._triple = machine.triple_of(text)
-        machine.check_is_here(self._triple)
-        # Nothing in the process or in other libraries may take the place of what wrappers call.
-        text = machine.linked([text], is_exported, self._triple)
+        self._triple = target.triple_of(text)
+        target.check_is_here(self._triple)
+        # Make callees internal: other libraries may define symbols with the same names.
+        text = target.linked([text], is_exported, self._triple)
         self._text, self._level = text, level
-        names = [one for one in machine.exported_functions(text) if one.startswith(_PREFIX)]
+        names = [name for name in target.exported_functions(text) if name.startswith(_PREFIX)]
         self._code = _loaded(text, names, symbols, level)
         suffixes = [name[len(_PREFIX) :] for name in names]
         self._names = tuple(name for name in suffixes if not _is_description(name, suffixes))
         self._functions = {name: self._function(name) for name in self._names}
-        if not _may_go(text, self._names):
-            _for_ever.append(self._code)
+        if not _can_be_unloaded(text, self._names):
+            _kept_alive.append(self._code)
 
     def _function(self, name: str) -> Function:
         address = self._code[_PREFIX + name]
         return Function.__from_extern_c__(address, keep_alive_object=self._code)
 
     def find_function(self, name: str) -> Callable[..., Any] | None:
-        """Return the function of this name, or None."""
+        """Return the function with this name, or None."""
         return self._functions.get(name)
 
     def function_names(self) -> tuple[str, ...]:
@@ -71,15 +72,15 @@ class JitModule(
 
     def find_function_doc(self, name: str) -> str | None:
         """Return the documentation of a function, or None."""
-        return self._told("doc", name)
+        return self._metadata_string("doc", name)
 
     def find_function_metadata(self, name: str) -> dict[str, Any] | None:
-        """Return what the module says about a function, or None."""
-        text = self._told("metadata", name)
+        """Return the metadata of a function, or None."""
+        text = self._metadata_string("metadata", name)
         metadata: dict[str, Any] | None = None if text is None else json.loads(text)
         return metadata
 
-    def _told(self, kind: str, name: str) -> str | None:
+    def _metadata_string(self, kind: str, name: str) -> str | None:
         symbol = f"_{kind}_{name}"
         if name not in self._functions or f"{_PREFIX}{symbol}" not in self._code:
             return None
@@ -87,21 +88,21 @@ class JitModule(
         return text
 
     def object_code(self, cpu: str = "", features: str = "") -> bytes:
-        """Return the module as an object file, for a processor or for all of this kind."""
-        return machine.object_of(self._text, self._triple, cpu, features, self._level)
+        """Return the module as an object file, by default for the baseline of the architecture."""
+        return target.object_of(self._text, self._triple, cpu, features, self._level)
 
     def get_write_formats(self) -> list[str]:  # type: ignore[override]
-        """Return the formats that `write_to_file` knows."""
+        """Return the formats of `write_to_file`."""
         return ["o", "ll", "s"]
 
     def inspect_source(self, fmt: str = "") -> str:
         """Return the module as IR (``"ll"``, the default) or as assembly (``"s"``)."""
         if fmt == "s":
-            return machine.assembly_of(self._text, self._triple, "", "", self._level)
+            return target.assembly_of(self._text, self._triple, "", "", self._level)
         return self._text if fmt in ("", "ll") else ""
 
     def write_to_file(self, file_name: str, fmt: str = "") -> None:
-        """Write an object file for all machines of this kind, or the module as text."""
+        """Write an object file for the baseline of the architecture, or the module as text."""
         fmt = fmt or Path(file_name).suffix.removeprefix(".")
         if fmt not in self.get_write_formats():
             formats = ", ".join(self.get_write_formats())
@@ -123,27 +124,27 @@ def export(
         if not isinstance(module, JitModule):
             raise TypeError(f"expected a module that jit returned, got {type(module).__name__}")
     if not modules:
-        raise ValueError("a library needs one module at least, got none")
+        raise ValueError("expected at least one module, got none")
     names = [name for module in modules for name in module.function_names()]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"two functions are named '{twice}'")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise ValueError(f"duplicate function name '{duplicate}'")
     level = max(module._level for module in modules)
-    triple = machine.triple_of("")
-    text = machine.linked([module._text for module in modules], is_exported, triple)
+    triple = target.triple_of("")
+    text = target.linked([module._text for module in modules], is_exported, triple)
     with tempfile.TemporaryDirectory(prefix="tvm_ffi_") as folder:
         file = Path(folder) / "code.o"
-        file.write_bytes(machine.object_of(text, triple, cpu, features, level))
+        file.write_bytes(target.object_of(text, triple, cpu, features, level))
         return export_objects(path, objects=file, functions=names, **options)
 
 
 def is_exported(name: str) -> bool:
-    """Whether a name in a module is seen by others, or by tools."""
+    """Return True if a symbol of a module is visible to callers or tools."""
     return name.startswith((_PREFIX, "tvm_ffi.rows"))
 
 
 class _Code:
-    """Machine code in memory; it is there as long as this object."""
+    """Machine code in memory, which is released with this object."""
 
     def __init__(self, tracker: Any, names: list[str]) -> None:
         self._tracker = tracker
@@ -157,15 +158,15 @@ class _Code:
 
 
 def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int) -> _Code:
-    """Compile a module for this machine, and load it."""
-    global _engine  # noqa: PLW0603  (made with the first module)
-    triple = machine.triple_of(text)
-    with machine.LOCK:
+    """Compile a module for this machine and load it."""
+    global _engine  # noqa: PLW0603  (created with the first module)
+    triple = target.triple_of(text)
+    with target.LOCK:
         features = llvm.get_host_cpu_features().flatten()
-        code = machine.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
+        code = target.object_of(text, triple, llvm.get_host_cpu_name(), features, level)
         if _engine is None:
             _engine = llvm.create_lljit_compiler(use_jit_link=True, suppress_errors=True)
-            _engine._owned = True  # never goes: functions may be called until the process ends
+            _engine._owned = True  # never released: functions may be called until the process ends
         library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for name, address in symbols.items():
             library.import_symbol(name, address)
@@ -174,23 +175,23 @@ def _loaded(text: str, names: list[str], symbols: Mapping[str, int], level: int)
         try:
             tracker = library.link(_engine, f"tvm_ffi.{next(_numbers)}")
         except RuntimeError as error:
-            missing = machine.missing_functions(text, symbols)
+            missing = target.missing_functions(text, symbols)
             problem = f"nothing here defines {', '.join(missing)}" if missing else str(error)
             raise ValueError(f"the module cannot be linked: {problem}") from error
     return _Code(tracker, names)
 
 
-def _may_go(text: str, names: Iterable[str]) -> bool:
-    """Whether nothing that functions have returned needs their code.
+def _can_be_unloaded(text: str, names: Iterable[str]) -> bool:
+    """Return True if returned values never need the code of these functions.
 
-    Wrappers return numbers, and tensors of other owners.  Other functions, and all that make
-    objects, may return some whose deleters are in the code.
+    Wrappers return numbers, and tensors from other allocators.  Other functions, and functions that
+    create objects, may return objects whose deleters are in the code.
     """
-    calls = {name for name in machine.declared_functions(text) if name.startswith("TVMFFI")}
-    return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= machine.variables(text)
+    calls = {name for name in target.declared_functions(text) if name.startswith("TVMFFI")}
+    return calls <= RUNTIME.keys() and {*map(rows_of, names)} <= target.variables(text)
 
 
 def _is_description(name: str, names: list[str]) -> bool:
-    """Whether a function tells what another one is, or is the loader's business."""
+    """Return True for functions with metadata or documentation, and for symbols of the loader."""
     described = (name.removeprefix(f"_{kind}_") for kind in ("metadata", "doc"))
-    return name in _LIBRARY_NAMES or any(one != name and one in names for one in described)
+    return name in _LIBRARY_NAMES or any(other != name and other in names for other in described)

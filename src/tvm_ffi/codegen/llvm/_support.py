@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all generated wrappers of a module share, as ``wrapper_support.h`` is for C.
+"""Support functions in LLVM IR that read the arguments of wrappers, like wrapper_support.h.
 
-This is about reading arguments; what raises is in `_support_raise`.
+Support functions that raise are in `_support_raise`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ._code import (
 )
 from ._support_function import cold, hot, shared
 
-COMPLEX = 5  # code of complex element types
-PAIR = ir.LiteralStructType([I64, I1])  # a number, and whether it does not fit
+COMPLEX = 5  # dtype code of complex numbers
+PAIR = ir.LiteralStructType([I64, I1])  # result and overflow flag
 
 
 # ---- values ----------------------------------------------------------------------------------
@@ -37,7 +37,7 @@ PAIR = ir.LiteralStructType([I64, I1])  # a number, and whether it does not fit
 
 @hot(I32, PTR)
 def type_index(code: Code, value: Any) -> None:
-    """Return the type index of a value, or of the object that it moves."""
+    """Return the type index of a value, or of the object that an rvalue reference moves."""
     index = Local(code, I32, code.field(value, ANY, "type_index"))
     is_moved = code.icmp_signed("==", index.value, I32(index_of("ObjectRValueRef")))
     with code.if_then(is_moved, likely=False):
@@ -47,27 +47,27 @@ def type_index(code: Code, value: Any) -> None:
             with gone:
                 index.set(I32(index_of("None")))
             with there:
-                index.set(code.element(I32, handle, 2))  # behind the counts of references
+                index.set(code.element(I32, handle, 2))  # type_index follows the reference counts
     code.ret(index.value)
 
 
 @hot(I1, PTR)
 def is_str(code: Code, value: Any) -> None:
-    """Return whether a value is text, in each of its forms."""
+    """Return whether a value is a string of any representation."""
     keys = ("ffi.SmallStr", "ffi.String", "const char*")
     code.ret(code.is_any(type_index(code, value), [index_of(key) for key in keys]))
 
 
 @hot(I1, PTR)
 def is_bytes(code: Code, value: Any) -> None:
-    """Return whether a value is bytes, in each of its forms."""
+    """Return whether a value is bytes of any representation."""
     keys = ("ffi.SmallBytes", "ffi.Bytes", "TVMFFIByteArray*")
     code.ret(code.is_any(type_index(code, value), [index_of(key) for key in keys]))
 
 
 @shared(TEXT, PTR)
 def content(code: Code, value: Any) -> None:
-    """Return the content of text or bytes; not for other values."""
+    """Return the content of a string or bytes; undefined for other values."""
     index, address = code.field(value, ANY, "type_index"), code.payload(value, PTR)
     small = [index_of("ffi.SmallStr"), index_of("ffi.SmallBytes")]
     with code.if_then(code.is_any(index, small)):
@@ -79,22 +79,22 @@ def content(code: Code, value: Any) -> None:
     with code.if_then(code.is_any(index, [index_of("ObjectRValueRef")])):
         cell.set(code.load(address, typ=PTR))
     with code.if_then(code.icmp_signed("!=", index, I32(index_of("TVMFFIByteArray*")))):
-        cell.set(code.behind_header(cell.value))
+        cell.set(code.after_header(cell.value))
     code.ret(_pair(code, TEXT, *(code.field(cell.value, CELL, name) for name in ("data", "size"))))
 
 
 def _length(code: Code, text: Any) -> Any:
-    """Return the number of bytes in front of a NUL."""
+    """Return the number of bytes before the NUL."""
     size = Local(code, I64, I64(0))
-    head, body, behind = (code.append_basic_block() for _ in range(3))
+    head, body, after = (code.append_basic_block() for _ in range(3))
     code.branch(head)
     code.position_at_end(head)
     is_end = code.icmp_unsigned("==", code.element(I8, text, size.value), I8(0))
-    code.cbranch(is_end, behind, body)
+    code.cbranch(is_end, after, body)
     code.position_at_end(body)
     size.set(code.add(size.value, I64(1)))
     code.branch(head)
-    code.position_at_end(behind)
+    code.position_at_end(after)
     return size.value
 
 
@@ -105,7 +105,7 @@ def _pair(code: Code, type_: Any, first: Any, second: Any) -> Any:
 
 @hot(DOUBLE, PTR)
 def as_float(code: Code, value: Any) -> None:
-    """Return a number as a float."""
+    """Return a number as a double."""
     is_float = code.is_any(code.field(value, ANY, "type_index"), [index_of("float")])
     with code.if_then(is_float, likely=True):
         code.ret(code.payload(value, DOUBLE))
@@ -114,22 +114,22 @@ def as_float(code: Code, value: Any) -> None:
 
 @cold(I1, PTR, PTR)
 def big_uint64(code: Code, value: Any, out: Any) -> None:
-    """Read an integer from 2^63 on; return whether it is one that fits 64 bits."""
+    """Read an integer of at least 2^63; return whether it fits an unsigned 64-bit integer."""
     is_big = code.is_any(code.field(value, ANY, "type_index"), [index_of("ffi.BigInt")])
     with code.if_then(code.not_(is_big)):
         code.ret(I1(0))
-    words = code.runtime("TVMFFIBigIntGetContentByteArray", value)
-    has_two = code.icmp_unsigned("==", code.extract_value(words, 1), I64(16))
+    digits = code.runtime("TVMFFIBigIntGetContentByteArray", value)
+    has_two = code.icmp_unsigned("==", code.extract_value(digits, 1), I64(16))
     with code.if_then(code.not_(has_two)):
         code.ret(I1(0))
-    low, high = (code.element(I64, code.extract_value(words, 0), i) for i in range(2))
+    low, high = (code.element(I64, code.extract_value(digits, 0), i) for i in range(2))
     code.store(low, out)
     code.ret(code.icmp_unsigned("==", high, I64(0)))
 
 
 @hot(I1, PTR, PTR)
 def as_uint64(code: Code, value: Any, out: Any) -> None:
-    """Read an integer of 64 bits without sign; return whether it is one."""
+    """Read an unsigned 64-bit integer; return whether the value is one."""
     is_int = code.is_any(code.field(value, ANY, "type_index"), [index_of("int")])
     with code.if_then(is_int, likely=True):
         code.store(code.payload(value, I64), out)
@@ -139,11 +139,11 @@ def as_uint64(code: Code, value: Any, out: Any) -> None:
 
 @shared(I64, PTR, I64)
 def find_nul(code: Code, text: Any, size: Any) -> None:
-    """Return the place of the first NUL in a text, or -1."""
-    with code.each(size) as place:
-        is_end = code.icmp_unsigned("==", code.element(I8, text, place), I8(0))
+    """Return the index of the first NUL in a string, or -1."""
+    with code.each(size) as position:
+        is_end = code.icmp_unsigned("==", code.element(I8, text, position), I8(0))
         with code.if_then(is_end):
-            code.ret(place)
+            code.ret(position)
     code.ret(I64(-1))
 
 
@@ -152,19 +152,19 @@ def find_nul(code: Code, text: Any, size: Any) -> None:
 
 @cold(PTR, PTR)
 def moved_tensor(code: Code, value: Any) -> None:
-    """Lend the tensor that an argument moves; NULL when it moves none."""
+    """Return the borrowed tensor that an rvalue reference moves, or NULL."""
     is_tensor = code.is_any(type_index(code, value), [index_of("ffi.Tensor")])
     with code.if_then(is_tensor):
-        code.ret(code.behind_header(code.load(code.payload(value, PTR), typ=PTR)))
+        code.ret(code.after_header(code.load(code.payload(value, PTR), typ=PTR)))
     code.ret(null())
 
 
 @hot(PTR, PTR)
 def tensor_in(code: Code, value: Any) -> None:
-    """Lend the tensor in an argument, in each of its forms; NULL when it is none."""
+    """Return the borrowed tensor in an argument of any representation, or NULL."""
     index, address = code.field(value, ANY, "type_index"), code.payload(value, PTR)
     with code.if_then(code.is_any(index, [index_of("ffi.Tensor")]), likely=True):
-        code.ret(code.behind_header(address))
+        code.ret(code.after_header(address))
     with code.if_then(code.is_any(index, [index_of("DLTensor*")])):
         code.ret(address)
     code.ret(moved_tensor(code, value))
@@ -183,9 +183,9 @@ def is_empty(code: Code, tensor: Any) -> None:
 
 @hot(I1, PTR, I32)
 def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
-    """Return whether elements lie in row-major order without gaps.
+    """Return whether elements are in row-major order without gaps.
 
-    An extent of 1 has no stride.
+    The stride of a dimension with extent 1 is ignored.
     """
     strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
     with code.if_then(code.icmp_unsigned("==", strides, null()), likely=False):
@@ -204,16 +204,16 @@ def is_compact(code: Code, tensor: Any, ndim: Any) -> None:
 
 @hot(ir.VoidType(), PTR, I32, PTR)
 def write_strides(code: Code, tensor: Any, ndim: Any, out: Any) -> None:
-    """Write the strides of a tensor, which may have none when it is compact."""
+    """Write the strides of a tensor; a compact tensor may have none."""
     strides, shape = (code.field(tensor, TENSOR, name) for name in ("strides", "shape"))
     is_missing = code.icmp_unsigned("==", strides, null())
     given = code.select(is_missing, out, strides)
     step = Local(code, I64, I64(1))
     with code.each(ndim) as count:
         axis = code.sub(code.sub(ndim, I32(1)), count)
-        place, extent = code.element_at(I64, out, axis), code.element(I64, shape, axis)
-        code.store(step.value, place)
-        code.store(code.element(I64, given, axis), place)
+        slot, extent = code.element_at(I64, out, axis), code.element(I64, shape, axis)
+        code.store(step.value, slot)
+        code.store(code.element(I64, given, axis), slot)
         is_larger = code.icmp_signed(">", extent, I64(1))
         step.set(code.mul(step.value, code.select(is_larger, extent, I64(1))))
     code.ret_void()
@@ -232,12 +232,12 @@ def size_of(code: Code, tensor: Any) -> None:
 def address_of(code: Code, tensor: Any) -> None:
     """Return the address of the first element."""
     data, offset = (code.field(tensor, TENSOR, name) for name in ("data", "byte_offset"))
-    # Not inbounds: nobody has said yet that the address is one.
+    # Not inbounds: the address has not been checked.
     code.ret(code.gep(data, [offset], source_etype=I8))
 
 
 def parts_of_dtype(code: Code, dtype: Any) -> list[Any]:
-    """Return code, bits and lanes of an element type."""
+    """Return code, bits and lanes of a dtype."""
     kind = code.and_(dtype, I32(255))
     bits = code.and_(code.lshr(dtype, I32(8)), I32(255))
     return [kind, bits, code.lshr(dtype, I32(16))]
@@ -245,7 +245,7 @@ def parts_of_dtype(code: Code, dtype: Any) -> list[Any]:
 
 @hot(I64, I32)
 def alignment_of(code: Code, dtype: Any) -> None:
-    """Return the bytes to which C aligns an element, as far as C has such elements; else 1."""
+    """Return the alignment in bytes of an element in C; 1 for types that C does not have."""
     kind, bits, _ = parts_of_dtype(code, dtype)
     is_complex = code.icmp_signed("==", kind, I32(COMPLEX))
     bits = code.select(is_complex, code.lshr(bits, I32(1)), bits)
@@ -260,11 +260,11 @@ def alignment_of(code: Code, dtype: Any) -> None:
 
 
 def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> None:
-    """Return a quotient, changed by a correction where signs are so and something remains."""
+    """Return a quotient, plus a correction if the signs compare so and a remainder exists."""
     with code.if_then(code.icmp_signed("==", right, I64(-1)), likely=False):
         code.ret(code.ssub_with_overflow(I64(0), left))
     quotient, rest = code.sdiv(left, right), code.srem(left, right)
-    is_left, is_right = (code.icmp_signed("<", one, I64(0)) for one in (left, right))
+    is_left, is_right = (code.icmp_signed("<", operand, I64(0)) for operand in (left, right))
     is_off = code.and_(
         code.icmp_signed("!=", rest, I64(0)), code.icmp_signed(signs, is_left, is_right)
     )
@@ -274,19 +274,19 @@ def _rounded(code: Code, left: Any, right: Any, correction: int, signs: str) -> 
 
 @hot(PAIR, I64, I64)
 def divide(code: Code, left: Any, right: Any) -> None:
-    """Return a quotient that is rounded down, and whether it does not fit; not for 0."""
+    """Return the quotient rounded down, and whether it overflows; undefined for divisor 0."""
     _rounded(code, left, right, -1, "!=")
 
 
 @hot(PAIR, I64, I64)
 def divide_up(code: Code, left: Any, right: Any) -> None:
-    """Return a quotient that is rounded up, and whether it does not fit; not for 0."""
+    """Return the quotient rounded up, and whether it overflows; undefined for divisor 0."""
     _rounded(code, left, right, 1, "==")
 
 
 @hot(I64, I64, I64)
 def modulo(code: Code, left: Any, right: Any) -> None:
-    """Return what remains of a quotient that is rounded down; not for 0."""
+    """Return the remainder of the quotient rounded down; undefined for divisor 0."""
     with code.if_then(code.icmp_signed("==", right, I64(-1)), likely=False):
         code.ret(I64(0))
     rest = code.srem(left, right)

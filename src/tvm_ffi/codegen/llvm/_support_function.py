@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions of the support code are: each is put into a module with its first call there.
+"""Support functions in LLVM IR, which are added to a module by their first call there.
 
-The body of a function is written by one of Python that gets a `Code` and the parameters.
+A Python function with a `Code` and the parameters emits the body.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["cold", "hot", "shared"]
 
 
 class SupportFunction:
-    """A function of the support code."""
+    """A support function."""
 
     def __init__(
         self, body: Callable[..., None], result: Any, parameters: Sequence[Any], attribute: str
@@ -39,15 +39,15 @@ class SupportFunction:
 
 
 def hot(result: Any, *parameters: Any) -> Callable[[Callable[..., None]], SupportFunction]:
-    """Return a decorator of a function that stands wherever it is called."""
+    """Return a decorator for a function that is always inlined."""
     return lambda body: SupportFunction(body, result, parameters, "alwaysinline")
 
 
 def cold(result: Any, *parameters: Any) -> Callable[[Callable[..., None]], SupportFunction]:
-    """Return a decorator of a function that hardly any call of a wrapper needs."""
+    """Return a decorator for a function that only failing or rare calls reach."""
     return lambda body: SupportFunction(body, result, parameters, "cold noinline")
 
 
 def shared(result: Any, *parameters: Any) -> Callable[[Callable[..., None]], SupportFunction]:
-    """Return a decorator of a function that is too large to stand wherever it is called."""
+    """Return a decorator for a function that is too large to be inlined."""
     return lambda body: SupportFunction(body, result, parameters, "noinline")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support code of wrappers for memory that only the call needs."""
+"""Support function of generated wrappers in LLVM IR that allocates workspaces."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ._support_function import cold
 __all__ = ["allocate_workspace"]
 
 ALIGNMENT = 256
-_UINT8 = 1 | 8 << 8 | 1 << 16  # as the number that `TENSOR` has for a dtype
+_UINT8 = 1 | 8 << 8 | 1 << 16  # as an integer, like the dtype in `TENSOR`
 
 
 @cold(I32, I64, I32, I32, PTR, PTR)
 def allocate_workspace(
     code: Code, size_bytes: Any, device_type: Any, device_id: Any, handle: Any, address: Any
 ) -> None:
-    """Lend memory of a device; the handle is released when the call is over.
+    """Allocate device memory for one call; the caller releases the handle after it.
 
-    Size 0 is no memory.
+    Size 0 gives NULL.
     """
     with code.if_then(code.icmp_signed("==", size_bytes, I64(0))):
         code.ret(I32(0))
@@ -43,7 +43,7 @@ def allocate_workspace(
     status = code.runtime("TVMFFIEnvTensorAlloc", prototype, handle)
     with code.if_then(code.icmp_signed("!=", status, I32(0)), likely=False):
         code.ret(I32(-1))
-    tensor = code.behind_header(code.load(handle, typ=PTR))
+    tensor = code.after_header(code.load(handle, typ=PTR))
     first = code.ptrtoint(support.address_of(code, tensor), I64)
     aligned = code.and_(code.add(first, extra), I64(-ALIGNMENT))
     code.store(code.inttoptr(aligned, PTR), address)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support code of wrappers that raises: it is cold, and returns -1."""
+"""Support functions of generated wrappers in LLVM IR that raise errors; they return -1."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from llvmlite import ir
 
-from .._library_texts import device_names, words_of_indices
+from .._string_constants import device_names, type_names_by_index
 from ._code import ANY, CELL, I8, I32, I64, PTR, TENSOR, Code, Local, index_of, null
 from ._support import COMPLEX, content, parts_of_dtype, type_index
 from ._support_function import cold
 
-_NUMBER_ROOM = 24  # bytes of a number's text
-_MAX_STRIDES = 8  # that are shown
+_NUMBER_SIZE = 24  # bytes for the text of a number
+_MAX_STRIDES = 8  # strides in a message
 _FAILURE = I32(-1)
 
 
@@ -22,11 +22,11 @@ _FAILURE = I32(-1)
 
 
 @cold(PTR, I64, PTR)
-def number_text(code: Code, number: Any, room: Any) -> None:
-    """Write a number as decimal text somewhere into `room`, and return where it begins."""
+def number_text(code: Code, number: Any, buffer: Any) -> None:
+    """Write a number as decimal text to the end of `buffer`; return the start of the text."""
     is_negative = code.icmp_signed("<", number, I64(0))
     rest = Local(code, I64, code.select(is_negative, code.neg(number), number))
-    text = Local(code, PTR, code.element_at(I8, room, _NUMBER_ROOM - 1))
+    text = Local(code, PTR, code.element_at(I8, buffer, _NUMBER_SIZE - 1))
     code.store(I8(0), text.value)
 
     def put(character: Any) -> None:
@@ -34,26 +34,26 @@ def number_text(code: Code, number: Any, room: Any) -> None:
         code.store(character, text.value)
 
     digits = code.append_basic_block()
-    behind = code.append_basic_block()
+    after = code.append_basic_block()
     code.branch(digits)
     code.position_at_end(digits)
     put(code.trunc(code.add(code.urem(rest.value, I64(10)), I64(ord("0"))), I8))
     rest.set(code.udiv(rest.value, I64(10)))
-    code.cbranch(code.icmp_unsigned("!=", rest.value, I64(0)), digits, behind)
-    code.position_at_end(behind)
+    code.cbranch(code.icmp_unsigned("!=", rest.value, I64(0)), digits, after)
+    code.position_at_end(after)
     with code.if_then(is_negative):
         put(I8(ord("-")))
     code.ret(text.value)
 
 
-def _text_of(code: Code, number: Any) -> Any:
-    """Return the text of a number, in memory of the function."""
-    room = Local(code, ir.ArrayType(I8, _NUMBER_ROOM), None).address
-    return number_text(code, code.as_int64(number), room)
+def _number_string(code: Code, number: Any) -> Any:
+    """Return the text of a number, in the function's stack frame."""
+    buffer = Local(code, ir.ArrayType(I8, _NUMBER_SIZE), None).address
+    return number_text(code, code.as_int64(number), buffer)
 
 
 def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
-    """Raise with a text of several parts, and return; those that are NULL count for nothing."""
+    """Raise with a message of several parts, and return; NULL parts are empty."""
     array = code.array(PTR, parts)
     code.runtime("TVMFFIErrorSetRaisedFromCStrParts", error, array, I32(len(parts)))
     code.ret(_FAILURE)
@@ -61,39 +61,39 @@ def _raise(code: Code, error: Any, parts: Sequence[Any]) -> None:
 
 @cold(I32, PTR, PTR)
 def fail_with_text(code: Code, error: Any, text: Any) -> None:
-    """Raise with a text that is known."""
+    """Raise with a constant message."""
     code.runtime("TVMFFIErrorSetRaisedFromCStr", error, text)
     code.ret(_FAILURE)
 
 
 @cold(I32, PTR, I32, PTR, I64, PTR, I64, PTR, I64, PTR)
 def fail_with_numbers(code: Code, error: Any, count: Any, *pieces: Any) -> None:
-    """Raise with up to three numbers, each behind a piece of text."""
+    """Raise with up to three numbers, each after a piece of text."""
     parts = [pieces[0]]
-    for place, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
-        is_there = code.icmp_signed(">", count, I32(place))
-        parts += [code.select(is_there, _text_of(code, number), null()), text]
+    for index, (number, text) in enumerate(zip(pieces[1::2], pieces[2::2])):
+        is_there = code.icmp_signed(">", count, I32(index))
+        parts += [code.select(is_there, _number_string(code, number), null()), text]
     _raise(code, error, parts)
 
 
 @cold(PTR, PTR)
-def word(code: Code, value: Any) -> None:
-    """Return what messages call the type of a value; in words of Python."""
-    words = words_of_indices()
+def type_name(code: Code, value: Any) -> None:
+    """Return the name of a value's type in messages."""
+    type_names = type_names_by_index()
     index = type_index(code, value)
     is_tensor = code.icmp_signed("==", index, I32(index_of("DLTensor*")))
     address = code.payload(value, PTR)
     with code.if_then(code.and_(is_tensor, code.icmp_unsigned("==", address, null()))):
-        code.ret(code.text("NULL"))
-    with code.if_then(code.icmp_signed(">=", index, I32(len(words)))):
+        code.ret(code.string("NULL"))
+    with code.if_then(code.icmp_signed(">=", index, I32(len(type_names)))):
         info = code.runtime("TVMFFIGetTypeInfo", index)
-        # Behind type_index and type_depth: the key, as a byte array.
+        # The key follows type_index and type_depth.
         code.ret(code.field(code.element_at(I8, info, 8), CELL, "data"))
     is_known = code.icmp_signed(">=", index, I32(0))
     index = code.select(is_known, index, I32(0))
-    found = code.element(PTR, code.texts(words), index)
+    found = code.element(PTR, code.string_table(type_names), index)
     is_known = code.and_(is_known, code.icmp_unsigned("!=", found, null()))
-    code.ret(code.select(is_known, found, code.text("value of an unknown type")))
+    code.ret(code.select(is_known, found, code.string("value of an unknown type")))
 
 
 @cold(I32, PTR, PTR, PTR, PTR)
@@ -101,26 +101,29 @@ def fail_type(code: Code, error: Any, big_error: Any, text: Any, value: Any) -> 
     """Raise for a value of a wrong type."""
     index = code.field(value, ANY, "type_index")
     is_big = code.icmp_signed("==", index, I32(index_of("ffi.BigInt")))
-    _raise(code, code.select(is_big, big_error, error), [text, word(code, value)])
+    _raise(code, code.select(is_big, big_error, error), [text, type_name(code, value)])
 
 
 @cold(I32, PTR, PTR, PTR, PTR, I32)
-def fail_dtype(code: Code, error: Any, before: Any, expected: Any, behind: Any, dtype: Any) -> None:
-    """Raise for a tensor of a wrong element type; `expected` is a piece of text of its own."""
-    parts = [before, expected, behind]
+def fail_dtype(code: Code, error: Any, before: Any, expected: Any, after: Any, dtype: Any) -> None:
+    """Raise for a tensor of a wrong dtype; `expected` is an additional piece of text."""
+    parts = [before, expected, after]
     kind, bits, lanes = parts_of_dtype(code, dtype)
-    with code.if_then(code.icmp_signed("==", kind, I32(COMPLEX))):  # without names in the runtime
+    # the runtime does not name complex types
+    with code.if_then(code.icmp_signed("==", kind, I32(COMPLEX))):
         has_lanes = code.icmp_signed(">", lanes, I32(1))
-        times = code.select(has_lanes, code.text("x"), null())
-        shown = code.select(has_lanes, _text_of(code, lanes), null())
-        _raise(code, error, [*parts, code.text("complex"), _text_of(code, bits), times, shown])
-    place, name = Local(code, I32, dtype), Local(code, ANY.type, None)
-    status = code.runtime("TVMFFIDataTypeToString", place.address, name.address)
+        times = code.select(has_lanes, code.string("x"), null())
+        shown = code.select(has_lanes, _number_string(code, lanes), null())
+        _raise(
+            code, error, [*parts, code.string("complex"), _number_string(code, bits), times, shown]
+        )
+    slot, name = Local(code, I32, dtype), Local(code, ANY.type, None)
+    status = code.runtime("TVMFFIDataTypeToString", slot.address, name.address)
     with code.if_then(code.icmp_signed("!=", status, I32(0))):
         error_of_name = Local(code, PTR, null())
         code.runtime("TVMFFIErrorMoveFromRaised", error_of_name.address)
         code.runtime("TVMFFIObjectDecRef", error_of_name.value)
-        _raise(code, error, [*parts, code.text("one without a name")])
+        _raise(code, error, [*parts, code.string("an unnamed dtype")])
     array = code.array(PTR, [*parts, code.extract_value(content(code, name.address), 0)])
     code.runtime("TVMFFIErrorSetRaisedFromCStrParts", error, array, I32(len(parts) + 1))
     first_object = I32(index_of("ffi.Object"))
@@ -132,28 +135,30 @@ def fail_dtype(code: Code, error: Any, before: Any, expected: Any, behind: Any, 
 
 @cold(I32, PTR, PTR, I32, I32)
 def fail_device(code: Code, error: Any, text: Any, device_type: Any, device_id: Any) -> None:
-    """Raise for a tensor of another device."""
+    """Raise for a tensor on a wrong device."""
     names = device_names()
     name = Local(code, PTR, null())
     with code.if_then(code.icmp_unsigned("<", device_type, I32(len(names)))):
-        name.set(code.element(PTR, code.texts(names), device_type))
+        name.set(code.element(PTR, code.string_table(names), device_type))
     with code.if_then(code.icmp_unsigned("==", name.value, null())):
-        name.set(_text_of(code, device_type))
-    _raise(code, error, [text, name.value, code.text(":"), _text_of(code, device_id)])
+        name.set(_number_string(code, device_type))
+    _raise(code, error, [text, name.value, code.string(":"), _number_string(code, device_id)])
 
 
 @cold(I32, PTR, PTR, PTR)
 def fail_strides(code: Code, error: Any, text: Any, tensor: Any) -> None:
-    """Raise for a tensor with gaps; strides are shown as Python writes a tuple."""
+    """Raise for a tensor with gaps; strides are printed like a Python tuple."""
     ndim, strides = code.field(tensor, TENSOR, "ndim"), code.field(tensor, TENSOR, "strides")
     parts = [text]
     for axis in range(_MAX_STRIDES):
-        # Those that are not there are read nowhere: the first one stands for them.
+        # Do not read beyond the end: axis 0 replaces axes that do not exist.
         is_there = code.icmp_signed("<", I32(axis), ndim)
         stride = code.element(I64, strides, code.select(is_there, I32(axis), I32(0)))
-        before = code.text("(" if axis == 0 else ", ")
-        parts += [code.select(is_there, part, null()) for part in (before, _text_of(code, stride))]
+        before = code.string("(" if axis == 0 else ", ")
+        parts += [
+            code.select(is_there, part, null()) for part in (before, _number_string(code, stride))
+        ]
     is_long = code.icmp_signed(">", ndim, I32(_MAX_STRIDES))
     is_one = code.icmp_signed("==", ndim, I32(1))
-    end = code.select(is_one, code.text(",)"), code.text(")"))
-    _raise(code, error, [*parts, code.select(is_long, code.text(", ...)"), end)])
+    end = code.select(is_one, code.string(",)"), code.string(")"))
+    _raise(code, error, [*parts, code.select(is_long, code.string(", ...)"), end)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Support code of wrappers for results that take more than to be stored."""
+"""Support functions of generated wrappers in LLVM IR that return big integers and tensors."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from ._support_raise import fail_with_text
 
 @cold(I32, I64, PTR)
 def return_big(code: Code, value: Any, result: Any) -> None:
-    """Return an integer from 2^63 on."""
-    words = code.array(I64, [value, I64(0)])
+    """Return an integer of at least 2^63."""
+    digits = code.array(I64, [value, I64(0)])
     cell = Local(code, CELL.type, None).address
-    code.store(words, code.field_at(cell, CELL, "data"))
+    code.store(digits, code.field_at(cell, CELL, "data"))
     code.store(I64(16), code.field_at(cell, CELL, "size"))
     code.ret(code.runtime("TVMFFIBigIntFromByteArray", cell, result))
 
 
 @cold(I32, PTR, PTR, I32, PTR)
 def return_tensors(code: Code, handles: Any, elements: Any, count: Any, result: Any) -> None:
-    """Give several tensors away, as an Array; `elements` has room for as many values."""
-    maker = Local(code, PTR, null())
-    name = code.text("ffi.Array")
+    """Return several tensors as an Array and consume the handles; `elements` is scratch memory."""
+    make_array = Local(code, PTR, null())
+    name = code.string("ffi.Array")
     cell = Local(code, CELL.type, None).address
     code.store(name, code.field_at(cell, CELL, "data"))
     code.store(I64(len("ffi.Array")), code.field_at(cell, CELL, "size"))
-    status = Local(code, I32, code.runtime("TVMFFIFunctionGetGlobal", cell, maker.address))
-    is_missing = code.icmp_unsigned("==", maker.value, null())
+    status = Local(code, I32, code.runtime("TVMFFIFunctionGetGlobal", cell, make_array.address))
+    is_missing = code.icmp_unsigned("==", make_array.value, null())
     with code.if_then(code.and_(code.icmp_signed("==", status.value, I32(0)), is_missing)):
-        text = code.text("the runtime has no function ffi.Array")
-        status.set(fail_with_text(code, code.text("RuntimeError"), text))
+        text = code.string("the runtime has no function ffi.Array")
+        status.set(fail_with_text(code, code.string("RuntimeError"), text))
     array = Local(code, ANY.type, ir.Constant(ANY.type, None))
     with code.each(count) as number:
-        place = code.element_at(ANY.type, elements, number)
-        code.store(I32(index_of("ffi.Tensor")), code.field_at(place, ANY, "type_index"))
-        code.store(I32(0), code.field_at(place, ANY, "small_size"))
+        element = code.element_at(ANY.type, elements, number)
+        code.store(I32(index_of("ffi.Tensor")), code.field_at(element, ANY, "type_index"))
+        code.store(I32(0), code.field_at(element, ANY, "small_size"))
         handle = code.element(PTR, handles, number)
-        code.store(handle, code.field_at(place, ANY, "payload"))
+        code.store(handle, code.field_at(element, ANY, "payload"))
     with code.if_then(code.icmp_signed("==", status.value, I32(0))):
-        args = (maker.value, elements, count, array.address)
+        args = (make_array.value, elements, count, array.address)
         status.set(code.runtime("TVMFFIFunctionCall", *args))
     with code.each(count) as number:
         code.runtime("TVMFFIObjectDecRef", code.element(PTR, handles, number))
-    code.runtime("TVMFFIObjectDecRef", maker.value)
+    code.runtime("TVMFFIObjectDecRef", make_array.value)
     with code.if_then(code.icmp_signed("==", status.value, I32(0))):
         code.store(array.value, result)
     code.ret(status.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Types of C as LLVM has them, and how C passes them."""
+"""LLVM types of C types, and their extension attributes in calls."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _TYPES = {
 }
 
 
-def type_of_c(text: str) -> Any:
-    """Return the type of values that have a type of C."""
-    return PTR if text.endswith("*") else _TYPES[text.removeprefix("u") if "int" in text else text]
+def type_of_c(name: str) -> Any:
+    """Return the LLVM type of values of a C type."""
+    return PTR if name.endswith("*") else _TYPES[name.removeprefix("u") if "int" in name else name]
 
 
-def memory_type(text: str) -> Any:
-    """Return the type of a variable; C has no memory of one bit."""
-    return I8 if text == "bool" else type_of_c(text)
+def memory_type(name: str) -> Any:
+    """Return the LLVM type of a variable of a C type; ``bool`` occupies a byte."""
+    return I8 if name == "bool" else type_of_c(name)
 
 
-def extension_of(text: str) -> str | None:
-    """Return how a narrow integer is widened where it is passed or returned."""
-    type_ = type_of_c(text)
-    if type_ not in (I1, I8, I16, I32) or text.endswith("*"):
+def extension_of(name: str) -> str | None:
+    """Return the extension attribute of a narrow integer in a call, or None."""
+    type_ = type_of_c(name)
+    if type_ not in (I1, I8, I16, I32) or name.endswith("*"):
         return None
-    return "zeroext" if text == "bool" or text.startswith("u") else "signext"
+    return "zeroext" if name == "bool" or name.startswith("u") else "signext"

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...serialization import to_json_graph_str
 from ...signature import Signature, TensorType
-from ...signature._outputs import Described, OutputError, outputs_of
+from ...signature._outputs import OutputError, TensorSpec, outputs_of
 from ...signature._parameter import Parameter
 from .._without_outputs import bind_without_outputs, is_output, require_outputs
 from .extent import shape_of, shape_tensor
@@ -292,10 +292,10 @@ def _has_new_outputs(call: Arranged) -> bool:
     return any(output.updated == _NEW_BUFFER for output in call.outputs)
 
 
-def _describe(call: Arranged, name: str, tensor: Any) -> Described:
+def _describe(call: Arranged, name: str, tensor: Any) -> TensorSpec:
     try:
-        return Described(shape_of(call.tensorflow, tensor), tensor.dtype.name)
+        return TensorSpec(shape_of(call.tensorflow, tensor), tensor.dtype.name)
     except ValueError as error:
         if not _has_new_outputs(call):
-            return Described((), tensor.dtype.name)  # nothing is derived from it
+            return TensorSpec((), tensor.dtype.name)  # nothing is derived from it
         raise OutputError(f"argument '{name}' {error}") from None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...signature import Parameter, Signature, TensorType
-from ...signature._outputs import Described, OutputError, outputs_of
+from ...signature._outputs import OutputError, TensorSpec, outputs_of
 from .._without_outputs import bind_without_outputs, is_output, require_outputs
 from .call import OPERAND, OUTPUT, Buffer
 from .element_types import is_known
@@ -121,7 +121,7 @@ def arrange_by_signature(
 ) -> None:
     """Arrange a call of a function whose parameters are known."""
     given = bind_without_outputs(call.where, signature, args, attributes)
-    inputs: dict[str, Described] = {}
+    inputs: dict[str, TensorSpec] = {}
     for parameter in signature.parameters:
         if is_output(parameter):
             call.add_output(parameter.name)
@@ -174,11 +174,11 @@ def _add(call: Arranged, name: str, parameter: Parameter, value: Any) -> None:
         call.add(name, value)
 
 
-def _described(call: Arranged, value: Any) -> Described:
-    return Described(tuple(value.shape), str(call.jax.numpy.result_type(value)))
+def _described(call: Arranged, value: Any) -> TensorSpec:
+    return TensorSpec(tuple(value.shape), str(call.jax.numpy.result_type(value)))
 
 
-def _derive_outputs(call: Arranged, signature: Signature, inputs: Mapping[str, Described]) -> None:
+def _derive_outputs(call: Arranged, signature: Signature, inputs: Mapping[str, TensorSpec]) -> None:
     try:
         call.outputs = [
             call.jax.ShapeDtypeStruct(shape, call.jax.numpy.dtype(dtype))

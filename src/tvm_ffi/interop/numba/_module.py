@@ -16,7 +16,7 @@ from ...codegen import Wrapper, make_wrapper
 from ...codegen.llvm import JitModule, emit_wrapper, jit
 from ...codegen.llvm._call import type_of_callee
 from ...codegen.llvm._code import DOUBLE, FLOAT, I8, I32, I64, PTR, Code, Local, null
-from ...codegen.llvm._machine import parameter_types
+from ...codegen.llvm._target import parameter_types
 from ...signature import Parameter, Result, Signature, TensorType
 from ._compile import Compiled, Options, compile_kernel
 from ._types import array_type, number_type, shown, types
@@ -228,8 +228,9 @@ class _Bridge:
         """Raise what a kernel has reported, see `_compile`."""
         code = self._code
         with code.if_then(code.icmp_unsigned("==", exception, null())):
-            texts = [code.text("RuntimeError"), code.text("the kernel failed without saying why")]
-            code.runtime("TVMFFIErrorSetRaisedFromCStr", *texts)
+            kind = code.string("RuntimeError")
+            message = code.string("the kernel failed without saying why")
+            code.runtime("TVMFFIErrorSetRaisedFromCStr", kind, message)
             code.ret(I32(1))
         kind = code.load(exception, typ=PTR)
         text = code.element_at(I8, kind, code.element(I32, exception, 2))

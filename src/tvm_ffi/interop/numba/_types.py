@@ -7,7 +7,7 @@ from typing import Any
 
 from ..._schema.dtypes import integer_range
 from ...signature import ScalarType, TensorType
-from ...signature._plan import accepted_words
+from ...signature._checks import accepted_type_names
 from ...signature._printing import type_text
 from ...signature._types import Type
 from .._tried import load
@@ -31,7 +31,7 @@ def number_type(type_: Type) -> Any | None:
     """Return the type of a number; None for what is no number that Numba can take."""
     if isinstance(type_, ScalarType):
         return None if type_.is_optional else getattr(types, type_.dtype)
-    words = accepted_words(type_)
+    words = accepted_type_names(type_)
     return None if words is None or "None" in words else _NUMBERS.get(words[0])
 
 

@@ -13,8 +13,8 @@ from typing import Any, Callable
 import torch
 
 from ...signature import Expression, Signature, TensorType
+from ...signature._checks import Check, checks
 from ...signature._expression import Extent, apply, names_in
-from ...signature._plan import Check, checks
 from ...signature._types import ANY_EXTENT, ELLIPSIS
 from ._arguments import bind_positions
 
@@ -113,11 +113,13 @@ class _Seen:
                 self._fail(check, "differs", axis=axis, expected=expected, got=got)
             return
         failure = check.failures["differs"]
-        torch._check(expected == got, lambda: failure.text(axis=axis, expected=expected, got=got))
+        torch._check(
+            expected == got, lambda: failure.message(axis=axis, expected=expected, got=got)
+        )
 
     def _fail(self, check: Check, name: str, **holes: object) -> None:
         failure = check.failures[name]
-        raise _ERRORS[failure.error](failure.text(**holes))
+        raise _ERRORS[failure.error](failure.message(**holes))
 
     # ---- results ---------------------------------------------------------------------------------
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks that a call has to pass, as data: what is looked at, in which order, and what is said.
+"""The checks of a signature as data: kind, parameter, and the error of each failure.
 
-`checks` makes them from a signature alone.  `checking` carries them out on Python values;
-`tvm_ffi.codegen` prints them as programs.  Both see an argument as native code sees it: a list is
-an ``Array``, a scalar of NumPy is a number, an int that needs more than 64 bits is none.
+`checks` derives them from a signature.  `_run_checks` runs them on Python values, and
+`tvm_ffi.codegen` translates them to C, LLVM IR and check programs.  Both see arguments as native
+code does: a list is an ``Array``, a NumPy scalar is a number, and an int of more than 64 bits is
+an `ffi.BigInt`.  The order of the checks is:
 
 1. The number of arguments.
-2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: number
-   of extents, element type, device, layout, whether it may be written, the extents that are
-   constants or names, the alignment that is asked for, and where it is passed by address, the
-   address.  A name is what the first extent or integer of that name is; the others must agree.
-3. Extents that are expressions, when all names are known.
+2. For each parameter, in order: the argument's type; the range of an integer.  For a tensor: ndim,
+   dtype, device, layout, whether it is writable, the extents that are constants or names, the
+   declared alignment, and the address if it is passed by address.  The first extent or integer with
+   a name binds the name; later ones must be equal.
+3. Extents that are expressions, once all names are bound.
 
-The text of a failure is a template: what is known from the signature is in it, and holes such as
-``{got}`` are filled in when it happens.
+Error messages are templates.  They contain everything that follows from the signature, and
+placeholders such as ``{got}`` for values of the call.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .._schema.dtypes import integer_range
+from ._binding_errors import missing_arguments_message, too_many_arguments_message
 from ._declaration import Declaration
 from ._expression import Expression, Extent, extent_text
-from ._matching import missing_text, too_many_text
 from ._parameter import Parameter
 from ._printing import type_text
 from ._types import ANY_EXTENT, ELLIPSIS, ScalarType, TensorType, Type, ValueType
@@ -34,7 +35,7 @@ __all__ = [
     "BIG_INT",
     "Check",
     "Failure",
-    "accepted_words",
+    "accepted_type_names",
     "checks",
     "literal_template",
     "missing_arguments",
@@ -43,8 +44,8 @@ __all__ = [
 ]
 
 BIG_INT = "int of more than 64 bits"
-_MISALIGNED = "expected an address aligned to {expected} bytes, got one {got} bytes behind"
-# What values native types without parts are made of, by the word for them.
+_MISALIGNED = "expected an address aligned to {expected} bytes, got remainder {got}"
+# Names of the native types that each value type without arguments accepts.
 _ACCEPTED = {
     "None": ("None",),
     "bool": ("bool", "int"),
@@ -58,29 +59,29 @@ _ACCEPTED = {
 
 @dataclass(frozen=True)
 class Failure:
-    """What is raised when a check fails.
+    """The error that a failed check raises.
 
     Parameters
     ----------
     error : {"TypeError", "ValueError", "BufferError"}
-        Kind of the error.
+        Exception class.
     template : str
-        Its text, with holes as `str.format` has them.
+        Message with `str.format` placeholders.
     """
 
     error: str
     template: str
 
-    def text(self, **holes: object) -> str:
-        """Return the text with its holes filled."""
+    def message(self, **holes: object) -> str:
+        """Return the message with its placeholders filled in."""
         return self.template.format(**holes)
 
     def parts(self) -> list[tuple[str, str | None]]:
-        """Return pieces of the text, each with the hole behind it; None where there is none."""
+        """Return pieces of the message, each with the placeholder after it, or None."""
         found: list[tuple[str, str | None]] = []
         pending = ""
         for text, hole, _, _ in string.Formatter().parse(self.template):
-            pending += text  # a bracket that is written twice begins a new piece
+            pending += text  # a doubled brace starts a new piece
             if hole is not None:
                 found.append((pending, hole))
                 pending = ""
@@ -89,37 +90,38 @@ class Failure:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing to look at.
+    """One condition on an argument.
 
     Parameters
     ----------
     kind : str
-        What it is; the list below has the failures of each, and their holes.
+        One of the kinds below.
     parameter : Parameter
-        Whose argument it is about.
+        Parameter whose argument is checked.
     position : int
-        Where the parameter stands.
+        Index of the parameter.
     failures : mapping from str to Failure
-        What may come of it.
+        Errors by name, as listed below.
     axis : int
-        Of ``extent``: which one; negative ones count from the end.
+        For ``extent``: the dimension; negative axes count from the end.
     extent : int, str or Expression
-        Of ``extent``: what it must be.  Of ``integer``: the name that it is.
+        For ``extent``: the expected value.  For ``integer``: the name that the integer binds.
 
     Notes
     -----
-    Kinds with their failures, and the holes of those:
+    Kinds with their failures, and the placeholders of those:
 
-    - ``type``: ``type`` and, for an int that needs more than 64 bits, ``big``; got, a word
+    - ``type``: ``type``; for an int of more than 64 bits, ``big``; got, the name of a type
     - ``range``: ``range``; got
     - ``integer``: ``differs``; expected, got
     - ``ndim``: ``ndim``; got
-    - ``dtype``: ``dtype``; got.  ``variable``, for another than an earlier tensor's; expected, got
+    - ``dtype``: ``dtype``; got.  ``variable``, if an earlier tensor bound another dtype; expected,
+      got
     - ``device``: ``device``; got
     - ``layout``: ``layout``; got, the strides
     - ``writable``: ``writable``
-    - ``extent``: ``differs``; axis where it counts back, expected unless it is a constant, got.
-      ``zero TEXT`` and ``overflow TEXT`` for each operation in it
+    - ``extent``: ``differs``; axis if it is negative, expected unless it is a constant, got.
+      ``zero TEXT`` and ``overflow TEXT`` for each operation in the expression
     - ``alignment``: ``alignment``; got, in bytes
     - ``address``: ``null``.  ``alignment``; expected, got, in bytes
     """
@@ -133,7 +135,7 @@ class Check:
 
     @property
     def tensor(self) -> TensorType:
-        """The parameter's type, where the check is about a tensor."""
+        """The parameter's type, which must be a tensor."""
         assert isinstance(self.parameter.type, TensorType)
         return self.parameter.type
 
@@ -142,9 +144,9 @@ class Check:
 
 
 def missing_arguments(signature: Declaration, given: int) -> Failure | None:
-    """Return what is said when only so many arguments are given; None when they are enough."""
+    """Return the failure for a call with `given` arguments; None if no argument is missing."""
     names = {parameter.name for parameter in signature.parameters[:given]}
-    text = missing_text(signature, names)
+    text = missing_arguments_message(signature, names)
     return (
         None
         if text is None
@@ -153,17 +155,17 @@ def missing_arguments(signature: Declaration, given: int) -> Failure | None:
 
 
 def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
-    """Return what is said when more arguments are given than there are parameters.
+    """Return the failure for a call with more arguments than parameters.
 
     Parameters
     ----------
     signature : Declaration
-        Of a function that is not variadic.
+        Signature without a variadic parameter.
     given : str
-        How many: ``"1"``, or the hole for a larger number.
+        Number of arguments: ``"1"``, or the placeholder for a larger number.
     """
     least = sum(parameter.is_required for parameter in signature.parameters)
-    text = too_many_text(least, len(signature.parameters), given)
+    text = too_many_arguments_message(least, len(signature.parameters), given)
     return Failure("TypeError", literal_template(f"{signature.name}() ") + text)
 
 
@@ -171,10 +173,10 @@ def too_many_arguments(signature: Declaration, given: str = "{got}") -> Failure:
 
 
 def checks(signature: Declaration) -> Iterator[Check]:
-    """Yield the checks of a signature's arguments, in the order in which they are made."""
+    """Yield the checks of a signature's arguments, in execution order."""
     late = []
     for position, parameter in enumerate(signature.parameters):
-        maker = _Maker(signature, parameter, position)
+        maker = _CheckBuilder(signature, parameter, position)
         yield maker.type()
         if not isinstance(parameter.type, TensorType):
             yield from maker.number()
@@ -195,26 +197,26 @@ def checks(signature: Declaration) -> Iterator[Check]:
     yield from late
 
 
-def accepted_words(type_: Type) -> tuple[str, ...] | None:
-    """Return the words for what a type takes; None where that depends on more than the type index.
+def accepted_type_names(type_: Type) -> tuple[str, ...] | None:
+    """Return the native types that a type accepts; None if the type index does not decide it.
 
-    A word is what `_schema.names` calls a native type: ``int``, ``None``, ``Tensor``.
+    Types have the names of `_schema.names`: ``int``, ``None``, ``Tensor``.
     """
     if isinstance(type_, ValueType):
         schema, is_optional = type_.schema, False
         if schema.origin == "Optional" and schema.args:
             schema, is_optional = schema.args[0], True
-        words = _ACCEPTED.get(schema.origin)
-        return words if words is None or not is_optional else (*words, "None")
+        names = _ACCEPTED.get(schema.origin)
+        return names if names is None or not is_optional else (*names, "None")
     if isinstance(type_, TensorType):
-        words = ("Tensor",)
+        names = ("Tensor",)
     else:
-        words = ("float", "int") if integer_range(type_.dtype) is None else ("int",)
-    return (*words, "None") if type_.is_optional else words
+        names = ("float", "int") if integer_range(type_.dtype) is None else ("int",)
+    return (*names, "None") if type_.is_optional else names
 
 
 def operations(extent: Extent) -> Iterator[Expression]:
-    """Yield the operations of an extent, each behind those of its operands."""
+    """Yield the operations of an extent, operands first."""
     if isinstance(extent, Expression):
         for operand in extent.operands:
             yield from operations(operand)
@@ -222,22 +224,22 @@ def operations(extent: Extent) -> Iterator[Expression]:
 
 
 def _axes(shape: tuple[Extent, ...]) -> Iterator[tuple[int, Extent]]:
-    """Yield the extents that are looked at, with their axes; those behind a gap count back."""
-    is_behind = False
+    """Yield the extents to check with their axes; axes after ``...`` are negative."""
+    is_after_gap = False
     for axis, extent in enumerate(shape):
         if extent == ELLIPSIS:
-            is_behind = True
+            is_after_gap = True
         elif extent != ANY_EXTENT:
-            yield axis - len(shape) if is_behind else axis, extent
+            yield axis - len(shape) if is_after_gap else axis, extent
 
 
 def literal_template(text: str) -> str:
-    """Return text as a template without holes."""
+    """Return a text as a template without placeholders."""
     return text.replace("{", "{{").replace("}", "}}")
 
 
-class _Maker:
-    """Makes the checks of one parameter."""
+class _CheckBuilder:
+    """Creates the checks of one parameter."""
 
     def __init__(self, signature: Declaration, parameter: Parameter, position: int) -> None:
         self._signature, self._parameter, self._position = signature, parameter, position
@@ -252,7 +254,7 @@ class _Maker:
     def type(self) -> Check:
         type_ = self._parameter.type
         template = f"expected {literal_template(type_text(type_))}, got {{got}}"
-        is_integer = "int" in (accepted_words(type_) or ())
+        is_integer = "int" in (accepted_type_names(type_) or ())
         big = self._failure("ValueError" if is_integer else "TypeError", template)
         return self._check("type", type=self._failure("TypeError", template), big=big)
 
@@ -295,10 +297,10 @@ class _Maker:
         return self._check("dtype", dtype=dtype, variable=self._failure("ValueError", template))
 
     def extent(self, axis: int, extent: Extent) -> Check:
-        place = f"shape[{axis if axis >= 0 else '{axis}'}]"
+        location = f"shape[{axis if axis >= 0 else '{axis}'}]"
         text = extent_text(extent)
         wanted = text if isinstance(extent, int) else f"{text} = {{expected}}"
-        templates = {"differs": f"{place} must be {wanted}, got {{got}}"}
+        templates = {"differs": f"{location} must be {wanted}, got {{got}}"}
         for operation in operations(extent):
             templates[f"zero {operation}"] = f"`{operation}` divides by zero"
             templates[f"overflow {operation}"] = f"`{operation}` does not fit 64 bits"
@@ -312,7 +314,7 @@ class _Maker:
     def address(self) -> Check:
         return self._check(
             "address",
-            null=self._failure("ValueError", "it has elements, but its address is NULL"),
+            null=self._failure("ValueError", "expected the address of the first element, got NULL"),
             alignment=self._failure("ValueError", _MISALIGNED),
         )
 
@@ -324,8 +326,8 @@ def _ndim_text(shape: tuple[Extent, ...]) -> str:
 
 
 def _is_integer(type_: Type) -> bool:
-    """Whether the argument, when it is not None, is an integer."""
+    """Return True if the argument, unless it is None, is an integer."""
     if isinstance(type_, ScalarType):
         return integer_range(type_.dtype) is not None
-    words = accepted_words(type_)
-    return words is not None and words[0] == "int"
+    names = accepted_type_names(type_)
+    return names is not None and names[0] == "int"

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Instances without state, as ``cls.__new__(cls)`` makes them and debuggers show them."""
+"""`repr` of partially initialized instances, which `cls.__new__(cls)` and unpickling create."""
 
 from __future__ import annotations
 
 from typing import TypeVar
 
-__all__ = ["shown_without_state"]
+__all__ = ["partial_repr"]
 
 T = TypeVar("T")
 
 
-def shown_without_state(cls: type[T]) -> type[T]:
-    """Let `repr` of a class work where attributes are missing: pickle gives them afterwards."""
-    of_whole = cls.__repr__
+def partial_repr(cls: type[T]) -> type[T]:
+    """Decorate a class so that `repr` also works on instances with missing attributes."""
+    full_repr = cls.__repr__
 
     def __repr__(self: T) -> str:  # noqa: N807
         try:
-            return of_whole(self)
+            return full_repr(self)
         except AttributeError:
             return f"<{cls.__name__} without state>"
 

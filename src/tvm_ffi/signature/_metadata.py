@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures that libraries carry, in metadata that anybody may have written.
+"""Signatures in the metadata of library functions: reading, writing and damage warnings.
 
-The carrier is text, the member ``signature`` beside ``type_schema``.  What is damaged costs a
-function its names and nothing else: a warning says so, once.
+Metadata is a JSON object with the text of the signature in the member ``signature``, and the
+function's type in ``type_schema``. A library may contain arbitrary metadata. Damaged metadata makes
+the function lose its parameter names, nothing else; one warning reports it.
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ __all__ = [
     "warn_damaged",
 ]
 
-_MAX_REMEMBERED = 10_000
+_MAX_WARNED = 10_000
 _warned: set[tuple[str, str]] = set()
 
 
-def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature | None:
-    """Return the signature that a function's metadata carry; None when they carry none.
+def read_signature(get_metadata: Callable[[], Any], name: str, library: str) -> Signature | None:
+    """Return the signature in a function's metadata; None if there is none.
 
     Parameters
     ----------
-    ask : callable
-        Returns the JSON text of the metadata, or None; it may run code of the library.
+    get_metadata : callable
+        Returns the JSON text of the metadata, or None; it may run the library's code.
     name : str
         Name of the function.
     library : str
-        What warnings call the place that the metadata come from.
+        Name of the library in warnings.
 
     Warns
     -----
     RuntimeWarning
-        If the metadata are damaged; once for each function.  What their ``type_schema`` still
-        tells is returned then, which has no names.
+        If the metadata is damaged; once for each function.  The signature is then derived from
+        ``type_schema``, which has no parameter names.
     """
     try:
-        metadata = parsed_metadata(ask())
-    except MemoryError:  # which says nothing about the metadata
+        metadata = parsed_metadata(get_metadata())
+    except MemoryError:  # the metadata may be valid
         raise
     except Exception as error:
         warn_damaged(name, library, error)
@@ -64,7 +65,7 @@ def read_signature(ask: Callable[[], Any], name: str, library: str) -> Signature
 
 
 def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Signature | None:
-    """Return the signature that metadata have as text; None, and a warning where it is damaged."""
+    """Return the signature in the member ``signature``; None, with a warning, if it is damaged."""
     if metadata.get("signature") is None:
         return None
     try:
@@ -75,12 +76,12 @@ def named_signature(metadata: Mapping[str, Any], name: str, library: str) -> Sig
 
 
 def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
-    """Return the signature that metadata carry; None when they carry none.
+    """Return the signature in metadata; None if there is none.
 
     Raises
     ------
     ValueError
-        If they carry what is none, or that of another function.
+        If the member is not a signature, or the signature belongs to another function.
     """
     signature = Signature.from_metadata(metadata, name)
     if signature is not None:
@@ -89,12 +90,12 @@ def signature_in(metadata: Mapping[str, Any], name: str) -> Signature | None:
 
 
 def parsed_metadata(text: Any) -> dict[str, Any]:
-    """Return what the JSON text of a function's metadata holds; empty for none.
+    """Return the JSON object in the text of a function's metadata; empty for no text.
 
     Raises
     ------
     TypeError, ValueError
-        If it is no text, or not the text of a JSON object.
+        If `text` is not a str, or not the text of a JSON object.
     """
     if text is None or text == "":
         return {}
@@ -111,32 +112,32 @@ def parsed_metadata(text: Any) -> dict[str, Any]:
     return metadata
 
 
-def metadata_text(signature: Signature, known: Mapping[str, Any] | None = None) -> str:
-    """Return the JSON text of metadata that carry a signature.
+def metadata_text(signature: Signature, members: Mapping[str, Any] | None = None) -> str:
+    """Return the JSON text of metadata with a signature.
 
     Parameters
     ----------
     signature : Signature
         The signature.
-    known : mapping, optional
-        Other members, which stay; ``type_schema`` is made where there is none.
+    members : mapping, optional
+        Other members, which are kept; ``type_schema`` is added if it is missing.
     """
     schema = json.dumps(schema_to_json(signature.to_type_schema()))
-    return json.dumps({"type_schema": schema, **(known or {}), "signature": str(signature)})
+    return json.dumps({"type_schema": schema, **(members or {}), "signature": str(signature)})
 
 
 def warn_damaged(name: str, library: str, error: Exception) -> None:
-    """Say that a function's metadata are damaged, once for each function."""
+    """Warn that a function's metadata is damaged, once for each function."""
     if (library, name) in _warned:
         return
-    if len(_warned) >= _MAX_REMEMBERED:
+    if len(_warned) >= _MAX_WARNED:
         _warned.clear()
     _warned.add((library, name))
     lines = str(error).strip().splitlines()
     problem = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     warnings.warn(
-        f"{library}: the metadata of function '{name}' are damaged ({problem}); "
-        "it has no parameter names",
+        f"{library}: the metadata of function '{name}' is damaged ({problem}); "
+        "its parameters have no names",
         RuntimeWarning,
         stacklevel=3,
     )

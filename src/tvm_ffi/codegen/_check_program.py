@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch plan as a program that the runtime's CUDA modules carry out, without a compiler.
+"""Check programs: launch plans as instructions for the interpreter in the runtime's CUDA modules.
 
-The form, and what each operation does, are described in ``runtime/extra/cuda/launch_program.h``.
-The order of the checks and their texts are those of `tvm_ffi.signature` and of `_launch_checks`, as
-in the functions that are printed as C.
+``runtime/extra/cuda/launch_program.h`` describes the byte format and each operation. The checks,
+their order and their messages come from `tvm_ffi.signature` and `_launch_checks`, as in generated
+C.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from .._binding.values import Device
 from .._dtype import dtype
 from .._schema.dtypes import integer_range
 from ..signature import EMPTY, Parameter, Result, ScalarType, TensorType
-from ..signature._expression import Expression, Extent, names_in
-from ..signature._plan import (
+from ..signature._checks import (
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
     missing_arguments,
     too_many_arguments,
 )
+from ..signature._expression import Expression, Extent, names_in
 from ..signature._types import ELLIPSIS
-from ._call_failures import (
+from ._call_errors import (
     does_not_fit,
     negative_extent,
     negative_workspace,
     operation_failures,
-    place_of_result,
+    result_prefix,
 )
 from ._device_image import DeviceImage
 from ._launch import LaunchPlan
 from ._launch_checks import (
     Bound,
     bounds,
+    device_mismatches,
     device_parameter,
     fields,
     kernel_types,
-    no_image,
-    no_launch,
-    same_device,
+    no_image_failure,
+    no_variant_failure,
 )
 from ._launch_parts import Condition, Launch
 from ._wrapper import Argument, is_optional, result_names
@@ -75,7 +75,7 @@ _ARITHMETIC = {
     "min": "minimum",
     "max": "maximum",
 }
-# Operation, and whether the operands change places.
+# Operation, and whether to swap the operands.
 _COMPARISONS = {
     "<": ("less", False),
     ">": ("less", True),
@@ -92,27 +92,27 @@ _AXES = {"shape": "extent", "strides": "stride"}
 
 
 def program_of(plan: LaunchPlan, images: Sequence[DeviceImage]) -> bytes:
-    """Return the program of a plan.
+    """Return the check program of a launch plan.
 
     Parameters
     ----------
     plan : LaunchPlan
-        The plan.
+        The launch plan.
     images : sequence of DeviceImage
-        Those of the module, in their order.
+        All images of the module, in order.
     """
     return _Writer(plan, images).write()
 
 
 class _Label:
-    """A place in the code that is not known yet."""
+    """A jump target whose address is not known yet."""
 
     def __init__(self) -> None:
         self.uses: list[int] = []
 
 
 class _Assembler:
-    """The code, and what its operands name."""
+    """Instructions, and the tables that their operands refer to."""
 
     def __init__(self) -> None:
         self.code: list[int] = []
@@ -121,20 +121,20 @@ class _Assembler:
         self._dtypes: dict[tuple[str, ...], int] = {}
 
     def register(self) -> int:
-        """Return a new register, which is 0 at first."""
+        """Return a new register, which is initially 0."""
         self.num_registers += 1
         return self.num_registers - 1
 
     def failure(self, failure: Failure) -> int:
-        """Return the number of a failure."""
+        """Return the table index of a failure."""
         return self._failures.setdefault(failure, len(self._failures))
 
     def dtypes(self, names: tuple[str, ...]) -> int:
-        """Return the number of a set of dtypes."""
+        """Return the table index of a set of dtypes."""
         return self._dtypes.setdefault(names, len(self._dtypes))
 
     def emit(self, name: str, *operands: int | Failure | _Label) -> None:
-        """Write one instruction."""
+        """Append one instruction."""
         self.code.append(_CODE[name])
         for operand in operands:
             if isinstance(operand, _Label):
@@ -144,55 +144,54 @@ class _Assembler:
                 is_failure = isinstance(operand, Failure)
                 self.code.append(self.failure(operand) if is_failure else operand)  # type: ignore[arg-type]
 
-    def place(self, label: _Label) -> None:
-        """Say that a place is here."""
+    def bind(self, label: _Label) -> None:
+        """Bind a label to the current address."""
         for use in label.uses:
             self.code[use] = len(self.code)
 
     def constant(self, value: int) -> int:
-        """Return a register with a value."""
+        """Return a register that holds a constant."""
         register = self.register()
         self.emit("constant", register, _signed(value))
         return register
 
-    def failures_text(self) -> bytes:
-        """Return all failures as the program has them."""
+    def failure_table(self) -> bytes:
+        """Return the encoded table of failures."""
         rows = [
-            struct.pack("<I", _KINDS.index(failure.error)) + _text(failure.template)
+            struct.pack("<I", _KINDS.index(failure.error)) + _string(failure.template)
             for failure in self._failures
         ]
         return _counted(rows)
 
-    def dtypes_text(self) -> bytes:
-        """Return all sets of dtypes as the program has them."""
+    def dtype_table(self) -> bytes:
+        """Return the encoded table of dtype sets."""
         return _counted(
-            _counted(
-                struct.pack("<BBH", one.type_code, one.bits, one.lanes) for one in map(dtype, names)
-            )
+            _counted(struct.pack("<BBH", t.type_code, t.bits, t.lanes) for t in map(dtype, names))
             for names in self._dtypes
         )
 
 
 class _ResultRow(NamedTuple):
-    """A result: registers of its extents, what dtypes it may have, the register that says which."""
+    """A result: registers of its extents, its dtypes, and the register of the dtype index."""
 
     extents: tuple[int, ...]
     dtypes: tuple[str, ...]
-    dtype_place: int
+    dtype_index: int
 
 
 class _Writer:
-    """Writes the program of one plan."""
+    """Writes the check program of one launch plan."""
 
     def __init__(self, plan: LaunchPlan, images: Sequence[DeviceImage]) -> None:
         self._plan, self._images = plan, images
         self._signature = plan.signature
         self._out = _Assembler()
-        self._values: dict[str, int] = {}  # registers of parameters that are no tensors
-        self._extents: dict[str, tuple[int, int]] = {}  # name -> value, whether it is known
-        self._variables: dict[str, int] = {}  # one more than the place of the dtype
-        self._bound: set[str] = set()  # extents that each call has here
-        self._known: dict[Extent, int] = {}  # what this section has calculated
+        self._values: dict[str, int] = {}  # registers of parameters other than tensors
+        # name -> register of the value, register of the flag that it is bound
+        self._extents: dict[str, tuple[int, int]] = {}
+        self._variables: dict[str, int] = {}  # registers; index of the dtype plus 1, 0 if unbound
+        self._bound: set[str] = set()  # extents bound on every path so far
+        self._known: dict[Extent, int] = {}  # expressions evaluated in this section
         self._results = [self._new_result(result) for result in plan.signature.results]
 
     def write(self) -> bytes:
@@ -202,15 +201,15 @@ class _Writer:
         for check in checks(self._signature):
             getattr(self, f"_{check.kind}")(check)
         first = device_parameter(self._signature)
-        for parameter, failure in same_device(self._signature):
+        for parameter, failure in device_mismatches(self._signature):
             assert first is not None
-            places = self._position(parameter.name), self._position(first.name)
-            self._out.emit("same_device", *places, failure)
+            positions = self._position(parameter.name), self._position(first.name)
+            self._out.emit("same_device", *positions, failure)
         self._out.emit("end")
-        ways = [self._way(launch) for launch in self._plan.launches]
-        return self._text(first, ways)
+        variants = [self._variant(launch) for launch in self._plan.launches]
+        return self._serialized(first, variants)
 
-    def _text(self, first: Parameter | None, ways: list[bytes]) -> bytes:
+    def _serialized(self, first: Parameter | None, variants: list[bytes]) -> bytes:
         out, count = self._out, len(self._signature.parameters)
         name, launches = self._plan.name, self._plan.launches
         given = (missing_arguments(self._signature, number) for number in range(count))
@@ -218,20 +217,20 @@ class _Writer:
             struct.pack("<I", out.failure(failure)) for failure in given if failure is not None
         )
         too_many = [too_many_arguments(self._signature, text) for text in ("1", "{got}")]
-        nothing = no_launch(name, launches)
-        said = struct.pack(
+        no_variant = no_variant_failure(name, launches)
+        call_failures = struct.pack(
             "<5I",
             *map(out.failure, too_many),
             _NONE if first is None else self._position(first.name),
-            _NONE if nothing is None else out.failure(nothing),
-            out.failure(no_image(name, launches)),
+            _NONE if no_variant is None else out.failure(no_variant),
+            out.failure(no_image_failure(name, launches)),
         )
-        # The rest first: it may name failures and registers that nothing has named before.
-        results, code = self._results_text(), _counted(map(_word, out.code))
+        # Encode these first: they may add failures and registers to the tables.
+        results, code = self._result_table(), _counted(map(_int64, out.code))
         num_results = len(self._signature.results)
         head = struct.pack("<4I", _VERSION, count, num_results, out.num_registers)
-        tables = out.failures_text() + out.dtypes_text()
-        return head + tables + missing + said + results + _counted(ways) + code
+        tables = out.failure_table() + out.dtype_table()
+        return head + tables + missing + call_failures + results + _counted(variants) + code
 
     def _position(self, name: str) -> int:
         return [parameter.name for parameter in self._signature.parameters].index(name)
@@ -247,40 +246,40 @@ class _Writer:
         if is_optional(parameter) and not self._is_pointer(parameter):
             self._out.emit("jump_if_none", check.position, label)
         self._read(check)
-        self._out.place(label)
+        self._out.bind(label)
 
     def _is_pointer(self, parameter: Parameter) -> bool:
-        return (accepted_words(parameter.type) or ("",))[0] == "ctypes.c_void_p"
+        return (accepted_type_names(parameter.type) or ("",))[0] == "ctypes.c_void_p"
 
     def _declare(self, parameter: Parameter) -> None:
         register = self._values[parameter.name] = self._out.register()
         default = parameter.default
         if default in (EMPTY, None):
             return
-        words = accepted_words(parameter.type) or ()
-        bits = _float_bits(default) if words[0] == "float" else int(default)
+        accepted = accepted_type_names(parameter.type) or ()
+        bits = _float_bits(default) if accepted[0] == "float" else int(default)
         self._out.emit("constant", register, _signed(bits))
 
     def _read(self, check: Check) -> None:
-        parameter, place = check.parameter, check.position
+        parameter, index = check.parameter, check.position
         failures = check.failures["type"], check.failures["big"]
         if isinstance(parameter.type, TensorType):
-            self._out.emit("tensor", place, *failures)
+            self._out.emit("tensor", index, *failures)
             return
         register = self._values[parameter.name]
-        words = [word for word in accepted_words(parameter.type) or () if word != "None"]
+        accepted = [name for name in accepted_type_names(parameter.type) or () if name != "None"]
         if getattr(parameter.type, "dtype", "") == "uint64":
-            self._out.emit("unsigned", register, place, *failures, self._range_failure(check))
+            self._out.emit("unsigned", register, index, *failures, self._range_failure(check))
         elif self._is_pointer(parameter):
-            self._out.emit("pointer", register, place, *failures)
-        elif words[0] == "float":
-            accepted = _ACCEPTED["bool"] if "bool" in words else 0
-            self._out.emit("float", register, place, accepted, *failures)
+            self._out.emit("pointer", register, index, *failures)
+        elif accepted[0] == "float":
+            flags = _ACCEPTED["bool"] if "bool" in accepted else 0
+            self._out.emit("float", register, index, flags, *failures)
         else:
-            accepted = sum(_ACCEPTED[word] for word in words)
-            self._out.emit("integer", register, place, accepted, *failures)
+            flags = sum(_ACCEPTED[name] for name in accepted)
+            self._out.emit("integer", register, index, flags, *failures)
             self._check_range(check, register)
-            if words[0] == "bool":
+            if accepted[0] == "bool":
                 self._out.emit("truth", register)
 
     def _check_range(self, check: Check, register: int) -> None:
@@ -290,19 +289,19 @@ class _Writer:
             self._out.emit("range", register, *limits, self._range_failure(check))
 
     def _range_failure(self, check: Check) -> Failure:
-        for one in checks(self._signature):
-            if one.kind == "range" and one.position == check.position:
-                return one.failures["range"]
+        for candidate in checks(self._signature):
+            if candidate.kind == "range" and candidate.position == check.position:
+                return candidate.failures["range"]
         raise AssertionError(check.parameter.name)
 
     def _range(self, check: Check) -> None:
-        """Write nothing: it stands where the value is taken."""
+        """Emit nothing: `_check_range` emits the range check when the value is read."""
 
     def _integer(self, check: Check) -> None:
         name, label = check.parameter.name, _Label()
         is_unsigned = getattr(check.parameter.type, "dtype", "") == "uint64"
         if is_optional(check.parameter):
-            # A default is bound, a None is not: both leave the argument out.
+            # A default binds the name, None does not; both omit the argument.
             if check.parameter.default in (EMPTY, None):
                 self._out.emit("jump_if_missing", check.position, label)
             self._jump_if_given_none(check, label)
@@ -310,15 +309,15 @@ class _Writer:
             self._out.emit("jump_if_negative", self._values[name], label)
         value, known = self._extent_registers(name)
         self._out.emit("value_bind", self._values[name], value, known, check.failures["differs"])
-        self._out.place(label)
+        self._out.bind(label)
         if not is_unsigned and not is_optional(check.parameter):
             self._bound.add(name)
 
     def _jump_if_given_none(self, check: Check, label: _Label) -> None:
-        behind = _Label()
-        self._out.emit("jump_if_missing", check.position, behind)
+        after = _Label()
+        self._out.emit("jump_if_missing", check.position, after)
         self._out.emit("jump_if_none", check.position, label)
-        self._out.place(behind)
+        self._out.bind(after)
 
     def _extent_registers(self, name: str) -> tuple[int, int]:
         if name not in self._extents:
@@ -361,7 +360,7 @@ class _Writer:
         self._out.emit("layout", check.position, check.failures["layout"])
 
     def _writable(self, check: Check) -> None:
-        """Write nothing: native code is not told, and who lends the memory refuses."""
+        """Emit nothing: native arguments have no read-only flag; the caller checks it."""
 
     def _extent(self, check: Check) -> None:
         extent, failure = check.extent, check.failures["differs"]
@@ -386,8 +385,8 @@ class _Writer:
         self._out.emit(
             "extent_equals", check.position, check.axis, value, check.failures["differs"]
         )
-        self._out.place(label)
-        self._known.clear()  # not on each way here
+        self._out.bind(label)
+        self._known.clear()  # the jump skips these values
 
     def _alignment(self, check: Check) -> None:
         assert check.tensor.alignment is not None
@@ -401,7 +400,7 @@ class _Writer:
     # ---- expressions -------------------------------------------------------------------------
 
     def _value(self, extent: Extent, failures: Mapping[str, Failure]) -> int:
-        """Write what calculates an extent, unless this section has done it; return a register."""
+        """Emit an extent unless this section has evaluated it; return its register."""
         if isinstance(extent, str):
             return self._extents[extent][0]
         if extent not in self._known:
@@ -427,48 +426,48 @@ class _Writer:
 
     # ---- launches ----------------------------------------------------------------------------
 
-    def _way(self, launch: Launch) -> bytes:
-        """Write the code of a launch; return what stands in its row."""
-        condition, is_meant = self._condition(launch.when)
+    def _variant(self, launch: Launch) -> bytes:
+        """Emit the code of a launch variant; return its table row."""
+        condition, result = self._condition(launch.when)
         start = len(self._out.code)
         self._known.clear()
-        registers = [self._bounded(one) for one in bounds(self._plan.name, launch)]
+        registers = [self._bounded(bound) for bound in bounds(self._plan.name, launch)]
         arguments = [
             self._argument(argument, type_)
             for argument, type_ in zip(
                 launch.arguments, kernel_types(self._signature, launch.arguments)
             )
         ]
-        kernels, kernel_place = list(launch.kernels.values()), self._kernel_place()
+        kernels, kernel_index = list(launch.kernels.values()), self._kernel_index()
         self._result_extents()
         self._out.emit("end")
         flags = (launch.cluster is not None) + 2 * launch.cooperative + 4 * launch.programmatic
         return b"".join(
             (
-                _counted(struct.pack("<I", self._images.index(one)) for one in launch.images),
-                _counted(map(_text, kernels)),
-                struct.pack("<4I", kernel_place, condition, is_meant, start),
+                _counted(struct.pack("<I", self._images.index(image)) for image in launch.images),
+                _counted(map(_string, kernels)),
+                struct.pack("<4I", kernel_index, condition, result, start),
                 struct.pack("<10I", *registers[: len(fields(launch))]),
                 struct.pack("<I", flags),
-                _counted(struct.pack("<2I", *one) for one in arguments),
+                _counted(struct.pack("<2I", *argument) for argument in arguments),
             )
         )
 
     def _condition(self, when: Iterable[Condition]) -> tuple[int, int]:
-        """Write the code of a condition; return where it begins, and the register of its answer."""
-        start, label, is_meant = len(self._out.code), _Label(), self._out.register()
+        """Emit the code of a condition; return its address and the register of its result."""
+        start, label, result = len(self._out.code), _Label(), self._out.register()
         when = tuple(when)
         if not when:
-            return _NONE, is_meant
-        for one in when:
+            return _NONE, result
+        for condition in when:
             self._known.clear()
-            operation, is_turned = _COMPARISONS[one.operator]
-            operands = [self._plan_value(one.left), self._plan_value(one.right)]
-            self._out.emit(operation, is_meant, *(operands[::-1] if is_turned else operands))
-            self._out.emit("jump_if_zero", is_meant, label)
-        self._out.place(label)
+            operation, is_swapped = _COMPARISONS[condition.operator]
+            operands = [self._plan_value(condition.left), self._plan_value(condition.right)]
+            self._out.emit(operation, result, *(operands[::-1] if is_swapped else operands))
+            self._out.emit("jump_if_zero", result, label)
+        self._out.bind(label)
         self._out.emit("end")
-        return start, is_meant
+        return start, result
 
     def _bounded(self, bound: Bound) -> int:
         register = self._plan_value(bound.extent)
@@ -476,22 +475,22 @@ class _Writer:
             self._out.emit("range", register, bound.least, bound.most, bound.failure)
         return register
 
-    def _kernel_place(self) -> int:
-        """Write which kernel it is, where the dtypes choose one; return the register."""
-        place: int | None = None
+    def _kernel_index(self) -> int:
+        """Emit the index of the kernel that the dtypes select; return its register."""
+        index: int | None = None
         for name, dtypes in self._signature.dtype_variables.items():
-            own = self._variable_place(name)
-            if place is not None:
+            position = self._variable_index(name)
+            if index is not None:
                 scaled, total = self._out.register(), self._out.register()
                 impossible = Failure("ValueError", "too many kernels")
                 count = self._out.constant(len(dtypes))
-                self._out.emit("multiply", scaled, place, count, impossible)
-                self._out.emit("add", total, scaled, own, impossible)
-                own = total
-            place = own
-        return _NONE if place is None else place
+                self._out.emit("multiply", scaled, index, count, impossible)
+                self._out.emit("add", total, scaled, position, impossible)
+                position = total
+            index = position
+        return _NONE if index is None else index
 
-    def _variable_place(self, name: str) -> int:
+    def _variable_index(self, name: str) -> int:
         register = self._out.register()
         impossible = Failure("ValueError", "too many kernels")
         self._out.emit(
@@ -500,10 +499,10 @@ class _Writer:
         return register
 
     def _argument(self, argument: Argument, type_: str) -> tuple[int, int]:
-        """Write what calculates an argument; return its kind and place."""
+        """Emit the evaluation of a kernel argument; return its kind and its register or index."""
         kind = argument.kind
         if kind == "address":
-            return _TENSOR, self._tensor_place(argument.source)
+            return _TENSOR, self._tensor_index(argument.source)
         if kind in ("constant", "null"):
             is_float = type_.startswith("float")
             bits = _float_bits(argument.number) if is_float else int(argument.number)
@@ -514,11 +513,11 @@ class _Writer:
             register = self._plan_value(argument.extent)
         elif kind in _AXES:
             register = self._out.register()
-            place = self._tensor_place(argument.source)
-            self._out.emit(_AXES[kind], register, place, argument.axis or 0)
+            index = self._tensor_index(argument.source)
+            self._out.emit(_AXES[kind], register, index, argument.axis or 0)
         else:
             register = self._out.register()
-            self._out.emit(_NUMBERS[kind], register, self._tensor_place(argument.source))
+            self._out.emit(_NUMBERS[kind], register, self._tensor_index(argument.source))
         self._check_argument(argument, register)
         return _WORKSPACE if kind == "workspace" else _REGISTER, register
 
@@ -532,20 +531,20 @@ class _Writer:
         if limits is not None and limits != (-(2**63), 2**63 - 1):
             self._out.emit("range", register, limits[0], min(limits[1], 2**63 - 1), failure)
 
-    def _tensor_place(self, name: str) -> int:
+    def _tensor_index(self, name: str) -> int:
         names = [parameter.name for parameter in self._signature.parameters]
         return [*names, *result_names(self._signature)].index(name)
 
     # ---- results -----------------------------------------------------------------------------
 
     def _result_extents(self) -> None:
-        """Write the extents of all results, into registers that all launches have in common."""
+        """Emit the extents of all results, into registers that the launch variants share."""
         for row, name, result in zip(
             self._results, result_names(self._signature), self._signature.results
         ):
             type_ = result.type
             assert isinstance(type_, TensorType)
-            where = place_of_result(self._plan.name, name)
+            where = result_prefix(self._plan.name, name)
             for axis, extent in enumerate(type_.shape or ()):
                 register = self._value(extent, operation_failures(where, extent))
                 if not isinstance(extent, int):
@@ -553,7 +552,7 @@ class _Writer:
                     self._out.emit("range", register, 0, 2**63 - 1, failure)
                 self._copy(row.extents[axis], register)
             if type_.variable is not None:
-                self._copy(row.dtype_place, self._variable_place(type_.variable))
+                self._copy(row.dtype_index, self._variable_index(type_.variable))
 
     def _copy(self, target: int, source: int) -> None:
         self._out.emit("maximum", target, source, source)
@@ -562,13 +561,13 @@ class _Writer:
         type_ = result.type
         assert isinstance(type_, TensorType)
         extents = tuple(self._out.register() for _ in type_.shape or ())
-        place = _NONE if type_.variable is None else self._out.register()
-        return _ResultRow(extents, self._signature.dtypes_of(type_), place)
+        index = _NONE if type_.variable is None else self._out.register()
+        return _ResultRow(extents, self._signature.dtypes_of(type_), index)
 
-    def _results_text(self) -> bytes:
+    def _result_table(self) -> bytes:
         return _counted(
             _counted(struct.pack("<I", register) for register in row.extents)
-            + struct.pack("<2I", self._out.dtypes(row.dtypes), row.dtype_place)
+            + struct.pack("<2I", self._out.dtypes(row.dtypes), row.dtype_index)
             for row in self._results
         )
 
@@ -578,17 +577,17 @@ def _counted(rows: Iterable[bytes]) -> bytes:
     return struct.pack("<Q", len(rows)) + b"".join(rows)
 
 
-def _text(text: str) -> bytes:
+def _string(text: str) -> bytes:
     encoded = text.encode("utf-8")
     return struct.pack("<Q", len(encoded)) + encoded
 
 
-def _word(number: int) -> bytes:
+def _int64(number: int) -> bytes:
     return struct.pack("<q", number)
 
 
 def _signed(value: int) -> int:
-    """Return a number of 64 bits with sign that has the same bits."""
+    """Return the signed 64-bit integer with the same bits."""
     return value - 2**64 if value >= 2**63 else value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures that libraries carry: every way to declare one, and what damaged ones cost."""
+"""Signatures in libraries: every way to declare one, and damaged metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = (
     " doc 'Rows that \"sum\" to 1: \\\\ é.'"
 )
 EXPECTED = Signature.parse(TEXT)
-LITERAL = json.dumps(TEXT)  # ASCII, with escapes that C knows as well
+LITERAL = json.dumps(TEXT)  # ASCII, with escapes that are also valid in C
 
 C = f"""
 #include <tvm/ffi/extra/c_signature.h>
@@ -88,7 +88,7 @@ def cpp_library(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def module(tmp_path):
-    """Return a module of functions f and g that carry no signature."""
+    """Return a module with functions f and g without metadata."""
     return load(plain_library(tmp_path))
 
 
@@ -97,7 +97,7 @@ def load(path: Path) -> tvm_ffi.Module:
 
 
 def plain_library(folder: Path, more: str = "") -> Path:
-    """Compile functions f and g, which count their arguments, and what is more."""
+    """Compile functions f and g, which count their arguments, and additional source."""
     source = "#include <tvm/ffi/c_api.h>\n#include <stdlib.h>\n#include <string.h>\n"
     for symbol in ("__tvm_ffi_f", "__tvm_ffi_g"):
         source += SYMBOL % (symbol, symbol, COUNT)
@@ -114,7 +114,7 @@ int %s(void* self, const TVMFFIAny* args, int32_t num_args, TVMFFIAny* result) {
 """
 
 
-# ---- Ways to declare one -------------------------------------------------------------------------
+# ---- Declarations --------------------------------------------------------------------------------
 
 
 def softmax(
@@ -126,7 +126,7 @@ def softmax(
     r"""Rows that "sum" to 1: \ é."""
 
 
-def test_all_ways_to_declare_a_signature_give_equal_objects(c_library, cpp_library, tmp_path):
+def test_all_declarations_give_equal_signatures(c_library, cpp_library, tmp_path):
     c_as_cpp = compiled(tmp_path, C, *CXX)
     folder = tmp_path / "bare"
     folder.mkdir()
@@ -141,7 +141,7 @@ def test_all_ways_to_declare_a_signature_give_equal_objects(c_library, cpp_libra
     assert found == [EXPECTED] * 6
 
 
-def test_readers_of_the_contract_see_what_they_saw(cpp_library):
+def test_other_members_of_metadata_are_unchanged(cpp_library):
     module = load(cpp_library)
     metadata = module.get_function_metadata("softmax")
     params = json.loads(metadata["type_schema"])["named_args"]["params"]
@@ -153,7 +153,7 @@ def test_documentation_in_c(c_library):
     assert load(c_library).get_function_doc("softmax") == "The documentation."
 
 
-def test_documentation_in_a_signature_alone(tmp_path):
+def test_documentation_in_the_signature_only(tmp_path):
     path = compiled(tmp_path, C.replace("TVM_FFI_DLL_EXPORT_DOC", "// "), *CC)
     module = load(path)
     assert module.get_function_doc("softmax") == EXPECTED.doc
@@ -161,7 +161,7 @@ def test_documentation_in_a_signature_alone(tmp_path):
     assert module.get_function_doc("no_such_function") is None
 
 
-def test_without_metadata_only_what_was_written_is_carried(cpp_library):
+def test_without_metadata_only_declared_members_are_exported(cpp_library):
     module = load(cpp_library)
     assert module.get_function_metadata("plain") is None
     assert module.get_function_signature("plain") is None
@@ -208,7 +208,7 @@ def test_the_compiler_compares_text_and_type(tmp_path, text, problem):
         "softmax(in: float32[n], out: float32[n], inout: float)",
     ],
 )
-def test_the_compiler_accepts_what_may_fit(text):
+def test_the_compiler_accepts_compatible_types(text):
     source = CPP.replace(LITERAL, json.dumps(text))
     includes = [f"-I{path}" for path in libinfo.include_paths()]
     subprocess.run(
@@ -220,42 +220,42 @@ def test_the_compiler_accepts_what_may_fit(text):
 
 
 def test_registered_functions():
-    tvm_ffi.register_global_func("test_carriage.softmax", lambda *a: None, signature=TEXT)
+    tvm_ffi.register_global_func("test_metadata.softmax", lambda *a: None, signature=TEXT)
     try:
-        metadata = tvm_ffi.get_global_func_metadata("test_carriage.softmax")
-        assert Signature.from_metadata(metadata, "test_carriage.softmax") == EXPECTED
+        metadata = tvm_ffi.get_global_func_metadata("test_metadata.softmax")
+        assert Signature.from_metadata(metadata, "test_metadata.softmax") == EXPECTED
         assert "type_schema" in metadata
     finally:
-        tvm_ffi.remove_global_func("test_carriage.softmax")
+        tvm_ffi.remove_global_func("test_metadata.softmax")
 
 
 def test_a_registration_with_a_wrong_signature_registers_nothing():
-    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_carriage.f'"):
-        tvm_ffi.register_global_func("test_carriage.f", len, signature=TEXT)
+    with pytest.raises(ValueError, match="is that of function 'softmax', not of 'test_metadata.f'"):
+        tvm_ffi.register_global_func("test_metadata.f", len, signature=TEXT)
     with pytest.raises(ValueError, match="character 2 of"):
-        tvm_ffi.register_global_func("test_carriage.f", len, signature="f(")
+        tvm_ffi.register_global_func("test_metadata.f", len, signature="f(")
     with pytest.raises(TypeError, match="a signature is a Signature or its text, got int"):
-        tvm_ffi.register_global_func("test_carriage.f", signature=3)(len)
-    assert tvm_ffi.get_global_func("test_carriage.f", allow_missing=True) is None
+        tvm_ffi.register_global_func("test_metadata.f", signature=3)(len)
+    assert tvm_ffi.get_global_func("test_metadata.f", allow_missing=True) is None
 
 
-def test_a_name_that_is_taken_keeps_its_metadata(capfd):
-    tvm_ffi.register_global_func("test_carriage.taken", len, signature="(x: str) -> int")
+def test_a_failed_registration_keeps_the_existing_metadata(capfd):
+    tvm_ffi.register_global_func("test_metadata.taken", len, signature="(x: str) -> int")
     try:
-        with pytest.raises(RuntimeError, match="test_carriage.taken"):
-            tvm_ffi.register_global_func("test_carriage.taken", len, signature="()")
-        metadata = tvm_ffi.get_global_func_metadata("test_carriage.taken")
+        with pytest.raises(RuntimeError, match="test_metadata.taken"):
+            tvm_ffi.register_global_func("test_metadata.taken", len, signature="()")
+        metadata = tvm_ffi.get_global_func_metadata("test_metadata.taken")
         assert metadata["signature"] == "(x: str) -> int"
     finally:
-        tvm_ffi.remove_global_func("test_carriage.taken")
+        tvm_ffi.remove_global_func("test_metadata.taken")
     assert capfd.readouterr().err == ""
 
 
-# ---- Read from the file --------------------------------------------------------------------------
+# ---- Inspection of the file ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("language", ["c", "cpp"])
-def test_inspection_shows_names_without_running_the_library(language, request):
+def test_inspection_reads_names_from_the_file(language, request):
     report = inspect_library(request.getfixturevalue(f"{language}_library"))
     function = next(f for f in report.functions if f.name == "softmax")
     shown = "(x: float32[n, m], y: out float32[n, m], *, temperature: float = 1.0)"
@@ -263,7 +263,7 @@ def test_inspection_shows_names_without_running_the_library(language, request):
     assert function.unread == ()
 
 
-def test_a_row_of_another_function_is_not_shown(tmp_path):
+def test_export_rows_of_other_functions_are_ignored(tmp_path):
     path = compiled(tmp_path, C.replace('"softmax(', '"hardmax('), *CC)
     (function,) = inspect_library(path).functions
     assert function.signature is None
@@ -312,10 +312,10 @@ int code = TVMFFIStringFromByteArray(&bytes, result); free(text); return code;
     ],
     ids=["raises", "no text", "no JSON", "no object", "deep", "no string", "wrong", "another's"],
 )
-def test_damaged_metadata_cost_a_function_its_names(tmp_path, body, problem):
+def test_damaged_metadata_removes_parameter_names(tmp_path, body, problem):
     path = plain_library(tmp_path, metadata_in_c(body))
     module = load(path)
-    expected = rf"library\.so: the metadata of function 'f' are damaged \(.*{problem}"
+    expected = rf"library\.so: the metadata of function 'f' is damaged \(.*{problem}"
     with pytest.warns(RuntimeWarning, match=expected) as caught:
         assert module.get_function_signature("f") is None
     assert len(caught) == 1
@@ -333,7 +333,7 @@ def test_damaged_metadata_cost_a_function_its_names(tmp_path, body, problem):
         ("f(n: int)", "parameter 'n' is a number in the signature, and a tensor in the function"),
     ],
 )
-def test_text_and_type_that_disagree_leave_the_type(tmp_path, text, problem):
+def test_a_contradicting_signature_leaves_the_type(tmp_path, text, problem):
     metadata = json.dumps({"type_schema": json.dumps(SCHEMA), "signature": text})
     path = plain_library(tmp_path, metadata_in_c(returning(metadata)))
     module = load(path)
@@ -344,8 +344,8 @@ def test_text_and_type_that_disagree_leave_the_type(tmp_path, text, problem):
     assert "(Tensor) -> None" in str(caught[0].message)
 
 
-def test_what_c_writes_is_json(tmp_path):
-    """All that a JSON string cannot hold as it is; the text is no signature."""
+def test_metadata_from_c_is_valid_json(tmp_path):
+    """The text contains every character that JSON must escape; it is not a signature."""
     text = "".join(map(chr, range(1, 128))) + "é€😀"
     literal = '"' + "".join(f"\\{byte:03o}" for byte in text.encode()) + '"'
     path = compiled(tmp_path, C.replace(LITERAL, literal), *CC)
@@ -353,10 +353,10 @@ def test_what_c_writes_is_json(tmp_path):
     assert module.get_function_metadata("softmax") == {"signature": text}
 
 
-# ---- Given from outside --------------------------------------------------------------------------
+# ---- Descriptions of loaded modules --------------------------------------------------------------
 
 
-def test_a_description_holds_for_wrappers_that_are_there_already(module):
+def test_descriptions_apply_to_existing_functions(module):
     before = module.f
     module.describe({"f": "(x: float32[n]) doc 'Text.'", "g": Signature.parse("g()")})
     again = tvm_ffi.container.Array([module])[0]  # through native code
@@ -366,7 +366,7 @@ def test_a_description_holds_for_wrappers_that_are_there_already(module):
     assert again.get_function_metadata("g")["signature"] == "g()"
 
 
-def test_wrappers_that_were_called_learn_of_descriptions(module, c_library):
+def test_descriptions_apply_to_functions_already_called(module, c_library):
     outer = load(c_library)
     outer.import_module(module)
     wrappers = [module.f, module["f"], outer.get_function("f", query_imports=True)]
@@ -387,7 +387,7 @@ def test_wrappers_that_were_called_learn_of_descriptions(module, c_library):
             wrapper(n=1)
 
 
-def test_modules_that_import_a_described_one(module, c_library):
+def test_descriptions_apply_through_importing_modules(module, c_library):
     module.describe({"f": "f(n: int)"})
     outer = load(c_library)
     outer.import_module(module)
@@ -395,7 +395,7 @@ def test_modules_that_import_a_described_one(module, c_library):
     assert str(outer.get_function_signature("f", query_imports=True)) == "f(n: int)"
 
 
-def test_what_the_library_says_comes_last(c_library):
+def test_descriptions_override_metadata_of_the_library(c_library):
     module = load(c_library)
     module.describe({"softmax": "softmax(a: Tensor)"})
     module.describe({"softmax": "softmax(b: Tensor, c: int = 0)"})
@@ -403,7 +403,7 @@ def test_what_the_library_says_comes_last(c_library):
     assert module.get_function_doc("softmax") == "The documentation."
 
 
-def test_other_metadata_of_the_library_stay(tmp_path):
+def test_descriptions_keep_other_metadata(tmp_path):
     path = plain_library(tmp_path, metadata_in_c(returning('{"cost": 3}')))
     module = load(path)
     module.describe({"f": "f(n: int)"})
@@ -412,14 +412,14 @@ def test_other_metadata_of_the_library_stay(tmp_path):
     assert json.loads(metadata["type_schema"])["named_args"]["params"] == [{"type": "int"}]
 
 
-def test_damaged_metadata_are_replaced(tmp_path):
+def test_descriptions_replace_damaged_metadata(tmp_path):
     path = plain_library(tmp_path, metadata_in_c(returning("{")))
     module = load(path)
     module.describe({"f": "f(n: int)"})
     assert str(module.get_function_signature("f")) == "f(n: int)"
 
 
-def test_all_problems_of_a_description_are_named(module):
+def test_errors_list_all_problems_of_a_description(module):
     with pytest.raises(ValueError, match=r"library\.so is not so described:") as caught:
         module.describe({"f": "f(n: int", "g": "f()", "h": "h()", "f ": 3, 4: "f()"})
     lines = str(caught.value).splitlines()[1:]
@@ -436,14 +436,14 @@ def test_all_problems_of_a_description_are_named(module):
         module.describe(["f()"])
 
 
-def test_a_description_of_another_type_is_refused(cpp_library):
+def test_contradicting_descriptions_are_refused(cpp_library):
     module = load(cpp_library)
     with pytest.raises(ValueError, match="the signature has 1 parameters, and the function 3"):
         module.describe({"softmax": "softmax(x: Tensor)"})
 
 
 def test_modules_written_in_python_can_be_described():
-    class Kind(CustomModule, kind="test_carriage"):
+    class Kind(CustomModule, kind="test_metadata"):
         def find_function(self, name):
             return abs if name == "abs" else None
 
@@ -472,7 +472,7 @@ def load_with_side_file(folder: Path, text: str):
     return load(path)
 
 
-def test_a_file_next_to_the_library(tmp_path):
+def test_side_files_describe_the_library(tmp_path):
     module = load_with_side_file(tmp_path, SIDE_FILE)
     shown = "f(x: float32[n, m], y: out float32[n, m]) -> int"
     assert str(module.get_function_signature("f")) == shown
@@ -491,13 +491,13 @@ def test_a_file_next_to_the_library(tmp_path):
         ("  f()\n= 3\n", 2, "expected the name of a function"),
     ],
 )
-def test_side_files_that_are_wrong_name_the_line(tmp_path, text, line, problem):
+def test_errors_in_side_files_name_the_line(tmp_path, text, line, problem):
     with pytest.raises(ValueError, match=rf"library\.signatures:{line}: .*{problem}"):
         load_with_side_file(tmp_path, text)
 
 
-def test_side_files_take_time_in_proportion(tmp_path):
-    """Each line that continues a signature copied all before it."""
+def test_reading_side_files_takes_linear_time(tmp_path):
+    """Regression: each continuation line copied all earlier lines."""
     times = []
     for number in (50_000, 500_000):
         text = "f(x: int\n" + " \\\n" * number
@@ -505,17 +505,17 @@ def test_side_files_take_time_in_proportion(tmp_path):
         with pytest.raises(ValueError, match=r"library\.signatures:1: .*expected '\)'"):
             load_with_side_file(tmp_path, text)
         times.append(time.process_time() - start)
-    assert times[1] < 30 * times[0] + 1  # squared: 100 times
+    assert times[1] < 30 * times[0] + 1  # quadratic time would be 100 times as long
 
 
-def test_a_side_file_that_is_no_text(tmp_path):
+def test_binary_side_files_are_refused(tmp_path):
     path = plain_library(tmp_path)
     path.with_suffix(".signatures").write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"library\.signatures: not UTF-8"):
         load(path)
 
 
-# ---- Descriptions that come while a signature is read -------------------------------------------
+# ---- Descriptions during the first call ---------------------------------------------------------
 
 SLOW = """
 #include <tvm/ffi/c_api.h>
@@ -543,7 +543,7 @@ TVM_FFI_DLL_EXPORT int __tvm_ffi_f(void* a, const TVMFFIAny* args, int32_t n, TV
 TVM_FFI_DLL_EXPORT int __tvm_ffi__metadata_f(void* a, const TVMFFIAny* b, int32_t n,
                                              TVMFFIAny* result) {
   (void)a, (void)b, (void)n;
-  return Call("test_carriage.metadata", 22, result);
+  return Call("test_metadata.metadata", 22, result);
 }
 """
 SLOW_TEXT = '{"signature": "f(x: int, y: int = 1)"}'
@@ -551,28 +551,28 @@ SLOW_TEXT = '{"signature": "f(x: int, y: int = 1)"}'
 
 @pytest.fixture
 def slow(tmp_path):
-    """Return a module, the barrier that reading its metadata waits at twice, and the readers."""
+    """Return a module, the barrier at which reading its metadata waits twice, and the readers."""
     barrier, readers = threading.Barrier(2, timeout=60), []
 
-    @tvm_ffi.register_global_func("test_carriage.metadata", override=True)
+    @tvm_ffi.register_global_func("test_metadata.metadata", override=True)
     def metadata() -> str:
         readers.append(threading.get_ident())
-        if len(readers) == 1:  # the others, those of the description among them, go on
+        if len(readers) == 1:  # the description's reads do not wait
             barrier.wait()
             barrier.wait()
         return SLOW_TEXT
 
     yield load(compiled(tmp_path, SLOW, *CC)), barrier
-    tvm_ffi.registry.remove_global_func("test_carriage.metadata")
+    tvm_ffi.registry.remove_global_func("test_metadata.metadata")
 
 
 def test_a_description_during_the_first_call_wins(slow):
-    """The call kept the signature that it was reading, for itself and for all that came later."""
+    """Regression: the call kept the signature that it was reading, also for later calls."""
     module, barrier = slow
     function, other = module.f, module.get_function("f")
     with ThreadPoolExecutor() as pool:
         first = pool.submit(function, 0)
-        barrier.wait()  # it has asked for its signature
+        barrier.wait()  # the call is reading its signature
         module.describe({"f": "f(x: int, z: int = 2)"})
         barrier.wait()
         assert first.result() == 2
@@ -584,7 +584,7 @@ def test_a_description_during_the_first_call_wins(slow):
 
 
 def test_calls_during_the_first_call_have_the_signature(slow):
-    """They were taken for calls of a function without one: no defaults, no names."""
+    """Regression: such calls had no signature, and thus no defaults and no names."""
     module, barrier = slow
     function = module.f
     with ThreadPoolExecutor() as pool:
@@ -596,8 +596,8 @@ def test_calls_during_the_first_call_have_the_signature(slow):
         assert first.result() == 1
 
 
-def test_descriptions_and_calls_at_once(c_library):
-    """Each call is bound by a signature that was the function's while it ran."""
+def test_concurrent_descriptions_and_calls(c_library):
+    """Each call is bound by a signature that the function had during the call."""
     module = load(c_library)
     stop = threading.Event()
     seen: list[str] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pieces of C: literals, names, types, lines with their indentation."""
+"""C source text: literals, names, types and indented lines."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..signature import ScalarType
-from ..signature._plan import accepted_words
+from ..signature._checks import accepted_type_names
 from ..signature._types import Type
 
 __all__ = ["Lines", "char_array", "element_type", "literal", "local_name", "number", "value_type"]
 
 _NAME = re.compile(r"\w+", re.ASCII)
-_LONGEST_LITERAL = 4000  # characters that C promises to take: 4095
-_TYPE_OF_WORD = {
+_LONGEST_LITERAL = 4000  # C guarantees 4095 characters
+_C_TYPE_OF_NAME = {
     "bool": "bool",
     "bytes": "const void*",
     "ctypes.c_void_p": "void*",
@@ -29,19 +29,19 @@ _ELEMENT = re.compile(r"u?int(?:8|16|32|64)")
 
 
 class Lines:
-    """Text that is written line by line."""
+    """C source text, written line by line."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._depth = 0
 
     def add(self, *lines: str) -> None:
-        """Write lines at the present depth; empty ones are left out."""
+        """Write lines at the current indentation; skip empty ones."""
         self._lines += ["  " * self._depth + line for line in lines if line]
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write ``head {`` and, behind what is written inside, ``}``."""
+        """Write ``head {``, the lines of the with-block, and ``}``."""
         self.add(f"{head} {{".lstrip())
         self._depth += 1
         yield
@@ -53,7 +53,7 @@ class Lines:
 
 
 def literal(text: str | bytes) -> str:
-    """Return a string literal; octal escapes end by themselves, unlike hexadecimal ones."""
+    """Return a C string literal; octal escapes have a fixed length, hexadecimal ones do not."""
     encoded = text.encode("utf-8") if isinstance(text, str) else text
     return '"' + "".join(map(_escaped, encoded)) + '"'
 
@@ -64,7 +64,7 @@ def _escaped(byte: int) -> str:
 
 
 def char_array(name: str, text: str) -> str:
-    """Return the definition of a NUL-terminated constant, of any length."""
+    """Return the definition of a NUL-terminated string constant of any length."""
     if len(text.encode("utf-8")) <= _LONGEST_LITERAL:
         return f"static const char {name}[] = {literal(text)};"
     numbers = (byte if byte < 128 else byte - 256 for byte in text.encode("utf-8"))
@@ -72,14 +72,14 @@ def char_array(name: str, text: str) -> str:
 
 
 def number(value: Any, dtype: str = "int64") -> str:
-    """Return a constant: an int, a float or a bool."""
+    """Return the C constant of an int, float or bool."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
         return _float(value)
     if dtype == "uint64":
         return f"UINT64_C({value})"
-    # The smallest number has no literal: C negates a positive one.
+    # INT64_MIN has no literal: C would negate a positive number.
     return "INT64_MIN" if value == -(2**63) else f"INT64_C({value})"
 
 
@@ -92,21 +92,21 @@ def _float(value: float) -> str:
 
 
 def local_name(prefix: str, name: str, position: int) -> str:
-    """Return a local name: that of the signature where C has it, else by its number."""
+    """Return a local name: the name in the signature if it is ASCII, else its index."""
     return f"{prefix}_{name if _NAME.fullmatch(name) else position}"
 
 
 def value_type(type_: Type) -> str:
-    """Return the type of a value that is no tensor."""
+    """Return the C type of a value that is not a tensor."""
     if isinstance(type_, ScalarType):
         return {"float32": "float", "float64": "double"}.get(type_.dtype, f"{type_.dtype}_t")
-    words = accepted_words(type_)
-    assert words is not None
-    return _TYPE_OF_WORD[words[0]]
+    accepted = accepted_type_names(type_)
+    assert accepted is not None
+    return _C_TYPE_OF_NAME[accepted[0]]
 
 
 def element_type(dtype: str) -> str:
-    """Return the type of elements; ``void`` for those that C does not have."""
+    """Return the C type of a dtype; ``void`` if C does not have it."""
     if _ELEMENT.fullmatch(dtype):
         return f"{dtype}_t"
     return {"bool": "bool", "float32": "float", "float64": "double"}.get(dtype, "void")

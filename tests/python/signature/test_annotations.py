@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures from annotations and from metadata, and as the types of functions."""
+"""Signatures from annotations and metadata, and conversion to function types."""
 
 from __future__ import annotations
 
@@ -86,20 +86,20 @@ def with_missing_name(x: NotThere) -> None:  # type: ignore[name-defined]  # noq
 @pytest.mark.parametrize(
     ("function", "error"),
     [
-        (with_keywords, r"'\*\*names' collects keywords"),
+        (with_keywords, r"'\*\*names': a signature must declare each keyword"),
         (with_unknown, "annotation of parameter 'x'|Cannot convert"),
         (with_wrong_text, "annotation of parameter 'x': character 9 .*: expected"),
-        (with_wrong_default, "default of parameter 'x': a tensor has no default but None"),
+        (with_wrong_default, "default of parameter 'x': the only default of a tensor is None"),
         (with_missing_name, "annotation of .* cannot be read: name 'NotThere' is not defined"),
     ],
 )
-def test_annotations_that_stand_for_nothing(function, error):
+def test_invalid_annotations_are_refused(function, error):
     with pytest.raises(TypeError, match=error):
         Signature.from_function(function)
 
 
 class Float32:
-    """What an annotation of jaxtyping is: a class with these attributes."""
+    """A stand-in for a jaxtyping annotation: a class with the same attributes."""
 
     dtypes = ("float32",)
     array_type = object
@@ -128,7 +128,7 @@ def test_jaxtyping(dims, shape):
     assert found.direction == "unknown"
 
 
-def test_jaxtyping_itself():
+def test_the_jaxtyping_package():
     jaxtyping = pytest.importorskip("jaxtyping", reason="jaxtyping is not installed")
     numpy = pytest.importorskip("numpy")
 
@@ -144,7 +144,7 @@ def test_jaxtyping_itself():
     assert str(found.parameters[1].type.shape[1]) == "2*n"
 
 
-def test_types_of_functions_have_no_names():
+def test_function_types_have_no_parameter_names():
     schema = TypeSchema.from_annotation(Callable[[Tensor, int, Array[int]], str])
     found = Signature.from_type_schema(schema, "f")
     assert str(found) == "f(_0: unknown Tensor, _1: int, _2: unknown Array[int], /) -> str"
@@ -152,7 +152,7 @@ def test_types_of_functions_have_no_names():
     assert not found.has_names
 
 
-def test_a_function_that_declares_nothing():
+def test_functions_without_annotations():
     schema = TypeSchema.from_json_str(
         '{"type":"ffi.Function","named_args":{"return":[{"type":"int"}]}}'
     )
@@ -179,7 +179,7 @@ def test_metadata(metadata, text):
     assert (None if found is None else str(found)) == text
 
 
-def test_metadata_that_say_something_else():
+def test_invalid_metadata_is_refused():
     with pytest.raises(ValueError, match="'signature' in the metadata must be text, got int"):
         Signature.from_metadata({"signature": 1})
 
@@ -194,14 +194,14 @@ def test_metadata_that_say_something_else():
         ("f(x: int8 | None, y: Tensor | None)", ["int | None", "Tensor | None"]),
     ],
 )
-def test_signatures_as_types(text, params):
+def test_signatures_convert_to_function_types(text, params):
     schema = Signature.parse(text).to_type_schema()
     found = TypeSchema.from_json_obj(schema_to_json(schema))
     assert [repr(param) for param in found.named_args["params"]] == params
 
 
-def test_nothing_native_is_needed():
-    """The package can be used where no library of ours is: it reads, prints and compares."""
+def test_the_native_library_is_not_needed():
+    """The package reads, prints and compares signatures without the native library."""
     root = Path(tvm_ffi.__file__).parent
     program = f"""
 import sys, types
@@ -224,7 +224,7 @@ assert not any("_binding" in name for name in sys.modules)
     ],
 )
 def test_copies_are_equal(again):
-    """What stands for "no default" was another object in copies, which then had a default."""
+    """Regression: copies had another object for "no default", and thus a default."""
     signature = Signature.parse(
         "f(x: {float16, float32}[n, cdiv(n, 2)] compact align 16 on cuda:1, y: out T[n] | None, "
         "k: int = 3, *rest: Any) -> (z: T[n], int) where T in (int8, int32) raises ValueError "
@@ -240,13 +240,13 @@ def test_copies_are_equal(again):
 
 
 class Mode(enum.IntEnum):
-    """A class of the user's for numbers, as many programs have one."""
+    """A user-defined class of numbers."""
 
     FAST = 1
 
 
 class Word(str, enum.Enum):
-    """The same for text."""
+    """A user-defined class of strings."""
 
     AXIS = "axis"
 
@@ -263,8 +263,8 @@ class Word(str, enum.Enum):
         (Array[int], [Mode.FAST, 2], (1, 2)),
     ],
 )
-def test_defaults_are_of_classes_that_text_can_write(annotation, default, expected):
-    """Their own text stood in the signature's, which nobody could read."""
+def test_defaults_become_builtin_values(annotation, default, expected):
+    """Regression: the signature's text contained the class's own text, which the parser rejects."""
 
     def function(x):
         raise NotImplementedError
@@ -277,7 +277,7 @@ def test_defaults_are_of_classes_that_text_can_write(annotation, default, expect
     assert Signature.parse(str(signature)).parameters == signature.parameters
 
 
-def test_names_and_extents_may_be_members_of_enums():
+def test_names_and_extents_may_be_enum_members():
     tensor = TensorType(Word.AXIS, ("n", Mode.FAST, Expression("+", ("n", Mode.FAST))))
     signature = Signature(
         (Parameter(Word.AXIS, tensor),),
@@ -303,13 +303,13 @@ def test_names_and_extents_may_be_members_of_enums():
         (lambda: ValueType("int"), "schema must be a TypeSchema, got str"),
     ],
 )
-def test_parts_of_another_type_are_type_errors(make, text):
+def test_members_of_another_type_are_type_errors(make, text):
     with pytest.raises(TypeError, match=text):
         make()
 
 
 @pytest.mark.parametrize("type_", ["float32", "float", "float64 | None"])
-def test_a_default_that_fits_no_float_is_a_value_error(type_):
-    """It was an OverflowError, also where a library says so, whose functions then failed."""
+def test_a_default_too_large_for_a_float_is_a_value_error(type_):
+    """Regression: OverflowError, also for metadata of libraries, whose functions then failed."""
     with pytest.raises(ValueError, match="does not fit"):
         Signature.parse(f"f(x: {type_} = {'9' * 350})")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Texts that generated code carries: what it tells of functions, and words for what it meets."""
+"""String constants in generated code: metadata, type names and device names."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from .._binding.values import Device
 from .._schema.json_form import schema_to_json
 from .._schema.names import json_name
 from ..signature import Signature
-from ..signature._values import word_of_index
+from ..signature._values import type_name_of_index
 
-__all__ = ["device_names", "texts_of", "words_of_indices"]
+__all__ = ["device_names", "embedded_strings", "type_names_by_index"]
 
 _NUM_BUILTIN_INDICES = 79
 _NUM_DEVICE_TYPES = 32
 
 
-def texts_of(signature: Signature) -> dict[str, str]:
-    """Return what a library tells of a function, by kind; see docs/design/export-rows.md."""
+def embedded_strings(signature: Signature) -> dict[str, str]:
+    """Return the strings of a function by kind, see docs/design/export-rows.md."""
     schema = json.dumps(schema_to_json(signature.to_type_schema(), json_name))
     metadata = {"type_schema": schema, "signature": str(signature)}
     texts = {"declaration": str(signature), "metadata": json.dumps(metadata)}
     return texts if signature.doc is None else {**texts, "doc": signature.doc}
 
 
-def words_of_indices() -> list[str | None]:
-    """Return what messages call the built-in types, by type index; None where there is no type."""
-    return [word_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
+def type_names_by_index() -> list[str | None]:
+    """Return the names of built-in types by type index; None for an unused index."""
+    return [type_name_of_index(index) for index in range(_NUM_BUILTIN_INDICES)]
 
 
 def device_names() -> list[str | None]:
-    """Return the names of device types, by number; None where there is no such type."""
+    """Return the names of device types by number; None for an unused number."""
     return [Device._DEVICE_TYPE_TO_NAME.get(code) for code in range(_NUM_DEVICE_TYPES)]

@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of C that raise: the templates of the plan, and what is put into their holes.
+"""C statements that raise errors: message templates and the values of their placeholders.
 
-Each is one call of the support code with constants: a check that passes costs nothing else.
+Each is one call of a cold support function with constants, so a check that passes costs only its
+comparison.
 """
 
 from __future__ import annotations
 
-from ..signature._plan import Failure
-from ._c_text import literal
+from ..signature._checks import Failure
+from ._c_source import literal
 
 __all__ = ["fail", "fail_dtype", "fail_type", "fail_with", "failure_call"]
 
 
 def fail(failure: Failure, **holes: str) -> str:
-    """Return the statement that raises, with expressions for the numbers in its text."""
+    """Return the statement that raises; `holes` are C expressions for numbers in the message."""
     return f"return {failure_call(failure, **holes)};"
 
 
 def failure_call(failure: Failure, **holes: str) -> str:
-    """Return the call that raises, with expressions for the numbers in its text."""
+    """Return the call that raises; `holes` are C expressions for the numbers in the message."""
     parts = failure.parts()
     used = [hole for _, hole in parts if hole is not None]
     texts = [literal(text) for text, _ in parts]
@@ -39,7 +40,7 @@ def _as_int64(expression: str) -> str:
 
 
 def fail_dtype(failure: Failure, expected: str, got: str) -> str:
-    """Return the statement that raises for an element type."""
+    """Return the statement that raises for a wrong dtype."""
     parts = failure.parts()
     assert [hole for _, hole in parts] == ["expected", "got"][-len(parts) :]
     texts = [literal(text) for text, _ in parts] + ["NULL"] * (2 - len(parts))
@@ -48,20 +49,20 @@ def fail_dtype(failure: Failure, expected: str, got: str) -> str:
 
 
 def fail_type(failure: Failure, big: Failure, value: str) -> str:
-    """Return the statement that raises for the type of an argument."""
+    """Return the statement that raises for an argument of a wrong type."""
     assert big.template == failure.template
     errors = f"{literal(failure.error)}, {literal(big.error)}"
     return f"return wrapper_fail_type({errors}, {literal(_before_got(failure))}, &{value});"
 
 
-def fail_with(what: str, failure: Failure, got: str) -> str:
-    """Return the statement that raises for a device, or the strides of a tensor."""
+def fail_with(subject: str, failure: Failure, got: str) -> str:
+    """Return the statement that raises for a wrong device or wrong strides."""
     texts = f"{literal(failure.error)}, {literal(_before_got(failure))}"
-    return f"return wrapper_fail_{what}({texts}, {got});"
+    return f"return wrapper_fail_{subject}({texts}, {got});"
 
 
 def _before_got(failure: Failure) -> str:
-    """Return the text of a template that ends with its only hole."""
+    """Return the text of a template that ends with its only placeholder."""
     ((text, hole),) = failure.parts()
     assert hole == "got"
     return text

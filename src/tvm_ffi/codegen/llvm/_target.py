@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What LLVM knows of machines, and the way from IR to machine code.
+"""LLVM targets: triples, parsing, linking, optimization and machine code.
 
-LLVM's tables are those of the process: everything here happens under one lock.
+LLVM's tables are global, so every function holds one lock.
 """
 
 from __future__ import annotations
@@ -30,38 +30,37 @@ __all__ = [
 ]
 
 LOCK = threading.RLock()
-_UNKNOWN = ("", "unknown-unknown-unknown")  # what llvmlite writes where nothing is said
+_UNSET_TRIPLES = ("", "unknown-unknown-unknown")  # llvmlite's default triples
 _HEADER = re.compile(r'^target (?:triple|datalayout) = "[^"\n]*"\n?', re.MULTILINE)
 _TRIPLE = re.compile(r'^target triple = "([^"\n]*)"', re.MULTILINE)
 _is_ready = False
 
 
 def triple_of(text: str, triple: str | None = None) -> str:
-    """Return the triple of a module's text; that of this machine where none is said."""
+    """Return the triple of a module's IR; the triple of this process if it has none."""
     if triple is None:
         found = _TRIPLE.search(text)
         triple = found[1] if found else ""
     with LOCK:
-        return llvm.get_process_triple() if triple in _UNKNOWN else triple
+        return llvm.get_process_triple() if triple in _UNSET_TRIPLES else triple
 
 
 def check_machine(triple: str) -> None:
-    """Raise ValueError for a machine on which the ABI's structs are not what they are here.
+    """Raise ValueError for a target on which the ABI's structs have another layout.
 
-    Wrappers read fields at the places that they have with addresses of 64 bits, and the bytes of
-    an element type as a number.
+    Wrappers use field offsets for 64-bit addresses, and read a dtype as a little-endian integer.
     """
     layout = str(_machine(triple).target_data)
     has_64_bits = not re.search(r"-p:(?!64)\d+", layout)
     if not layout.startswith("e") or not has_64_bits or "windows" in triple:
         raise ValueError(
-            f"wrappers are made for little-endian machines with addresses of 64 bits and the "
-            f"calling conventions of Unix, and {triple!r} is none"
+            "wrappers need little-endian machines with 64-bit addresses and Unix calling "
+            f"conventions, got {triple!r}"
         )
 
 
 def check_is_here(triple: str) -> None:
-    """Raise ValueError for a machine that this process does not run on."""
+    """Raise ValueError for a target other than this process."""
     with LOCK:
         here = llvm.get_process_triple()
         if triple.partition("-")[0] != here.partition("-")[0]:
@@ -72,7 +71,7 @@ def check_is_here(triple: str) -> None:
 
 
 def has_sections(triple: str) -> bool:
-    """Whether object files of a machine are ELF, which has sections for what tools read."""
+    """Return True if object files of a target are ELF, which has sections for export rows."""
     with LOCK:
         _prepare()
         return bool(llvm.get_object_format(triple) == "ELF")
@@ -98,13 +97,13 @@ def _machine(triple: str, cpu: str = "", features: str = "", level: int = 2) -> 
         try:
             target = llvm.Target.from_triple(triple)
         except RuntimeError as error:
-            raise ValueError(f"LLVM has no machine {triple!r}: {error}") from error
+            raise ValueError(f"LLVM has no target {triple!r}: {error}") from error
         options = {"cpu": cpu, "features": features, "opt": level, "reloc": "pic"}
         return target.create_target_machine(codemodel="default", **options)
 
 
 def _prepare() -> None:
-    global _is_ready  # noqa: PLW0603  (LLVM's tables are the process's, too)
+    global _is_ready  # noqa: PLW0603  (LLVM's tables are global, too)
     if not _is_ready:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
@@ -112,58 +111,63 @@ def _prepare() -> None:
 
 
 def exported_functions(text: str) -> list[str]:
-    """Return the names of the functions that a module defines for others."""
+    """Return the names of the functions that a module exports."""
     with LOCK:
         functions = _parsed(text).functions
-        return [one.name for one in functions if not one.is_declaration and _is_seen(one)]
+        return [f.name for f in functions if not f.is_declaration and _is_exported(f)]
 
 
 def variables(text: str) -> set[str]:
-    """Return the names of the variables and constants of a module."""
+    """Return the names of the global variables of a module."""
     with LOCK:
-        return {one.name for one in _parsed(text).global_variables}
+        return {variable.name for variable in _parsed(text).global_variables}
 
 
 def parameter_types(text: str, name: str) -> list[str]:
-    """Return the types of a function's parameters, as a module has them."""
+    """Return the LLVM types of a function's parameters."""
     with LOCK:
-        return [str(one.type) for one in _parsed(text).get_function(name).arguments]
+        return [str(argument.type) for argument in _parsed(text).get_function(name).arguments]
 
 
-def linked(texts: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
-    """Return one module of several; what is not kept under its name becomes its own business."""
+def linked(modules: Iterable[str], is_kept: Callable[[str], bool], triple: str) -> str:
+    """Return several modules linked into one; definitions that are not kept become internal."""
     with LOCK:
         header = _header_of(_machine(triple))
-        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in texts]
+        first, *others = [_parsed(header + _HEADER.sub("", text)) for text in modules]
         for other in others:
             try:
                 first.link_in(other)
             except RuntimeError as error:
-                raise ValueError(f"the modules do not go together: {error}") from error
-        for one in (*first.functions, *first.global_variables):
-            if not is_kept(one.name) and _is_own(one):
-                one.visibility = llvm.Visibility.default
-                one.linkage = llvm.Linkage.internal
+                raise ValueError(f"the modules cannot be linked together: {error}") from error
+        for definition in (*first.functions, *first.global_variables):
+            if not is_kept(definition.name) and _can_be_internal(definition):
+                definition.visibility = llvm.Visibility.default
+                definition.linkage = llvm.Linkage.internal
         return str(first)
 
 
-def _is_own(one: Any) -> bool:
-    """Whether a definition may become that of the module alone, as nothing else refers to it."""
+def _can_be_internal(definition: Any) -> bool:
+    """Return True if a definition can be internal to the module."""
     kinds = (llvm.Linkage.appending, llvm.Linkage.available_externally)
-    if one.is_declaration or one.linkage in kinds or one.name.startswith("llvm."):
+    if (
+        definition.is_declaration
+        or definition.linkage in kinds
+        or definition.name.startswith("llvm.")
+    ):
         return False
-    return " comdat" not in str(one).partition("{")[0]  # a group that linkers choose one of
+    # linkers choose one definition of a COMDAT group
+    return " comdat" not in str(definition).partition("{")[0]
 
 
 def declared_functions(text: str) -> list[str]:
-    """Return the names of the functions that a module expects of others."""
+    """Return the names of the functions that a module declares and does not define."""
     with LOCK:
-        names = [one.name for one in _parsed(text).functions if one.is_declaration]
+        names = [f.name for f in _parsed(text).functions if f.is_declaration]
         return [name for name in names if not name.startswith("llvm.")]
 
 
 def missing_functions(text: str, known: Collection[str]) -> list[str]:
-    """Return the names of the functions that a module expects and this process does not have."""
+    """Return the names of declared functions that this process does not define."""
     with LOCK:
         return [
             name
@@ -172,7 +176,7 @@ def missing_functions(text: str, known: Collection[str]) -> list[str]:
         ]
 
 
-def _is_seen(function: Any) -> bool:
+def _is_exported(function: Any) -> bool:
     hidden = (llvm.Linkage.internal, llvm.Linkage.private, llvm.Linkage.available_externally)
     return function.linkage not in hidden and function.visibility == llvm.Visibility.default
 
@@ -182,17 +186,17 @@ def _parsed(text: str) -> Any:
         module = llvm.parse_assembly(text)
         module.verify()
     except RuntimeError as error:
-        raise ValueError(f"LLVM does not take the module: {error}") from error
+        raise ValueError(f"LLVM rejects the module: {error}") from error
     return module
 
 
 def _header_of(machine: Any) -> str:
-    """Return what modules begin with; alignments that they do not say follow from it."""
+    """Return the target lines of a module; default alignments follow from them."""
     return f'target datalayout = "{machine.target_data}"\ntarget triple = "{machine.triple}"\n'
 
 
 def _optimized(text: str, machine: Any, level: int) -> Any:
-    """Return the module for a machine, optimized."""
+    """Return the module, optimized for a target."""
     module = _parsed(_header_of(machine) + _HEADER.sub("", text))
     tuning = llvm.create_pipeline_tuning_options(speed_level=level)
     tuning.loop_vectorization = tuning.slp_vectorization = level > 1
@@ -206,9 +210,9 @@ def _optimized(text: str, machine: Any, level: int) -> Any:
 
 
 def _release(passes: Any) -> None:
-    """Release what passes take, 100 KB for each module.
+    """Release the memory of a pass manager, 100 KB for each module.
 
-    In llvmlite, to 0.50 at least, the method that does it is hidden by that of another base.
+    In llvmlite up to at least 0.50, another base class hides the method that does so.
     """
     owners: list[Any] = [cls for cls in type(passes).__mro__ if "_dispose" in vars(cls)]
     if owners[0] is llvm.ffi.ObjectRef and len(owners) > 1:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`Signature.check`: which calls fit, and what is said of those that do not."""
+"""`Signature.check`: accepted calls, and the messages for refused ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def zeros(*shape, dtype=F32):
     return np.zeros(shape, dtype)
 
 
-def test_calls_that_fit():
+def test_valid_calls_are_accepted():
     SOFTMAX.check(zeros(2, 3), zeros(2, 3))
     SOFTMAX.check(zeros(2, 3), zeros(2, 3), 2)
     SOFTMAX.check(x=zeros(0, 3), temperature=0.5, y=zeros(0, 3))
@@ -87,7 +87,7 @@ def read_only(array):
         ),
     ],
 )
-def test_calls_that_do_not_fit(args, kwargs, error, text):
+def test_invalid_calls_are_refused(args, kwargs, error, text):
     with pytest.raises(error) as caught:
         SOFTMAX.check(*args, **kwargs)
     assert str(caught.value) == text
@@ -115,7 +115,7 @@ def test_calls_that_do_not_fit(args, kwargs, error, text):
         ("f(*x: int)", (1, "a"), "argument 'x': expected int, got str"),
     ],
 )  # fmt: skip
-def test_each_check(text, args, error):
+def test_messages_of_each_check(text, args, error):
     with pytest.raises((TypeError, ValueError)) as caught:
         Signature.parse(text).check(*args)
     assert error in str(caught.value)
@@ -134,14 +134,14 @@ def test_each_check(text, args, error):
         ("f(x: Tensor on cpu)", (zeros(4),)),
     ],
 )
-def test_what_is_let_through(text, args):
+def test_unchecked_properties_are_accepted(text, args):
     Signature.parse(text).check(*args)
 
 
 @pytest.mark.parametrize("direction", ["in", "out", "inout", "unknown"])
 @pytest.mark.parametrize("type_", ["Tensor", "Any"])
 def test_read_only_memory_is_refused_as_in_calls(direction, type_):
-    """Where nobody knows whether it is written, calls refused what the check let through."""
+    """Regression: `check` accepted read-only memory for direction `unknown`, calls refused it."""
     signature = Signature.parse(f"reads(x: {direction} {type_})")
     function = tvm_ffi.get_global_func("testing.echo")
     tvm_ffi.register_global_func("t.reads", function, override=True, signature=signature)
@@ -151,13 +151,13 @@ def test_read_only_memory_is_refused_as_in_calls(direction, type_):
         read_only(zeros(3)),
         tvm_ffi.readonly(zeros(3)),
         tvm_ffi.from_dlpack(read_only(zeros(3))),
-        Source(flags=READ_ONLY),  # of a class that marks all of its arrays
+        Source(flags=READ_ONLY),  # a subclass marks all of its arrays read-only
     ):
         assert refusal(signature.check, array) == refusal(called, array), array
 
 
 def refusal(function, array) -> str | None:
-    """Return why an array is not taken, without the name of the function."""
+    """Return the error message for an array, without the name of the function."""
     try:
         function(array)
     except BufferError as error:
@@ -165,8 +165,8 @@ def refusal(function, array) -> str | None:
     return None
 
 
-def test_an_exception_of_a_class_of_its_own_arrives_from_a_check():
-    """It was made again with another text, which not every class can be."""
+def test_custom_exceptions_propagate_from_a_check():
+    """Regression: the exception was rebuilt with another message, which not every class allows."""
     error = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad")
 
     class Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a call from Python fits a signature: arguments are bound, and the plan carried out."""
+"""Argument binding and signature checks of a call from Python."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import _values as values
-from ._declaration import Declaration
-from ._expression import ExtentError, evaluate, names_in
-from ._matching import binding_problem
-from ._parameter import UNKNOWN, Parameter
-from ._plan import (
+from ._binding_errors import binding_problem
+from ._checks import (
     BIG_INT,
     Check,
     Failure,
-    accepted_words,
+    accepted_type_names,
     checks,
 )
+from ._declaration import Declaration
+from ._expression import ExtentError, evaluate, names_in
+from ._parameter import UNKNOWN, Parameter
 from ._types import ELLIPSIS, ScalarType, TensorType, ValueType
 
 __all__ = ["bind_arguments", "check_arguments"]
@@ -29,13 +29,13 @@ def check_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> None:
     """Raise unless a call with these arguments fits the signature."""
-    run = _Run(signature, bind_arguments(signature, args, kwargs))
+    checker = _CallChecker(signature, bind_arguments(signature, args, kwargs))
     for check in checks(signature):
-        run.make(check)
+        checker.run(check)
 
 
 def _raise(failure: Failure, **holes: object) -> None:
-    raise _ERRORS[failure.error](failure.text(**holes))
+    raise _ERRORS[failure.error](failure.message(**holes))
 
 
 # ---- binding -------------------------------------------------------------------------------------
@@ -44,7 +44,7 @@ def _raise(failure: Failure, **holes: object) -> None:
 def bind_arguments(
     signature: Declaration, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments by parameter, with defaults put in; those of ``*name`` are a tuple.
+    """Return the argument of each parameter, defaults included; a tuple for ``*name``.
 
     Raises
     ------
@@ -55,11 +55,11 @@ def bind_arguments(
     if problem is not None:
         raise TypeError(f"{signature.name}() {problem}")
     bound = dict(kwargs)
-    for place, parameter in enumerate(signature.parameters):
+    for position, parameter in enumerate(signature.parameters):
         if parameter.kind == "variadic":
-            bound[parameter.name] = args[place:]
-        elif place < len(args) and parameter.kind != "keyword-only":
-            bound[parameter.name] = args[place]
+            bound[parameter.name] = args[position:]
+        elif position < len(args) and parameter.kind != "keyword-only":
+            bound[parameter.name] = args[position]
         elif parameter.name not in bound:
             bound[parameter.name] = parameter.default
     return bound
@@ -68,8 +68,8 @@ def bind_arguments(
 # ---- the checks of one call ----------------------------------------------------------------------
 
 
-class _Run:
-    """The checks of one call."""
+class _CallChecker:
+    """Runs the checks of one call and keeps the extents and dtypes bound so far."""
 
     def __init__(self, signature: Declaration, arguments: Mapping[str, Any]) -> None:
         self._signature, self._arguments = signature, arguments
@@ -78,31 +78,31 @@ class _Run:
         self._tensors: dict[str, Any] = {}
         self._integers: dict[str, list[int]] = {}
 
-    def make(self, check: Check) -> None:
-        """Make one check."""
+    def run(self, check: Check) -> None:
+        """Run one check."""
         if check.kind == "type":
             self._type(check)
         elif check.kind in ("range", "integer"):
             for number in self._integers.get(check.parameter.name, ()):
                 getattr(self, f"_{check.kind}")(check, number)
-        elif check.parameter.name in self._tensors:  # None is no tensor
+        elif check.parameter.name in self._tensors:  # an optional tensor may be None
             getattr(self, f"_{check.kind}")(check, self._tensors[check.parameter.name])
 
     def _type(self, check: Check) -> None:
         parameter = check.parameter
         given = self._arguments[parameter.name]
-        words = accepted_words(parameter.type)
+        accepted = accepted_type_names(parameter.type)
         for value in given if parameter.kind == "variadic" else (given,):
-            if words is None:
+            if accepted is None:
                 assert isinstance(parameter.type, ValueType)
                 values.check_value(value, parameter.type.schema, check.failures["type"])
             else:
-                self._native(check, parameter, value, words)
-            if parameter.direction == UNKNOWN or (words is None and parameter.is_written):
+                self._native(check, parameter, value, accepted)
+            if parameter.direction == UNKNOWN or (accepted is None and parameter.is_written):
                 self._memory(parameter, value)
 
     def _memory(self, parameter: Parameter, value: Any) -> None:
-        """Refuse read-only memory, as a call does; of written tensors a check of their own does."""
+        """Refuse read-only memory, as a call does; written tensors have the check `writable`."""
         try:
             values.check_memory(value, parameter.direction)
         except BufferError as error:
@@ -110,23 +110,24 @@ class _Run:
             raise BufferError(text) from None
 
     def _native(
-        self, check: Check, parameter: Parameter, value: Any, words: tuple[str, ...]
+        self, check: Check, parameter: Parameter, value: Any, accepted: tuple[str, ...]
     ) -> None:
         try:
-            word, native = values.native_form(value, words)
+            type_name, native = values.native_value(value, accepted)
         except (TypeError, ValueError, OverflowError, BufferError) as error:
             where = f"{self._signature.name}() argument '{parameter.name}'"
             explained = values.error_about(error, where, f"While checking {where}")
-            if explained is error:  # a class of its own, with a note
+            # an exception class that cannot be rebuilt; it has a note instead
+            if explained is error:
                 raise
             raise explained from error
-        if word == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
+        if type_name == BIG_INT and _takes_unsigned(parameter) and 0 <= native < 2**64:
             return
-        if word not in words:
-            _raise(check.failures["big" if word == BIG_INT else "type"], got=word)
-        if word == "Tensor" and isinstance(parameter.type, TensorType):
+        if type_name not in accepted:
+            _raise(check.failures["big" if type_name == BIG_INT else "type"], got=type_name)
+        if type_name == "Tensor" and isinstance(parameter.type, TensorType):
             self._tensors[parameter.name] = native
-        elif word in ("int", "bool"):
+        elif type_name in ("int", "bool"):
             self._integers.setdefault(parameter.name, []).append(int(native))
 
     def _range(self, check: Check, number: int) -> None:
@@ -171,7 +172,7 @@ class _Run:
             self._bind(check, check.extent, got, axis)
             return
         if not self._extents.keys() >= set(names_in(check.extent)):
-            return  # the tensor that has the name was left out
+            return  # the name is bound only by an optional tensor that is None
         try:
             expected = evaluate(check.extent, self._extents)
         except ExtentError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why the arguments of a call do not find their parameters, in the words that Python has for it."""
+"""Argument binding errors: missing, unknown, duplicate and excess arguments, as in CPython."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from .._internal.suggestion import did_you_mean
 from ._declaration import Declaration
 from ._parameter import Parameter
 
-__all__ = ["binding_problem", "missing_text", "too_many_text"]
+__all__ = ["binding_problem", "missing_arguments_message", "too_many_arguments_message"]
 
 
 def binding_problem(
     signature: Declaration, num_positional: int, keywords: Sequence[str]
 ) -> str | None:
-    """Return what is wrong with the arguments of a call; None when nothing is.
+    """Return the error message for arguments that do not match the parameters; None if they do.
 
     Parameters
     ----------
     signature : Declaration
-        What the function takes.
+        Signature of the called function.
     num_positional : int
-        How many arguments are given by position.
+        Number of positional arguments.
     keywords : sequence of str
-        The names of the others.
+        Names of the keyword arguments.
     """
     by_position = [p for p in signature.parameters if p.kind.startswith("positional")]
     given = {parameter.name for parameter in by_position[:num_positional]}
@@ -32,7 +32,7 @@ def binding_problem(
         _unknown_keyword(signature, keywords)
         or _given_twice(signature, given, keywords)
         or _too_many(signature, by_position, num_positional)
-        or missing_text(signature, given | set(keywords))
+        or missing_arguments_message(signature, given | set(keywords))
     )
 
 
@@ -63,18 +63,18 @@ def _too_many(
     if num_positional <= most or any(p.kind == "variadic" for p in signature.parameters):
         return None
     least = sum(parameter.is_required for parameter in by_position)
-    return too_many_text(least, most, str(num_positional))
+    return too_many_arguments_message(least, most, str(num_positional))
 
 
-def too_many_text(least: int, most: int, given: str) -> str:
-    """Return what is said of more arguments by position than there are parameters for.
+def too_many_arguments_message(least: int, most: int, given: str) -> str:
+    """Return the error message for too many positional arguments.
 
     Parameters
     ----------
     least, most : int
-        How many parameters are required, and how many there are.
+        Number of required and of all positional parameters.
     given : str
-        The number of arguments, or what stands for it.
+        Number of positional arguments, or a template placeholder for it.
     """
     count = str(most) if least == most else f"from {least} to {most}"
     plural = "" if count == "1" else "s"
@@ -82,8 +82,8 @@ def too_many_text(least: int, most: int, given: str) -> str:
     return f"takes {count} positional argument{plural} but {given} {verb} given"
 
 
-def missing_text(signature: Declaration, given: set[str]) -> str | None:
-    """Return what is said of required parameters that are not given; None when all are."""
+def missing_arguments_message(signature: Declaration, given: set[str]) -> str | None:
+    """Return the error message for missing required arguments; None if all are given."""
     absent = [p for p in signature.parameters if p.is_required and p.name not in given]
     if not absent:
         return None

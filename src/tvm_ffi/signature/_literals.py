@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conversion of enum members and NumPy scalars to built-in int, float, str and bytes.
+
+Classes derived from these types override `repr` and `str`, so signatures store built-in values,
+which have a unique text form.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+__all__ = ["builtin_value"]
+
+# Conversions from a derived class to the built-in class; they bypass overridden methods.
+_CONVERSIONS: dict[type, Callable[[Any], Any]] = {
+    int: int.__int__,
+    float: float.__float__,
+    str: str.__str__,
+    bytes: lambda text: bytes.__getitem__(text, slice(None)),
+}
+
+
+def builtin_value(value: Any) -> Any:
+    """Return a number, str or bytes as an instance of its built-in class, other values as is."""
+    for cls, convert in _CONVERSIONS.items():
+        if isinstance(value, cls) and type(value) not in (cls, bool):
+            return convert(value)
+    return value
