@@ -33,6 +33,7 @@ from tvm_ffi.stub.rust_generator.utils import (
 from tvm_ffi.stub.utils import NamedTypeSchema, ObjectInfo, Options
 
 BEGIN, END = "// tvm-ffi-stubgen(begin):", "// tvm-ffi-stubgen(end)"
+needs_rustfmt = pytest.mark.skipif(shutil.which("rustfmt") is None, reason="no rustfmt")
 CRATE = Path(__file__).resolve().parent / "rust_crate"
 
 
@@ -99,6 +100,7 @@ def generated(info: ObjectInfo, imports: RustImports | None = None) -> list[str]
 # ---- Whole blocks ------------------------------------------------------------------------------
 
 
+@needs_rustfmt
 def test_a_complete_final_type():
     info = object_info("t.Pair", 40, field("a", "int", 24, 8), field("s", "str", 24 + 8, 16))
     info.total_size = 48
@@ -153,6 +155,7 @@ impl Pair {
     )
 
 
+@needs_rustfmt
 def test_a_type_to_derive_from_can_be_copied_and_torn_down():
     info = object_info(
         "t.Base", 56, field("x", "Any", 24, 16), field("o", "Object", 40, 8),
@@ -250,6 +253,7 @@ def test_an_integer_beyond_64_bits_is_an_object():
     assert "    pub x: BigInt," in generated(object_info("t.T", 32, entry))
 
 
+@needs_rustfmt
 def test_names_that_mean_something_else():
     info = object_info(
         "t.type", 64, field("self", "int", 24, 8), field("type", "int", 32, 8),
@@ -278,6 +282,7 @@ def test_types_of_the_crate_with_the_name_of_an_own_type():
     assert "    pub o: ::core::option::Option<ObjectRef>," in lines
 
 
+@needs_rustfmt
 def test_long_lines_are_broken():
     fields = [field(f"a_long_name_{i}", "int", 24 + 8 * i, 8) for i in range(5)]
     lines = generated(object_info("t.Wide", 64, *fields))
@@ -318,6 +323,7 @@ def test_without_rustfmt_lines_are_indented_and_not_broken(monkeypatch, final):
     assert check_tokens(lines) == check_tokens(formatted)
 
 
+@needs_rustfmt
 def test_rustfmt_follows_the_configuration_of_the_folder(stubgen, crate):
     (crate.parent / "rustfmt.toml").write_text("tab_spaces = 2\n", encoding="utf-8")
     path = write(crate / "lib.rs", *block("object/testing.TestIntPair"))

@@ -42,17 +42,7 @@ def prefixes_below(run: Run, prefix: str) -> list[str]:
 
 
 def init_files(run: Run, folder: Path, init_cfg: InitConfig) -> list[FileInfo]:
-    """Return the files of all prefixes with their missing blocks, which are still empty.
-
-    Parameters
-    ----------
-    run : Run
-        Run that reports failures.
-    folder : Path
-        Parent folder of the packages.
-    init_cfg : InitConfig
-        Library and prefix.
-    """
+    """Return the files of all prefixes below `folder`; the blocks that they lacked are empty."""
     root = init_cfg.prefix.rstrip(".")
     files = []
     for prefix in prefixes_below(run, root):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Callable, Literal
 
@@ -83,12 +83,7 @@ class FieldBytes:
 
     def to_json_obj(self) -> dict[str, Any]:
         """Return the attributes by name."""
-        return {
-            "name": self.name,
-            "offset": self.offset,
-            "size": self.size,
-            "alignment": self.alignment,
-        }
+        return asdict(self)
 
 
 @dataclass

@@ -13,13 +13,7 @@ __all__ = ["add_and_remove_blocks", "prefix_of"]
 
 
 def prefix_of(file: FileInfo) -> str | None:
-    """Return the prefix that a directive of the file names, or None.
-
-    Raises
-    ------
-    ValueError
-        If the file has several ``prefix`` directives.
-    """
+    """Return the prefix that a directive of the file names, or None; two are a ValueError."""
     found = [block for block in file.code_blocks if _is_directive(block, "prefix")]
     if len(found) > 1:
         raise ValueError(f"more than one `prefix` directive (line {found[1].lineno_start})")

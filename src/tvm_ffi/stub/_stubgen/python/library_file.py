@@ -30,19 +30,7 @@ _UNKNOWN = Signature.from_type_schema(Schema("Callable"))
 
 
 def write_library_stubs(run: Run, library: str, output: Path, class_name: str | None) -> None:
-    """Update the interface file of a library, or compare it.
-
-    Parameters
-    ----------
-    run : Run
-        Run that reports failures and outdated files.
-    library : str
-        Path or name of the library; a file in the working directory needs no ``./``.
-    output : pathlib.Path
-        Path of the interface file.
-    class_name : str, optional
-        Name of a class that contains the functions.
-    """
+    """Update or compare the interface file `output`; `class_name` is optional."""
     path = Path(library)
     read = partial(_signatures_of, path.absolute() if path.exists() else path)
     signatures = run.guarded(path, read)

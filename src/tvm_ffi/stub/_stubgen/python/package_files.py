@@ -33,25 +33,7 @@ def generate_python_ffi_api(
     is_root: bool,
     syntax: MarkerSyntax,
 ) -> str:
-    """Return the text to append to the file of a prefix: blocks, and classes for types.
-
-    Parameters
-    ----------
-    code_blocks : list of CodeBlock
-        Present content of the file.
-    ty_map : dict from str to str
-        Full names of types by origin or type key.
-    module_name : str
-        The prefix.
-    object_infos : list of ObjectInfo
-        Types under the prefix, parents first.
-    init_cfg : InitConfig
-        Library of the package.
-    is_root : bool
-        True if this file loads the library.
-    syntax : MarkerSyntax
-        Marker lines of the language.
-    """
+    """Return the text to append to an ``_ffi_api.py``; see `Generator.generate_api_file`."""
     present = {(block.kind, block.param) for block in code_blocks}
     kinds = {block.kind for block in code_blocks}
     text = "" if code_blocks else f'"""FFI API bindings for {module_name}."""\n\n'

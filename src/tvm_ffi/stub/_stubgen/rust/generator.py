@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import UserDict
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..blocks import CodeBlock
 from ..markers import RUST_SYNTAX
@@ -135,20 +137,8 @@ class RustGenerator(Generator):
         finalize_rust_module_tree(init_path, generated_prefixes)
 
 
-class _ModulePaths(Mapping[str, "tuple[str, ...]"]):
-    """Module paths by type key; computed on access, as a file outside a crate has none."""
-
-    def __init__(self, files: Mapping[str, Path]) -> None:
-        self._files = files
+class _ModulePaths(UserDict[str, Any]):
+    """Module paths for a dict of files; computed on access, as a file outside a crate has none."""
 
     def __getitem__(self, type_key: str) -> tuple[str, ...]:
-        return rust_module_path(self._files[type_key])
-
-    def __contains__(self, type_key: object) -> bool:
-        return type_key in self._files
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
+        return rust_module_path(self.data[type_key])

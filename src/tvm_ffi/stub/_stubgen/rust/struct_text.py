@@ -29,16 +29,7 @@ __all__ = ["StructText"]
 class StructText:
     """Rust text of one type; its lines are not indented.
 
-    Parameters
-    ----------
-    info : ObjectInfo
-        The type.
-    infos : mapping from str to ObjectInfo
-        The type and all its ancestors by key, the root first.
-    verdict : Verdict
-        Result of the layout proof.
-    types : FieldTypes
-        Rust types and imports of the file.
+    `infos` has the type and all its ancestors by key, the root first.
     """
 
     def __init__(
@@ -116,21 +107,16 @@ class StructText:
                 "#[allow(non_upper_case_globals)]",
                 f"impl {name} {{",
                 *members,
-                f"pub const fn from_raw(value: {integer}) -> Self {{",
-                "Self(value)",
-                "}",
-                f"pub const fn as_raw(self) -> {integer} {{",
-                "self.0",
-                "}",
+                f"pub const fn from_raw(value: {integer}) -> Self {{ Self(value) }}",
+                f"pub const fn as_raw(self) -> {integer} {{ self.0 }}",
                 "}",
             ],
             [
                 f"impl {self.types.prelude('TryFrom')}<i64> for {name} {{",
                 f"type Error = {error};",
                 f"fn try_from(value: i64) -> {result}<Self> {{",
-                f"{integer}::try_from(value).map(Self).map_err(|_| {{",
-                f"{error}::new({value_error}, {failure})",
-                "})",
+                f"{integer}::try_from(value).map(Self)",
+                f".map_err(|_| {error}::new({value_error}, {failure}))",
                 "}",
                 "}",
             ],
@@ -169,18 +155,14 @@ class StructText:
         return [
             "#[repr(C)]",
             "#[derive(tvm_ffi::derive::ObjectRef, Clone)]",
-            f"pub struct {self.name} {{",
-            f"base: {pointer}<{self.struct}>,",
-            "}",
+            f"pub struct {self.name} {{ base: {pointer}<{self.struct}> }}",
         ]
 
     def _deref(self, name: str, target: str) -> list[str]:
         return [
             f"impl {self.record('std::ops::Deref')} for {name} {{",
             f"type Target = {target};",
-            f"fn deref(&self) -> &{target} {{",
-            "&self.base",
-            "}",
+            f"fn deref(&self) -> &{target} {{ &self.base }}",
             "}",
         ]
 
@@ -243,9 +225,7 @@ class StructText:
         members.insert(0, f"base: {trait}::shallow_copy(&self.base)")
         return [
             f"impl {trait} for {self.struct} {{",
-            "fn shallow_copy(&self) -> Self {",
-            f"Self {{ {', '.join(members)} }}",
-            "}",
+            f"fn shallow_copy(&self) -> Self {{ Self {{ {', '.join(members)} }} }}",
             "}",
         ]
 
