@@ -119,7 +119,7 @@ class FieldTypes:
         declared: Mapping[str, tuple[str, ...]],
         own: set[str],
     ) -> None:
-        self.imports, self._ty_map, self._declared, self._own = imports, ty_map, declared, own
+        self.imports, self._ty_map, self._modules, self._own = imports, ty_map, declared, own
 
     # ---- Names ---------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class FieldTypes:
     def _in_module(self, type_key: str, name: str) -> str:
         if type_key in self._own:
             return name
-        return self.imports.record("::".join([*self._declared[type_key], name]))
+        return self.imports.record("::".join([*self._modules[type_key], name]))
 
     def missing(self, info: ObjectInfo) -> list[str]:
         """Return the types that `info` needs and no file defines."""
@@ -155,7 +155,7 @@ class FieldTypes:
 
     def _is_missing(self, key: str) -> bool:
         is_native = "." in key and key != "ctypes.c_void_p"
-        known = {*self._ty_map, *self._declared, *self._own}
+        known = {*self._ty_map, *self._modules, *self._own}
         return is_native and key not in known and not is_crate_type_key(key)
 
     # ---- Fields --------------------------------------------------------------------------------
