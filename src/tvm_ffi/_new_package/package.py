@@ -96,7 +96,7 @@ def _words(name: str, module: str, path: Path, signatures: list[Signature]) -> d
 def _stubs(signatures: list[Signature]) -> str:
     """Return what tvm-ffi-stubgen writes for the library, once it is built."""
     # Loaded late: whoever asks for the names of a package has no use for the binding.
-    from ..stub.python_generator._library_file import library_file
+    from ..stub._stubgen.python.library_file import library_file
 
     functions = {signature.name: signature for signature in sorted(signatures, key=_name_of)}
     return "".join(f"{line}\n" for line in library_file(functions, class_name=None, indent=4))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Classes for native types that are written, compared and copied like dataclasses.
+"""Dataclass-like Python classes of native types.
 
-`py_class` makes a native type of a class, `c_class` lets a class stand for one from C++.
+`py_class` registers a new native type, `c_class` binds a class to a type that C++ registered, and
+`Enum` is the base of enumerations.
 """
 
 from __future__ import annotations

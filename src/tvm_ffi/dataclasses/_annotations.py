@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Annotations of a class's own body: as they are written, and what they mean."""
+"""Annotations of a class body or function: lookup and evaluation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 
 def own_annotations(owner: type | Callable[..., Any]) -> dict[str, Any]:
-    """Return the annotations of a class's own body, or of a function, as they are written."""
+    """Return the annotations of a class body or function without evaluating strings."""
     if sys.version_info >= (3, 14):
         from annotationlib import Format, get_annotations
 
@@ -25,14 +25,14 @@ def own_annotations(owner: type | Callable[..., Any]) -> dict[str, Any]:
 
 
 class Names(dict[str, Any]):
-    """Where names in annotations of a class are looked up, one place after the other.
+    """Namespace for annotations of a class: its module, builtins, its body, registered classes.
 
     Parameters
     ----------
     owner : type
         The class with the annotations.
     find_class : callable
-        Gives a class that is defined in Python and registered, by module and name, or None.
+        Returns a registered Python class by module and name, or None.
     """
 
     def __init__(self, owner: type, find_class: Callable[[str, str], type | None]) -> None:
@@ -42,9 +42,9 @@ class Names(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         owner = self._owner
         module = getattr(sys.modules.get(owner.__module__), "__dict__", {})
-        for place in (module, vars(builtins), vars(owner)):
-            if name in place:
-                return place[name]
+        for namespace in (module, vars(builtins), vars(owner)):
+            if name in namespace:
+                return namespace[name]
         found = self._find_class(owner.__module__, name)
         if found is None:
             raise KeyError(name)
@@ -52,12 +52,9 @@ class Names(dict[str, Any]):
 
 
 def evaluate(annotation: Any, names: Names) -> Any:
-    """Return what an annotation means.
+    """Return the evaluated annotation.
 
-    Raises
-    ------
-    NameError
-        If a name in it is not known yet.
+    Raises NameError if it contains a name that is not defined yet.
     """
-    holder = types.SimpleNamespace(__annotations__={"field": annotation})
-    return typing.get_type_hints(holder, {}, names, include_extras=True)["field"]
+    annotated = types.SimpleNamespace(__annotations__={"field": annotation})
+    return typing.get_type_hints(annotated, {}, names, include_extras=True)["field"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the body of an enumeration says about its variants: `entry`, `auto`, plain values."""
+"""Declarations of variants in the body of an enumeration: `entry`, `auto`, plain values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 
 
 class EnumEntry:
-    """A variant that is to be made, with the values of its fields."""
+    """Declaration of a variant with the values of its fields."""
 
     __slots__ = ("args", "kwargs")
 
@@ -34,37 +34,38 @@ def entry(*args: Any, **kwargs: Any) -> Any:
     Parameters
     ----------
     *args
-        None: the fields of variants are given by name.
+        Not supported; the class raises TypeError if there are positional arguments.
     **kwargs
-        Values of the variant's fields; ``value`` for an `IntEnum` or a `StrEnum`.
+        Values of the fields; ``value`` for an `IntEnum` or a `StrEnum`.
 
     Returns
     -------
     Any
-        A mark that the class replaces by the variant.
+        A declaration, which the class replaces by the variant.
     """
     return EnumEntry(args, kwargs)
 
 
 def auto() -> Any:
-    """Declare a variant of an enumeration without fields."""
+    """Declare a variant of an enumeration without fields.
+
+    Returns
+    -------
+    Any
+        A declaration, which the class replaces by the variant.
+    """
     return EnumEntry((), {})
 
 
 def declared_entries(cls: type, payload: type | None) -> tuple[list[str], dict[str, EnumEntry]]:
-    """Return the variants that a class names and those that it declares, in order.
+    """Return the names of annotated variants, and the declared variants, in order.
 
     Parameters
     ----------
     cls : type
-        The class, from which the declarations are taken away.
+        The class; the declarations are removed from it.
     payload : type, optional
-        ``int`` or ``str`` where variants may be written as such.
-
-    Raises
-    ------
-    TypeError
-        If a plain value is of another type.
+        ``int`` or ``str`` if plain values declare variants.
     """
     annotations = own_annotations(cls)
     entries: dict[str, EnumEntry] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The variants of an enumeration as native code knows them: one object per type, an attribute."""
+"""`EnumState`: the type attribute with the variants of an enumeration, shared with native code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._binding.types import lookup_type_attr, register_type_attr
 from .._types.builtin_classes import CLASS_OF_KEY
 from .._types.type_info import MISSING
 from ..core import Object
-from ._earlier_enum import fill_from_earlier_form
+from ._legacy_enum import fill_from_legacy_attributes
 from .c_class import c_class
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ ENUM_STATE_ATTR = "__ffi_enum__"
 
 @c_class("ffi.EnumState")
 class EnumState(Object):
-    """All variants of an enumeration, and what else is known about them.
+    """Variants of an enumeration, and their values in the columns of `EnumAttrMap`.
 
     Attributes
     ----------
     entries : List
-        The variants, in order of definition.
+        Variants in order of definition.
     indexes : Dict
-        The variants by their integer and by their text.
+        Variants by integer index and by string index.
     attrs : Dict
-        For each column its values by variant.
+        Columns by name; each is a Dict of values by variant.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # which shows it
+    __module__ = "tvm_ffi.dataclasses.enum"  # public module, used by pickle and help
 
     entries: Any
     indexes: Any
@@ -46,11 +46,11 @@ class EnumState(Object):
 
 
 def state_of(type_index: int) -> Any:
-    """Return the state of an enumeration, which is made if there is none."""
+    """Return the state of an enumeration; register a new one if it has none."""
     state = find_state(type_index)
     if state is None:
         state = EnumState()
-        fill_from_earlier_form(state, type_index)
+        fill_from_legacy_attributes(state, type_index)
         register_type_attr(type_index, ENUM_STATE_ATTR, state)
     return state
 
@@ -58,10 +58,7 @@ def state_of(type_index: int) -> Any:
 def find_state(type_index: int) -> Any:
     """Return the state of an enumeration, or None.
 
-    Raises
-    ------
-    TypeError
-        If a library has registered something else under the name.
+    Raises TypeError if the type attribute is not an `EnumState`.
     """
     state = lookup_type_attr(type_index, ENUM_STATE_ATTR)
     if state is not None and not isinstance(state, EnumState):
@@ -72,7 +69,7 @@ def find_state(type_index: int) -> Any:
 
 
 class EnumAttrMap:
-    """A column: one value for each variant of an enumeration.
+    """Column of an enumeration: a mapping from variants to values.
 
     Parameters
     ----------
@@ -81,10 +78,10 @@ class EnumAttrMap:
     name : str
         Name of the column.
     default : object
-        What variants without a value have.
+        Value of variants without a value; by default they raise KeyError.
     """
 
-    __module__ = "tvm_ffi.dataclasses.enum"  # which shows it
+    __module__ = "tvm_ffi.dataclasses.enum"  # public module, used by pickle and help
 
     def __init__(self, enum_cls: type, name: str, *, default: Any = MISSING) -> None:
         self._cls, self._name, self._default = enum_cls, name, default
@@ -123,6 +120,6 @@ class EnumAttrMap:
         return isinstance(variant, self._cls) and column is not None and variant in column
 
     def get(self, variant: object, default: Any = None) -> Any:
-        """Return the value that a variant was given, or `default`."""
+        """Return the value of a variant, or `default` if it has none."""
         variant, column = self._variant(variant), self._column()
         return default if column is None else column.get(variant, default)

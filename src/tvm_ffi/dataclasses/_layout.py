@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where fields of Python-defined types lie in the memory of their objects.
+"""Memory layout of Python-defined types: size, alignment and offset of each field.
 
     offset 0    header of every object, 24 bytes
-           24   fields of the ancestors, the root's first
-           ..   own fields in order, each aligned
+           24   inherited fields, those of the root first
+           ..   fields of the type in order, each aligned
 
-The whole is rounded up to 8 bytes.
+The size is rounded up to 8 bytes.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ _ANY, _INT, _BOOL, _FLOAT, _POINTER, _DTYPE, _DEVICE, _OBJECT = -1, 1, 2, 3, 4, 
 
 
 class Layout(NamedTuple):
-    """How a field is kept."""
+    """Memory of a field."""
 
     size: int
-    """Bytes."""
+    """Size in bytes."""
     alignment: int
-    """Bytes."""
+    """Alignment in bytes."""
     static_type_index: int
-    """Type index that stands for the kind of memory."""
+    """Type index that selects the native getter: -1 for a tagged value, 64 for a reference."""
 
 
 _VALUE = Layout(16, 8, _ANY)
@@ -47,36 +47,34 @@ _PLAIN_ORIGINS = ("int", "float", "bool", "str", "bytes", "dtype", "Device", "ct
 
 
 def layout_of(schema: Schema) -> Layout:
-    """Return how a field of a declared type is kept."""
+    """Return the layout of a field of a declared type."""
     return _LAYOUT_OF_ORIGIN.get(schema.origin, _REFERENCE)
 
 
 def is_plain(schema: Schema) -> bool:
-    """Whether what a field of a declared type holds runs no code of others when it is released."""
+    """Return True if releasing a value of a declared type runs no third-party code."""
     if schema.origin == "Optional":
         return is_plain((schema.args or ())[0])
     return schema.origin in _PLAIN_ORIGINS
 
 
 def end_of_fields(info: TypeInfo) -> int:
-    """Return where the fields of a type end, in bytes from the header: those of others may follow.
+    """Return the offset of the first byte after the fields of a type, where derived fields begin.
 
-    Raises
-    ------
-    TypeError
-        If the type has memory that only its own code knows, and can copy and release.
+    Raises TypeError if an object has memory that is not in a registered field, as only C++ code can
+    copy and release it.
     """
     end = max((entry.offset + entry.size for entry in info.all_fields()), default=HEADER_SIZE)
     if info.total_size != aligned(end, 8):
         raise TypeError(
-            f"no type can derive from `{info.type_key}` in Python: its objects hold more than "
-            "the fields that it has registered"
+            f"expected a base type whose registered fields cover its objects, got "
+            f"`{info.type_key}`: objects of {info.total_size} bytes, fields up to byte {end}"
         )
     return end
 
 
 def place_fields(layouts: list[Layout], begin: int) -> tuple[list[int], int]:
-    """Return the offset of each field, and the size of an object, in bytes."""
+    """Return the offset of each field and the size of an object, in bytes."""
     offsets = []
     for layout in layouts:
         begin = aligned(begin, layout.alignment)
@@ -86,5 +84,5 @@ def place_fields(layouts: list[Layout], begin: int) -> tuple[list[int], int]:
 
 
 def aligned(offset: int, alignment: int) -> int:
-    """Return the next offset with this alignment."""
+    """Return the smallest multiple of `alignment` that is at least `offset`."""
     return -(-offset // alignment) * alignment

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions in a class body that native code calls: methods, and hooks, which are attributes."""
+"""Methods and hooks of a `py_class`: functions in the class body that native code calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .._binding.call import convert_func
 from .._binding.types import lookup_type_attr
 from .._types.schema import TypeSchema
 from ._annotations import Names, evaluate, own_annotations
-from ._declared import owners_of
+from ._field_declarations import owners_of
 
 if TYPE_CHECKING:
     from .._types.type_info import TypeInfo
@@ -45,17 +45,22 @@ _INHERITED = (
 
 
 def method(fn: Any) -> Any:
-    """Let native code see a function in the body of a `py_class` as a method of the type.
+    """Register a function in the body of a `py_class` as a method that native code can call.
 
     Parameters
     ----------
     fn : function or staticmethod
-        The function, which is returned; ``@staticmethod`` may stand before or after.
+        The function; ``@staticmethod`` may precede or follow the decorator.
+
+    Returns
+    -------
+    function or staticmethod
+        `fn` itself.
 
     Raises
     ------
     TypeError
-        If it is a classmethod, or not callable.
+        If `fn` is a classmethod or not callable.
 
     Examples
     --------
@@ -77,13 +82,13 @@ def method(fn: Any) -> Any:
         )
     function = fn.__func__ if isinstance(fn, staticmethod) else fn
     if not callable(function):
-        raise TypeError(f"@tvm_ffi.method: expected a callable, got {type(fn).__name__}.")
+        raise TypeError(f"@tvm_ffi.method: expected a callable, got {type(fn).__name__}")
     setattr(function, _MARK, True)
     return fn
 
 
 class Method(NamedTuple):
-    """A function that becomes a method of a type."""
+    """A method to register."""
 
     name: str
     doc: str
@@ -93,7 +98,7 @@ class Method(NamedTuple):
 
 
 def methods_of(cls: type, find_class: Callable[[str, str], type | None]) -> list[Method]:
-    """Return the marked functions of a class and of its mixins."""
+    """Return the functions of a class and its mixins that `method` has marked."""
     members = _members(cls)
     found = []
     for name, member in members.items():
@@ -117,7 +122,7 @@ def _members(cls: type) -> dict[str, Any]:
 def _schema_of(
     cls: type, function: Any, is_static: bool, find_class: Callable[[str, str], type | None]
 ) -> TypeSchema:
-    """Return the declared type of a function; where it says nothing that is known, any one."""
+    """Return the declared type of a function; `Callable` if it cannot be determined."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
         annotations = own_annotations(function)
@@ -136,12 +141,12 @@ def _schema_of(
         return TypeSchema(
             "Callable", named_args={"return": (read("return"),), "params": tuple(params)}
         )
-    except Exception:  # what the annotations say is the author's business
+    except Exception:  # annotations of methods need not be types of values
         return TypeSchema("Callable")
 
 
 def attributes_of(cls: type, info: TypeInfo) -> dict[str, Any]:
-    """Return the type attributes of a class: its hooks, and what it inherits.
+    """Return the type attributes of a class: its hooks and the inherited attributes.
 
     Raises
     ------
@@ -149,9 +154,9 @@ def attributes_of(cls: type, info: TypeInfo) -> dict[str, Any]:
         If a hook is a classmethod.
     """
     members = _members(cls)
-    more = tuple(members.get("__ffi_type_attr_names__", ()))
+    extra_names = tuple(members.get("__ffi_type_attr_names__", ()))
     found = {}
-    for name in (*_HOOKS, *more):
+    for name in (*_HOOKS, *extra_names):
         if name in members:
             found[name] = _attribute(cls, name, members[name])
     parent = info.parent_type_info

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The special methods of classes that stand for native types.
+"""Special methods of classes with fields: comparison, hash, ``repr`` and copying.
 
-They are the same functions for all classes: what they do is decided by what the object's own type
-has registered, and the work is done natively.  A class gets those that its body does not define.
+All classes share the same functions, which call the runtime with the type of the object.  Methods
+that a class body defines are kept.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ def add_special_methods(
     unsafe_hash: bool,
     match_args: bool,
 ) -> None:
-    """Give the class of a type the methods that are asked for, those of copying, and a mark.
+    """Add special methods to the class of a type, and mark it as a class with fields.
 
     Parameters
     ----------
     info : TypeInfo
-        The type; its class is changed.
+        The type; its class is modified.
     repr, eq, order, unsafe_hash, match_args : bool
-        As in `c_class`.
+        Same as the options of `c_class`.
     """
     cls: Any = info.type_cls
     cls.__ffi_is_dataclass__ = True
     if repr and "__repr__" not in vars(cls):
         cls.__repr__ = CObject.__repr__
     if match_args and "__match_args__" not in vars(cls):
-        taking_part = (entry for entry in info.all_fields() if entry.c_init)
-        positional = tuple(entry.name for entry in taking_part if not entry.c_kw_only)
+        parameters = (entry for entry in info.all_fields() if entry.c_init)
+        positional = tuple(entry.name for entry in parameters if not entry.c_kw_only)
         setattr(cls, "__match_args__", positional)  # noqa: B010  (type checkers refuse to assign it)
     for name, function in _methods(_Copying):
-        if not hasattr(cls, name):  # a base may have its own way
+        if not hasattr(cls, name):  # a base class may define it
             setattr(cls, name, function)
-    wanted = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
-    for methods, is_wanted in wanted.items():
-        if is_wanted:
+    requested = {_Equality: eq, _Order: order, _Hash: unsafe_hash}
+    for methods, is_requested in requested.items():
+        if is_requested:
             _add_missing(cls, methods)
 
 
 def _add_missing(cls: type, methods: type) -> None:
     for name, function in _methods(methods):
-        # A body with __eq__ alone has `__hash__ = None`, which nobody wrote.
+        # Python sets `__hash__ = None` in a class body that defines only __eq__.
         if vars(cls).get(name) is None:
             setattr(cls, name, function)
 
@@ -78,7 +78,7 @@ def _methods(methods: type) -> list[tuple[str, FunctionType]]:
 
 class _Copying:
     def __copy__(self: Any) -> Any:
-        # Asked of the object: its type may be derived from the one that the class stands for.
+        # The type of the object may be derived from the type of the class.
         shallow_copy = lookup_type_attr(type_index_of(self), "__ffi_shallow_copy__")
         if shallow_copy is None:
             raise TypeError(
@@ -95,7 +95,7 @@ class _Copying:
         copied = _as_class(type(self), _deep_copy(self))
         if hasattr(copied, "__dict__"):
             memo = {} if memo is None else memo
-            memo[id(self)] = copied  # what the attributes hold may lead back here
+            memo[id(self)] = copied  # attributes may refer to this object
             vars(copied).update(copy.deepcopy(getattr(self, "__dict__", {}), memo))
         relink(copied)
         return copied
@@ -110,24 +110,24 @@ class _Copying:
 
 
 def _as_class(cls: Any, copied: Any) -> Any:
-    """Return a copy as an object of the original's class.
+    """Return a copy as an instance of the class of the original.
 
-    A class that is derived in Python alone shares the native type of its base, so that copies
-    arrive as objects of the base.
+    A subclass that is not registered shares the native type of its base, so the runtime returns
+    an instance of the base class.
     """
     if cls is type(copied) or not issubclass(cls, type(copied)):
         return copied
-    made = cls.__new__(cls)
-    made.__move_handle_from__(copied)
-    return made
+    result = cls.__new__(cls)
+    result.__move_handle_from__(copied)
+    return result
 
 
 def _field_of(cls: type, name: str) -> FFIProperty:
     found = getattr(cls, name, None)
     if isinstance(found, FFIProperty):
         return found
-    what = "no field" if hasattr(cls, name) else "no attribute"
-    raise AttributeError(f"type object {cls.__name__!r} has {what} {name!r}")
+    kind = "field" if hasattr(cls, name) else "attribute"
+    raise AttributeError(f"type object {cls.__name__!r} has no {kind} {name!r}")
 
 
 # ---- Comparison and hash -------------------------------------------------------------------------
@@ -137,12 +137,12 @@ def _are_related(lhs: Any, rhs: Any) -> bool:
     return isinstance(rhs, type(lhs)) or isinstance(lhs, type(rhs))
 
 
-class _Equality:  # noqa: PLW1641  (the hash is asked for on its own)
+class _Equality:  # noqa: PLW1641  (`_Hash` is a separate option)
     def __eq__(self, other: Any) -> Any:
         return _recursive_eq(self, other) if _are_related(self, other) else NotImplemented
 
     def __ne__(self, other: Any) -> Any:
-        # By way of the method, which the class may define itself.
+        # The class body may define __eq__.
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else not equal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`c_class`: a Python class for a native type, with the methods of a dataclass."""
+"""`c_class`: a dataclass-like Python class for a type that C++ registered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Stand for the decorator of Python 3.11, which tells type checkers about another one."""
+        """Replace ``typing.dataclass_transform`` of Python 3.11, which only type checkers need."""
         return lambda function: function
 
 
@@ -37,56 +37,55 @@ def c_class(
     unsafe_hash: bool = False,
     match_args: bool = True,
 ) -> Callable[[_T], _T]:
-    """Let a class stand for a native type, as `register_object` does, with a dataclass's methods.
+    """Register the Python class of a native type, like `register_object`, and add special methods.
 
-    The class annotates the fields that the type has registered; names that its body defines are
-    left alone.  Copies (``copy.copy``, ``copy.deepcopy``, ``copy.replace``) are always supported,
-    as far as the native type can be copied.
+    The class annotates the registered fields.  Methods that the class body defines are kept.
+    ``copy.copy``, ``copy.deepcopy`` and ``copy.replace`` work if the native type can be copied.
 
     Parameters
     ----------
     type_key : str
         Key of the type.
     frozen : bool
-        Whether assignment to fields, inherited ones included, is refused.  Native code may still
-        write them, and so do ``copy.replace`` and `FFIProperty.set`.
+        True to refuse assignment to fields, including inherited fields.  Native code,
+        ``copy.replace`` and `FFIProperty.set` still write them.
     init : bool
-        Whether the class can be called; its ``__init__`` takes the fields in order, those without
-        a default first: also those of derived classes come before defaulted ones of their bases.
+        True if the class can be called.  ``__init__`` takes the fields in order, all fields without
+        a default before those with one, across base and derived classes.
     repr : bool
-        Whether ``repr`` shows the fields.
+        True for a ``repr`` with the fields.
     eq : bool
-        Whether ``==`` compares the fields of two objects of one native type; otherwise objects
-        are equal when they are the same.  The hash is that of the identity, so unequal for equal
-        objects, unless `unsafe_hash` is true.
+        True if ``==`` compares the fields of two objects of the same native type; by default only
+        identical objects are equal.  The hash is by identity, and thus differs for equal objects,
+        unless `unsafe_hash` is True.
     order : bool
-        Whether ``<``, ``<=``, ``>``, ``>=`` compare the fields in order.
+        True if ``<``, ``<=``, ``>``, ``>=`` compare the fields in order.
     unsafe_hash : bool
-        Whether the hash is that of the fields; it changes with them.
+        True if the hash is computed from the fields; it changes when they change.
     match_args : bool
-        Whether ``case Class(a, b)`` matches the fields that `init` takes by position.
+        True if ``case Class(a, b)`` matches the positional parameters of ``__init__``.
 
     Returns
     -------
     callable
-        A decorator, which returns the class.
+        Decorator that returns the class.
 
     Raises
     ------
     ValueError
-        If no native type has this key.
+        If `type_key` is not registered.
     TypeError
-        If the class does not derive from `Object`, or `type_key` is no text.
+        If the class does not derive from `Object`, or `type_key` is not a str.
 
     Warns
     -----
     UserWarning
-        If the type has fields of its own that the class does not annotate.
+        If the class does not annotate all fields of the type, except inherited fields.
 
     Examples
     --------
     >>> from tvm_ffi.dataclasses import Object, c_class
-    >>> import tvm_ffi.testing  # which registers the type
+    >>> import tvm_ffi.testing  # registers the type
     >>> @c_class("testing.TestIntPair", eq=True)
     ... class Pair(Object):
     ...     a: int
@@ -100,9 +99,9 @@ def c_class(
     def decorate(cls: _T) -> _T:
         register_object(type_key, init=init)(cls)
         info: TypeInfo | None = vars(cls).get("__tvm_ffi_type_info__")
-        if info is None:  # there is no such type, and unknown ones are skipped on request
+        if info is None:  # the type is unknown, and `register_object` skips unknown types
             return cls
-        _warn_of_missing_annotations(cls, info)
+        _warn_missing_annotations(cls, info)
         if not init and "__init__" not in vars(cls):
             setattr(cls, "__init__", refuse_construction)  # noqa: B010  (mypy: "unsound")
         if frozen:
@@ -115,7 +114,7 @@ def c_class(
     return decorate
 
 
-def _warn_of_missing_annotations(cls: type, info: TypeInfo) -> None:
+def _warn_missing_annotations(cls: type, info: TypeInfo) -> None:
     annotated = own_annotations(cls)
     missing = sorted(entry.name for entry in info.fields if entry.name not in annotated)
     if missing:

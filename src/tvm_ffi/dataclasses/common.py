@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What works on objects of all classes with fields: `fields`, `asdict`, `astuple`, `replace`."""
+"""Functions on classes with fields: `is_dataclass`, `fields`, `asdict`, `astuple`, `replace`."""
 
 from __future__ import annotations
 
@@ -22,18 +22,36 @@ _Array, _List, _Map, _Dict = (
 
 
 def is_dataclass(obj: Any) -> bool:
-    """Whether a class, or that of an object, was made by `c_class`, `py_class` or an enum."""
+    """Return True if a class, or the class of an object, has fields.
+
+    These are the classes of `c_class` and `py_class`, and enumerations.
+
+    Parameters
+    ----------
+    obj : object or type
+        The object or class.
+    """
     cls = obj if isinstance(obj, type) else type(obj)
     return getattr(cls, "__ffi_is_dataclass__", False) is True
 
 
 def fields(obj_or_cls: Any) -> tuple[Field, ...]:
-    """Return the fields of such a class or object, those of the bases first.
+    """Return the fields of a class or object, inherited fields first.
+
+    Parameters
+    ----------
+    obj_or_cls : object or type
+        A class with fields, or an instance.
+
+    Returns
+    -------
+    tuple of Field
+        The fields in order of registration.
 
     Raises
     ------
     TypeError
-        If it is no such class or object.
+        If the class has no fields.
     """
     if not is_dataclass(obj_or_cls):
         name = getattr(obj_or_cls, "__name__", type(obj_or_cls).__name__)
@@ -41,19 +59,19 @@ def fields(obj_or_cls: Any) -> tuple[Field, ...]:
             f"fields() argument must be a c_class or py_class type or instance, got {name}"
         )
     info: TypeInfo | None = obj_or_cls.__tvm_ffi_type_info__
-    rows: list[list[Field]] = []
+    levels: list[list[Field]] = []
     while info is not None:
         owner = info.type_cls
-        rows.append([field_of_row(entry, owner) for entry in info.fields or []])
+        levels.append([field_of_reflected(entry, owner) for entry in info.fields or []])
         info = info.parent_type_info
-    return tuple(described for row in reversed(rows) for described in row)
+    return tuple(spec for level in reversed(levels) for spec in level)
 
 
-def field_of_row(entry: TypeField, owner: type | None) -> Field:
-    """Return what the class has said, or what the native type has."""
+def field_of_reflected(entry: TypeField, owner: type | None) -> Field:
+    """Return the Field that the class declared, or one made from the reflected field."""
     if entry.dataclass_field is not None:
         return entry.dataclass_field  # type: ignore[no-any-return]
-    described = Field(
+    spec = Field(
         entry.name,
         entry.ty,
         default=entry.c_default,
@@ -67,27 +85,31 @@ def field_of_row(entry: TypeField, owner: type | None) -> Field:
         structural_eq=entry.c_structural_eq,
         doc=entry.doc,
     )
-    described.type = own_annotations(owner).get(entry.name) if owner is not None else None
-    entry.dataclass_field = described
-    return described
+    spec.type = own_annotations(owner).get(entry.name) if owner is not None else None
+    entry.dataclass_field = spec
+    return spec
 
 
 def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
-    """Return the fields of an object by name; those of objects in it as well.
-
-    Containers become lists and dicts, everything else is copied with ``copy.deepcopy``.
+    """Return the fields of an object by name, recursively.
 
     Parameters
     ----------
     obj : object
         Instance of a class with fields.
     dict_factory : callable
-        Makes the result from pairs of name and value.
+        Called with a list of pairs of name and value for each object.
+
+    Returns
+    -------
+    dict
+        Result of `dict_factory`.  Containers become lists and dicts; other values are copied with
+        ``copy.deepcopy``.
 
     Raises
     ------
     TypeError
-        If it is no such instance.
+        If `obj` is not an instance of a class with fields.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
         raise TypeError("asdict() should be called on c_class / py_class instances")
@@ -95,19 +117,24 @@ def asdict(obj: Any, *, dict_factory: Callable[..., Any] = dict) -> Any:
 
 
 def astuple(obj: Any, *, tuple_factory: Callable[..., Any] = tuple) -> Any:
-    """Return the fields of an object in order; those of objects in it as well.
+    """Return the fields of an object in order, recursively.
 
     Parameters
     ----------
     obj : object
         Instance of a class with fields.
     tuple_factory : callable
-        Makes the result from the values.
+        Called with a list of values for each object.
+
+    Returns
+    -------
+    tuple
+        Result of `tuple_factory`; values are converted as by `asdict`.
 
     Raises
     ------
     TypeError
-        If it is no such instance.
+        If `obj` is not an instance of a class with fields.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
         raise TypeError("astuple() should be called on c_class / py_class instances")
@@ -116,7 +143,7 @@ def astuple(obj: Any, *, tuple_factory: Callable[..., Any] = tuple) -> Any:
 
 def _plain(value: Any, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        names = [described.name for described in fields(value)]
+        names = [spec.name for spec in fields(value)]
         return make([(str(name), _plain(getattr(value, str(name)), make)) for name in names])
     if isinstance(value, (_Array, _List)):
         return [_plain(item, make) for item in value]
@@ -126,16 +153,28 @@ def _plain(value: Any, make: Callable[[list[tuple[str, Any]]], Any]) -> Any:
 
 
 def replace(obj: _T, /, **changes: Any) -> _T:
-    """Return a copy of an object with other values in some fields, also frozen ones.
+    """Return a shallow copy of an object with new values in some fields, frozen or not.
 
-    The parts are shared with the original; ``__post_init__`` is not called.
+    ``__post_init__`` is not called.
+
+    Parameters
+    ----------
+    obj : object
+        Instance of a class with fields.
+    **changes
+        New values by field name.
+
+    Returns
+    -------
+    object
+        The copy.
 
     Raises
     ------
     TypeError
-        If it is no instance of a class with fields, or a value has a wrong type.
+        If `obj` is not an instance of a class with fields, or a value has the wrong type.
     AttributeError
-        If a name is no field's.
+        If `changes` names an unknown field.
     """
     if isinstance(obj, type) or not is_dataclass(obj):
         raise TypeError("replace() should be called on c_class / py_class instances")

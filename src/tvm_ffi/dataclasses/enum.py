@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Enumerations whose variants are native objects: `Enum`, `IntEnum`, `StrEnum`.
 
-A variant is the same Python object wherever it comes from: results of native functions are looked
-up among those that the class has.
+Each variant is one Python object: a variant that a native function returns is replaced by the
+variant of the class.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .._types.type_info import MISSING
 from ..core import Object
 from ..registry import get_global_func, register_object
 from ._annotations import own_annotations
-from ._completion import Scope, complete_now, introduce, is_defined_in_python, scope_of
-from ._definition import Options
 from ._enum_entry import EnumEntry, auto, declared_entries, entry
 from ._enum_state import ENUM_STATE_ATTR, EnumAttrMap, EnumState, find_state, state_of
+from ._forward_references import Scope, complete_now, is_defined_in_python, register_class, scope_of
 from ._special_methods import add_special_methods
+from ._type_registration import Options
 from .c_class import c_class
 
 __all__ = [
@@ -34,12 +34,12 @@ __all__ = [
     "entry",
 ]
 
-# Not a `range`, which is searched for what is not of the very class `int`.
+# Not a `range`: its `in` iterates for instances of subclasses of `int`.
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 
 
 class _EnumMeta(_ObjectMeta):
-    """Makes a class of variants look like a collection of them; `self` is such a class."""
+    """Metaclass of enumerations: a class is a collection of its variants; `self` is the class."""
 
     __tvm_ffi_type_info__: Any
     _payload: type | None
@@ -69,7 +69,7 @@ class _EnumMeta(_ObjectMeta):
                 kw_only=False,
                 structural_eq="singleton",
             )
-            _define(self, type_key, options, scope_of(sys._getframe(1)))
+            _define_enum(self, type_key, options, scope_of(sys._getframe(1)))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
@@ -96,7 +96,7 @@ class _EnumMeta(_ObjectMeta):
         return [] if state is None else list(state.entries)
 
     def _find(self, value: Any) -> Any:
-        """Return the variant with this index, text, or of this class itself, or None."""
+        """Return `value` if it is a variant, or the variant with this integer or string index."""
         if isinstance(value, self):
             return value
         if not isinstance(value, (int, str)):
@@ -117,21 +117,21 @@ class _EnumMeta(_ObjectMeta):
 
     @property
     def attr_dict(self) -> Any:
-        """All columns: for each its values by variant."""
+        """Columns by name; each is a `Dict` of values by variant."""
         return state_of(self.__tvm_ffi_type_info__.type_index).attrs
 
 
 @c_class("ffi.Enum", init=False, repr=False)
 class Enum(Object, metaclass=_EnumMeta):
-    """Base of enumerations; a subclass with a type key is one.
+    """Base of enumerations; a subclass with a type key is an enumeration.
 
     Parameters
     ----------
     type_key : str
-        Class keyword.  The key of a type from C++, whose variants the class names; or of a new one,
-        whose variants it declares with `entry` and `auto`, and whose fields it annotates.
+        Class keyword.  Key of a type from C++, whose variants the class annotates by name, or of a
+        new type, whose variants the class declares with `entry` and `auto`.
     frozen, init, repr : bool
-        Class keywords, as in `py_class`.
+        Class keywords; same as the options of `py_class`.
 
     Examples
     --------
@@ -158,26 +158,31 @@ class Enum(Object, metaclass=_EnumMeta):
         repr: bool = True,  # noqa: A002  (the contract's name)
         **kwargs: Any,
     ) -> None:
-        # The metaclass looks at what is not passed on: the class is not finished yet.
+        # `_EnumMeta.__init__` uses these options, when the class is complete.
         super().__init_subclass__(**kwargs)
 
     @classmethod
     def get(cls, index: int | str) -> Any:
-        """Return the variant with this index.
+        """Return the variant with an index.
 
         Parameters
         ----------
         index : int or str
-            Integer or text of the variant.
+            Integer or string index of the variant.
+
+        Returns
+        -------
+        Enum
+            The variant.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If no variant has the index.
         TypeError
-            If it is neither an int nor a str.
+            If `index` is neither an int nor a str.
         OverflowError
-            If it is no 64-bit integer.
+            If `index` does not fit 64 bits.
         """
         found = cls._find(index)
         if found is None:
@@ -191,7 +196,20 @@ class Enum(Object, metaclass=_EnumMeta):
 
     @classmethod
     def def_attr(cls, name: str, *, default: Any = MISSING) -> EnumAttrMap:
-        """Return the column of this name: a value for each variant, see `EnumAttrMap`."""
+        """Return the named column, a mapping from variants to values.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column.
+        default : object
+            Value of variants without a value; by default they raise KeyError.
+
+        Returns
+        -------
+        EnumAttrMap
+            The column.
+        """
         return EnumAttrMap(cls, name, default=default)
 
     def __copy__(self) -> Any:
@@ -205,7 +223,7 @@ class Enum(Object, metaclass=_EnumMeta):
 
     @staticmethod
     def __from_tvm_ffi_object__(cls: Any, obj: Any) -> Any:  # noqa: PLW0211  (the protocol)
-        """Return the variant that a native object is: the one that the class has, if it does."""
+        """Return the variant of the class for a native object, or else a new Python object."""
         known = cls.__dict__.get("_known")
         variant = None if known is None else known.get(obj.id_)
         if variant is None:
@@ -215,13 +233,13 @@ class Enum(Object, metaclass=_EnumMeta):
 
 
 class _WithValue:
-    """What variants that stand for plain values have; `self` is one of them."""
+    """Methods of variants with a plain value; `self` is the variant."""
 
     __slots__ = ()
 
     @property
     def name(self: Any) -> str:
-        """Name of the variant; of a `StrEnum` its text, as the name is not kept natively."""
+        """Name of the variant; the value in a `StrEnum`, whose names native code does not store."""
         return self._str_index  # type: ignore[no-any-return]
 
     def __repr__(self: Any) -> str:
@@ -241,7 +259,7 @@ class _WithValue:
 
 @c_class("ffi.IntEnum", init=False, repr=False)
 class IntEnum(_WithValue, Enum):
-    """Base of enumerations whose variants are integers, which may be written plainly.
+    """Base of enumerations with integer values; ``name = 1`` declares a variant.
 
     Examples
     --------
@@ -260,7 +278,7 @@ class IntEnum(_WithValue, Enum):
 
 @c_class("ffi.StrEnum", init=False, repr=False)
 class StrEnum(_WithValue, Enum):
-    """Base of enumerations whose variants are text, which may be written plainly.
+    """Base of enumerations with string values; ``name = "text"`` declares a variant.
 
     Examples
     --------
@@ -279,15 +297,15 @@ class StrEnum(_WithValue, Enum):
 # ---- Definition ----------------------------------------------------------------------------------
 
 
-def _define(cls: Any, type_key: str, options: Options, scope: Scope) -> None:
+def _define_enum(cls: Any, type_key: str, options: Options, scope: Scope) -> None:
     if cls._payload is not None and "value" in own_annotations(cls):
         raise TypeError(f"{cls.__mro__[1].__name__} reserves `value` as its canonical index alias")
     named, entries = declared_entries(cls, cls._payload)
     is_new = type_key_to_index(type_key) is None or is_defined_in_python(type_key)
     for ordinal, (name, declared) in enumerate(entries.items()):
-        _indices(cls, ordinal, name, declared)  # what can be wrong is said before there is a type
+        _indices(cls, ordinal, name, declared)  # raises before the type is registered
     if is_new:
-        introduce(cls, type_key, options, scope)
+        register_class(cls, type_key, options, scope)
         complete_now(cls)
     else:
         register_object(type_key, init=False)(cls)
@@ -314,14 +332,14 @@ def _define(cls: Any, type_key: str, options: Options, scope: Scope) -> None:
 
 
 def _add(cls: Any, state: Any, name: str, declared: EnumEntry) -> Any:
-    """Return the variant that an entry declares; an equal value is another name for one."""
+    """Return a new variant, or the existing variant with the same value."""
     int_index, str_index, values = _indices(cls, len(state.entries), name, declared)
     payload = int_index if cls._payload is int else str_index
     existing = state.indexes.get(payload) if cls._payload is not None else None
     if existing is not None:
         return existing
     if int_index in state.indexes or str_index in state.indexes:
-        raise ValueError(f"{cls.__name__}.{name}: there is such a variant already")
+        raise ValueError(f"{cls.__name__}.{name}: a variant with this index already exists")
     variant = _make(cls, name, int_index, str_index, declared.args, values)
     state.entries.append(variant)
     state.indexes[int_index] = variant
@@ -352,13 +370,13 @@ def _make(
     variant = cls.__new__(cls)
     try:
         if args:
-            raise TypeError("the fields of a variant are given by name")
+            raise TypeError(f"expected keyword arguments only, got {len(args)} positional")
         construct = getattr(cls, "__ffi_init__", None)
         if construct is None:
             make = get_global_func("ffi.MakeObjectFromPackedArgs")
             pairs = {"_int_index": int_index, "_str_index": str_index, **values}
-            row = [part for pair in pairs.items() for part in pair]
-            variant.__move_handle_from__(make(cls.__tvm_ffi_type_info__.type_index, *row))
+            flat = [item for pair in pairs.items() for item in pair]
+            variant.__move_handle_from__(make(cls.__tvm_ffi_type_info__.type_index, *flat))
         else:
             construct(variant, _int_index=int_index, _str_index=str_index, **values)
     except TypeError as error:

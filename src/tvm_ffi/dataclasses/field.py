@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a class says about its fields: `field`, `Field`, `init_property`, and ``KW_ONLY``."""
+"""Field declarations: `field`, `Field`, `init_property` and ``KW_ONLY``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if sys.version_info >= (3, 10):
     from dataclasses import KW_ONLY
 else:
 
-    class _KW_ONLY_TYPE:  # noqa: N801  (the name that later Pythons give it)
+    class _KW_ONLY_TYPE:  # noqa: N801  (the name in later Python versions)
         pass
 
     KW_ONLY = _KW_ONLY_TYPE()
@@ -31,29 +31,29 @@ _STRUCTURAL_EQ = (None, "def", "def-pattern", "def-simple", "ignore")
 
 
 def _field_converter(value: Any) -> Any:
-    """Return the value: what stands for no converter."""
+    """Return the value; the default converter."""
     return value
 
 
 class Field:
-    """What is known about one field of a class.
+    """Declaration of a field.
 
     Parameters
     ----------
     name : str, optional
-        Name; set when the class is made.
+        Name; set when the class is registered.
     _ty_schema : TypeSchema, optional
-        Declared type; the same.
+        Declared type; set when the class is registered.
     default, default_factory, frozen, init, repr, hash, compare, kw_only, metadata, structural_eq, \
 doc, converter, **extra_kwargs
-        As in `field`, with other defaults.
+        Same as the parameters of `field`, with other defaults.
 
     Attributes
     ----------
     type : object
-        The annotation, once it has been looked up.
+        The evaluated annotation.
     extra_kwargs : dict
-        Options that are not known here; hooks of the class take theirs out.
+        Options for hooks of the class; each hook removes its options.
     """
 
     __slots__ = (
@@ -85,7 +85,7 @@ doc, converter, **extra_kwargs
         frozen: bool = False,
         init: bool = True,
         repr: bool = True,  # noqa: A002  (the contract's name)
-        hash: bool | None = True,  # noqa: A002  (the same)
+        hash: bool | None = True,  # noqa: A002  (the contract's name)
         compare: bool = False,
         kw_only: bool | None = False,
         metadata: Mapping[str, Any] | None = None,
@@ -139,20 +139,20 @@ def _check_defaults(default: object, default_factory: Any) -> None:
         raise TypeError(f"default_factory must be a callable, got {type(default_factory).__name__}")
 
 
-def has_default(described: Field) -> bool:
-    """Whether a field has a default, or something that makes one."""
-    return described.default is not MISSING or has_factory(described)
+def has_default(spec: Field) -> bool:
+    """Return True if a field has a default value or a default factory."""
+    return spec.default is not MISSING or has_factory(spec)
 
 
-def has_factory(described: Field) -> bool:
-    """Whether something makes the default of a field."""
-    factory: Any = described.default_factory
+def has_factory(spec: Field) -> bool:
+    """Return True if a field has a default factory."""
+    factory: Any = spec.default_factory
     return factory is not None and factory is not MISSING
 
 
-def has_converter(described: Field) -> bool:
-    """Whether values of a field are passed through a function first."""
-    return described.converter is not _field_converter
+def has_converter(spec: Field) -> bool:
+    """Return True if a field has a converter."""
+    return spec.converter is not _field_converter
 
 
 def field(
@@ -162,7 +162,7 @@ def field(
     frozen: bool = False,
     init: bool = True,
     repr: bool = True,  # noqa: A002  (the contract's name)
-    hash: bool | None = None,  # noqa: A002  (the same)
+    hash: bool | None = None,  # noqa: A002  (the contract's name)
     compare: bool = True,
     kw_only: bool | None = None,
     metadata: Mapping[str, Any] | None = None,
@@ -171,49 +171,49 @@ def field(
     converter: Callable[[Any], Any] = _field_converter,
     **extra_kwargs: Any,
 ) -> Any:
-    """Say more about a field of a `py_class` than its annotation does.
+    """Set options of a field of a `py_class`; used as the value of its annotation.
 
     Parameters
     ----------
     default : object
-        Value for objects that get none.  A Python list or dict is copied for each object; a `List`
-        or `Dict` is shared by all.
+        Default value.  A Python list or dict is copied for each object; a `List` or `Dict` is
+        shared by all objects.
     default_factory : callable
-        Called without arguments for each object that gets no value.
+        Called without arguments for the default value of each object.
     frozen : bool
-        Whether assignment is refused.
+        True to refuse assignment.
     init : bool
-        Whether ``__init__`` takes it.
+        True if ``__init__`` has a parameter for the field.
     repr : bool
-        Whether ``repr`` shows it.
+        True if ``repr`` includes the field.
     hash : bool, optional
-        Whether the hash depends on it; default: whether it is compared.
+        True if the hash includes the field; by default the value of `compare`.
     compare : bool
-        Whether ``==`` and the order look at it.
+        True if ``==`` and the order include the field.
     kw_only : bool, optional
-        Whether ``__init__`` takes it by name only; default: what holds for the class.
+        True if ``__init__`` takes the field by keyword only; by default the option of the class.
     metadata : mapping, optional
-        Anything; kept in `Field.metadata`.
+        Data for third-party code, available as `Field.metadata`.
     structural_eq : str, optional
-        What it is in structural equality and hash: ``"ignore"``, or a place that defines variables,
-        ``"def-pattern"`` (everything inside) or ``"def-simple"``.
+        Role in structural equality and hash: ``"ignore"``, or ``"def-pattern"`` or
+        ``"def-simple"`` for a field that binds variables (at any depth, or as its value only).
     doc : str, optional
         Documentation of the attribute.
     converter : callable
-        Makes of what is given, in ``__init__`` and in assignments, what is checked and stored.  It
-        gets values as native code hands them over: an `Array` for a list.
+        Called with the value in ``__init__`` and in assignments; its result is checked and stored.
+        The value has passed through native code: a list arrives as an `Array`.
     **extra_kwargs
         Options for hooks of the class.
 
     Returns
     -------
     Any
-        A `Field`; declared so that type checkers accept it as the value of any annotation.
+        A `Field`; the declared type is Any, so type checkers accept it for every annotation.
 
     Raises
     ------
     ValueError
-        If there are two defaults, or `structural_eq` is none of the above.
+        If both `default` and `default_factory` are given, or `structural_eq` is unknown.
     TypeError
         If `default_factory` or `converter` is not callable.
     """
@@ -235,10 +235,10 @@ def field(
 
 
 class init_property(Generic[_T]):  # noqa: N801  (a decorator)
-    """A field that is computed when an object has got all others, before ``__post_init__``.
+    """Decorator for a field that is computed after all other fields, before ``__post_init__``.
 
-    Its type is the return annotation.  ``__init__`` does not take it; it is neither printed nor
-    compared.  Afterwards it is a field as others are, which may be assigned.
+    The type of the field is the return annotation.  ``__init__`` has no parameter for the field,
+    and ``repr``, comparison and hash omit it.  Later assignments are allowed.
 
     Parameters
     ----------
@@ -261,11 +261,11 @@ class init_property(Generic[_T]):  # noqa: N801  (a decorator)
     @overload
     def __get__(self, obj: object, objtype: type) -> _T: ...
     def __get__(self, obj: object | None, objtype: type) -> _T | init_property[_T]:
-        """Return the value; only for type checkers, as a field stands here at run time."""
+        """Return the value; for type checkers only, as the class replaces this by a property."""
         return self if obj is None else self.func(obj)
 
     def annotation(self) -> Any:
-        """Return the annotation of what the function returns."""
+        """Return the return annotation of the function."""
         from ._annotations import own_annotations
 
         try:
@@ -275,7 +275,7 @@ class init_property(Generic[_T]):  # noqa: N801  (a decorator)
 
 
 def field_of_init_property(declared: init_property[Any]) -> Field:
-    """Return the field that holds the computed value."""
+    """Return the field for the computed value."""
     return field(  # type: ignore[no-any-return]
         init=False,
         repr=False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gen_abi_cpp`: a C++ header with the memory of registered types, proved by static asserts."""
+"""`gen_abi_cpp`: a C++ header with structs of registered types and static asserts of the layout."""
 
 from __future__ import annotations
 
@@ -61,26 +61,25 @@ _KEYWORDS = frozenset(
 
 
 def gen_abi_cpp(type_keys: str | Sequence[str]) -> str:
-    """Return the text of a C++ header that declares the memory of registered types.
+    """Return a C++ header with a struct for each of the given types and their ancestors.
 
-    For each type there is a struct, named after the last part of the key with ``Obj``, in the
-    namespaces of the others; its ancestors come with it.  Static asserts compare size, alignment
-    and offsets, so that a header which does not fit is not compiled.
+    The struct of the key ``a.b.Name`` is ``a::b::NameObj``.  Static asserts compare size, alignment
+    and offsets, so a header that does not match the layout fails to compile.
 
     Parameters
     ----------
     type_keys : str or sequence of str
-        Keys, or shell patterns such as ``"my_library.*"``.
+        Type keys, or shell patterns such as ``"my_library.*"``.
 
     Returns
     -------
     str
-        The header, the types ordered by depth and key.
+        Text of the header; the structs are sorted by depth and key.
 
     Raises
     ------
     ValueError
-        If a pattern matches no type of objects, or the memory of a type cannot be declared.
+        If a pattern matches no object type, or a layout cannot be declared in C++.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def _index(key: str) -> int:
 
 
 def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
-    """Return the types, without those that the C++ headers have."""
+    """Return the types and their ancestors, without types that the C++ headers declare."""
     found: dict[str, TypeInfo] = {}
     for key in keys:
         info: TypeInfo | None = type_info_of(_index(key))
@@ -134,7 +133,7 @@ def _with_ancestors(keys: Iterable[str]) -> dict[str, TypeInfo]:
 class _Header:
     def __init__(self, infos: list[TypeInfo]) -> None:
         self._infos = infos
-        self._opaque: dict[str, TypeInfo] = {}  # named by fields only
+        self._opaque: dict[str, TypeInfo] = {}  # types of fields outside `infos`
 
     def text(self) -> str:
         structs = [line for info in self._infos for line in self._struct(info)]
@@ -162,7 +161,7 @@ class _Header:
         parent = info.parent_type_info
         assert parent is not None
         if info.total_size == 0:
-            raise ValueError(f"`{info.type_key}` has not registered the size of its objects")
+            raise ValueError(f"`{info.type_key}`: expected a registered object size, got none")
         fields = sorted(info.fields or [], key=lambda entry: entry.offset)
         types = [self._field_type(info, entry) for entry in fields]
         _check_offsets(info, fields)
@@ -191,11 +190,12 @@ class _Header:
             if found is not None:
                 return found
         raise ValueError(
-            f"`{info.type_key}.{entry.name}` cannot be declared: {schema!r} in {entry.size} bytes"
+            f"`{info.type_key}.{entry.name}`: expected a type with a C++ declaration, got "
+            f"{schema!r} in {entry.size} bytes"
         )
 
     def _type(self, schema: TypeSchema, size: int) -> str | None:
-        """Return the C++ type; None when it does not have this size."""
+        """Return the C++ type; None if it does not have this size."""
         number = _NUMBERS.get((schema.origin, size))
         if number is not None:
             return number
@@ -241,19 +241,20 @@ def _opaque_struct(info: TypeInfo) -> list[str]:
 
 
 def _check_offsets(info: TypeInfo, fields: list[TypeField]) -> None:
-    """Raise ValueError unless a compiler puts the fields where they are."""
+    """Raise ValueError if a C++ compiler would choose other offsets."""
     assert info.parent_type_info is not None
     inherited = info.parent_type_info.all_fields()
     end = max((entry.offset + entry.size for entry in inherited), default=HEADER_SIZE)
     for entry in fields:
-        if entry.offset != aligned(end, entry.alignment):
+        expected = aligned(end, entry.alignment)
+        if entry.offset != expected:
             raise ValueError(
-                f"`{info.type_key}.{entry.name}` lies at {entry.offset}, where no compiler puts it"
+                f"`{info.type_key}.{entry.name}`: expected offset {expected}, got {entry.offset}"
             )
         end = entry.offset + entry.size
     if info.total_size != aligned(end, 8):
         raise ValueError(
-            f"objects of `{info.type_key}` have {info.total_size} bytes, and fields up to {end}"
+            f"`{info.type_key}`: expected a size of {aligned(end, 8)} bytes, got {info.total_size}"
         )
 
 

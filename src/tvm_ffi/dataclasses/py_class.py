@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`py_class`: a native type whose fields a Python class declares."""
+"""`py_class`: a native type with fields that a Python class declares."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, overload
 
 from .._types.type_info import MISSING
-from ._completion import complete_with, introduce, scope_of
-from ._definition import Options
+from ._forward_references import complete_with, register_class, scope_of
 from ._method import method
+from ._type_registration import Options
 from .field import Field, field
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
-        """Stand for the decorator of Python 3.11, which tells type checkers about another one."""
+        """Replace ``typing.dataclass_transform`` of Python 3.11, which only type checkers need."""
         return lambda function: function
 
 
@@ -66,54 +66,55 @@ def py_class(
     structural_eq: str | None = "tree",
     slots: bool = True,
 ) -> Any:
-    """Make a class a native type: its annotations are fields that C and C++ read, too.
+    """Register a native type whose fields are the annotations of the class.
 
-    The class derives from `Object`, or from another class of a native type, whose fields come
-    first.  Used as ``@py_class``, ``@py_class()`` or ``@py_class("key", ...)``.
+    C and C++ code can read the fields at their offsets.  The class derives from `Object` or from
+    another class of a native type, whose fields come first.  Used as ``@py_class``,
+    ``@py_class()`` or ``@py_class("key", ...)``.
 
     Parameters
     ----------
     cls_or_type_key : type or str, optional
         The class, or the type key.
     type_key : str, optional
-        Key of the type; default: module and qualified name of the class.
+        Key of the type; by default module and qualified name of the class.
     frozen : bool
-        Whether assignment to fields, inherited ones included, is refused.  Native code may still
-        write them, and so do ``copy.replace`` and `FFIProperty.set`.
+        True to refuse assignment to fields, including inherited fields.  Native code,
+        ``copy.replace`` and `FFIProperty.set` still write them.
     init : bool
-        Whether the class can be called; its ``__init__`` takes the fields in order, those without
-        a default first: also those of derived classes come before defaulted ones of their bases.
-        A class with an ``__init__`` of its own finds all fields 0 or None.
+        True if the class can be called.  ``__init__`` takes the fields in order, all fields without
+        a default before those with one, across base and derived classes.  If the class body
+        defines ``__init__``, all fields are 0 or None when it is called.
     repr : bool
-        Whether ``repr`` shows the fields.
+        True for a ``repr`` with the fields.
     eq : bool
-        Whether ``==`` compares the fields of two objects of one type.
+        True if ``==`` compares the fields of two objects of the same type.
     order : bool
-        Whether ``<``, ``<=``, ``>``, ``>=`` compare the fields in order; needs `eq`.
+        True if ``<``, ``<=``, ``>``, ``>=`` compare the fields in order; requires `eq`.
     unsafe_hash : bool
-        Whether the hash is that of the fields; otherwise it is that of the identity.
+        True if the hash is computed from the fields; by default it is by identity.
     match_args : bool
-        Whether ``case Class(a, b)`` matches the fields that `init` takes by position.
+        True if ``case Class(a, b)`` matches the positional parameters of ``__init__``.
     kw_only : bool
-        Whether `init` takes fields by name only that do not say otherwise.
+        Default of the field option `kw_only`.
     structural_eq : str, optional
-        How structural equality and hash see objects: ``"tree"``, ``"var"``, ``"dag"``,
-        ``"const-tree"``, ``"singleton"``, or None to refuse.
+        Kind of the type in structural equality and hash: ``"tree"``, ``"var"``, ``"dag"``,
+        ``"const-tree"``, ``"singleton"``; None if structural comparison is not supported.
     slots : bool
-        For compatibility: instances take no attributes beside fields unless the class body has
-        ``__slots__ = ("__dict__",)``.  False has no effect and is warned of.
+        Accepted for compatibility; False has no effect and emits a warning.  Instances have no
+        attributes besides fields unless the class body has ``__slots__ = ("__dict__",)``.
 
     Returns
     -------
     type or callable
-        The class itself, or a decorator that returns it.
+        The class, or a decorator that returns it.
 
     Raises
     ------
     TypeError
-        If the class does not derive from a registered one, or a field cannot be.
+        If no base class is registered, or a field is invalid.
     ValueError
-        If the key is taken, or an option has a value that it cannot have.
+        If the key is already registered, or an option has an invalid value.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def py_class(
     scope = scope_of(sys._getframe(1))
 
     def decorate(cls: type) -> type:
-        introduce(cls, type_key or f"{cls.__module__}.{cls.__qualname__}", options, scope)
+        register_class(cls, type_key or f"{cls.__module__}.{cls.__qualname__}", options, scope)
         return cls
 
     if cls_or_type_key is None:
@@ -162,18 +163,18 @@ def py_class(
 
 
 def on_fields_resolved(type_info: TypeInfo, resolved_fields: list[Field]) -> None:
-    """Complete a class that waits for its annotations with fields that the caller has looked up.
+    """Complete a class with unresolved annotations by fields that the caller has resolved.
 
     Parameters
     ----------
     type_info : TypeInfo
-        The type, as ``__tvm_ffi_type_info__`` of the class has it.
+        The ``__tvm_ffi_type_info__`` of the class.
     resolved_fields : list of Field
-        All of its own fields, with names and types.
+        All fields without inherited fields, with names and types.
 
     Raises
     ------
     ValueError
-        If the class does not wait.
+        If the class has no unresolved annotations.
     """
     complete_with(type_info, resolved_fields)

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Union
 
+from .._internal.suggestion import did_you_mean
 from .._schema.dtypes import COMMON_DTYPES, is_dtype_name, is_scalar_dtype
 from .._schema.schema import Schema
-from .._suggestion import did_you_mean
 from ._expression import Expression, Extent, fits_64_bits
 from ._literals import builtin_value
 from ._partial_repr import partial_repr

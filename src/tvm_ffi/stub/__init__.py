@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type stubs, and Rust mirrors, for what native libraries register.
+"""Stub generator ``tvm-ffi-stubgen``: Python stubs and Rust structs of registered types.
 
-``tvm-ffi-stubgen`` (`cli`) fills blocks between marker lines of source files.  Steps: `file_utils`
-splits a file into blocks, `lib_state` says what is registered, a generator (`generator`) writes the
-text of one language, and `_pipeline` connects them.  Nothing here is loaded by ``import tvm_ffi``.
+The tool fills the blocks between marker lines of source files.  The implementation is the private
+package `_stubgen`; the other modules here re-export its names.  ``import tvm_ffi`` does not import
+this package.
 """

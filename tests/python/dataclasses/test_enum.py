@@ -208,7 +208,7 @@ def test_variants_of_an_enumeration_from_cpp():
         class Missing(Enum, type_key="testing.TestEnumVariant"):
             Gamma: ClassVar[int]
 
-    with pytest.raises(ValueError, match="there is such a variant already"):
+    with pytest.raises(ValueError, match="a variant with this index already exists"):
 
         class Twice(Enum, type_key="testing.TestEnumVariant"):
             Alpha = auto()

@@ -195,7 +195,7 @@ def test_one_bad_file_does_not_stop_the_others(stubgen, tmp_path):
             "needs a PATH",
         ),
         (("--target", "cobol", "d"), "invalid choice: 'cobol'"),
-        (("--indent", "many", "d"), "'many' is no number from 1 to 16"),
+        (("--indent", "many", "d"), "'many' is not a number from 1 to 16"),
         (("--imports", "no_such_module", "d"), "--imports no_such_module: ModuleNotFoundError"),
         (("--dlls", "no_such_library.so", "d"), "--dlls no_such_library.so: OSError"),
         (("no_such_file.py",), 'no_such_file.py": FileNotFoundError'),

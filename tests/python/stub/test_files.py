@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tvm_ffi.stub import consts
-from tvm_ffi.stub._text_file import Line, TextFile
+from tvm_ffi.stub._stubgen.text_file import Line, TextFile
 from tvm_ffi.stub.file_utils import CodeBlock, FileInfo, collect_files, path_walk, syntax_for
 
 BEGIN, END = "# tvm-ffi-stubgen(begin):", "# tvm-ffi-stubgen(end)"

@@ -61,8 +61,13 @@ def test_complete_layouts(total_size, fields, gaps):
 @pytest.mark.parametrize(
     ("total_size", "fields", "reason", "detail"),
     [
-        (None, [(24, 8, 8)], "layout-unknown", "no metadata of its own: total_size is unknown"),
-        (32, [(None, 8, 8)], "layout-unknown", "field 'a' carries no native layout facts"),
+        (None, [(24, 8, 8)], "layout-unknown", "total_size is not registered"),
+        (
+            32,
+            [(None, 8, 8)],
+            "layout-unknown",
+            "field 'a' has no registered layout",
+        ),
         (
             *(40, [(24, 8, 8), (28, 4, 4)], "field-overlap"),
             "field 'b' at [28, 32) starts before byte 32",
@@ -78,7 +83,7 @@ def test_complete_layouts(total_size, fields, gaps):
             f"bytes [24, 32), [40, 48), [56, 64) of [24, 64) {UNACCOUNTED}",
         ),
         (40, [(24, 16, 16)], "layout-unknown", "field 'a' at [24, 40) is not 16-aligned"),
-        (28, [(24, 4, 4)], "layout-unknown", "total_size 28 is no multiple of the alignment 8"),
+        (28, [(24, 4, 4)], "layout-unknown", "total_size 28 is not a multiple of the alignment 8"),
     ],
 )
 def test_opaque_layouts(total_size, fields, reason, detail):

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tvm_ffi import Signature, libinfo
-from tvm_ffi.stub.python_generator._library_file import HEADER, library_file
+from tvm_ffi.stub._stubgen.python.library_file import HEADER, library_file
 
 from .test_command import lines_of, stubgen  # (the fixture)
 
@@ -258,7 +258,7 @@ def test_files_that_people_wrote_are_refused(stubgen, library, output):
     output.write_text("def mine() -> None: ...\n", encoding="utf-8")
     status, said = stubgen("--library", library, "--output", output)
     assert status == 2
-    assert "is not one that --library wrote" in said
+    assert "expected a file written by --library" in said
     assert lines_of(output) == ["def mine() -> None: ..."]
 
 
@@ -268,8 +268,14 @@ def test_files_that_people_wrote_are_refused(stubgen, library, output):
         (["--library", "a.so"], "--library and --output must be provided together"),
         (["--output", "a.pyi"], "--library and --output must be provided together"),
         (["--library", "a.so", "--output", "a.py"], "--output must be a .pyi file"),
-        (["--library", "a.so", "--output", "a.pyi", "b.py"], "--library goes without PATH"),
-        (["--library", "a.so", "--output", "a.pyi", "--class", "if"], "cannot be the name"),
+        (
+            ["--library", "a.so", "--output", "a.pyi", "b.py"],
+            "--library cannot be combined with PATH",
+        ),
+        (
+            ["--library", "a.so", "--output", "a.pyi", "--class", "if"],
+            "expected a class name, got 'if'",
+        ),
         (["--class", "K"], "--class needs --library"),
     ],
 )

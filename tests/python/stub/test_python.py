@@ -10,11 +10,11 @@ import pytest
 import tvm_ffi.testing  # noqa: F401  (registers types)
 from tvm_ffi.core import MISSING, TypeSchema
 from tvm_ffi.stub import generator, lib_state
+from tvm_ffi.stub._stubgen.python.imports import FileNames
 from tvm_ffi.stub.file_utils import CodeBlock
 from tvm_ffi.stub.python_generator import codegen
 from tvm_ffi.stub.python_generator.consts import TY_MAP_DEFAULTS
 from tvm_ffi.stub.python_generator.utils import (
-    FileNames,
     ImportItem,
     render_func_signature,
     render_object_init,
@@ -413,7 +413,7 @@ def test_export_of_a_submodule():
         "    __all__ = []",
         "__all__.extend(sub__all__)",
     ]
-    with pytest.raises(ValueError, match=r"`a-b` \(line 1\) is no name"):
+    with pytest.raises(ValueError, match=r"`a-b` \(line 1\) is not a module name"):
         codegen.generate_python_export(block("export", "a-b"))
 
 

@@ -13,6 +13,7 @@ import pytest
 import tvm_ffi.testing  # noqa: F401  (registers types)
 from tvm_ffi.core import TypeSchema
 from tvm_ffi.stub import cli, consts, lib_state
+from tvm_ffi.stub._stubgen.rust.rustfmt import format_blocks
 from tvm_ffi.stub.file_utils import CodeBlock, FileInfo
 from tvm_ffi.stub.generator import get_generator
 from tvm_ffi.stub.rust_generator import RustGenerator
@@ -32,6 +33,7 @@ from tvm_ffi.stub.rust_generator.utils import (
 from tvm_ffi.stub.utils import NamedTypeSchema, ObjectInfo, Options
 
 BEGIN, END = "// tvm-ffi-stubgen(begin):", "// tvm-ffi-stubgen(end)"
+needs_rustfmt = pytest.mark.skipif(shutil.which("rustfmt") is None, reason="no rustfmt")
 CRATE = Path(__file__).resolve().parent / "rust_crate"
 
 
@@ -91,12 +93,14 @@ def generated(info: ObjectInfo, imports: RustImports | None = None) -> list[str]
     code = CodeBlock("object", str(info.type_key), 1, 2, ["// begin", "// end"])
     ty_map = dict(RUST_TY_MAP_DEFAULTS)
     generate_rust_object(code, ty_map, imports or RustImports(), Options(), info, {})
-    return code.lines[1:-1]
+    format_blocks([code], Path(__file__).parent)
+    return code.body
 
 
 # ---- Whole blocks ------------------------------------------------------------------------------
 
 
+@needs_rustfmt
 def test_a_complete_final_type():
     info = object_info("t.Pair", 40, field("a", "int", 24, 8), field("s", "str", 24 + 8, 16))
     info.total_size = 48
@@ -140,15 +144,18 @@ impl PairObj {
 }
 
 impl Pair {
-    /// Lossless complete-field allocation.
+    /// Allocates an object with all fields.
     pub fn new(a: i64, s: impl Into<String>) -> Self {
         let obj = PairObj::new(a, s.into());
-        Self { base: ObjectArc::new(obj) }
+        Self {
+            base: ObjectArc::new(obj),
+        }
     }
 }""".splitlines()
     )
 
 
+@needs_rustfmt
 def test_a_type_to_derive_from_can_be_copied_and_torn_down():
     info = object_info(
         "t.Base", 56, field("x", "Any", 24, 16), field("o", "Object", 40, 8),
@@ -246,6 +253,7 @@ def test_an_integer_beyond_64_bits_is_an_object():
     assert "    pub x: BigInt," in generated(object_info("t.T", 32, entry))
 
 
+@needs_rustfmt
 def test_names_that_mean_something_else():
     info = object_info(
         "t.type", 64, field("self", "int", 24, 8), field("type", "int", 32, 8),
@@ -274,18 +282,64 @@ def test_types_of_the_crate_with_the_name_of_an_own_type():
     assert "    pub o: ::core::option::Option<ObjectRef>," in lines
 
 
+@needs_rustfmt
 def test_long_lines_are_broken():
     fields = [field(f"a_long_name_{i}", "int", 24 + 8 * i, 8) for i in range(5)]
     lines = generated(object_info("t.Wide", 64, *fields))
     at = lines.index("    pub(crate) fn new(")
     names = [f"a_long_name_{i}" for i in range(5)]
-    assert lines[at + 1 : at + 9] == [
+    assert lines[at + 1 : at + 17] == [
         *(f"        {name}: i64," for name in names),
         "    ) -> Self {",
         "        let base = Object::new();",
-        f"        Self {{ base, {', '.join(names)} }}",
+        "        Self {",
+        "            base,",
+        *(f"            {name}," for name in names),
+        "        }",
+        "    }",
     ]
     assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("final", [False, True])
+def test_without_rustfmt_lines_are_indented_and_not_broken(monkeypatch, final):
+    fields = [field(f"a_long_name_{i}", "int", 24 + 8 * i, 8) for i in range(5)]
+    info = object_info("t.Wide", 64, *fields, final=final)
+    formatted = generated(info)
+    monkeypatch.setattr(shutil, "which", lambda program: None)
+    lines = generated(info)
+    at = lines.index("        let base = Object::new();")
+    names = [f"a_long_name_{i}" for i in range(5)]
+    typed = ", ".join(f"{name}: i64" for name in names)
+    visible = "pub(crate)" if final else "pub"
+    assert lines[at - 2 : at + 4] == [
+        "impl WideObj {",
+        f"    {visible} fn new({typed}) -> Self {{",
+        "        let base = Object::new();",
+        f"        Self {{ base, {', '.join(names)} }}",
+        "    }",
+        "}",
+    ]
+    assert check_tokens(lines) == check_tokens(formatted)
+
+
+@needs_rustfmt
+def test_rustfmt_follows_the_configuration_of_the_folder(stubgen, crate):
+    (crate.parent / "rustfmt.toml").write_text("tab_spaces = 2\n", encoding="utf-8")
+    path = write(crate / "lib.rs", *block("object/testing.TestIntPair"))
+    assert stubgen(path) == (0, "")
+    assert "  pub a: i64," in lines_of(path)
+    assert stubgen("--check", path) == (0, "")
+
+
+def test_blocks_that_rustfmt_rejects_keep_their_layout(stubgen, crate):
+    path = write(
+        crate / "lib.rs",
+        "// tvm-ffi-stubgen(field): testing.TestIntPair.a -> not a type",
+        *block("object/testing.TestIntPair"),
+    )
+    assert stubgen(path) == (0, "")
+    assert "    pub a: not a type," in lines_of(path)
 
 
 # ---- Directives --------------------------------------------------------------------------------
@@ -321,9 +375,9 @@ def test_directives_are_read():
         ("enum", "a.B.x -> Col { A=1 }", "Invalid `enum` directive at line 7"),
         ("enum", "a.B.x -> Col(f32) { A=1 }", "Invalid `enum` directive at line 7"),
         ("enum", "a.B.x -> Col(i8) { A=1x }", "Invalid `enum` directive at line 7"),
-        ("enum", "a.B.x -> Col(i8) { A=128 }", "at line 7: A=128 is no i8"),
-        ("enum", "a.B.x -> Col(u8) { A=-1 }", "at line 7: A=-1 is no u8"),
-        ("enum", "a.B.x -> Col(i8) { A=1, A=2 }", "at line 7: A has two values"),
+        ("enum", "a.B.x -> Col(i8) { A=128 }", "at line 7: A=128 does not fit i8"),
+        ("enum", "a.B.x -> Col(u8) { A=-1 }", "at line 7: A=-1 does not fit u8"),
+        ("enum", "a.B.x -> Col(i8) { A=1, A=2 }", "at line 7: member A is repeated"),
         ("upcast", "a.B", "Invalid `upcast` directive at line 7"),
         ("opaque", "", "Invalid `opaque` directive at line 7"),
         ("nope", "a.B", "Unknown directive `nope` at line 7"),
@@ -366,9 +420,13 @@ def test_directives_change_a_type():
 @pytest.mark.parametrize(
     ("name", "payload", "message"),
     [
-        ("field", "t.T.x -> i64", r"`t\.T\.x` maps a 4-byte field to `i64` \(8 bytes\)"),
-        ("enum", "t.T.x -> C(u8) { A=1 }", r"`t\.T\.x` maps a 4-byte field to `u8` \(1 bytes\)"),
-        ("nullable", "t.T.x", "the field is 4 bytes, not a pointer-sized"),
+        ("field", "t.T.x -> i64", r"`t\.T\.x`: expected a type of 4 bytes, got `i64` \(8 bytes\)"),
+        (
+            "enum",
+            "t.T.x -> C(u8) { A=1 }",
+            r"`t\.T\.x`: expected a type of 4 bytes, got `u8` \(1 bytes\)",
+        ),
+        ("nullable", "t.T.x", "expected a field of 8 bytes, got 4"),
         ("field", "t.T.gone -> i64", r"names `t\.T\.gone`, but the type has no such field"),
     ],
 )
@@ -382,8 +440,7 @@ def test_directives_that_do_not_fit(name, payload, message):
 def test_a_type_can_be_made_opaque():
     imports = RustImports(directives=Directives(opaque={"t.T"}))
     lines = generated(object_info("t.T", 32, field("x", "int", 24, 8)), imports)
-    veto = "/// Opaque: vetoed by directive although the layout is reproducible. "
-    assert lines[0].startswith(veto)
+    assert lines[0].startswith("/// Opaque: made opaque by a directive. ")
 
 
 # ---- Names, imports, modules -------------------------------------------------------------------
@@ -459,7 +516,7 @@ def test_a_type_that_no_file_defines(stubgen, crate):
     assert status == 2
     assert output == (
         f'[Failed] File "{path}": ValueError: `testing.TestObjectDerived` (line 1) depends on '
-        "`testing.TestObjectBase`, which this run does not ask for: add an `object/<key>` block "
+        "`testing.TestObjectBase`, which no file of this run defines; add an `object/<key>` block "
         "or a `ty-map` directive\n"
     )
     write(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``--init-*``: a folder for every prefix, with a file of stubs and a package file.
+"""New packages (``--init-*``): a folder with an API file and a package file for every prefix.
 
-Files that exist are extended by what they lack; nothing of theirs is replaced.
+Blocks and classes that an existing file lacks are appended to it.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import Callable
 
-from . import lib_state
-from ._pipeline import Run
-from ._text_file import TextFile
-from .file_utils import CodeBlock, FileInfo, is_skipped, split_blocks
-from .utils import InitConfig
+from .blocks import CodeBlock, is_skipped, split_blocks
+from .options import InitConfig
+from .pipeline import Run
+from .registered import toposort_objects
+from .source_file import FileInfo
+from .text_file import TextFile
 
 __all__ = ["init_files", "prefixes_below"]
 
-# Tells what a file lacks that has these blocks.
-_Missing = Callable[[list[CodeBlock]], str]
+# Returns the text to append to a file with the given blocks.
+_MissingText = Callable[[list[CodeBlock]], str]
 
 
 def prefixes_below(run: Run, prefix: str) -> list[str]:
     """Return the prefixes that get files: those with functions or types, and the root.
 
-    The result is empty when nothing is registered.
+    The result is empty if nothing is registered below `prefix`.
     """
     root = prefix.rstrip(".")
     known = {
@@ -41,53 +42,43 @@ def prefixes_below(run: Run, prefix: str) -> list[str]:
 
 
 def init_files(run: Run, folder: Path, init_cfg: InitConfig) -> list[FileInfo]:
-    """Return the files of all prefixes, extended but not yet filled.
-
-    Parameters
-    ----------
-    run : Run
-        Takes failures.
-    folder : Path
-        Where the packages lie.
-    init_cfg : InitConfig
-        What to write.
-    """
+    """Return the files of all prefixes below `folder`; the blocks that they lacked are empty."""
     root = init_cfg.prefix.rstrip(".")
     files = []
     for prefix in prefixes_below(run, root):
-        path = folder.absolute().joinpath(*prefix.split("."))
-        for file_path, text_for in _texts(run, path, prefix, root, init_cfg):
-            made = run.guarded(file_path, partial(_extended, run, file_path, text_for))
-            if made is not None:
-                files.append(made)
+        package = folder.absolute().joinpath(*prefix.split("."))
+        for path, missing_text in _files_of_prefix(run, package, prefix, root, init_cfg):
+            file = run.guarded(path, partial(_extended_file, run, path, missing_text))
+            if file is not None:
+                files.append(file)
     return files
 
 
-def _texts(
-    run: Run, path: Path, prefix: str, root: str, init_cfg: InitConfig
-) -> Iterator[tuple[Path, _Missing]]:
-    """Return the files of a prefix, each with a function that tells what it lacks."""
+def _files_of_prefix(
+    run: Run, package: Path, prefix: str, root: str, init_cfg: InitConfig
+) -> Iterator[tuple[Path, _MissingText]]:
+    """Return the files of a prefix, each with the function for its missing text."""
     generator = run.generator
     keys = [
         key for key in run.registered.type_keys.get(prefix, ()) if not generator.is_builtin(key)
     ]
 
-    def api(blocks: list[CodeBlock]) -> str:
-        infos = lib_state.toposort_objects(keys)
+    def api_text(blocks: list[CodeBlock]) -> str:
+        infos = toposort_objects(keys)
         ty_map = generator.default_ty_map()
         return generator.generate_api_file(blocks, ty_map, prefix, infos, init_cfg, prefix == root)
 
-    def package(blocks: list[CodeBlock]) -> str:
+    def package_text(blocks: list[CodeBlock]) -> str:
         submodule = Path(generator.api_filename()).stem
         return generator.generate_init_file(blocks, prefix, submodule)
 
-    yield path / generator.api_filename(), api
+    yield package / generator.api_filename(), api_text
     if generator.init_filename() != generator.api_filename():
-        yield path / generator.init_filename(), package
+        yield package / generator.init_filename(), package_text
 
 
-def _extended(run: Run, path: Path, missing: _Missing) -> FileInfo | None:
-    """Return a file with what it lacked, in memory; None if it asks to be left alone."""
+def _extended_file(run: Run, path: Path, missing_text: _MissingText) -> FileInfo | None:
+    """Return a file with its missing text, in memory; None if the file is skipped."""
     syntax = run.generator.syntax
     source = TextFile.read(path) if path.exists() else TextFile(path)
     if is_skipped(source.texts, syntax):
@@ -97,7 +88,7 @@ def _extended(run: Run, path: Path, missing: _Missing) -> FileInfo | None:
     if lines and path.name == run.generator.api_filename():
         lines = _with_import_section(run, lines, blocks)
         blocks = split_blocks(lines, syntax)
-    added = missing(blocks)
+    added = missing_text(blocks)
     if added and lines and lines[-1].strip():
         lines.append("")
     lines += added.splitlines()
@@ -105,10 +96,9 @@ def _extended(run: Run, path: Path, missing: _Missing) -> FileInfo | None:
 
 
 def _with_import_section(run: Run, lines: list[str], blocks: list[CodeBlock]) -> list[str]:
-    """Return lines with an import section where the language allows imports."""
+    """Return lines with an import section at the first position where imports are allowed."""
     if any(block.kind == "import-section" for block in blocks):
         return lines
-    syntax = run.generator.syntax
-    place = run.generator.place_of_imports(lines)
-    section = [f"{syntax.begin} import-section", syntax.end, ""]
-    return [*lines[:place], *([""] if place else []), *section, *lines[place:]]
+    index = run.generator.import_section_index(lines)
+    section = [*run.generator.syntax.empty_block("import-section"), ""]
+    return [*lines[:index], *([""] if index else []), *section, *lines[index:]]

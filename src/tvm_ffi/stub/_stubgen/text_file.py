@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text files as their authors wrote them: encoding, byte order mark and line ends are kept.
+"""Text files that keep their encoding, byte order mark, line ends and permissions.
 
-A file is replaced in one step, so readers see the old text or the new one, and a failure leaves
-the old one.
+A file is replaced by renaming a complete copy: readers see the old text or the new text, and a
+failure leaves the old text.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._internal.regular_file import read_regular
+from ..._internal.regular_file import read_regular
 
 __all__ = ["Line", "TextFile"]
 
-# Only these end a line for compilers and editors alike; str.splitlines knows further ones.
-_MOST_BYTES = 1 << 26
+_MAX_BYTES = 1 << 26
+# Compilers and editors agree on these line ends; str.splitlines splits at further characters.
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line, and what ends it: nothing at the end of some files."""
+    """A line and its line end, which is empty at the end of some files."""
 
     text: str
     end: str
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file that was read, or that does not exist yet."""
+    """The text of a file; empty if the file does not exist yet."""
 
     path: Path
     lines: tuple[Line, ...] = ()
@@ -50,11 +50,11 @@ class TextFile:
         Raises
         ------
         OSError
-            If it cannot be read.
+            If the file cannot be read.
         ValueError
-            If its bytes are no text; the message names the line.
+            If the file is not text; the message contains the line number.
         """
-        content = read_regular(path, _MOST_BYTES)
+        content = read_regular(path, _MAX_BYTES)
         encoding = _encoding_of(path, content)
         try:
             text = content.decode(encoding)
@@ -66,28 +66,28 @@ class TextFile:
 
     @property
     def newline(self) -> str:
-        """What ends most lines; a tie goes to the first."""
+        """The most frequent line end; the first one if several are equally frequent."""
         ends = [line.end for line in self.lines if line.end]
         return max(dict.fromkeys(ends), key=ends.count) if ends else "\n"
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The lines without their ends."""
+        """Lines without line ends."""
         return tuple(line.text for line in self.lines)
 
     def replace(self, lines: list[Line]) -> None:
-        """Write other lines; the file keeps its permissions, and links keep pointing at it.
+        """Replace the text; the file keeps its permissions, and links to it stay valid.
 
         Raises
         ------
         OSError, UnicodeEncodeError
-            If they cannot be written; the file is then as before.
+            If the text cannot be written; the file is then unchanged.
         """
         content = "".join(line.text + line.end for line in lines).encode(self.encoding)
         target = self.path.resolve()
         if target.exists() and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, "the file is read-only", str(target))
-        if target.exists() and not target.is_file():  # a terminal, a pipe
+        if target.exists() and not target.is_file():  # a terminal or a pipe
             self.path.write_bytes(content)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ class TextFile:
                 stream.write(content)
                 stream.flush()
                 os.fsync(stream.fileno())
-            _take_permissions(target, Path(name))
+            _copy_permissions(target, Path(name))
             Path(name).replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -107,11 +107,11 @@ class TextFile:
 
 def _split(text: str) -> list[Line]:
     lines = [Line(*match.groups()) for match in _LINE.finditer(text)]
-    return lines[:-1]  # the pattern also matches the nothing at the end
+    return lines[:-1]  # the pattern also matches the empty string at the end
 
 
 def _encoding_of(path: Path, content: bytes) -> str:
-    """Return the encoding that a mark or, in Python files, a comment tells; else UTF-8."""
+    """Return the encoding by byte order mark or, in Python files, coding comment; else UTF-8."""
     if content.startswith(b"\xef\xbb\xbf"):
         return "utf-8-sig"
     if path.suffix not in {".py", ".pyi"}:
@@ -119,14 +119,14 @@ def _encoding_of(path: Path, content: bytes) -> str:
     try:
         return tokenize.detect_encoding(io.BytesIO(content).readline)[0]
     except SyntaxError as error:
-        # Raised for bytes that are no UTF-8, too: decoding finds out where.
+        # Bytes that are not UTF-8 also raise SyntaxError; decoding reports their line.
         if "unknown encoding" in str(error):
             raise ValueError(f"{error} (line 1 or 2)") from None
         return "utf-8"
 
 
-def _take_permissions(target: Path, new: Path) -> None:
-    """Give a new file the permissions of the one it replaces, or those of any new file."""
+def _copy_permissions(target: Path, new: Path) -> None:
+    """Give `new` the permissions of `target`, or the default permissions of a new file."""
     if target.exists():
         shutil.copymode(target, new)
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the text around blocks of a Python file says."""
+"""Context of blocks in a Python file: the enclosing classes, and the position of imports."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from ..file_utils import CodeBlock
-from .codegen import class_name
+from ..blocks import CodeBlock
+from .package_files import class_name
 
-__all__ = ["classes_of", "place_of_imports"]
+__all__ = ["classes_of", "import_section_index"]
 
 _CLASS = re.compile(r"(?P<margin>\s*)class\s+(?P<name>\w+)")
 
 
 def classes_of(code_blocks: Sequence[CodeBlock]) -> dict[str, str]:
-    """Return the names of the classes that ``object`` blocks stand in, by type key.
+    """Return the names of the classes around ``object`` blocks, by type key.
 
-    A block outside of any class counts as the class that the last part of the key names.
+    A block outside of a class gets the class name that follows from the type key.
     """
     return {
-        str(block.param): _class_around(code_blocks[:i], block) or class_name(str(block.param))
+        str(block.param): _enclosing_class(code_blocks[:i], block) or class_name(str(block.param))
         for i, block in enumerate(code_blocks)
         if block.kind == "object"
     }
 
 
-def _class_around(before: Sequence[CodeBlock], block: CodeBlock) -> str | None:
-    """Return the class of the nearest ``class`` line with less indentation than the block."""
-    for line in _lines_upwards(before):
+def _enclosing_class(before: Sequence[CodeBlock], block: CodeBlock) -> str | None:
+    """Return the class whose ``class`` line is nearest and less indented than the block."""
+    for line in _reversed_lines(before):
         margin = line[: len(line) - len(line.lstrip())]
         if len(margin) >= len(block.margin) or not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -38,25 +38,25 @@ def _class_around(before: Sequence[CodeBlock], block: CodeBlock) -> str | None:
     return None
 
 
-def _lines_upwards(code_blocks: Sequence[CodeBlock]) -> Iterator[str]:
+def _reversed_lines(code_blocks: Sequence[CodeBlock]) -> Iterator[str]:
     for block in reversed(code_blocks):
         if block.kind is None:
             yield from reversed(block.lines)
 
 
-def place_of_imports(lines: Sequence[str]) -> int:
-    """Return the index of the line before which ``from __future__`` imports may stand."""
+def import_section_index(lines: Sequence[str]) -> int:
+    """Return the index of the first line before which ``from __future__`` imports are allowed."""
     try:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):
         tree = ast.Module(body=[], type_ignores=[])
-    place = 0
-    while place < len(lines) and lines[place].startswith("#"):
-        place += 1
+    index = 0
+    while index < len(lines) and lines[index].startswith("#"):
+        index += 1
     for statement in tree.body:
         is_docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
         if not (is_docstring or is_future):
             break
-        place = statement.end_lineno or place
-    return place
+        index = statement.end_lineno or index
+    return index

@@ -1,45 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Rust type a native field has, if there is one of the same layout."""
+"""Rust types of native fields: a type with the same layout, or None."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..._types.schema import TypeSchema
-from ..utils import NamedTypeSchema, ObjectInfo
-from .consts import (
-    RUST_ANY_BACKED_OPTIONAL_PAYLOADS,
-    RUST_EXACT_PARAMS,
-    RUST_OBJECT_OPTIONAL_FIELD_SIZE,
-    RUST_OPTIONAL_FIELD_SIZE,
-    RUST_OPTIONAL_PATH,
-    RUST_POINTER_SIZE,
-    RUST_SCALAR_BY_SIZE,
-    RUST_SCALAR_WIDTHS,
-)
-from .directives import EnumSpec
-from .utils import RustImports, is_crate_type_key, render_rust_type, rust_ident, type_names
+from ...._types.schema import TypeSchema
+from ..object_info import NamedTypeSchema, ObjectInfo
+from .directives import RUST_SCALAR_WIDTHS, EnumSpec
+from .imports import RustImports
+from .names import is_crate_type_key, rust_ident, type_names
 
-__all__ = ["FieldType", "TypeTexts"]
+__all__ = ["FieldType", "FieldTypes", "render_rust_type"]
+
+# ---- Tables (sizes in bytes) -------------------------------------------------------------------
+
+RUST_POINTER_SIZE = 8
+# An optional scalar or string is a tagged value; an optional object is a nullable pointer.
+RUST_OPTIONAL_FIELD_SIZE = 16
+RUST_OBJECT_OPTIONAL_FIELD_SIZE = 8
+RUST_OPTIONAL_PATH = "tvm_ffi::Optional"
+RUST_ANY_BACKED_OPTIONAL_PAYLOADS = frozenset(
+    {"DataType", "Device", "bool", "bytes", "dtype", "float", "int", "str"}
+)
+RUST_SCALAR_BY_SIZE = {
+    ("int", 1): "i8",
+    ("int", 2): "i16",
+    ("int", 4): "i32",
+    ("int", 8): "i64",
+    ("float", 4): "f32",
+    ("float", 8): "f64",
+}
+
+RUST_TY_MAP_DEFAULTS = {
+    "int": "i64",
+    "float": "f64",
+    "bool": "bool",
+    "None": "()",
+    "str": "tvm_ffi::String",
+    "bytes": "tvm_ffi::Bytes",
+    "Any": "tvm_ffi::Any",
+    "Callable": "tvm_ffi::Function",
+    "Array": "tvm_ffi::Array",
+    "List": "tvm_ffi::List",
+    "Map": "tvm_ffi::Map",
+    "Object": "tvm_ffi::object::ObjectRef",
+    "Tensor": "tvm_ffi::Tensor",
+    "Shape": "tvm_ffi::Shape",
+    "Device": "tvm_ffi::DLDevice",
+    "dtype": "tvm_ffi::DLDataType",
+    "DataType": "tvm_ffi::DLDataType",
+    "ffi.String": "tvm_ffi::String",
+    "ffi.Bytes": "tvm_ffi::Bytes",
+    "ffi.BigInt": "tvm_ffi::BigInt",
+    "ffi.Module": "tvm_ffi::Module",
+    "ffi.Error": "tvm_ffi::Error",
+    "ffi.Object": "tvm_ffi::object::ObjectRef",
+    "ffi.Tensor": "tvm_ffi::Tensor",
+    "ffi.Shape": "tvm_ffi::Shape",
+    "ffi.Function": "tvm_ffi::Function",
+    "ffi.reflection.AccessPath": "tvm_ffi::reflection::AccessPath",
+    "ffi.reflection.AccessStep": "tvm_ffi::reflection::AccessStep",
+}
+# Types without a Rust type of the same layout.
+RUST_UNSUPPORTED_ORIGINS = frozenset({"Dict", "Union", "tuple"})
+# Types that constructors take by value; other parameters are `impl Into<T>`.
+RUST_EXACT_PARAMS = frozenset({*RUST_SCALAR_WIDTHS, "isize", "usize"})
 
 _ANY_SIZE = 16  # bytes of a tagged value
-# Sizes of values that are no pointers.
+# Sizes of values that are not pointers.
 _PLAIN_SIZES = {"Any": _ANY_SIZE, "str": 16, "bytes": 16, "Device": 8, "dtype": 4, "bool": 1}
 
 
 @dataclass(frozen=True)
 class FieldType:
-    """How a struct and its functions write a field.
+    """Rust type of a field.
 
     Parameters
     ----------
     text : str
-        The type of the field.
+        The type as Rust text.
     is_pointer : bool
-        Whether the field may be a null pointer in a half-made object.
+        True if the field is a null pointer in a partially initialized object.
     needs_drop : bool
-        Whether the field has to be dropped at all.
+        True if the field must be dropped.
     """
 
     text: str
@@ -48,23 +93,23 @@ class FieldType:
 
     @property
     def is_exact(self) -> bool:
-        """Whether a constructor takes the type itself."""
+        """True if constructors take the type by value."""
         return self.text in RUST_EXACT_PARAMS
 
 
-class TypeTexts:
-    """Writes the types of one file.
+class FieldTypes:
+    """Rust types in one file.
 
     Parameters
     ----------
     imports : RustImports
-        What the file uses; extended.
+        Used paths of the file; extended by this class.
     ty_map : dict from str to str
         Rust paths by origin: the defaults, changed by the file's directives.
     declared : mapping from str to tuple of str
-        Module of every type that a file of this run defines.
+        Module path of every type that a file of this run defines.
     own : set of str
-        Types that this file defines.
+        Keys of the types that this file defines.
     """
 
     def __init__(
@@ -74,16 +119,16 @@ class TypeTexts:
         declared: Mapping[str, tuple[str, ...]],
         own: set[str],
     ) -> None:
-        self.imports, self._ty_map, self._declared, self._own = imports, ty_map, declared, own
+        self.imports, self._ty_map, self._modules, self._own = imports, ty_map, declared, own
 
     # ---- Names ---------------------------------------------------------------------------------
 
     def prelude(self, name: str) -> str:
-        """Return a name of Rust's prelude, with its path where the file defines another one."""
+        """Return a name of the Rust prelude, with its path if the file defines the same name."""
         return _PRELUDE[name] if name in self.imports.reserved else name
 
     def reference_name(self, type_key: str) -> str | None:
-        """Return the reference type of a native type; None for those of the crate without one."""
+        """Return the reference type of a native type; None if the crate has none."""
         if type_key in self._ty_map:
             return self.imports.record(self._ty_map[type_key])
         if is_crate_type_key(type_key):
@@ -91,7 +136,7 @@ class TypeTexts:
         return self._in_module(type_key, type_names(type_key)[0])
 
     def struct_name(self, type_key: str) -> str:
-        """Return the struct of a native type that is not of the crate."""
+        """Return the struct of a native type that generated code defines."""
         if type_key in self._ty_map:
             return self.imports.record(f"{self._ty_map[type_key]}Obj")
         return self._in_module(type_key, type_names(type_key)[1])
@@ -99,10 +144,10 @@ class TypeTexts:
     def _in_module(self, type_key: str, name: str) -> str:
         if type_key in self._own:
             return name
-        return self.imports.record("::".join([*self._declared[type_key], name]))
+        return self.imports.record("::".join([*self._modules[type_key], name]))
 
     def missing(self, info: ObjectInfo) -> list[str]:
-        """Return the types that a type needs and no file defines."""
+        """Return the types that `info` needs and no file defines."""
         needed = set(info.ancestors)
         for entry in info.fields:
             needed |= set(_origins(entry))
@@ -110,13 +155,13 @@ class TypeTexts:
 
     def _is_missing(self, key: str) -> bool:
         is_native = "." in key and key != "ctypes.c_void_p"
-        known = {*self._ty_map, *self._declared, *self._own}
+        known = {*self._ty_map, *self._modules, *self._own}
         return is_native and key not in known and not is_crate_type_key(key)
 
     # ---- Fields --------------------------------------------------------------------------------
 
     def of_field(self, type_key: str, entry: NamedTypeSchema) -> FieldType | None:
-        """Return how a struct writes a field; None when Rust has no type of that layout.
+        """Return the Rust type of a field; None if Rust has no type of the same layout.
 
         Raises
         ------
@@ -139,8 +184,10 @@ class TypeTexts:
     def _of_schema(self, subject: str, entry: NamedTypeSchema) -> FieldType | None:
         is_nullable = subject in self.imports.directives.nullable
         if is_nullable and entry.size != RUST_POINTER_SIZE:
-            what = f"the field is {entry.size} bytes, not a pointer-sized object reference"
-            raise ValueError(f"`nullable` directive on `{subject}`: {what}")
+            raise ValueError(
+                f"`nullable` directive on `{subject}`: expected a field of {RUST_POINTER_SIZE} "
+                f"bytes, got {entry.size}"
+            )
         if entry.origin == "Optional":
             return self._optional(entry)
         if entry.origin in {"int", "float"} and entry.type_key is None:
@@ -171,7 +218,7 @@ class TypeTexts:
         return FieldType(f"{self.prelude('Option')}<{name}>", is_pointer=True)
 
     def of_value(self, schema: TypeSchema) -> str | None:
-        """Return how functions write a value that is not looked at in memory."""
+        """Return the Rust type of a value, whatever its layout."""
         text = render_rust_type(schema, self._name_of_origin)
         if text is not None and "Option" in self.imports.reserved:
             text = text.replace("Option<", f"{_PRELUDE['Option']}<")
@@ -180,7 +227,7 @@ class TypeTexts:
     def of_accessor(
         self, type_key: str, entry: NamedTypeSchema
     ) -> tuple[str | None, EnumSpec | None]:
-        """Return what an accessor of a field returns; no text stands for any value."""
+        """Return the result type of an accessor and its enum; the type is None for `Any`."""
         subject = f"{type_key}.{entry.name}"
         directives = self.imports.directives
         if subject in directives.enums:
@@ -205,7 +252,7 @@ class TypeTexts:
         return self.reference_name(origin)
 
 
-# Where names of the prelude are defined.
+# Paths of prelude names.
 _PRELUDE = {
     "Clone": "::core::clone::Clone",
     "Into": "::core::convert::Into",
@@ -215,12 +262,39 @@ _PRELUDE = {
 
 
 def _origins(schema: TypeSchema) -> list[str]:
-    """Return the origins of a type and of its arguments; functions hide theirs."""
+    """Return the origins of a type and its arguments, without those of callables."""
     return [schema.origin, *(name for arg in schema.args or () for name in _origins(arg))]
 
 
 def _check_width(subject: str, entry: NamedTypeSchema, text: str) -> None:
     width = RUST_SCALAR_WIDTHS.get(text)
     if width is not None and width != entry.size:
-        what = f"maps a {entry.size}-byte field to `{text}` ({width} bytes)"
-        raise ValueError(f"Directive on `{subject}` {what}")
+        raise ValueError(
+            f"directive on `{subject}`: expected a type of {entry.size} bytes, got `{text}` "
+            f"({width} bytes)"
+        )
+
+
+def render_rust_type(
+    schema: TypeSchema, ty_render: Callable[[str, str | None], str | None]
+) -> str | None:
+    """Return a type in Rust, or None if Rust has none.
+
+    Parameters
+    ----------
+    schema : TypeSchema
+        The type.
+    ty_render : callable
+        Returns the name for an origin and its optional type key; None if there is none.
+    """
+    if schema.origin in RUST_UNSUPPORTED_ORIGINS:
+        return None
+    args = [render_rust_type(arg, ty_render) for arg in schema.args or ()]
+    if any(arg is None for arg in args):
+        return None
+    if schema.origin == "Optional":
+        return f"Option<{args[0]}>"
+    name = ty_render(schema.origin, schema.type_key)
+    if name is None or not args:
+        return name
+    return f"{name}<{', '.join(map(str, args))}>"

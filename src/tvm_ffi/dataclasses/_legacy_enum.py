@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Enumerations as libraries built with headers of 0.1.11 and 0.1.12 register them.
+"""Enumerations of libraries that were built with headers of ABI levels 0.1.11 and 0.1.12.
 
-There is no state object, but up to three attributes of the type:
+These libraries register up to three type attributes instead of an `EnumState`:
 
-- ``__ffi_enum_entries__``: the variants by name
-- ``__ffi_enum_value_entries__``: the variants by their values, where they have some
-- ``__ffi_enum_attrs__``: for each column a list of values by ordinal, None where there is none
+- ``__ffi_enum_entries__``: variants by name
+- ``__ffi_enum_value_entries__``: variants by value, if they have values
+- ``__ffi_enum_attrs__``: a list per column with the values by ordinal, None for a missing value
 """
 
 from __future__ import annotations
@@ -15,23 +15,13 @@ from typing import Any
 from .._binding.types import lookup_type_attr
 from .._types.builtin_classes import CLASS_OF_KEY
 
-__all__ = ["fill_from_earlier_form"]
+__all__ = ["fill_from_legacy_attributes"]
 
 
-def fill_from_earlier_form(state: Any, type_index: int) -> None:
-    """Put into a new state what is registered in the earlier form, if anything is.
+def fill_from_legacy_attributes(state: Any, type_index: int) -> None:
+    """Fill an empty `EnumState` from the legacy attributes of a type, if it has them.
 
-    Parameters
-    ----------
-    state : EnumState
-        A state without variants.
-    type_index : int
-        The enumeration, for which a class is registered.
-
-    Raises
-    ------
-    TypeError
-        If a library has registered something else under these names.
+    Raises TypeError if an attribute is not a dictionary.
     """
     by_name = _dict_of(type_index, "__ffi_enum_entries__")
     variants = sorted(by_name.values(), key=lambda variant: variant._int_index)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Setters of fields: what is stored as it is, and what Python's rules make of everything else."""
+"""Field setters: values of the declared type are stored, other values are converted first."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ _PLAIN = ("Any", "bool", "bytes", "ctypes.c_void_p", "Device", "dtype", "float",
 _CONTAINERS = ("Array", "Dict", "List", "Map")
 
 
-def setter_of(described: Field) -> int | Function:
-    """Return the setter of a field: the address of a C function, or a function."""
-    schema = described._ty_schema
+def setter_of(spec: Field) -> int | Function:
+    """Return the setter of a field: the address of a C function, or a function object."""
+    schema = spec._ty_schema
     assert schema is not None
     convert = conversion_to(schema)
-    if has_converter(described):
-        convert = _after(described.converter, convert)
+    if has_converter(spec):
+        convert = _composed(spec.converter, convert)
         return rule_setter(schema.origin, convert, "nothing", 0, 0, False)
     address = plain_setter(schema.origin, convert)
     return address or rule_setter(schema.origin, convert, *_accepted(schema))
 
 
 def conversion_to(schema: TypeSchema) -> Callable[[Any], Any]:
-    """Return what makes a value one of a declared type, or a `Refusal`."""
+    """Return the conversion to a declared type; it returns a `Refusal` if a value mismatches."""
     conversion.require_known_origins(schema)
 
     def convert(value: Any) -> Any:
@@ -44,14 +44,14 @@ def conversion_to(schema: TypeSchema) -> Callable[[Any], Any]:
     return convert
 
 
-def _after(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _composed(first: Callable[[Any], Any], then: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: then(first(value))
 
 
 def _accepted(schema: TypeSchema) -> tuple[str, int, int, bool]:
-    """Return which values have the type already: what `rule_setter` takes.
+    """Return the arguments of `rule_setter` for values that need no conversion.
 
-    Of alternatives the first counts alone, as it may take by conversion what another one accepts.
+    In a union only the first type counts, as it may convert values that a later type accepts.
     """
     origin, args = schema.origin, schema.args or ()
     if origin == "Optional":

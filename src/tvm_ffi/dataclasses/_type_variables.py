@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Type variables in annotations of fields, and what a field is that is annotated with one.
+"""Type variables in the annotations of fields of generic classes.
 
-A native type has one layout for all arguments of its class, so ``Box[int]`` and ``Box[str]`` are
-the same type: its fields are what all arguments have in common.  Only a mixin, whose fields become
-those of the class that derives from it, is known with its arguments.
+``Box[int]`` and ``Box[str]`` are one native type with one layout, so a field admits the values of
+every type argument.  The fields of a generic mixin belong to the derived class, whose type
+arguments are known; there they are substituted.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ Arguments = Mapping[Any, Any]  # by type variable
 
 
 def substitute(annotation: Any, arguments: Arguments) -> Any:
-    """Return an annotation with arguments in the place of those type variables that have one."""
+    """Return an annotation with its type variables replaced by their arguments, if known."""
     return _replace(annotation, lambda variable: arguments.get(variable, variable))
 
 
 def without_type_variables(annotation: Any) -> Any:
-    """Return an annotation that admits what it does for any argument of its type variables.
+    """Return an annotation that admits the values of every type argument.
 
-    A variable with a bound is its bound, one with constraints is their union, others are Any.
+    A type variable becomes its bound, the union of its constraints, or Any.
     """
     return _replace(annotation, _widest)
 
@@ -46,7 +46,7 @@ def _replace(annotation: Any, replacement: Callable[[Any], Any]) -> Any:
 
 
 def arguments_of_bases(cls: type) -> dict[type, Arguments]:
-    """Return the arguments that a class gives to its generic bases, also by way of others."""
+    """Return the type arguments of the direct and indirect generic bases of a class."""
     found: dict[type, Arguments] = {}
     _add_arguments(cls, {}, found)
     return found

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a class to a native type: everything is checked first, then written into the type table.
+"""Registration of a Python class in the type table: fields, methods, attributes, constructor.
 
-The table only grows.  What fails before the first entry leaves the type's index free for another
-class of the same name.
+The type table cannot be undone, so everything is checked before the first entry.  If a check fails,
+another class with the same key can use the type index.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from .._types.type_info import (
     refuse_construction,
 )
 from ..registry import get_global_func
-from ._holders import add_holders
+from ._collector_fields import track_python_fields
+from ._field_setter import setter_of
 from ._layout import end_of_fields, is_plain, layout_of, place_fields
 from ._method import attributes_of, methods_of
-from ._setter import setter_of
 from ._special_methods import add_special_methods
 from .field import Field, has_default, has_factory
 
@@ -46,7 +46,7 @@ FindClass = Callable[[str, str], "type | None"]
 
 @dataclass(frozen=True)
 class Options:
-    """What the decorator was told."""
+    """Options of `py_class`; same as its parameters."""
 
     frozen: bool
     init: bool
@@ -60,61 +60,61 @@ class Options:
 
 
 def _is_plain(info: TypeInfo) -> bool:
-    """Whether objects of a type hold nothing that runs code of others when it is released."""
+    """Return True if releasing an object of the type runs no third-party code."""
     return info.type_key == "ffi.Object" or is_plain_type(info.type_index)
 
 
-def define(
+def register_type(
     info: TypeInfo,
     options: Options,
     fields: list[Field],
     computed: dict[str, Callable[[Any], Any]],
     find_class: FindClass,
 ) -> None:
-    """Give a type its fields, methods and attributes, and its class what dataclasses have.
+    """Register the fields, methods and attributes of a type, and complete its class.
 
     Parameters
     ----------
     info : TypeInfo
-        The type, which has been announced.
+        The type, which has an index but no fields.
     options : Options
-        What the class asks for.
+        Options of the class.
     fields : list of Field
-        The type's own fields.
+        Fields without inherited fields.
     computed : dict from str to callable
-        What computes fields, by their names.
+        Functions of `init_property` by field name.
     find_class : callable
-        Gives a registered class by module and name, or None.
+        Returns a registered class by module and name, or None.
     """
     cls: Any = info.type_cls
     _run_hooks(cls, info, fields)
     _check(cls, info, fields, options)
     attributes = attributes_of(cls, info)
     methods = methods_of(cls, find_class)
-    setters = [setter_of(described) for described in fields]
-    layouts = [layout_of(_schema(described)) for described in fields]
+    setters = [setter_of(spec) for spec in fields]
+    layouts = [layout_of(_schema(spec)) for spec in fields]
     assert info.parent_type_info is not None
     offsets, total_size = place_fields(layouts, end_of_fields(info.parent_type_info))
-    rows = [
+    registrations = [
         {
-            "name": described.name,
-            "doc": described.doc or "",
-            "metadata": _metadata(_schema(described).to_json()),
-            "flags": _flags(described, options),
+            "name": spec.name,
+            "doc": spec.doc or "",
+            "metadata": _metadata(_schema(spec).to_json()),
+            "flags": _flags(spec, options),
             "layout": tuple(layout),
             "offset": offset,
             "getter": _make_getter(layout.static_type_index),
             "setter": setter,
-            "default": _default(described),
+            "default": _default(spec),
         }
-        for described, layout, offset, setter in zip(fields, layouts, offsets, setters)
+        for spec, layout, offset, setter in zip(fields, layouts, offsets, setters)
     ]
-    # From here on the table changes.
+    # All checks have passed; the type table changes from here on.
     if _is_plain(info.parent_type_info) and all(map(is_plain, map(_schema, fields))):
         add_plain_type(info.type_index)
     register_metadata(info.type_index, cls.__doc__ or "", total_size, options.structural_eq)
-    for row in rows:
-        register_field(info.type_index, **row)
+    for registration in registrations:
+        register_field(info.type_index, **registration)
     for entry in methods:
         metadata = _metadata(entry.schema.to_json())
         register_method(
@@ -123,11 +123,11 @@ def define(
     for name, value in attributes.items():
         register_type_attr(info.type_index, name, value)
     _register_services(info.type_index, total_size)
-    _dress(info, options, fields, computed)
+    _complete_class(info, options, fields, computed)
 
 
-def _schema(described: Field) -> Any:
-    return described._ty_schema
+def _schema(spec: Field) -> Any:
+    return spec._ty_schema
 
 
 def _metadata(schema: dict[str, Any]) -> str:
@@ -145,14 +145,14 @@ def _check(cls: type, info: TypeInfo, fields: list[Field], options: Options) -> 
     inherited = {
         entry.name: owner.type_key for owner in _ancestors(info) for entry in owner.fields or []
     }
-    for described in fields:
-        if described.extra_kwargs:
-            names = ", ".join(sorted(described.extra_kwargs))
-            raise TypeError(f"{cls.__name__}.{described.name}: unrecognized field options: {names}")
-        if described.name in inherited and options.init and "__init__" not in vars(cls):
+    for spec in fields:
+        if spec.extra_kwargs:
+            names = ", ".join(sorted(spec.extra_kwargs))
+            raise TypeError(f"{cls.__name__}.{spec.name}: unrecognized field options: {names}")
+        if spec.name in inherited and options.init and "__init__" not in vars(cls):
             raise TypeError(
-                f"{cls.__name__}.{described.name}: its base type "
-                f"`{inherited[described.name]}` has a field of this name"
+                f"{cls.__name__}.{spec.name}: base type `{inherited[spec.name]}` already has "
+                "a field with this name"
             )
 
 
@@ -164,11 +164,11 @@ def _ancestors(info: TypeInfo) -> list[TypeInfo]:
     return found
 
 
-def _default(described: Field) -> Any:
-    if has_factory(described):
-        assert described.default_factory is not None
-        return convert_func(described.default_factory)
-    return described.default if has_default(described) else None
+def _default(spec: Field) -> Any:
+    if has_factory(spec):
+        assert spec.default_factory is not None
+        return convert_func(spec.default_factory)
+    return spec.default if has_default(spec) else None
 
 
 _STRUCTURAL_FLAGS = {
@@ -179,45 +179,45 @@ _STRUCTURAL_FLAGS = {
 }
 
 
-def _flags(described: Field, options: Options) -> list[str]:
-    holds = {
-        "writable": not (described.frozen or options.frozen),
-        "has_default": has_default(described),
-        "has_factory": has_factory(described),
-        "repr_off": not described.repr,
-        "compare_off": not described.compare,
-        "hash_off": not described.hash,
-        "init_off": not described.init,
-        "kw_only": bool(described.kw_only),
+def _flags(spec: Field, options: Options) -> list[str]:
+    conditions = {
+        "writable": not (spec.frozen or options.frozen),
+        "has_default": has_default(spec),
+        "has_factory": has_factory(spec),
+        "repr_off": not spec.repr,
+        "compare_off": not spec.compare,
+        "hash_off": not spec.hash,
+        "init_off": not spec.init,
+        "kw_only": bool(spec.kw_only),
     }
-    flags = [name for name, is_so in holds.items() if is_so]
-    if described.structural_eq is not None:
-        flags.append(_STRUCTURAL_FLAGS[described.structural_eq])
+    flags = [name for name, is_set in conditions.items() if is_set]
+    if spec.structural_eq is not None:
+        flags.append(_STRUCTURAL_FLAGS[spec.structural_eq])
     return flags
 
 
 # ---- The class -----------------------------------------------------------------------------------
 
 
-def _dress(
+def _complete_class(
     info: TypeInfo,
     options: Options,
     fields: list[Field],
     computed: dict[str, Callable[[Any], Any]],
 ) -> None:
     cls: Any = info.type_cls
-    for described in fields:
-        if described.name in vars(cls):  # its default, which the type has now
-            delattr(cls, str(described.name))
+    for spec in fields:
+        if spec.name in vars(cls):  # the default value, which is registered now
+            delattr(cls, str(spec.name))
     add_registered_fields(info)
-    for entry, described in zip(info.fields, fields):
-        entry.dataclass_field = described
-        entry.c_structural_eq = described.structural_eq
-        entry.metadata = {"type_schema": _schema(described).to_json()}
-        if has_factory(described):
-            entry.c_default_factory = described.default_factory
-        elif has_default(described):
-            entry.c_default = described.default
+    for entry, spec in zip(info.fields, fields):
+        entry.dataclass_field = spec
+        entry.c_structural_eq = spec.structural_eq
+        entry.metadata = {"type_schema": _schema(spec).to_json()}
+        if has_factory(spec):
+            entry.c_default_factory = spec.default_factory
+        elif has_default(spec):
+            entry.c_default = spec.default
     for method in info.methods:
         method.metadata = {"type_schema": json.loads(method.metadata["type_schema"])}
     if options.frozen:
@@ -238,7 +238,7 @@ def _dress(
 def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
     body = vars(cls).get("__init__")
     is_automatic = options.init and body is None
-    add_py_class_constructor(info, is_automatic, _finisher(cls), add_holders(info))
+    add_py_class_constructor(info, is_automatic, _finisher(cls), track_python_fields(info))
     if body is not None:
         new: Any = lookup_type_attr(info.type_index, "__ffi_new__")
         new.release_gil = False
@@ -249,7 +249,7 @@ def _add_init(cls: Any, info: TypeInfo, options: Options) -> None:
 
 
 def _finisher(cls: Any) -> Callable[[Any], None] | None:
-    """Return what runs when an object has its fields; None when there is nothing to do."""
+    """Return the function that runs after ``__init__`` has set the fields; None if not needed."""
     computed = [
         (_property_of(cls, name), compute)
         for name, compute in getattr(cls, "__ffi_computed_fields__", {}).items()
@@ -273,7 +273,7 @@ def _property_of(cls: type, name: str) -> Any:
 
 
 def _allocating(body: Callable[..., None], new: Any) -> Callable[..., None]:
-    """Return an ``__init__`` that finds an object with empty fields."""
+    """Return an ``__init__`` that allocates an object with zeroed fields, then calls `body`."""
 
     @functools.wraps(body)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:

@@ -1,25 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ``prefix`` directive: a file has one block for every type registered under a prefix."""
+"""The ``prefix`` directive: one block for every type that is registered under a prefix."""
 
 from __future__ import annotations
 
-from . import consts as C  # noqa: N812
-from . import lib_state
-from ._report import print_line
-from .file_utils import CodeBlock, FileInfo
-from .generator import Generator
+from .blocks import CodeBlock, split_blocks
+from .registered import toposort_objects
+from .source_file import FileInfo
+from .target import Generator
+from .terminal import TERM_YELLOW, print_line
 
 __all__ = ["add_and_remove_blocks", "prefix_of"]
 
 
 def prefix_of(file: FileInfo) -> str | None:
-    """Return what the file's directive says.
-
-    Raises
-    ------
-    ValueError
-        If there are several.
-    """
+    """Return the prefix that a directive of the file names, or None; two are a ValueError."""
     found = [block for block in file.code_blocks if _is_directive(block, "prefix")]
     if len(found) > 1:
         raise ValueError(f"more than one `prefix` directive (line {found[1].lineno_start})")
@@ -29,36 +23,40 @@ def prefix_of(file: FileInfo) -> str | None:
 def add_and_remove_blocks(
     file: FileInfo, prefix: str, type_keys: list[str], generator: Generator
 ) -> None:
-    """Give a file its blocks; removals, and a prefix without types, are printed."""
+    """Add blocks for new types and remove the blocks of types that are no longer registered.
+
+    Each removal is printed, as is a prefix without types.
+    """
     blocks = file.code_blocks
     skipped = {block.param[1] for block in blocks if _is_directive(block, "skip")}
     wanted = [key for key in type_keys if key not in skipped and not generator.is_builtin(key)]
     if not wanted:
-        print_line(f"[Skipped] No registered object under prefix `{prefix}`", C.TERM_YELLOW)
-    _remove(file, prefix, set(type_keys))
+        print_line(f"[Skipped] No registered object under prefix `{prefix}`", TERM_YELLOW)
+    _remove_blocks(file, prefix, set(type_keys))
     present = {block.param for block in blocks if block.kind == "object"}
     missing = [key for key in wanted if key not in present]
     if not missing:
         return
-    place = _place(file, prefix)
-    in_order = [str(info.type_key) for info in lib_state.toposort_objects(missing)]
-    added = [part for key in in_order for part in _new_block(file, f"object/{key}", key)]
-    blocks[place:place] = added
+    index = _insertion_index(file, prefix)
+    in_order = [str(info.type_key) for info in toposort_objects(missing)]
+    blocks[index:index] = [
+        block for key in in_order for block in _new_blocks(file, f"object/{key}")
+    ]
 
 
 def _is_directive(block: CodeBlock, name: str) -> bool:
     return block.kind == "directive" and block.param[0] == name
 
 
-def _remove(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
-    """Take out the blocks of types that are gone, each with the empty line before it."""
+def _remove_blocks(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
+    """Remove the blocks of types not in `type_keys`, each with the empty line before it."""
     kept: list[CodeBlock] = []
     for block in file.code_blocks:
         key = str(block.param)
-        is_ours = block.kind == "object" and key.rpartition(".")[0] == prefix
-        if is_ours and key not in type_keys:
+        has_prefix = block.kind == "object" and key.rpartition(".")[0] == prefix
+        if has_prefix and key not in type_keys:
             where = f'File "{file.path}": `object/{key}` (line {block.lineno_start})'
-            print_line(f"[Removed] {where}: the type is no longer registered", C.TERM_YELLOW)
+            print_line(f"[Removed] {where}: the type is no longer registered", TERM_YELLOW)
             if kept and kept[-1].kind is None and not kept[-1].lines[0].strip():
                 kept.pop()
         else:
@@ -66,8 +64,8 @@ def _remove(file: FileInfo, prefix: str, type_keys: set[str]) -> None:
     file.code_blocks[:] = kept
 
 
-def _place(file: FileInfo, prefix: str) -> int:
-    """Return where new blocks go: behind the last of the prefix, else behind the imports."""
+def _insertion_index(file: FileInfo, prefix: str) -> int:
+    """Return the index after the last block of the prefix, or else after the imports."""
     blocks = file.code_blocks
     last = imports = directive = None
     for i, block in enumerate(blocks):
@@ -79,18 +77,17 @@ def _place(file: FileInfo, prefix: str) -> int:
             directive = i
     assert directive is not None
     if imports is None:
-        new_section = _new_block(file, "import-section", "")
-        blocks[directive + 1 : directive + 1] = new_section
-        imports = directive + len(new_section)
+        section = _new_blocks(file, "import-section")
+        blocks[directive + 1 : directive + 1] = section
+        imports = directive + len(section)
         if last is not None and last > directive:
-            last += len(new_section)
+            last += len(section)
     return (imports if last is None else last) + 1
 
 
-def _new_block(file: FileInfo, what: str, param: str) -> list[CodeBlock]:
-    """Return an empty line and an empty block."""
-    marker = f"{file.syntax.begin} {what}"
-    block = CodeBlock.from_begin_line(0, marker, file.syntax)
-    block.param, block.lineno_end = param, 0
-    block.lines = [marker, file.syntax.end]
-    return [CodeBlock(None, "", 0, 0, [""]), block]
+def _new_blocks(file: FileInfo, kind: str) -> list[CodeBlock]:
+    """Return an empty line and an empty block, with line numbers 0."""
+    blocks = split_blocks(["", *file.syntax.empty_block(kind)], file.syntax)
+    for block in blocks:
+        block.lineno_start = block.lineno_end = 0
+    return blocks

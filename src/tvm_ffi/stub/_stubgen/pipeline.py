@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the command line to files: every file is read, brought up to date, and written or compared.
+"""Processing of files: read all, apply directives, fill blocks, write or compare.
 
-1. All files are read; what is wrong in one is reported and does not stop the others.
-2. Directives are followed: ``prefix`` adds and removes blocks, so that it is known which file
-   defines which type, before any text is written.
-3. Every block is filled, ``import-section``, ``export`` and ``__all__`` last: they depend on the
-   others.
-4. The file is written if that changed it.
+1. All files are read; an error in one file is reported and does not stop the others.
+2. Directives are applied.  ``prefix`` adds and removes blocks, so the file of every type is known
+   before any text is generated.
+3. Blocks are filled; ``import-section``, ``export`` and ``__all__`` last, as they depend on the
+   other blocks.
+4. Changed files are written.
 """
 
 from __future__ import annotations
@@ -18,37 +18,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from . import consts as C  # noqa: N812
-from . import lib_state
-from ._prefixes import add_and_remove_blocks, prefix_of
-from ._report import print_line
-from .file_utils import CodeBlock, FileInfo
-from .generator import Generator
-from .utils import FuncInfo, Options
+from .blocks import CodeBlock
+from .options import Options
+from .prefix_directive import add_and_remove_blocks, prefix_of
+from .registered import Registered, object_info_from_type_key
+from .source_file import FileInfo
+from .target import Generator
+from .terminal import TERM_RED, TERM_YELLOW, print_line
 
-__all__ = ["Registered", "Run"]
-
-
-class Registered:
-    """What is registered, read once."""
-
-    def __init__(self) -> None:
-        self.funcs: dict[str, list[FuncInfo]] = lib_state.collect_global_funcs()
-        self.type_keys: dict[str, list[str]] = {
-            prefix: kept
-            for prefix, keys in lib_state.collect_type_keys().items()
-            if (kept := [key for key in keys if key not in C.BUILTIN_TYPE_KEYS])
-        }
-        self.all_type_keys = {str(key) for key in lib_state.GetRegisteredTypeKeys()}
+__all__ = ["Run"]
 
 
 @dataclass
 class _Draft:
-    """A file on its way: what it imports, what types are called in it, what it declares."""
+    """A file between steps 2 and 4: its imports, type names, functions and original blocks."""
 
     file: FileInfo
     imports: Any
     ty_map: dict[str, str]
+    old_blocks: list[CodeBlock]
     functions: set[str] = field(default_factory=set)
 
 
@@ -59,11 +47,11 @@ class Run:
     Parameters
     ----------
     generator : Generator
-        The target.
+        Target language.
     opt : Options
-        The command line.
+        Command line.
     registered : Registered
-        What there is to write.
+        Functions and types.
     """
 
     generator: Generator
@@ -75,34 +63,36 @@ class Run:
     _file_of_type: dict[str, Path] = field(default_factory=dict)
 
     def guarded(self, path: Path, action: Callable[[], Any]) -> Any:
-        """Return what an action on a file returns; report a failure and return None."""
+        """Return the result of `action`; if it raises, report that `path` failed, return None."""
         try:
             return action()
         except RecursionError:
             self.report_failure(path, "a type is nested too deep")
-        except Exception as error:  # whatever it is, the other files have their turn
+        except Exception as error:  # an error in one file does not stop the others
             self.report_failure(path, f"{type(error).__name__}: {error}")
         return None
 
     def report_failure(self, path: Path, reason: str) -> None:
-        """Say that a file failed."""
+        """Print and count a failure."""
         self.failed += 1
-        print_line(f'[Failed] File "{path}": {reason}', C.TERM_RED)
+        print_line(f'[Failed] File "{path}": {reason}', TERM_RED)
+
+    def report_stale(self, path: Path) -> None:
+        """Print and count a file that is out of date."""
+        self.stale += 1
+        print_line(f"[Stale] {path}", TERM_YELLOW)
 
     def process(self, files: Iterable[FileInfo]) -> None:
-        """Bring files up to date."""
-        drafts = []
-        for file in files:
-            old_blocks = copy.deepcopy(file.code_blocks)
-            draft = self.guarded(file.path, partial(self._begin, file))
+        """Update or compare the files."""
+        drafts = [self.guarded(file.path, partial(self._begin, file)) for file in files]
+        for draft in drafts:
             if draft is not None:
-                drafts.append((draft, old_blocks))
-        for draft, old_blocks in drafts:
-            self.guarded(draft.file.path, partial(self._bring_up, draft, old_blocks))
+                self.guarded(draft.file.path, partial(self._finish, draft))
 
-    # ---- What a file defines and asks for ------------------------------------------------------
+    # ---- Step 2: directives --------------------------------------------------------------------
 
     def _begin(self, file: FileInfo) -> _Draft | None:
+        old_blocks = copy.deepcopy(file.code_blocks)
         prefix = prefix_of(file)
         if prefix is not None:
             owner = self._file_of_prefix.setdefault(prefix, file.path)
@@ -112,7 +102,7 @@ class Run:
             keys = self.registered.type_keys.get(prefix, [])
             add_and_remove_blocks(file, prefix, keys, self.generator)
         generator = self.generator
-        draft = _Draft(file, generator.new_imports(), generator.default_ty_map())
+        draft = _Draft(file, generator.new_imports(), generator.default_ty_map(), old_blocks)
         for block in file.code_blocks:
             if block.kind == "object":
                 self._check_is_registered(block)
@@ -121,7 +111,7 @@ class Run:
                 funcs = self.registered.funcs.get(block.param[0], [])
                 draft.functions |= {func.schema.name.rpartition(".")[2] for func in funcs}
             elif block.kind == "directive":
-                self._follow(block, draft)
+                self._apply_directive(block, draft)
         generator.begin_file(draft.imports, file, draft.functions)
         return draft
 
@@ -130,10 +120,9 @@ class Run:
             where = f"`object/{block.param}` (line {block.lineno_start})"
             raise ValueError(f"{where}: the type is no longer registered; delete the block")
 
-    def _follow(self, block: CodeBlock, draft: _Draft) -> None:
-        """Follow a directive; those about blocks have been followed already."""
+    def _apply_directive(self, block: CodeBlock, draft: _Draft) -> None:
         name, payload = tuple(block.param)
-        if name in {"prefix", "skip"}:
+        if name in {"prefix", "skip"}:  # applied by `add_and_remove_blocks`
             return
         if name != "ty-map":
             self.generator.add_directive(draft.imports, name, payload, block.lineno_start)
@@ -144,40 +133,33 @@ class Run:
             raise ValueError(f"Invalid ty_map format at line {line}. Example: `A.B -> C.D`")
         draft.ty_map[origin] = full_name
 
-    # ---- Filling -------------------------------------------------------------------------------
+    # ---- Steps 3 and 4: filling and writing ----------------------------------------------------
 
-    def _bring_up(self, draft: _Draft, old_blocks: list[CodeBlock]) -> None:
+    def _finish(self, draft: _Draft) -> None:
         file = draft.file
-        self._fill(draft)
-        self._fill_rest(draft)
+        self._fill_definitions(draft)
+        self._fill_imports_and_exports(draft)
+        self.generator.end_file(file)
+        new_blocks, view = file.code_blocks, self.generator.check_view
         changed = file.update(self.opt.verbose, self.opt.dry_run or self.opt.check)
-        if self.opt.check and changed and self._differs(file.code_blocks, old_blocks):
-            self.stale += 1
-            print_line(f"[Stale] {file.path}", C.TERM_YELLOW)
+        if self.opt.check and changed and view(new_blocks) != view(draft.old_blocks):
+            self.report_stale(file.path)
 
-    def _differs(self, new: list[CodeBlock], old: list[CodeBlock]) -> bool:
-        view = self.generator.check_view
-        return view(new) != view(old)
-
-    def _fill(self, draft: _Draft) -> None:
+    def _fill_definitions(self, draft: _Draft) -> None:
+        generator, ty_map, imports = self.generator, draft.ty_map, draft.imports
         for block in draft.file.code_blocks:
             if block.kind == "global":
                 funcs = self.registered.funcs.get(block.param[0], [])
-                self.generator.generate_global_funcs_block(
-                    block, funcs, draft.ty_map, draft.imports, self.opt
-                )
+                generator.generate_global_funcs_block(block, funcs, ty_map, imports, self.opt)
             elif block.kind == "object":
-                self._fill_object(block, draft.ty_map, draft.imports)
+                info = object_info_from_type_key(str(block.param))
+                generator.generate_object_block(
+                    block, ty_map, imports, self.opt, info, self._file_of_type
+                )
 
-    def _fill_object(self, block: CodeBlock, ty_map: dict[str, str], imports: Any) -> None:
-        info = lib_state.object_info_from_type_key(str(block.param))
-        self.generator.generate_object_block(
-            block, ty_map, imports, self.opt, info, self._file_of_type
-        )
-
-    def _fill_rest(self, draft: _Draft) -> None:
+    def _fill_imports_and_exports(self, draft: _Draft) -> None:
         generator, imports = self.generator, draft.imports
-        own_types = {
+        defined_types = {
             generator.canonical_type_name(str(block.param))
             for block in draft.file.code_blocks
             if block.kind == "object"
@@ -186,7 +168,7 @@ class Run:
         has_imports = False
         for block in draft.file.code_blocks:
             if block.kind == "import-section" and not has_imports:
-                generator.generate_import_section_block(block, imports, self.opt, own_types)
+                generator.generate_import_section_block(block, imports, self.opt, defined_types)
                 has_imports = True
             elif block.kind == "import-section":
                 block.fill([])
