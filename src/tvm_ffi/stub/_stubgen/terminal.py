@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..._internal.terminal import shown
+from ..._internal.terminal import printable
 
 __all__ = ["print_changes", "print_line", "print_unchanged"]
 
@@ -30,7 +30,7 @@ def print_line(text: str, colour: str = "") -> None:
 
     Control characters in file names and library texts are escaped.
     """
-    text = shown(text)
+    text = printable(text)
     if colour and sys.stdout.isatty() and "NO_COLOR" not in os.environ:
         text = f"{colour}{text}{TERM_RESET}"
     encoding = sys.stdout.encoding or "utf-8"
