@@ -272,7 +272,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (lambda: LaunchPlan.first_of([]), "must have one signature, got none"),
         (lambda: launch_module([]), "a module of launch plans needs one, got none"),
-        (lambda: launch_module([fill(), fill()]), "`fill` is given twice"),
+        (lambda: launch_module([fill(), fill()]), "duplicate function `fill`"),
         (lambda: codegen.c.source_of([fill(), fill()]), "two wrappers are named 'fill'"),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_module_says_what_it_takes(tmp_path):
     signature = module.get_function_signature("fill")
     assert str(signature) == "fill(x: float32*[n] on cuda, k: int32 = 3) doc 'Fills.'"
     assert list(module.get_write_formats()) == []
-    with pytest.raises(ValueError, match="this module has 2 images, which no file of device"):
+    with pytest.raises(ValueError, match="cannot write a module with 2 device images to a file"):
         module.write_to_file(str(tmp_path / "image.ptx"))
 
 
@@ -319,7 +319,7 @@ def test_wrong_bytes_are_refused(saved):
     for size in range(8, len(saved), 7):
         with pytest.raises(ValueError, match="saved CUDA module|launch program|CUDA image"):
             load(saved[:size])
-    with pytest.raises(ValueError, match="it has version 9 of the format, and this runtime reads"):
+    with pytest.raises(ValueError, match="expected format version 1 or 2, got 9"):
         load(saved[:8] + b"\x09" + saved[9:])
 
 
@@ -341,10 +341,13 @@ def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments:
     return text + struct.pack(f"<Q{len(code)}q", len(code), *code)
 
 
-def test_room_for_registers_is_made_for_those_that_are_used():
+def test_registers_are_bounded_by_the_length_of_the_program():
     """A plan of 200 bytes took eight megabytes."""
     assert loaded(program(1, 1, [0], 0)).kind == "cuda_driver"
-    with pytest.raises(ValueError, match="launch program: a size before byte 16 of"):
+    with pytest.raises(
+        ValueError,
+        match="corrupt launch program at byte 12 of [0-9]+: number of registers out of range",
+    ):
         loaded(program(1 << 20, 1, [0], 0))
 
 
