@@ -38,8 +38,8 @@ void CheckCubin(std::string_view bytes) {
                   Contains(bytes, sections, num_sections, section_size);
   if (!is_whole) FailTruncated("cubin", bytes);
   if (num_sections != 0 && section_size < kSection)
-    Fail("the cubin has section headers of " + std::to_string(section_size) + " bytes, expected " +
-         std::to_string(kSection));
+    Fail("the cubin has section headers of " + std::to_string(section_size) +
+         " bytes, expected at least " + std::to_string(kSection));
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
     bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;  // not SHT_NOBITS

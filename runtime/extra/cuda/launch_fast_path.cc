@@ -44,8 +44,9 @@ class ConstantHoister {
     }
     for (size_t jump : jumps_) code_[jump] = NewOffset(code_[jump]);
     for (LaunchVariant& variant : program_.variants) {
-      if (variant.condition != kNone)
+      if (variant.condition != kNone) {
         variant.condition = static_cast<uint32_t>(NewOffset(variant.condition));
+      }
       variant.fields_start = static_cast<uint32_t>(NewOffset(variant.fields_start));
     }
     program_.code = std::move(code_);
@@ -199,16 +200,16 @@ void QuickChecksBuilder::Remove(const Instruction& read) {
 bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_guarded) {
   if (quick_.numbers.empty()) return false;
   NumberCheck& check = quick_.numbers.back();
-  if (instruction.index(0) != check.register_index || check.is_float || check.is_bound)
-    return false;
+  bool is_same = instruction.index(0) == check.register_index;
+  if (!is_same || check.is_float || check.is_bound) return false;
   if (instruction.operation == Operation::kValueBind) {
     check.is_bound = true;
     check.value_register = instruction.index(1);
     check.known_register = instruction.index(2);
     return true;
   }
-  // The checks would also apply to the default of an omitted argument, so they must be inside its
-  // guard.
+  // Quick checks skip omitted arguments, so they cannot express an unguarded check, which also
+  // applies to the default.
   bool is_optional = check.omission.may_be_missing || check.omission.may_be_none;
   if ((is_optional && !is_guarded) || check.is_truth) return false;
   if (instruction.operation == Operation::kTruth) {
