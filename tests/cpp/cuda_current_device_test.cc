@@ -58,7 +58,7 @@ TEST_CASE("the host needs nothing done, and others are refused") {
   set(3, 0);
   CHECK_EQ(Joined(TakeCalls()), "");
   CHECK_EQ(Thrown([&] { set(10, 0); }),
-           "ValueError: kernels are launched on CUDA devices, not on those of type 10");
+           "ValueError: cannot launch kernels: expected a CUDA device, got device type 10");
   CHECK_EQ(Thrown([&] { set(2, -1); }),
            "ValueError: there is no cuda:-1: the most devices are 256");
   CHECK_EQ(Joined(TakeCalls()), "");

@@ -145,23 +145,24 @@ TEST_CASE("descriptions are checked") {
   for (const char* type : {"", "float16", "int4", "int32x2", "float32**", "string*", "*",
                            "x:", "bfloat16", "handle", "float128"}) {
     refused(Kernel("k", {type}), std::string("ValueError: CUDA kernel `k`: parameter `") + type +
-                                     "` has no known type; known are ");
+                                     "` has no known type; expected ");
   }
   refused(Kernel("k", {}, {"gridDim.w"}),
-          "ValueError: CUDA kernel `k`: `gridDim.w` is no part of a launch; known are gridDim");
-  refused(Kernel("k", {}, {}, {{"grid", 1}}), "`grid` is no part of a launch");
-  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}), "CUDA kernel `k`: `gridDim.z` is given twice");
-  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}), "`blockIdx.y` is given twice");
+          "ValueError: CUDA kernel `k`: `gridDim.w` is not a launch field; expected gridDim");
+  refused(Kernel("k", {}, {}, {{"grid", 1}}), "`grid` is not a launch field");
+  refused(Kernel("k", {}, {"gridDim", "gridDim.z"}), "CUDA kernel `k`: duplicate `gridDim.z`");
+  refused(Kernel("k", {}, {"gridDim"}, {{"blockIdx.y", 1}}), "duplicate `blockIdx.y`");
   refused(Kernel("k", {}, {}, {{"blockDim.x", 0}}),
           "`blockDim.x` must be from 1 to 2147483647, got 0");
   refused(Kernel("k", {}, {}, {{"dynamicSharedMemory", -1}}),
           "`dynamicSharedMemory` must be from 0 to 2147483647, got 1844674407370955");
-  refused(Kernel("", {}), "a kernel and its symbol need names without NUL");
-  refused(Kernel("k", {}, {}, {}, ""), "a kernel and its symbol need names without NUL");
-  refused(Kernel("k", Texts(4097, "int8")), "has 4097 parameters; the most are 4096");
-  refused({"k", "k"}, "a CUDA kernel is [name, symbol, parameters, launch, fixed], got 2 parts");
+  refused(Kernel("", {}), "expected names of kernel and symbol without NUL bytes");
+  refused(Kernel("k", {}, {}, {}, ""), "expected names of kernel and symbol without NUL bytes");
+  refused(Kernel("k", Texts(4097, "int8")), "expected at most 4096 parameters, got 4097");
+  refused({"k", "k"},
+          "expected a CUDA kernel [name, symbol, parameters, launch, fixed], got 2 elements");
   CheckContains(Thrown([&] { Create({Kernel("k", {}), Kernel("k", {})}); }),
-                "ValueError: CUDA kernel `k` is given twice");
+                "ValueError: CUDA module: duplicate function `k`");
   Create({Kernel("k", {" x :  bfloat16x2 * ", "float8_e4m3fn[]", "void *", "void[]", "bool*"})});
 }
 
@@ -169,34 +170,34 @@ TEST_CASE("images are checked") {
   auto refused = [](const std::string& image, const char* format, const std::string& message) {
     CHECK_EQ(Thrown([&] { Create({}, image, format); }), "ValueError: CUDA image: " + message);
   };
-  refused("", "", "the bytes are no PTX, cubin or fatbin");
-  refused("hello", "ptx", "the bytes are no PTX, cubin or fatbin");
+  refused("", "", "expected PTX, a cubin or a fatbin, got bytes of another format");
+  refused("hello", "ptx", "expected PTX, a cubin or a fatbin, got bytes of another format");
   refused(kShortPtx, "cubin", "expected a cubin, got a ptx");
-  refused(kShortPtx, "hsaco", "the format must be ptx, cubin or fatbin, got `hsaco`");
-  refused(kShortPtx + std::string("\0x", 2), "", "the PTX has a NUL in the middle");
+  refused(kShortPtx, "hsaco", "expected format ptx, cubin or fatbin, got `hsaco`");
+  refused(kShortPtx + std::string("\0x", 2), "", "the PTX contains a NUL byte");
   refused(
       "\x7f"
       "ELF",
-      "", "the cubin ends too early, after 4 bytes");
+      "", "the cubin is truncated after 4 bytes");
   std::string elf = Elf({{1, 128, 8}}, "contents");
   CHECK_EQ(Create({}, elf)->GetWriteFormats()[0], "cubin");
   for (size_t size = 4; size < elf.size(); ++size) {
     refused(elf.substr(0, size), "",
-            "the cubin ends too early, after " + std::to_string(size) + " bytes");
+            "the cubin is truncated after " + std::to_string(size) + " bytes");
   }
   Create({}, Elf({{8, 128, 1 << 20}}));  // memory without contents
-  refused(Elf({{1, UINT64_MAX, 1}}), "", "the cubin ends too early, after 128 bytes");
-  refused(Elf({{1, 1, UINT64_MAX}}), "", "the cubin ends too early, after 128 bytes");
+  refused(Elf({{1, UINT64_MAX, 1}}), "", "the cubin is truncated after 128 bytes");
+  refused(Elf({{1, 1, UINT64_MAX}}), "", "the cubin is truncated after 128 bytes");
   std::string narrow = elf;
   narrow[4] = 1;
-  refused(narrow, "", "the cubin is no 64-bit little-endian ELF file");
+  refused(narrow, "", "the cubin is not a 64-bit little-endian ELF file");
   std::string fatbin = Fatbin(8, "contents");
   CHECK_EQ(Create({}, fatbin, "fatbin")->GetWriteFormats()[0], "fatbin");
   for (size_t size = 4; size < fatbin.size(); ++size) {
     refused(fatbin.substr(0, size), "",
-            "the fatbin ends too early, after " + std::to_string(size) + " bytes");
+            "the fatbin is truncated after " + std::to_string(size) + " bytes");
   }
-  refused(Fatbin(UINT64_MAX, "contents"), "", "the fatbin ends too early, after 24 bytes");
+  refused(Fatbin(UINT64_MAX, "contents"), "", "the fatbin is truncated after 24 bytes");
 }
 
 TEST_CASE("cubins and fatbins run") {
@@ -228,15 +229,15 @@ TEST_CASE("damaged bytes are refused") {
   const std::string whole = Saved();
   for (size_t size = 0; size < whole.size(); ++size) {
     std::string thrown = Thrown([&] { Load(whole.substr(0, size)); });
-    CheckContains(thrown, "ValueError: saved CUDA module: ");
-    CheckContains(thrown, " of " + std::to_string(size) + " cannot be read");
+    CheckContains(thrown, "ValueError: corrupt saved CUDA module at byte ");
+    CheckContains(thrown, " of " + std::to_string(size) + ": ");
   }
-  CheckContains(Thrown([&] { Load(whole + "x"); }), "what comes behind the last kernel");
+  CheckContains(Thrown([&] { Load(whole + "x"); }), "1 bytes follow the module");
   CHECK_EQ(Thrown([&] { Load(Saved(3)); }),
-           "ValueError: saved CUDA module: it has version 3 of the format, and this runtime reads "
-           "versions 1 to 2");
-  CheckContains(Thrown([&] { Load(Saved(1, 0)); }), "the image format at byte 16");
-  CheckContains(Thrown([&] { Load(Saved(1, 4)); }), "the image format at byte 16");
+           "ValueError: unsupported saved CUDA module: expected format version 1 or 2, got 3");
+  CheckContains(Thrown([&] { Load(Saved(1, 0)); }),
+                "at byte 12 of " + std::to_string(whole.size()) + ": image format out of range");
+  CheckContains(Thrown([&] { Load(Saved(1, 4)); }), "image format out of range");
   CHECK_EQ(Thrown([&] { Load(Saved(1, 2)); }),
            "ValueError: CUDA image: expected a cubin, got a ptx");
   // Each 8 bytes may be a length or a count; a huge one must not be believed.
@@ -248,7 +249,8 @@ TEST_CASE("damaged bytes are refused") {
     }
   }
   std::string huge = whole.substr(0, 16) + Little(UINT64_MAX, 8) + whole.substr(24);
-  CheckContains(Thrown([&] { Load(huge); }), "the image at byte 24");
+  CheckContains(Thrown([&] { Load(huge); }), "at byte 16 of ");
+  CheckContains(Thrown([&] { Load(huge); }), " bytes of an image do not fit into the remaining ");
 }
 
 TEST_CASE("sources are shown and written") {
@@ -267,7 +269,7 @@ TEST_CASE("sources are shown and written") {
   CHECK_EQ(written.str(), Elf({}));
   std::remove(path);
   CHECK_EQ(Thrown([&] { cubin->WriteToFile(path, "ptx"); }),
-           "ValueError: this module is written as cubin, not as ptx");
+           "ValueError: expected format cubin, got ptx");
   CHECK_EQ(Thrown([&] { cubin->WriteToFile("/nowhere/at/all", ""); }),
            "OSError: cannot write /nowhere/at/all");
 }

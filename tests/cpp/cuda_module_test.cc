@@ -319,7 +319,7 @@ TEST_CASE("every refusal of the driver is an error and leaves nothing") {
        "cuCtxSetCurrent failed: CUDA_ERROR_OUT_OF_MEMORY (2): "
        "out of memory"},
       {"cuCtxSetCurrent", 2, 1,
-       "cuCtxSetCurrent failed when the previous context came back: "
+       "cuCtxSetCurrent failed while restoring the previous context: "
        "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory"},
   };
   for (const Row& row : rows) {

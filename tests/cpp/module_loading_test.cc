@@ -99,7 +99,7 @@ TEST_CASE("loader that makes no module is an error") {
                       Function::FromTyped([](String, String) { return 3; }));
   CHECK_EQ(Thrown([] { Module::LoadFromFile("a.three"); }),
            "TypeError: the loader `ffi.Module.load_from_file.three` must return "
-           "`ffi.Module` but got `int`");
+           "`ffi.Module`, got `int`");
   Function::RemoveGlobal("ffi.Module.load_from_file.three");
 }
 

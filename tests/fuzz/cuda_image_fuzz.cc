@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as compiled device code.
+// Fuzz target of device images: arbitrary bytes as PTX, cubin or fatbin.
 #include <cstring>
 
 #include "../../runtime/extra/cuda/image.h"
@@ -27,7 +27,7 @@ uint64_t Number(std::string_view bytes, size_t offset, size_t width) {
   return value;
 }
 
-// What the driver will read lies inside of the bytes.
+// The ranges that the driver reads are inside the bytes.
 void RequireWhole(std::string_view bytes, std::string_view format) {
   if (format == "fatbin") {
     FUZZ_REQUIRE(Number(bytes, 6, 2) + Number(bytes, 8, 8) <= bytes.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as the saved form of a CUDA module, and lines of text as the description of a kernel.
+// Fuzz target of saved CUDA modules: arbitrary bytes, and arbitrary lines as a kernel description.
 #include <tvm/ffi/extra/json.h>
 
 #include "../../runtime/extra/cuda/module_format.h"
@@ -10,11 +10,11 @@ namespace {
 using namespace tvm::ffi;
 using namespace tvm::ffi::extra::cuda;
 
-void RequireSignature(KernelText text) {
-  std::string name = text.name;
-  size_t num_parameters = text.parameters.size();
+void RequireSignature(SavedKernel kernel) {
+  std::string name = kernel.name;
+  size_t num_parameters = kernel.parameters.size();
   try {
-    Signature signature = ReadSignature(std::move(text));
+    Signature signature = ReadSignature(std::move(kernel));
     FUZZ_REQUIRE(signature.parameters.size() == num_parameters);
     FUZZ_REQUIRE(signature.Call().substr(0, name.size()) == name);
     FUZZ_REQUIRE(signature.Documentation().size() >= signature.Call().size());
@@ -28,21 +28,21 @@ void RequireSignature(KernelText text) {
   }
 }
 
-// One module has one saved form.
+// Decoding and encoding again gives the same bytes.
 void RequireModule(std::string_view bytes) {
   try {
-    ModuleText module = DecodeModule(bytes);
+    SavedModule module = DecodeModule(bytes);
     FUZZ_REQUIRE(EncodeModule(module) == bytes);
-    for (KernelText& kernel : module.kernels) RequireSignature(std::move(kernel));
+    for (SavedKernel& kernel : module.kernels) RequireSignature(std::move(kernel));
   } catch (const Error& error) {
     fuzz::RequireKind(error, {"ValueError"});
   }
 }
 
-// Lines: "name", "symbol", then parameters; behind "-" words of the launch; behind "=" words that
-// are fixed, each followed by a line whose length is its value.
-KernelText KernelOfLines(std::string_view text) {
-  KernelText kernel;
+// Lines: name, symbol, then parameters; after "-" launch parameters; after "=" fixed launch fields,
+// each followed by a line whose length is the value.
+SavedKernel KernelOfLines(std::string_view text) {
+  SavedKernel kernel;
   char section = 'n';
   for (size_t number = 0; !text.empty(); ++number) {
     std::string line(text.substr(0, text.find('\n')));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch programs that nobody of ours has written: any bytes, or instructions chosen one by one,
-// run with tensors and numbers of all kinds.  No driver is needed for what a program calculates.
+// Fuzz target of launch programs: arbitrary bytes or arbitrary valid instructions, run with
+// arbitrary arguments.  Programs run without a CUDA driver.
 #include <tvm/ffi/any.h>
 
 #include <array>
@@ -27,7 +27,7 @@ std::string Little(uint64_t value, int width) {
 
 std::string Text(std::string_view text) { return Little(text.size(), 8) + std::string(text); }
 
-// Everything in front of the launches.
+// Returns the program up to the launch variants.
 std::string Tables() {
   std::string text;
   for (uint32_t size : {1u, kArguments, kResults, kRegisters}) text += Little(size, 4);
@@ -35,9 +35,9 @@ std::string Tables() {
   text += Text("{device} {{ {gpu}") + Little(kSets, 8);
   text += Little(1, 8) + Little(0x00012002, 4);                          // float32
   text += Little(2, 8) + Little(0x00010801, 4) + Little(0x00011004, 4);  // uint8, bfloat16
-  text += Little(0, 8);                                                  // nothing is missing
+  text += Little(0, 8);  // no messages for missing arguments
   for (uint32_t failure : {0u, 1u}) text += Little(failure, 4);
-  text += Little(0, 4) + Little(0, 4) + Little(1, 4);  // first tensor, no launch, no image
+  text += Little(0, 4) + Little(0, 4) + Little(1, 4);  // first tensor, no variant, no image
   return text + Little(kResults, 8) + Little(1, 8) + Little(3, 4) + Little(1, 4) + Little(4, 4);
 }
 
@@ -65,14 +65,15 @@ int64_t Operand(char kind, fuzz::Input* input) {
       return input->Below(kSets);
     case 'N':
       return input->Below(2) == 0 ? input->Below(8) : input->Integer();
-    default:  // how many instructions further, which becomes where it is
+    default:  // 1 to 4 instructions ahead; Code() converts it to a code address
       return 1 + input->Below(4);
   }
 }
 
 std::string Code(fuzz::Input* input, std::vector<size_t>* starts) {
   std::vector<int64_t> code;
-  std::vector<size_t> jumps, instructions;  // where the words of jumps are, and their instructions
+  std::vector<size_t> jumps,
+      instructions;  // offsets of jump operands, indices of their instructions
   for (uint32_t i = input->Below(32); i > 0; --i) {
     starts->push_back(code.size());
     int64_t operation = input->Below(kLastOperation + 1);
@@ -104,7 +105,7 @@ std::string Program(fuzz::Input* input) {
 
 // ---- Calls --------------------------------------------------------------------------------------
 
-// A tensor of any description; what it describes is never touched.
+// A tensor with arbitrary metadata; its data is never accessed.
 struct AnyTensor {
   std::array<int64_t, 4> shape, strides;
   DLTensor tensor{};
@@ -157,10 +158,10 @@ void Call(const LaunchProgram& program, fuzz::Input* input) {
   AnyArguments arguments(input);
   try {
     LaunchCall call(program, arguments.values.data(), static_cast<int32_t>(input->Below(8)) - 1);
-    for (const LaunchWay& way : program.launches) {
-      if (way.condition != kNone) call.Run(way.condition);
-      call.Run(way.numbers);
-      for (uint32_t field : way.fields) (void)call.value(field);
+    for (const LaunchVariant& variant : program.variants) {
+      if (variant.condition != kNone) call.Run(variant.condition);
+      call.Run(variant.fields_start);
+      for (uint32_t field : variant.field_registers) (void)call.value(field);
     }
   } catch (const Error& error) {
     fuzz::RequireKind(error, {"TypeError", "ValueError", "RuntimeError", "InternalError"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as those that a library embeds: decoded, and made into modules when they are well
-// formed.  The deterministic tests of tests/cpp/library_binary_test.cc enter here as well.
+// Fuzz target of embedded modules: arbitrary bytes as `__tvm_ffi__library_bin`; well-formed bytes
+// are loaded as modules.  tests/cpp/library_binary_test.cc calls it too.
 #include <tvm/ffi/cast.h>
 #include <tvm/ffi/extra/module.h>
 
@@ -25,7 +25,7 @@ class EmptyModule : public ModuleObj {
 
 Module NewEmpty() { return Module(make_object<EmptyModule>()); }
 
-// The kinds `a` and `b` load anything, `refuse` loads nothing.
+// The loaders of kinds `a` and `b` accept all bytes; that of `refuse` throws.
 bool RegisterLoaders() {
   for (const char* kind : {"a", "b"}) {
     Function::SetGlobal("ffi.Module.load_from_bytes." + std::string(kind),
@@ -51,7 +51,7 @@ void RequireWellFormed(const LibraryBinary& binary) {
     num_imports = entry.end_import;
   }
   Require(num_modules > 0 && num_imports == binary.imports.size());
-  // Positions in the order: importers come first.
+  // Each module precedes its imports in importers_first.
   std::vector<size_t> position(num_modules, num_modules);
   Require(binary.importers_first.size() == num_modules);
   for (size_t i = 0; i < num_modules; ++i) position.at(binary.importers_first[i]) = i;
@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     extra::BuildModuleTree(binary, libraries, "fuzzed.so");
   } catch (const Error&) {
-    // The answer to bytes that are not well formed, or whose kinds have no loader.
+    // Expected for malformed bytes, and for kinds without a loader.
   }
   return is_registered ? 0 : 1;
 }

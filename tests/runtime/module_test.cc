@@ -320,7 +320,7 @@ TEST_CASE("loader of an extension is a global function") {
   TVMFFIObjectHandle function = nullptr;
   CHECK_EQ(TVMFFIFunctionCreate(nullptr, loader, nullptr, &function), 0);
   CHECK_EQ(TVMFFIFunctionSetGlobal(&name, function, 0), 0);
-  CHECK_RAISES(LoadFails("a.tst"), "TypeError", "expected `ffi.Module`");
+  CHECK_RAISES(LoadFails("a.tst"), "TypeError", "must return `ffi.Module`, got `int`");
   TVMFFIObjectDecRef(function);
 }
 

@@ -33,13 +33,13 @@ Architecture ReadArchitecture(std::string_view text) {
     architecture.number = 10 * architecture.number + (digit - '0');
   }
   if (rest.empty() || text.substr(0, 3) != "sm_" || architecture.number == 0) {
-    TVM_FFI_THROW(ValueError) << "CUDA image: an architecture is like `sm_90a`, got `"
+    TVM_FFI_THROW(ValueError) << "CUDA image: expected an architecture such as `sm_90a`, got `"
                               << std::string(text) << "`";
   }
   return architecture;
 }
 
-int FitOf(ImageFormat format, const Architecture& architecture, int capability) {
+int ImageFit(ImageFormat format, const Architecture& architecture, int capability) {
   int number = architecture.number;
   bool is_ptx = format == ImageFormat::kPtx, is_family = number / 10 == capability / 10;
   if (number == 0) return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which device code runs where.
+// GPU architectures: which device image fits which device.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_ARCHITECTURE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_ARCHITECTURE_H_
 
@@ -11,26 +11,26 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// What an image is for: sm_90a is 90 and 'a'; 0 where it does not say.
+// The target of an image: sm_90a is 90 and 'a'.  Number 0 is an unknown target.
 struct Architecture {
   int number = 0;
   char suffix = '\0';
 };
 
-// Fails: ValueError for other text than "" and the like of "sm_90a".
+// Parses "sm_90a"; "" is an unknown target.  Fails: ValueError for other text.
 Architecture ReadArchitecture(std::string_view text);
 
-// How well an image fits a device of a compute capability, 90 for 9.0; 0 for not at all.  Code of
-// the machine comes before PTX, which is compiled first, and newer code before older.  What ends in
-// `a` is for one device, in `f` for one family.
-int FitOf(ImageFormat format, const Architecture& architecture, int capability);
+// Returns how well an image fits a device, as a number for comparison; 0 if it cannot run there.
+// Machine code is preferred to PTX, which the driver must compile, and newer code to older.  The
+// suffix `a` means one device, `f` one family.  capability: 90 for compute capability 9.0.
+int ImageFit(ImageFormat format, const Architecture& architecture, int capability);
 
-// The compute capability of a device; asked once.
+// Returns the compute capability of a device, which is cached.
 //
-// Fails: RuntimeError when the driver does, ValueError for numbers that no device has.
+// Fails: RuntimeError if the driver fails, ValueError for a device id out of range.
 int CapabilityOf(const Driver& driver, int device_id);
 
-// What its maker calls a device.
+// Returns the product name of a device.
 std::string NameOf(const Driver& driver, int device_id);
 
 }  // namespace tvm::ffi::extra::cuda

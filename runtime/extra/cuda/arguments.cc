@@ -14,13 +14,13 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// The tensor that a value is or points to; nullptr for other values and for null pointers.
+// Returns the tensor that a value is or points to; nullptr for other values and null pointers.
 const DLTensor* TensorOf(const TVMFFIAny& arg) {
   TVMFFIObject* object = arg.v_obj;
   switch (arg.type_index) {
     case kTVMFFIDLTensorPtr:
       return static_cast<const DLTensor*>(arg.v_ptr);
-    case kTVMFFIObjectRValueRef:  // handed over; it stays the caller's when nobody takes it
+    case kTVMFFIObjectRValueRef:  // moved argument: borrowed here, so the caller still owns it
       object = *static_cast<TVMFFIObject**>(arg.v_ptr);
       if (object == nullptr || object->type_index != kTVMFFITensor) return nullptr;
       return reinterpret_cast<const DLTensor*>(object + 1);
@@ -31,7 +31,7 @@ const DLTensor* TensorOf(const TVMFFIAny& arg) {
   }
 }
 
-bool IsOnAnyDevice(DLDeviceType type) { return type == kDLCUDAHost || type == kDLCUDAManaged; }
+bool IsOnEveryDevice(DLDeviceType type) { return type == kDLCUDAHost || type == kDLCUDAManaged; }
 
 bool Fits(int64_t value, ParameterKind kind, uint8_t bits) {
   if (kind == ParameterKind::kUnsigned) {
@@ -61,11 +61,11 @@ Arguments::Arguments(const Signature& signature, const TVMFFIAny* args, int32_t 
                              << " arguments, got " << num_args;
   }
   if (count > kInline) {
-    more_slots_.resize(count);
-    more_addresses_.resize(count);
+    heap_slots_.resize(count);
+    heap_addresses_.resize(count);
   }
-  slots_ = count > kInline ? more_slots_.data() : inline_slots_;
-  addresses_ = count > kInline ? more_addresses_.data() : inline_addresses_;
+  slots_ = count > kInline ? heap_slots_.data() : inline_slots_;
+  addresses_ = count > kInline ? heap_addresses_.data() : inline_addresses_;
   for (size_t i = 0; i < count; ++i) {
     ReadParameter(i, args[i]);
     addresses_[i] = &slots_[i];
@@ -93,7 +93,7 @@ void* Arguments::ReadPointer(size_t i, const TVMFFIAny& arg) {
   if (const DLTensor* tensor = TensorOf(arg)) return ReadTensor(i, *tensor);
   if (arg.type_index == kTVMFFIOpaquePtr) return arg.v_ptr;
   if (arg.type_index == kTVMFFINone) return nullptr;
-  Mismatch(i, "a tensor, a pointer or None", arg);
+  FailType(i, "a tensor, a pointer or None", arg);
 }
 
 void* Arguments::ReadTensor(size_t i, const DLTensor& tensor) {
@@ -103,31 +103,31 @@ void* Arguments::ReadTensor(size_t i, const DLTensor& tensor) {
     DLDataType expected = *parameter.dtype;
     if (tensor.dtype.code != expected.code || tensor.dtype.bits != expected.bits ||
         tensor.dtype.lanes != expected.lanes) {
-      Refuse(i, "TypeError",
-             "expected a tensor of " + std::string(DLDataTypeToString(expected)) + ", got one of " +
-                 std::string(DLDataTypeToString(tensor.dtype)));
+      Fail(i, "TypeError",
+           "expected a tensor of " + std::string(DLDataTypeToString(expected)) + ", got one of " +
+               std::string(DLDataTypeToString(tensor.dtype)));
     }
   }
   if (parameter.is_compact && !IsContiguous(tensor)) {
-    Refuse(i, "ValueError", "expected a compact tensor, got one with gaps or in another order");
+    Fail(i, "ValueError", "expected a compact tensor, got one with gaps or in another order");
   }
   return static_cast<char*>(tensor.data) + tensor.byte_offset;
 }
 
 void Arguments::CheckDevice(size_t i, const DLTensor& tensor) {
   DLDevice device = tensor.device;
-  if (IsOnAnyDevice(device.device_type)) return;
+  if (IsOnEveryDevice(device.device_type)) return;
   if (device.device_type != kDLCUDA) {
-    Refuse(i, "ValueError", "expected a tensor on a CUDA device, got one on " + DeviceText(device));
+    Fail(i, "ValueError", "expected a tensor on a CUDA device, got one on " + DeviceText(device));
   }
   if (device_id_ == -1) {
-    if (device.device_id < 0) Refuse(i, "ValueError", "there is no " + DeviceText(device));
+    if (device.device_id < 0) Fail(i, "ValueError", "there is no " + DeviceText(device));
     device_id_ = device.device_id;
     device_argument_ = i;
   } else if (device.device_id != device_id_) {
-    Refuse(i, "ValueError",
-           "expected a tensor on " + DeviceText({kDLCUDA, device_id_}) + " like argument " +
-               std::to_string(device_argument_) + ", got one on " + DeviceText(device));
+    Fail(i, "ValueError",
+         "expected a tensor on " + DeviceText({kDLCUDA, device_id_}) + " like argument " +
+             std::to_string(device_argument_) + ", got one on " + DeviceText(device));
   }
 }
 
@@ -135,12 +135,12 @@ int64_t Arguments::ReadInteger(size_t i, const TVMFFIAny& arg) {
   const Parameter& parameter = signature_.parameters[i];
   bool is_bool = parameter.kind == ParameterKind::kBool;
   if (arg.type_index != kTVMFFIInt && arg.type_index != kTVMFFIBool) {
-    Mismatch(i, is_bool ? "bool" : "int", arg);
+    FailType(i, is_bool ? "bool" : "int", arg);
   }
   if (is_bool) return arg.v_int64 != 0;
   if (!Fits(arg.v_int64, parameter.kind, parameter.bits)) {
-    Refuse(i, "ValueError",
-           std::to_string(arg.v_int64) + " is out of the range of " + parameter.type);
+    Fail(i, "ValueError",
+         std::to_string(arg.v_int64) + " is out of the range of " + parameter.type);
   }
   return arg.v_int64;
 }
@@ -150,17 +150,17 @@ double Arguments::ReadFloat(size_t i, const TVMFFIAny& arg) {
   if (arg.type_index == kTVMFFIInt || arg.type_index == kTVMFFIBool) {
     return static_cast<double>(arg.v_int64);
   }
-  Mismatch(i, "float", arg);
+  FailType(i, "float", arg);
 }
 
 void Arguments::ReadLaunch(size_t i, const TVMFFIAny& arg) {
   const LaunchParameter& parameter = signature_.launch[i - signature_.parameters.size()];
   if (arg.type_index == kTVMFFIInt) return SetField(i, parameter.first, arg.v_int64);
-  if (parameter.count == 1) Mismatch(i, "int", arg);
+  if (parameter.count == 1) FailType(i, "int", arg);
   ReadGroup(i, arg);
 }
 
-// (x, y, z); what is left out is 1.
+// Reads (x, y, z); missing extents are 1.
 void Arguments::ReadGroup(size_t i, const TVMFFIAny& arg) {
   size_t first = signature_.launch[i - signature_.parameters.size()].first;
   AnyView view = AnyView::CopyFromTVMFFIAny(arg);
@@ -172,10 +172,10 @@ void Arguments::ReadGroup(size_t i, const TVMFFIAny& arg) {
   } else if (auto list = view.as<List<int64_t>>()) {
     extents.assign(list->begin(), list->end());
   } else {
-    Mismatch(i, "int or up to three of them", arg);
+    FailType(i, "int or up to three of them", arg);
   }
   if (extents.empty() || extents.size() > 3) {
-    Refuse(i, "ValueError", "expected 1 to 3 extents, got " + std::to_string(extents.size()));
+    Fail(i, "ValueError", "expected 1 to 3 extents, got " + std::to_string(extents.size()));
   }
   for (size_t axis = 0; axis < extents.size(); ++axis) SetField(i, first + axis, extents[axis]);
 }
@@ -183,19 +183,19 @@ void Arguments::ReadGroup(size_t i, const TVMFFIAny& arg) {
 void Arguments::SetField(size_t i, size_t field, int64_t value) {
   int64_t least = field == kSharedMemory ? 0 : 1;
   if (value < least || value > 0x7fffffff) {
-    Refuse(i, "ValueError",
-           (field == kSharedMemory ? "bytes" : std::string("the extent ") + "xyz"[field % 3]) +
-               " must be from " + std::to_string(least) + " to 2147483647, got " +
-               std::to_string(value));
+    Fail(i, "ValueError",
+         (field == kSharedMemory ? "bytes" : std::string("the extent ") + "xyz"[field % 3]) +
+             " must be from " + std::to_string(least) + " to 2147483647, got " +
+             std::to_string(value));
   }
   launch_[field] = static_cast<uint32_t>(value);
 }
 
-void Arguments::Mismatch(size_t i, const std::string& expected, const TVMFFIAny& arg) const {
-  Refuse(i, "TypeError", "expected " + expected + ", got `" + KeyOf(arg) + "`");
+void Arguments::FailType(size_t i, const std::string& expected, const TVMFFIAny& arg) const {
+  Fail(i, "TypeError", "expected " + expected + ", got `" + KeyOf(arg) + "`");
 }
 
-void Arguments::Refuse(size_t i, const char* kind, const std::string& reason) const {
+void Arguments::Fail(size_t i, const char* kind, const std::string& reason) const {
   size_t count = signature_.parameters.size();
   const std::string& name =
       i < count ? signature_.parameters[i].name : signature_.launch[i - count].name;

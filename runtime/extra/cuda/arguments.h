@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of one call, checked and in the form that a launch takes them.
+// Argument conversion for CUDA kernels: checks the arguments of a call and stores them for a
+// launch.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_ARGUMENTS_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_ARGUMENTS_H_
 
@@ -11,8 +12,8 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Room for what the kernel's parameters hold.  Integers are written as 64 bits: the kernel reads
-// the first bytes, which are the low ones on every machine that has CUDA.
+// Storage for one kernel argument.  Integers are stored as 64 bits; the kernel reads the first
+// bytes, which are the low ones, since every machine with CUDA is little-endian.
 union Slot {
   int64_t integer;
   float float32;
@@ -22,15 +23,15 @@ union Slot {
 
 class Arguments {
  public:
-  // Fails: TypeError and ValueError that name the function, the argument, and what came.
+  // Fails: TypeError and ValueError that name the function, the argument and the value.
   Arguments(const Signature& signature, const TVMFFIAny* args, int32_t num_args);
   Arguments(const Arguments&) = delete;
   Arguments& operator=(const Arguments&) = delete;
 
-  // The device of the tensors; -1 when no argument is a tensor on a CUDA device.
+  // The device of the tensors; -1 if no argument is a tensor on a CUDA device.
   int device_id() const { return device_id_; }
   const LaunchValues& launch() const { return launch_; }
-  // The address of each parameter's value.
+  // The address of each argument, as cuLaunchKernel takes them.
   void** addresses() { return addresses_; }
 
  private:
@@ -45,22 +46,22 @@ class Arguments {
   void ReadLaunch(size_t i, const TVMFFIAny& arg);
   void ReadGroup(size_t i, const TVMFFIAny& arg);
   void SetField(size_t i, size_t field, int64_t value);
-  [[noreturn]] void Mismatch(size_t i, const std::string& expected, const TVMFFIAny& arg) const;
-  [[noreturn]] void Refuse(size_t i, const char* kind, const std::string& reason) const;
+  [[noreturn]] void FailType(size_t i, const std::string& expected, const TVMFFIAny& arg) const;
+  [[noreturn]] void Fail(size_t i, const char* kind, const std::string& reason) const;
 
   const Signature& signature_;
   LaunchValues launch_;
   int device_id_ = -1;
-  size_t device_argument_ = 0;  // the one that decided
+  size_t device_argument_ = 0;  // the argument that determined device_id_
   Slot* slots_;
   void** addresses_;
   Slot inline_slots_[kInline];
   void* inline_addresses_[kInline];
-  std::vector<Slot> more_slots_;
-  std::vector<void*> more_addresses_;
+  std::vector<Slot> heap_slots_;  // used for more than kInline parameters
+  std::vector<void*> heap_addresses_;
 };
 
-// "cuda:1", "cpu:0".
+// Returns text such as "cuda:1" or "cpu:0".
 std::string DeviceText(DLDevice device);
 
 }  // namespace tvm::ffi::extra::cuda

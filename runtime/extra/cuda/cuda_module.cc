@@ -22,21 +22,22 @@ namespace tvm::ffi::extra {
 namespace cuda {
 namespace {
 
-// Functions are kernels, which are numbered first and are those of the first image, and plans.
+// A CUDA module.  Its functions are the kernels of the first image, numbered first, then the launch
+// plans.
 class CudaModuleObj final : public ModuleObj {
  public:
-  CudaModuleObj(std::vector<ImageText> images, std::vector<Signature> signatures,
-                std::vector<PlanText> plans)
+  CudaModuleObj(std::vector<SavedImage> images, std::vector<Signature> signatures,
+                std::vector<SavedPlan> plans)
       : signatures_(std::move(signatures)) {
     ModuleClass<CudaModuleObj>::Learn(this);
-    for (const Signature& signature : signatures_) AddName(signature.text.name);
+    for (const Signature& signature : signatures_) AddName(signature.kernel.name);
     size_t num_kernels = signatures_.size();
-    for (PlanText& plan : plans) {
+    for (SavedPlan& plan : plans) {
       plans_.emplace_back(std::move(plan), images.size(), num_kernels);
       num_kernels += plans_.back().num_kernels();
-      AddName(plans_.back().text().name);
+      AddName(plans_.back().saved().name);
     }
-    for (ImageText& image : images) {
+    for (SavedImage& image : images) {
       images_.push_back(std::make_unique<ModuleImage>(image.format, std::move(image.architecture),
                                                       std::move(image.content), num_kernels));
     }
@@ -55,7 +56,7 @@ class CudaModuleObj final : public ModuleObj {
   Optional<String> GetFunctionDoc(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    const PlanText* plan = PlanOf(found->second);
+    const SavedPlan* plan = PlanOf(found->second);
     return String(plan != nullptr ? plan->documentation
                                   : signatures_[found->second].Documentation());
   }
@@ -63,7 +64,7 @@ class CudaModuleObj final : public ModuleObj {
   Optional<String> GetFunctionMetadata(const String& name) override {
     auto found = indices_.find(name);
     if (found == indices_.end()) return std::nullopt;
-    const PlanText* plan = PlanOf(found->second);
+    const SavedPlan* plan = PlanOf(found->second);
     return String(plan != nullptr ? plan->metadata : signatures_[found->second].Metadata());
   }
 
@@ -75,8 +76,8 @@ class CudaModuleObj final : public ModuleObj {
   Bytes SaveToBytes() const override;
   String InspectSource(const String& format) const override {
     for (const std::unique_ptr<ModuleImage>& image : images_) {
-      bool is_asked_for = format == "" || format == "ptx";
-      if (image->format == ImageFormat::kPtx && is_asked_for) {
+      bool is_requested = format == "" || format == "ptx";
+      if (image->format == ImageFormat::kPtx && is_requested) {
         return String(image->on_devices.image());
       }
     }
@@ -95,12 +96,12 @@ class CudaModuleObj final : public ModuleObj {
  private:
   void AddName(const std::string& name) {
     if (!indices_.emplace(name, indices_.size()).second) {
-      TVM_FFI_THROW(ValueError) << "CUDA kernel `" << name << "` is given twice";
+      TVM_FFI_THROW(ValueError) << "CUDA module: duplicate function `" << name << "`";
     }
   }
-  // The plan that is a function; nullptr for a kernel.
-  const PlanText* PlanOf(size_t index) const {
-    return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].text();
+  // Returns the launch plan of a function; nullptr for a kernel.
+  const SavedPlan* PlanOf(size_t index) const {
+    return index < signatures_.size() ? nullptr : &plans_[index - signatures_.size()].saved();
   }
   void RunKernel(size_t index, const TVMFFIAny* args, int32_t num_args);
 
@@ -110,7 +111,7 @@ class CudaModuleObj final : public ModuleObj {
   ModuleImages images_;
 };
 
-// A kernel, which keeps its module alive.
+// A function of a CUDA module.  It owns a reference to the module.
 class KernelFunctionObj : public FunctionObj {
  public:
   KernelFunctionObj(ObjectPtr<CudaModuleObj> module, size_t index)
@@ -140,13 +141,12 @@ Optional<Function> CudaModuleObj::GetFunction(const String& name) {
 
 void CudaModuleObj::WriteToFile(const String& file_name, const String& format) const {
   if (images_.size() > 1) {
-    TVM_FFI_THROW(ValueError) << "this module has " << images_.size()
-                              << " images, which no file of device code holds; save it to bytes";
+    TVM_FFI_THROW(ValueError) << "cannot write a module with " << images_.size()
+                              << " device images to a file; save it to bytes";
   }
   const ModuleImage& image = *images_[0];
   if (format != "" && format != NameOf(image.format)) {
-    TVM_FFI_THROW(ValueError) << "this module is written as " << NameOf(image.format) << ", not as "
-                              << format;
+    TVM_FFI_THROW(ValueError) << "expected format " << NameOf(image.format) << ", got " << format;
   }
   const std::string& content = image.on_devices.image();
   std::ofstream file(std::string(file_name), std::ios::binary | std::ios::trunc);
@@ -156,12 +156,12 @@ void CudaModuleObj::WriteToFile(const String& file_name, const String& format) c
 }
 
 Bytes CudaModuleObj::SaveToBytes() const {
-  ModuleText module;
+  SavedModule module;
   for (const std::unique_ptr<ModuleImage>& image : images_) {
     module.images.push_back({image->format, image->architecture_text, image->on_devices.image()});
   }
-  for (const Signature& signature : signatures_) module.kernels.push_back(signature.text);
-  for (const LaunchPlan& plan : plans_) module.plans.push_back(plan.text());
+  for (const Signature& signature : signatures_) module.kernels.push_back(signature.kernel);
+  for (const LaunchPlan& plan : plans_) module.plans.push_back(plan.saved());
   return Bytes(EncodeModule(module));
 }
 
@@ -172,7 +172,7 @@ void CudaModuleObj::Run(size_t index, const TVMFFIAny* args, int32_t num_args, T
 
 void CudaModuleObj::RunKernel(size_t index, const TVMFFIAny* args, int32_t num_args) {
   const Signature& signature = signatures_[index];
-  const std::string& symbol = signature.text.symbol;
+  const std::string& symbol = signature.kernel.symbol;
   Arguments arguments(signature, args, num_args);
   const Driver& driver = Driver::Get();
   int device_id = arguments.device_id();
@@ -187,35 +187,35 @@ void CudaModuleObj::RunKernel(size_t index, const TVMFFIAny* args, int32_t num_a
   scope.Restore();
 }
 
-ffi::Module NewCudaModule(ModuleText module) {
-  for (const ImageText& image : module.images) CheckImage(image.content, NameOf(image.format));
+ffi::Module NewCudaModule(SavedModule module) {
+  for (const SavedImage& image : module.images) CheckImage(image.content, NameOf(image.format));
   std::vector<Signature> signatures;
-  for (KernelText& kernel : module.kernels) signatures.push_back(ReadSignature(std::move(kernel)));
+  for (SavedKernel& kernel : module.kernels) signatures.push_back(ReadSignature(std::move(kernel)));
   return ffi::Module(make_object<CudaModuleObj>(std::move(module.images), std::move(signatures),
                                                 std::move(module.plans)));
 }
 
-std::vector<std::string> ReadTexts(const Any& value) {
+std::vector<std::string> ReadStrings(const Any& value) {
   std::vector<std::string> texts;
   for (const String& text : value.cast<Array<String>>()) texts.emplace_back(text);
   return texts;
 }
 
-void CheckParts(const Array<Any>& parts, size_t count, const char* what) {
+void CheckParts(const Array<Any>& parts, size_t count, const char* expected) {
   if (parts.size() != count) {
-    TVM_FFI_THROW(ValueError) << what << ", got " << parts.size() << " parts";
+    TVM_FFI_THROW(ValueError) << "expected " << expected << ", got " << parts.size() << " elements";
   }
 }
 
-KernelText ReadKernel(const Array<Any>& parts) {
-  CheckParts(parts, 5, "a CUDA kernel is [name, symbol, parameters, launch, fixed]");
-  KernelText kernel{parts[0].cast<String>(),
-                    parts[1].cast<String>(),
-                    ReadTexts(parts[2]),
-                    ReadTexts(parts[3]),
-                    {}};
+SavedKernel ReadKernel(const Array<Any>& parts) {
+  CheckParts(parts, 5, "a CUDA kernel [name, symbol, parameters, launch, fixed]");
+  SavedKernel kernel{parts[0].cast<String>(),
+                     parts[1].cast<String>(),
+                     ReadStrings(parts[2]),
+                     ReadStrings(parts[3]),
+                     {}};
   for (const auto& [name, value] : parts[4].cast<Map<String, int64_t>>()) {
-    // Negative numbers become too large ones, which are refused like them.
+    // Negative values wrap to values above the limit that ReadSignature checks.
     kernel.fixed.emplace_back(name, static_cast<uint64_t>(value));
   }
   return kernel;
@@ -223,7 +223,7 @@ KernelText ReadKernel(const Array<Any>& parts) {
 
 ffi::Module Create(const Bytes& image, const String& format, const Array<Array<Any>>& kernels) {
   std::string_view bytes(image.data(), image.size());
-  ModuleText module;
+  SavedModule module;
   module.images.push_back({CheckImage(bytes, std::string(format)), "", std::string(bytes)});
   for (const Array<Any>& kernel : kernels) module.kernels.push_back(ReadKernel(kernel));
   return NewCudaModule(std::move(module));
@@ -231,9 +231,9 @@ ffi::Module Create(const Bytes& image, const String& format, const Array<Array<A
 
 ffi::Module CreateWithPlans(const Array<Array<Any>>& images, const Array<Array<Any>>& kernels,
                             const Array<Array<Any>>& plans) {
-  ModuleText module;
+  SavedModule module;
   for (const Array<Any>& parts : images) {
-    CheckParts(parts, 3, "a CUDA image is [content, format, architecture]");
+    CheckParts(parts, 3, "a CUDA image [content, format, architecture]");
     Bytes content = parts[0].cast<Bytes>();
     std::string_view bytes(content.data(), content.size());
     module.images.push_back({CheckImage(bytes, std::string(parts[1].cast<String>())),
@@ -242,7 +242,7 @@ ffi::Module CreateWithPlans(const Array<Array<Any>>& images, const Array<Array<A
   if (module.images.empty()) TVM_FFI_THROW(ValueError) << "a CUDA module needs an image, got none";
   for (const Array<Any>& kernel : kernels) module.kernels.push_back(ReadKernel(kernel));
   for (const Array<Any>& parts : plans) {
-    CheckParts(parts, 4, "a launch plan is [name, documentation, metadata, program]");
+    CheckParts(parts, 4, "a launch plan [name, documentation, metadata, program]");
     Bytes program = parts[3].cast<Bytes>();
     module.plans.push_back({parts[0].cast<String>(), parts[1].cast<String>(),
                             parts[2].cast<String>(), std::string(program.data(), program.size())});

@@ -10,22 +10,22 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// The primary context of a device, retained for the life of the process.
+// Returns the primary context of a device, retained until the process ends.
 Context PrimaryContext(const Driver& driver, int device_id) {
   static std::atomic<Context> contexts[ImageOnDevices::kMaxDevices] = {};
   std::atomic<Context>& slot = contexts[device_id];
   Context known = slot.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return known;
-  const std::string where = " on cuda:" + std::to_string(device_id);
+  const std::string location = " on cuda:" + std::to_string(device_id);
   Device device = 0;
   Result status = driver.device_get(&device, device_id);
-  if (status != 0) driver.Throw("cuDeviceGet", status, where);
+  if (status != 0) driver.Throw("cuDeviceGet", status, location);
   RelaxedCaptureScope relaxed(driver);
   Context retained = nullptr;
   status = driver.primary_context_retain(&retained, device);
-  if (status != 0) driver.Throw("cuDevicePrimaryCtxRetain", status, where);
+  if (status != 0) driver.Throw("cuDevicePrimaryCtxRetain", status, location);
   if (slot.compare_exchange_strong(known, retained, std::memory_order_acq_rel)) return retained;
-  driver.primary_context_release(device);  // another thread was faster, and was given the same
+  driver.primary_context_release(device);  // another thread stored the same context
   return known;
 }
 
@@ -43,7 +43,7 @@ int CurrentDevice(const Driver& driver) {
 void SetDevice(int device_type, int device_id) {
   if (device_type == kDLCPU || device_type == kDLCUDAHost) return;
   if (device_type != kDLCUDA && device_type != kDLCUDAManaged) {
-    TVM_FFI_THROW(ValueError) << "kernels are launched on CUDA devices, not on those of type "
+    TVM_FFI_THROW(ValueError) << "cannot launch kernels: expected a CUDA device, got device type "
                               << device_type;
   }
   if (device_id < 0 || device_id >= ImageOnDevices::kMaxDevices) {

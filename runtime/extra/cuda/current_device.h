@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device of the calling thread: where a launch goes that has no tensor to say where.
+// Current CUDA device of the calling thread, for launches without tensor arguments.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_CURRENT_DEVICE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_CURRENT_DEVICE_H_
 
@@ -7,14 +7,14 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// The device of the thread's current context, without one the first.
+// Returns the device of the thread's current context; device 0 without a context.
 int CurrentDevice(const Driver& driver);
 
-// Makes the primary context of a device the thread's current one, and it stays that, as after
-// cudaSetDevice.  What host code calls that passes addresses to kernels.  Devices that are the host
-// need nothing done.
+// Makes the primary context of a device current on this thread permanently, as cudaSetDevice does.
+// Host code that passes addresses to kernels calls this.  Does nothing for host devices.
 //
-// Fails: ValueError for a device that is no CUDA one; RuntimeError without a driver, or from it.
+// Fails: ValueError for a device that is not a CUDA device; RuntimeError without a driver or if the
+//        driver fails.
 void SetDevice(int device_type, int device_id);
 
 }  // namespace tvm::ffi::extra::cuda

@@ -14,10 +14,10 @@ ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::str
                              size_t num_kernels)
     : driver_(driver), device_id_(device_id), kernels_(new KernelOnDevice[num_kernels]) {
   Result status = driver_.device_get(&device_, device_id);
-  if (status != 0) driver_.Throw("cuDeviceGet", status, Where(""));
+  if (status != 0) driver_.Throw("cuDeviceGet", status, Location(""));
   RelaxedCaptureScope relaxed(driver_);
   status = driver_.primary_context_retain(&context_, device_);
-  if (status != 0) driver_.Throw("cuDevicePrimaryCtxRetain", status, Where(""));
+  if (status != 0) driver_.Throw("cuDevicePrimaryCtxRetain", status, Location(""));
   try {
     Load(image);
   } catch (...) {
@@ -27,13 +27,13 @@ ImageOnDevice::ImageOnDevice(const Driver& driver, int device_id, const std::str
 }
 
 void ImageOnDevice::Load(const std::string& image) {
-  char log[4096] = "";  // what the compiler of PTX says
+  char log[4096] = "";  // messages of the PTX compiler
   const int options[] = {kJitErrorLogBuffer, kJitErrorLogBufferSizeBytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof(log))};
   ContextScope scope(driver_, context_);
   Result status = driver_.module_load(&loaded_, image.c_str(), 2, options, values);
   log[sizeof(log) - 1] = '\0';
-  if (status != 0) driver_.Throw("cuModuleLoadDataEx", status, Where(""), log);
+  if (status != 0) driver_.Throw("cuModuleLoadDataEx", status, Location(""), log);
   try {
     scope.Restore();
   } catch (...) {
@@ -42,7 +42,8 @@ void ImageOnDevice::Load(const std::string& image) {
   }
 }
 
-// Errors have nowhere to go.  A driver that is shutting down has freed everything itself.
+// Ignores errors, which a destructor cannot report.  A driver that is shutting down has freed the
+// image already.
 ImageOnDevice::~ImageOnDevice() {
   Context previous = nullptr;
   if (driver_.context_get_current(&previous) != 0) return;
@@ -54,16 +55,16 @@ ImageOnDevice::~ImageOnDevice() {
   driver_.primary_context_release(device_);
 }
 
-std::string ImageOnDevice::Where(const std::string& symbol) const {
+std::string ImageOnDevice::Location(const std::string& symbol) const {
   return (symbol.empty() ? " on " : " for kernel `" + symbol + "` on ") + DeviceName(device_id_);
 }
 
 Kernel ImageOnDevice::FindFirst(size_t index, const std::string& symbol) {
-  RelaxedCaptureScope relaxed(driver_);  // drivers may load a kernel when it is first asked for
+  RelaxedCaptureScope relaxed(driver_);  // the driver may load the kernel lazily here
   Kernel known = nullptr;
   Result status = driver_.module_get_function(&known, loaded_, symbol.c_str());
-  if (status != 0) driver_.Throw("cuModuleGetFunction", status, Where(symbol));
-  // Another thread was given the same.
+  if (status != 0) driver_.Throw("cuModuleGetFunction", status, Location(symbol));
+  // A concurrent call gets the same handle from the driver.
   kernels_[index].handle.store(known, std::memory_order_release);
   return known;
 }
@@ -83,16 +84,18 @@ void ImageOnDevice::ReserveSharedMemory(size_t index, uint32_t bytes, const std:
   if (TVM_FFI_PREDICT_TRUE(bytes <= kernel.dynamic_shared_memory.load(std::memory_order_acquire))) {
     return;
   }
-  // Without the lock: the backtrace waits for the loader, whose initialisers may launch kernels.
+  // Throws outside the lock: the backtrace may wait for the dynamic loader, which may run an
+  // initialiser that launches a kernel.
   Result status = RaiseSharedMemory(&kernel, bytes);
   if (status != 0) {
     driver_.Throw(
         "cuFuncSetAttribute", status,
-        Where(symbol) + " with " + std::to_string(bytes) + " bytes of dynamic shared memory");
+        Location(symbol) + " with " + std::to_string(bytes) + " bytes of dynamic shared memory");
   }
 }
 
-void ImageOnDevice::GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
+void ImageOnDevice::GrantLargeSharedMemory(size_t index, uint32_t bytes,
+                                           const std::string& symbol) {
   if (bytes <= kernels_[index].dynamic_shared_memory.load(std::memory_order_acquire)) return;
   int most = 0;
   Result status = driver_.device_get_attribute(&most, kMaxSharedMemoryPerBlockOptin, device_);
@@ -110,7 +113,7 @@ void ImageOnDevice::GrantCluster(size_t index, uint32_t blocks, const std::strin
   if (blocks <= kPortable || is_granted.load(std::memory_order_acquire)) return;
   Kernel kernel = kernels_[index].handle.load(std::memory_order_acquire);
   Result status = driver_.function_set_attribute(kernel, kNonPortableClusterSizeAllowed, 1);
-  if (status != 0) driver_.Throw("cuFuncSetAttribute", status, Where(symbol));
+  if (status != 0) driver_.Throw("cuFuncSetAttribute", status, Location(symbol));
   is_granted.store(true, std::memory_order_release);
 }
 
@@ -128,8 +131,9 @@ ImageOnDevice& ImageOnDevices::At(const Driver& driver, int device_id) {
   std::atomic<ImageOnDevice*>& device = devices_[device_id];
   ImageOnDevice* known = device.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // Without a lock, which an initialiser might want that runs while the driver, or an error's
-  // backtrace, waits for the loader.  Of several threads that load the image, one is heard.
+  // No lock here: the driver, or the backtrace of an error, may wait for the dynamic loader, which
+  // may run an initialiser that launches a kernel.  If several threads load the image, one copy is
+  // kept.
   auto loaded = std::make_unique<ImageOnDevice>(driver, device_id, image_, num_kernels_);
   if (!device.compare_exchange_strong(known, loaded.get(), std::memory_order_acq_rel)) {
     return *known;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An image on the devices where it has been used.  A device gets it when a kernel first runs there;
-// from then on finding it costs two loads and no lock.
+// Loaded device images: an image is loaded on a device when one of its kernels first runs there.
+//
+// Afterwards, finding a kernel costs two atomic loads and no lock.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_DEVICES_H_
 
@@ -17,53 +18,57 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// A kernel on one device.
+// A kernel in an image that is loaded on one device.
 struct KernelOnDevice {
   std::atomic<Kernel> handle{nullptr};
-  std::atomic<uint32_t> dynamic_shared_memory{0};  // bytes that launches have asked for
+  std::atomic<uint32_t> dynamic_shared_memory{0};  // limit in bytes that the driver was given
   std::atomic<bool> has_large_clusters{false};
 };
 
+// An image that is loaded on one device.
 class ImageOnDevice {
  public:
-  // Makes the image a part of the device's primary context.
+  // Loads the image into the device's primary context.
   ImageOnDevice(const Driver& driver, int device_id, const std::string& image, size_t num_kernels);
-  // Takes it out again; nothing is done when the driver is shutting down.
+  // Unloads the image, unless the driver is shutting down.
   ~ImageOnDevice();
 
   Context context() const { return context_; }
-  // The kernel of a symbol, which `index` numbers.  The context must be current.
+  // Returns the kernel of a symbol.  index: number of the kernel in the module.  The context of the
+  // device must be current.
   Kernel Find(size_t index, const std::string& symbol) {
     Kernel known = kernels_[index].handle.load(std::memory_order_acquire);
     return TVM_FFI_PREDICT_TRUE(known != nullptr) ? known : FindFirst(index, symbol);
   }
-  // Lets the kernel be launched with so much dynamic shared memory; only growth costs a call.
+  // Raises the kernel's limit of dynamic shared memory to at least `bytes`.  Calls the driver only
+  // if the limit grows.
   void ReserveSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
-  // The same for launches that may not ask: up to 48 KiB need no call, and more than a block has on
-  // the device is an error that says how much that is.
+  // Same as ReserveSharedMemory, but skips the check below 48 KiB, which need no permission, and
+  // fails with the device's limit if `bytes` exceeds it.
   void GrantSharedMemory(size_t index, uint32_t bytes, const std::string& symbol) {
     constexpr uint32_t kFree = 48 << 10;
-    if (TVM_FFI_PREDICT_FALSE(bytes > kFree)) GrantMuchSharedMemory(index, bytes, symbol);
+    if (TVM_FFI_PREDICT_FALSE(bytes > kFree)) GrantLargeSharedMemory(index, bytes, symbol);
   }
-  // Lets the kernel be launched with clusters of more than 8 blocks, which not all devices have.
+  // Allows clusters of more than 8 blocks, which not every device supports.
   void GrantCluster(size_t index, uint32_t blocks, const std::string& symbol);
 
  private:
   void Load(const std::string& image);
   Kernel FindFirst(size_t index, const std::string& symbol);
   Result RaiseSharedMemory(KernelOnDevice* kernel, uint32_t bytes);
-  void GrantMuchSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
-  std::string Where(const std::string& symbol) const;
+  void GrantLargeSharedMemory(size_t index, uint32_t bytes, const std::string& symbol);
+  std::string Location(const std::string& symbol) const;
 
   const Driver& driver_;
   int device_id_;
   Device device_ = 0;
   Context context_ = nullptr;
   LoadedImage loaded_ = nullptr;
-  std::mutex growth_mutex_;  // the largest wish must be the last; nothing is raised under it
+  std::mutex growth_mutex_;  // serialises raising the limit; no error is thrown under it
   std::unique_ptr<KernelOnDevice[]> kernels_;
 };
 
+// An image, with its loaded copies by device.
 class ImageOnDevices {
  public:
   static constexpr int kMaxDevices = 256;
@@ -73,6 +78,7 @@ class ImageOnDevices {
   ~ImageOnDevices();
 
   const std::string& image() const { return image_; }
+  // Returns the loaded image of a device; loads it at the first call.
   ImageOnDevice& At(const Driver& driver, int device_id);
 
  private:

@@ -34,7 +34,7 @@ void Find(void* library, const char* symbol, bool is_required, Function* functio
   }
 }
 
-// Owned by nobody: modules may die after the tables of this process are gone.
+// The result is never destroyed: modules may be released during process exit.
 const Driver* OpenDriver() {
   void* library = OpenLibrary();
   Driver found;
@@ -56,22 +56,23 @@ const Driver& Driver::Get() {
   static std::atomic<const Driver*> driver{nullptr};
   const Driver* known = driver.load(std::memory_order_acquire);
   if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return *known;
-  // Without a lock, which an initialiser might want that runs while this waits for the loader.
+  // No lock here: opening the driver waits for the dynamic loader, which may run an initialiser
+  // that launches a kernel.
   const Driver* opened = OpenDriver();
   if (driver.compare_exchange_strong(known, opened, std::memory_order_acq_rel)) return *opened;
   delete opened;
   return *known;
 }
 
-void Driver::Throw(const char* function, Result status, const std::string& where,
+void Driver::Throw(const char* function, Result status, const std::string& location,
                    const std::string& log) const {
   const char* name = nullptr;
   const char* text = nullptr;
   if (get_error_name(status, &name) != 0 || name == nullptr) name = "unknown error";
   if (get_error_string(status, &text) != 0 || text == nullptr) text = "no description";
-  TVM_FFI_THROW(RuntimeError) << "CUDA driver: " << function << " failed" << where << ": " << name
-                              << " (" << status << "): " << text << (log.empty() ? "" : "\n")
-                              << log;
+  TVM_FFI_THROW(RuntimeError) << "CUDA driver: " << function << " failed" << location << ": "
+                              << name << " (" << status << "): " << text
+                              << (log.empty() ? "" : "\n") << log;
   TVM_FFI_UNREACHABLE();
 }
 

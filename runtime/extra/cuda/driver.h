@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA driver, found at run time: no header and no library of CUDA is needed to build us.
+// CUDA driver API, loaded from libcuda.so.1 at run time, so that the build needs no CUDA.
 //
-// Declared here are the few types, numbers and functions that modules need; tests compare them with
-// the toolkit's header where there is one.  Handles are the driver's own.
+// Declares the types, constants and functions that CUDA modules use; a test compares them with the
+// toolkit's header if one is installed.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_DRIVER_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_DRIVER_H_
 
@@ -16,18 +16,18 @@ namespace tvm::ffi::extra::cuda {
 using Result = int;  // 0 is success
 using Device = int;
 using Context = struct ContextTag*;
-using LoadedImage = struct LoadedImageTag*;  // what the driver calls a module
+using LoadedImage = struct LoadedImageTag*;  // CUmodule
 using Kernel = struct KernelTag*;
 using Stream = struct StreamTag*;
 
 constexpr int kJitErrorLogBuffer = 5;
 constexpr int kJitErrorLogBufferSizeBytes = 6;
-constexpr int kMaxDynamicSharedSizeBytes = 8;  // attribute of a kernel
+constexpr int kMaxDynamicSharedSizeBytes = 8;  // kernel attributes
 constexpr int kNonPortableClusterSizeAllowed = 14;
-constexpr int kComputeCapabilityMajor = 75;  // attributes of a device
+constexpr int kComputeCapabilityMajor = 75;  // device attributes
 constexpr int kComputeCapabilityMinor = 76;
 constexpr int kMaxSharedMemoryPerBlockOptin = 97;
-constexpr unsigned kCooperative = 2;  // attributes of a launch
+constexpr unsigned kCooperative = 2;  // launch attributes
 constexpr unsigned kClusterDimension = 4;
 constexpr unsigned kProgrammaticStreamSerialization = 6;
 constexpr int kCaptureModeRelaxed = 2;
@@ -36,7 +36,7 @@ struct Dim3 {
   unsigned x = 1, y = 1, z = 1;
 };
 
-// An attribute of a launch.
+// CUlaunchAttribute.
 struct LaunchAttribute {
   unsigned id;
   unsigned padding;
@@ -58,7 +58,7 @@ struct LaunchConfig {
   unsigned num_attributes;
 };
 
-// ORDER of the members; OPTIONAL ones are null in drivers that are older than the function.
+// Driver functions; an OPTIONAL one is null if the driver is older than the function.
 #define TVM_FFI_CUDA_DRIVER_FUNCTIONS(REQUIRED, OPTIONAL)                                          \
   REQUIRED(init, "cuInit", (unsigned flags))                                                       \
   REQUIRED(get_error_name, "cuGetErrorName", (Result status, const char** name))                   \
@@ -93,19 +93,19 @@ struct Driver {
   TVM_FFI_CUDA_DRIVER_FUNCTIONS(TVM_FFI_CUDA_DECLARE_, TVM_FFI_CUDA_DECLARE_)
 #undef TVM_FFI_CUDA_DECLARE_
 
-  // The driver, opened and initialised by the first call.  It stays for the life of the process.
+  // Returns the driver, which the first call opens and initialises.  It is never closed.
   //
-  // Fails: RuntimeError that says what is missing; the next call tries again.
-  // Threads: any; a pointer is read when the driver is there already.
+  // Fails: RuntimeError that names the missing library or function; the next call tries again.
+  // Threads: any; costs one atomic load after the first call.
   static const Driver& Get();
 
-  // Throws RuntimeError "CUDA driver: <function> failed<where>: <NAME> (<status>): <text>".
-  [[noreturn]] void Throw(const char* function, Result status, const std::string& where,
+  // Throws RuntimeError "CUDA driver: <function> failed<location>: <NAME> (<status>): <text>".
+  [[noreturn]] void Throw(const char* function, Result status, const std::string& location,
                           const std::string& log = std::string()) const;
 };
 
-// Makes a context current for a scope.  The previous one comes back on every way out; Restore() is
-// the way that reports when it does not.
+// Makes a context current for a scope and restores the previous one at its end.  Restore() does so
+// earlier and throws if that fails.
 class ContextScope {
  public:
   ContextScope(const Driver& driver, Context context) : driver_(driver) {
@@ -113,7 +113,7 @@ class ContextScope {
     if (TVM_FFI_PREDICT_FALSE(status != 0)) driver_.Throw("cuCtxGetCurrent", status, "");
     if (previous_ != context) Change(context);
   }
-  // Reached with a change when an exception is on its way; a second one would end the process.
+  // Restores the context during stack unwinding, when a second exception would end the process.
   ~ContextScope() {
     if (is_changed_) driver_.context_set_current(previous_);
   }
@@ -125,7 +125,7 @@ class ContextScope {
     is_changed_ = false;
     Result status = driver_.context_set_current(previous_);
     if (TVM_FFI_PREDICT_FALSE(status != 0)) {
-      driver_.Throw("cuCtxSetCurrent", status, " when the previous context came back");
+      driver_.Throw("cuCtxSetCurrent", status, " while restoring the previous context");
     }
   }
 
@@ -141,8 +141,8 @@ class ContextScope {
   bool is_changed_ = false;
 };
 
-// Relaxes the thread's mode of stream capture.  While a stream of the process is captured into a
-// graph, loading and unloading would be refused otherwise; what they do concerns no stream.
+// Sets the thread's stream capture mode to relaxed.  In other modes the driver refuses to load and
+// unload images while any stream is captured into a graph.
 class RelaxedCaptureScope {
  public:
   explicit RelaxedCaptureScope(const Driver& driver) : driver_(driver) { Exchange(); }

@@ -10,56 +10,57 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& reason) {
+[[noreturn]] void Fail(const std::string& reason) {
   TVM_FFI_THROW(ValueError) << "CUDA image: " << reason;
   TVM_FFI_UNREACHABLE();
 }
 
-[[noreturn]] void RefuseTruncated(const char* format, std::string_view bytes) {
-  Refuse(std::string("the ") + format + " ends too early, after " + std::to_string(bytes.size()) +
-         " bytes");
+[[noreturn]] void FailTruncated(const char* format, std::string_view bytes) {
+  Fail(std::string("the ") + format + " is truncated after " + std::to_string(bytes.size()) +
+       " bytes");
 }
 
-// Whether `count` entries of `size` bytes at `offset` are inside of the image.
+// Returns true if `count` entries of `size` bytes at `offset` are inside the image.
 bool Contains(std::string_view bytes, uint64_t offset, uint64_t count, uint64_t size) {
   if (count == 0) return true;
   return offset <= bytes.size() && size != 0 && count <= (bytes.size() - offset) / size;
 }
 
-// The header of a 64-bit ELF file, and where its tables and sections lie.
+// Checks the ELF header and that all program headers and sections are inside the image.
 void CheckCubin(std::string_view bytes) {
   constexpr size_t kHeader = 64, kSection = 64;
-  if (bytes.size() < kHeader) RefuseTruncated("cubin", bytes);
-  if (bytes[4] != 2 || bytes[5] != 1) Refuse("the cubin is no 64-bit little-endian ELF file");
+  if (bytes.size() < kHeader) FailTruncated("cubin", bytes);
+  if (bytes[4] != 2 || bytes[5] != 1) Fail("the cubin is not a 64-bit little-endian ELF file");
   uint64_t segments = LittleEndian(bytes, 32, 8), sections = LittleEndian(bytes, 40, 8);
   uint64_t num_segments = LittleEndian(bytes, 56, 2), num_sections = LittleEndian(bytes, 60, 2);
   uint64_t section_size = LittleEndian(bytes, 58, 2);
   bool is_whole = Contains(bytes, segments, num_segments, LittleEndian(bytes, 54, 2)) &&
                   Contains(bytes, sections, num_sections, section_size);
-  if (!is_whole) RefuseTruncated("cubin", bytes);
-  if (num_sections != 0 && section_size < kSection) Refuse("the cubin has sections of no ELF file");
+  if (!is_whole) FailTruncated("cubin", bytes);
+  if (num_sections != 0 && section_size < kSection)
+    Fail("the cubin has section headers of " + std::to_string(section_size) +
+         " bytes, expected at least " + std::to_string(kSection));
   for (uint64_t i = 0; i < num_sections; ++i) {
     size_t section = static_cast<size_t>(sections + i * section_size);
-    bool has_bytes =
-        LittleEndian(bytes, section + 4, 4) != 8;  // SHT_NOBITS: memory without contents
+    bool has_bytes = LittleEndian(bytes, section + 4, 4) != 8;  // not SHT_NOBITS
     uint64_t offset = LittleEndian(bytes, section + 24, 8),
              size = LittleEndian(bytes, section + 32, 8);
-    if (has_bytes && !Contains(bytes, offset, size, 1)) RefuseTruncated("cubin", bytes);
+    if (has_bytes && !Contains(bytes, offset, size, 1)) FailTruncated("cubin", bytes);
   }
 }
 
-// magic u32, version u16, bytes of this header u16, bytes behind it u64.
+// Header: magic u32, version u16, header size u16, size of the contents u64.
 void CheckFatbin(std::string_view bytes) {
   constexpr size_t kHeader = 16;
-  if (bytes.size() < kHeader) RefuseTruncated("fatbin", bytes);
-  uint64_t header = LittleEndian(bytes, 6, 2), behind = LittleEndian(bytes, 8, 8);
-  if (header > bytes.size() || behind > bytes.size() - header) RefuseTruncated("fatbin", bytes);
+  if (bytes.size() < kHeader) FailTruncated("fatbin", bytes);
+  uint64_t header = LittleEndian(bytes, 6, 2), contents = LittleEndian(bytes, 8, 8);
+  if (header > bytes.size() || contents > bytes.size() - header) FailTruncated("fatbin", bytes);
 }
 
-// The driver reads text up to a NUL, which the module's copy has at its end.
+// Rejects a NUL inside the text, where the driver would stop.
 void CheckPtx(std::string_view bytes) {
   while (!bytes.empty() && bytes.back() == '\0') bytes.remove_suffix(1);
-  if (bytes.find('\0') != std::string_view::npos) Refuse("the PTX has a NUL in the middle");
+  if (bytes.find('\0') != std::string_view::npos) Fail("the PTX contains a NUL byte");
 }
 
 std::optional<ImageFormat> FormatOf(std::string_view bytes) {
@@ -68,7 +69,7 @@ std::optional<ImageFormat> FormatOf(std::string_view bytes) {
       "ELF")
     return ImageFormat::kCubin;
   if (bytes.substr(0, 4) == "\x50\xed\x55\xba") return ImageFormat::kFatbin;
-  // Comments may come first; no other format is text.
+  // Comments may precede the directive; the other formats are binary.
   if (bytes.find(".version") != std::string_view::npos) return ImageFormat::kPtx;
   return std::nullopt;
 }
@@ -83,12 +84,12 @@ const char* NameOf(ImageFormat format) {
 ImageFormat CheckImage(std::string_view bytes, std::string_view format) {
   bool is_known = format == "" || format == "ptx" || format == "cubin" || format == "fatbin";
   if (!is_known) {
-    Refuse("the format must be ptx, cubin or fatbin, got `" + std::string(format) + "`");
+    Fail("expected format ptx, cubin or fatbin, got `" + std::string(format) + "`");
   }
   std::optional<ImageFormat> found = FormatOf(bytes);
-  if (!found.has_value()) Refuse("the bytes are no PTX, cubin or fatbin");
+  if (!found.has_value()) Fail("expected PTX, a cubin or a fatbin, got bytes of another format");
   if (format != "" && format != NameOf(*found)) {
-    Refuse("expected a " + std::string(format) + ", got a " + NameOf(*found));
+    Fail("expected a " + std::string(format) + ", got a " + NameOf(*found));
   }
   if (*found == ImageFormat::kPtx) CheckPtx(bytes);
   if (*found == ImageFormat::kCubin) CheckCubin(bytes);

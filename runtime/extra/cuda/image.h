@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled device code as bytes: which format they have, and whether they are whole.  The driver is
-// given an address without a size, so an image that ends too early must not reach it.
+// Device images: format detection and truncation check of PTX, cubins and fatbins.
+//
+// The driver receives an address without a size, so a truncated image must not reach it.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_IMAGE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_IMAGE_H_
 
@@ -10,16 +11,18 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// ORDER image-formats; the numbers are part of the saved form.
+// ORDER image-formats; the numbers are part of the saved byte format.
 enum class ImageFormat : uint32_t { kPtx = 1, kCubin = 2, kFatbin = 3 };
 
-// "ptx", "cubin", "fatbin".
+// Returns "ptx", "cubin" or "fatbin".
 const char* NameOf(ImageFormat format);
 
-// The format of a name, or, for "", the one that the bytes have.
+// Detects the format of an image and checks that it is complete.  format: the expected format, or
+// "" for any.
 //
-// Fails: ValueError when the name is unknown, the bytes have no known format or another one than
-//        the named, or end before their own header says.
+// Fails: ValueError for an unknown format name, bytes of no known or of another format, and
+// truncated
+//        bytes.
 ImageFormat CheckImage(std::string_view bytes, std::string_view format);
 
 }  // namespace tvm::ffi::extra::cuda

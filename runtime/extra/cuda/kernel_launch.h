@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launch, when everything is known: the one call of the driver that all of this is for.
+// Kernel launch through cuLaunchKernel or cuLaunchKernelEx.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_KERNEL_LAUNCH_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_KERNEL_LAUNCH_H_
 
@@ -15,12 +15,13 @@ struct KernelLaunch {
   bool has_cluster = false;
   bool is_cooperative = false;
   bool is_programmatic = false;
-  void** arguments = nullptr;  // addresses of the values
+  void** arguments = nullptr;  // addresses of the kernel arguments
 };
 
-// Launches on the current stream of the device, whose context is current.
+// Launches a kernel on the current stream of the device.  The context of the device must be
+// current.
 //
-// Fails: RuntimeError that names kernel, device and launch.
+// Fails: RuntimeError that names the kernel, the device, grid, block and shared memory.
 void LaunchKernel(const Driver& driver, Kernel kernel, const std::string& symbol, int device_id,
                   const KernelLaunch& launch);
 

@@ -12,16 +12,16 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// Type index of a value, or of the object that it moves.
-int32_t IndexOf(const TVMFFIAny& arg) {
+// Returns the type index of a value; for a moved argument, that of its object.
+int32_t TypeIndexOf(const TVMFFIAny& arg) {
   if (arg.type_index != kTVMFFIObjectRValueRef) return arg.type_index;
   TVMFFIObject* object = *static_cast<TVMFFIObject**>(arg.v_ptr);
   return object == nullptr ? static_cast<int32_t>(kTVMFFINone) : object->type_index;
 }
 
-// What messages call the type of a value, in words of Python; the others go by their keys.
-// ORDER words-of-types, see signature/_values.py.
-const char* WordOf(int32_t type_index) {
+// Returns the Python name of a type for messages; nullptr for types that are named by their type
+// key. ORDER words-of-types, see signature/_values.py.
+const char* TypeNameOf(int32_t type_index) {
   switch (type_index) {
     case kTVMFFIOpaquePtr:
       return "ctypes.c_void_p";
@@ -60,23 +60,24 @@ const char* WordOf(int32_t type_index) {
   }
 }
 
-std::string WordOf(const TVMFFIAny& arg) {
+std::string TypeNameOf(const TVMFFIAny& arg) {
   if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr == nullptr) return "NULL";
-  int32_t index = IndexOf(arg);
-  if (const char* word = WordOf(index)) return word;
+  int32_t index = TypeIndexOf(arg);
+  if (const char* name = TypeNameOf(index)) return name;
   const TVMFFITypeInfo* info = TVMFFIGetTypeInfo(index);
   if (info == nullptr) return "value of an unknown type";
   return std::string(info->type_key.data, info->type_key.size);
 }
 
-size_t PlaceIn(const std::vector<DLDataType>& set, DLDataType dtype) {
-  size_t place = 0;
-  while (place < set.size() && !IsSame(set[place], dtype)) ++place;
-  return place;
+// Returns the size of the set for a dtype that is not in it.
+size_t IndexInSet(const std::vector<DLDataType>& set, DLDataType dtype) {
+  size_t index = 0;
+  while (index < set.size() && !IsSame(set[index], dtype)) ++index;
+  return index;
 }
 
 std::string DtypeText(DLDataType dtype) {
-  if (dtype.code == kDLComplex) {  // the runtime has no names for these
+  if (dtype.code == kDLComplex) {  // the runtime does not name complex dtypes
     std::string lanes = dtype.lanes > 1 ? "x" + std::to_string(dtype.lanes) : std::string();
     return "complex" + std::to_string(dtype.bits) + lanes;
   }
@@ -88,9 +89,9 @@ std::string DtypeText(DLDataType dtype) {
   return "an unnamed dtype";
 }
 
-// Rounded down, as Python's.
+// Computes left / right, rounded down as in Python, or up.  Returns false on overflow.
 inline bool FloorDivide(int64_t left, int64_t right, bool is_up, int64_t* out) {
-  if (((left | right) >> 32) == 0) {  // what is usual, and divides much faster
+  if (((left | right) >> 32) == 0) {  // the usual case: 32-bit division is much faster
     auto dividend = static_cast<uint32_t>(left), divisor = static_cast<uint32_t>(right);
     *out = dividend / divisor + (is_up && dividend % divisor != 0 ? 1u : 0u);
     return true;
@@ -113,76 +114,80 @@ int64_t Modulo(int64_t left, int64_t right) {
 
 // ---- Failures -----------------------------------------------------------------------------------
 
-void LaunchCall::Fail(uint32_t failure, const Holes& holes) const {
+void LaunchCall::Fail(uint32_t failure, const MessageValues& values) const {
   static constexpr const char* kKinds[] = {"TypeError", "ValueError", "RuntimeError"};
-  const std::pair<std::string_view, const std::string*> known[] = {
-      {"{got}", &holes.got},   {"{expected}", &holes.expected},
-      {"{axis}", &holes.axis}, {"{device}", &holes.device},
-      {"{gpu}", &holes.gpu},   {"{architecture}", &holes.architecture},
+  const std::pair<std::string_view, const std::string*> placeholders[] = {
+      {"{got}", &values.got},   {"{expected}", &values.expected},
+      {"{axis}", &values.axis}, {"{device}", &values.device},
+      {"{gpu}", &values.gpu},   {"{architecture}", &values.architecture},
   };
-  const LaunchFailure& said = program_.failures[failure];
-  std::string_view text = said.text;
+  const LaunchFailure& raised = program_.failures[failure];
+  std::string_view text = raised.message;
   std::string filled;
   while (!text.empty()) {
     size_t taken = 1;
-    std::string_view put = text.substr(0, 1);
-    if (text.substr(0, 2) == "{{" || text.substr(0, 2) == "}}") taken = 2;  // written twice
-    for (const auto& [hole, value] : known) {
-      if (taken == 1 && text.substr(0, hole.size()) == hole) taken = hole.size(), put = *value;
+    std::string_view output = text.substr(0, 1);
+    if (text.substr(0, 2) == "{{" || text.substr(0, 2) == "}}") taken = 2;  // an escaped brace
+    for (const auto& [placeholder, value] : placeholders) {
+      bool is_next = taken == 1 && text.substr(0, placeholder.size()) == placeholder;
+      if (is_next) taken = placeholder.size(), output = *value;
     }
-    filled += put;
+    filled += output;
     text.remove_prefix(taken);
   }
-  throw Error(kKinds[said.kind], filled, TVMFFIBacktrace(nullptr, 0, nullptr, 0));
+  throw Error(kKinds[raised.kind], filled, TVMFFIBacktrace(nullptr, 0, nullptr, 0));
 }
 
 void LaunchCall::FailNumber(int64_t failure, int64_t got, int64_t expected, int64_t axis) const {
-  Holes holes;
-  holes.got = std::to_string(got);
-  holes.expected = std::to_string(expected);
-  holes.axis = std::to_string(axis);
-  Fail(static_cast<uint32_t>(failure), holes);
+  MessageValues values;
+  values.got = std::to_string(got);
+  values.expected = std::to_string(expected);
+  values.axis = std::to_string(axis);
+  Fail(static_cast<uint32_t>(failure), values);
 }
 
-void LaunchCall::FailType(int64_t type, int64_t big, const TVMFFIAny& arg) const {
-  Holes holes;
-  holes.got = WordOf(arg);
-  Fail(static_cast<uint32_t>(arg.type_index == kTVMFFIBigInt ? big : type), holes);
+void LaunchCall::FailType(int64_t type_failure, int64_t bigint_failure,
+                          const TVMFFIAny& arg) const {
+  MessageValues values;
+  values.got = TypeNameOf(arg);
+  bool is_bigint = arg.type_index == kTVMFFIBigInt;
+  Fail(static_cast<uint32_t>(is_bigint ? bigint_failure : type_failure), values);
 }
 
 void LaunchCall::FailDevice(int64_t failure, DLDevice got) const {
-  Holes holes;
-  holes.got = DeviceText(got);
-  Fail(static_cast<uint32_t>(failure), holes);
+  MessageValues values;
+  values.got = DeviceText(got);
+  Fail(static_cast<uint32_t>(failure), values);
 }
 
 void LaunchCall::FailDtype(int64_t failure, DLDataType got, const std::string& expected) const {
-  Holes holes;
-  holes.got = DtypeText(got);
-  holes.expected = expected;
-  Fail(static_cast<uint32_t>(failure), holes);
+  MessageValues values;
+  values.got = DtypeText(got);
+  values.expected = expected;
+  Fail(static_cast<uint32_t>(failure), values);
 }
 
-// Strides as Python writes a tuple; the first ones where there are many.
+// Shows the strides as a Python tuple, up to kMaxShown of them.
 void LaunchCall::FailStrides(int64_t failure, const DLTensor& tensor) const {
   constexpr int32_t kMaxShown = 8;
-  Holes holes;
+  MessageValues values;
   for (int32_t i = 0; i < std::min(tensor.ndim, kMaxShown); ++i) {
-    holes.got += (i == 0 ? "(" : ", ") + std::to_string(tensor.strides[i]);
+    values.got += (i == 0 ? "(" : ", ") + std::to_string(tensor.strides[i]);
   }
-  holes.got += tensor.ndim > kMaxShown ? ", ...)" : tensor.ndim == 1 ? ",)" : ")";
-  Fail(static_cast<uint32_t>(failure), holes);
+  values.got += tensor.ndim > kMaxShown ? ", ...)" : tensor.ndim == 1 ? ",)" : ")";
+  Fail(static_cast<uint32_t>(failure), values);
 }
 
 // ---- Arguments ----------------------------------------------------------------------------------
 
 void LaunchCall::FailCount(size_t given) const {
-  if (given < program_.missing.size()) Fail(program_.missing[given], {});
-  FailNumber(given == 1 ? program_.too_many_one : program_.too_many, state_.num_args);
+  if (given < program_.missing_failures.size()) Fail(program_.missing_failures[given], {});
+  FailNumber(given == 1 ? program_.too_many_singular : program_.too_many_plural, state_.num_args);
 }
 
-void LaunchCall::FailMissing(int64_t place) const {
-  TVM_FFI_THROW(InternalError) << "launch program: argument " << place << " of " << state_.num_args;
+void LaunchCall::FailMissing(int64_t index) const {
+  TVM_FFI_THROW(InternalError) << "launch program: argument index " << index
+                               << " out of range, the call has " << state_.num_args << " arguments";
   TVM_FFI_UNREACHABLE();
 }
 
@@ -192,7 +197,7 @@ const DLTensor* LaunchCall::ReadTensor(const int64_t* operands) const {
   if (arg.type_index == kTVMFFIDLTensorPtr && arg.v_ptr != nullptr) {
     return static_cast<const DLTensor*>(arg.v_ptr);
   }
-  if (IndexOf(arg) != kTVMFFITensor) FailType(operands[1], operands[2], arg);
+  if (TypeIndexOf(arg) != kTVMFFITensor) FailType(operands[1], operands[2], arg);
   if (arg.type_index == kTVMFFIObjectRValueRef) object = *static_cast<TVMFFIObject**>(arg.v_ptr);
   return reinterpret_cast<const DLTensor*>(object + 1);
 }
@@ -205,7 +210,7 @@ int64_t LaunchCall::ReadNumber(const int64_t* operands, int32_t accepted) const 
   return arg.v_int64;
 }
 
-// From 2^63 on they arrive as big integers.
+// Reads an unsigned 64-bit integer.  Callers pass values of 2^63 and more as big integers.
 int64_t LaunchCall::ReadUnsigned(const int64_t* operands) const {
   const TVMFFIAny& arg = ArgumentAt(operands[0]);
   if (arg.type_index == kTVMFFIInt) {
@@ -248,22 +253,24 @@ int64_t LaunchCall::ReadPointer(const int64_t* operands) const {
 
 // ---- Tensors ------------------------------------------------------------------------------------
 
-// Axes that are negative count from the end.  The number of them was checked before, unless the
-// program was written by somebody else.
+// Converts a negative axis, which counts from the end.  Programs of tvm_ffi.codegen check ndim
+// first; others may not.
 int32_t LaunchCall::AxisOf(const DLTensor& tensor, int64_t axis) const {
   if (axis < 0) axis += tensor.ndim;
   if (axis < 0 || axis >= tensor.ndim) {
-    TVM_FFI_THROW(InternalError) << "launch program: axis " << axis << " of " << tensor.ndim;
+    TVM_FFI_THROW(InternalError) << "launch program: axis " << axis
+                                 << " out of range, the tensor has " << tensor.ndim
+                                 << " dimensions";
   }
   return static_cast<int32_t>(axis);
 }
 
 void LaunchCall::CheckDtypeVariable(const DLTensor& tensor, const int64_t* operands) {
-  const std::vector<DLDataType>& set = program_.dtypes[operands[1]];
-  int64_t& known = state_.registers[operands[0]];  // one more than the place; 0 while nobody knows
-  size_t place = PlaceIn(set, tensor.dtype);
-  if (place == set.size()) FailDtype(operands[2], tensor.dtype, "");
-  int64_t got = static_cast<int64_t>(place) + 1;
+  const std::vector<DLDataType>& set = program_.dtype_sets[operands[1]];
+  int64_t& known = state_.registers[operands[0]];  // 1 + index in the set; 0 if not yet bound
+  size_t index = IndexInSet(set, tensor.dtype);
+  if (index == set.size()) FailDtype(operands[2], tensor.dtype, "");
+  int64_t got = static_cast<int64_t>(index) + 1;
   if (known != 0 && known != got) {
     size_t expected = static_cast<size_t>(known - 1);
     FailDtype(operands[3], tensor.dtype, expected < set.size() ? DtypeText(set[expected]) : "");
@@ -286,7 +293,7 @@ void LaunchCall::CheckAlignment(const DLTensor& tensor, const int64_t* operands)
   FailNumber(operands[1], static_cast<int64_t>(got));
 }
 
-// A name is what is met first; later ones must agree.
+// Binds a name to its first value; later values must be equal.
 void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   int64_t &value = state_.registers[operands[0]], &is_known = state_.registers[operands[1]];
   if (is_known == 0) {
@@ -297,9 +304,9 @@ void LaunchCall::Bind(int64_t got, const int64_t* operands, int64_t axis) {
   }
 }
 
-// ---- The machine --------------------------------------------------------------------------------
+// ---- Interpreter --------------------------------------------------------------------------------
 
-// What is about a tensor is left out where None stands in its place.
+// Tensor checks are skipped for arguments that are None: their tensor is nullptr.
 void LaunchCall::Run(size_t start) {
   const int64_t* code = program_.code.data();
   const int64_t* at = code + start;
@@ -370,8 +377,8 @@ void LaunchCall::Run(size_t start) {
         break;
       case Operation::kDtype:
         if (const DLTensor* t = state_.tensors[o[0]]) {
-          const std::vector<DLDataType>& set = program_.dtypes[o[1]];
-          if (PlaceIn(set, t->dtype) == set.size()) FailDtype(o[2], t->dtype, "");
+          const std::vector<DLDataType>& set = program_.dtype_sets[o[1]];
+          if (IndexInSet(set, t->dtype) == set.size()) FailDtype(o[2], t->dtype, "");
         }
         at = o + 3;
         break;
@@ -423,10 +430,10 @@ void LaunchCall::Run(size_t start) {
         at = o + 3;
         break;
       case Operation::kSameDevice:
-        if (const DLTensor *one = state_.tensors[o[0]], *first = state_.tensors[o[1]];
-            one != nullptr && first != nullptr &&
-            one->device.device_id != first->device.device_id) {
-          FailNumber(o[2], one->device.device_id, first->device.device_id);
+        if (const DLTensor *tensor = state_.tensors[o[0]], *first = state_.tensors[o[1]];
+            tensor != nullptr && first != nullptr &&
+            tensor->device.device_id != first->device.device_id) {
+          FailNumber(o[2], tensor->device.device_id, first->device.device_id);
         }
         at = o + 3;
         break;

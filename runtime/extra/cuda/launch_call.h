@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One call of a launch plan: the arguments, checked by the plan's program, and what it calculates.
+// Launch call: the interpreter of launch programs, with the state of one call.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_CALL_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_CALL_H_
 
@@ -18,69 +18,70 @@ namespace tvm::ffi::extra::cuda {
 
 class LaunchCall {
  public:
-  // Makes the checks.  The arguments stay the caller's.
+  // Checks the arguments, which are borrowed for the lifetime of this object.
   //
-  // Fails: what the plan says, with its holes filled.
+  // Fails: with a message of the program, its placeholders filled.
   LaunchCall(const LaunchProgram& program, const TVMFFIAny* args, int32_t num_args)
-      : program_(program), room_(program.num_words) {
+      : program_(program), scratch_(program.num_words) {
     state_.args = args;
     state_.num_args = std::max(num_args, 0);
-    state_.registers = room_.at<int64_t>(0);
-    state_.tensors = room_.at<const DLTensor*>(program.initial.size());
-    size_t slots = program.num_words - 2 * program.most_arguments;
-    slots_ = room_.at<Slot>(slots);
-    addresses_ = room_.at<void*>(slots + program.most_arguments);
+    state_.registers = scratch_.at<int64_t>(0);
+    state_.tensors = scratch_.at<const DLTensor*>(program.initial.size());
+    size_t slots = program.num_words - 2 * program.max_kernel_arguments;
+    slots_ = scratch_.at<Slot>(slots);
+    addresses_ = scratch_.at<void*>(slots + program.max_kernel_arguments);
     size_t given = static_cast<size_t>(state_.num_args);
-    if (given < program.missing.size() || given > program.num_arguments) FailCount(given);
+    if (given < program.missing_failures.size() || given > program.num_arguments) FailCount(given);
     Reset();
     const QuickChecks& quick = program.quick;
     if (TVM_FFI_PREDICT_FALSE(!quick.Pass(state_))) {
-      RunSlowly();
-    } else if (!quick.is_all) {
+      RunFromStart();
+    } else if (!quick.is_complete) {
       Run(quick.end);
     }
   }
   LaunchCall(const LaunchCall&) = delete;
   LaunchCall& operator=(const LaunchCall&) = delete;
 
-  // Runs the instructions from `start` to the next end.
+  // Runs the instructions from the code address `start` to the next kEnd.
   void Run(size_t start);
 
-  int64_t value(uint32_t place) const { return state_.registers[place]; }
-  void* address_of_value(uint32_t place) const { return &state_.registers[place]; }
-  const DLTensor* tensor(uint32_t place) const { return state_.tensors[place]; }
-  void set_tensor(uint32_t place, const DLTensor* tensor) { state_.tensors[place] = tensor; }
+  int64_t value(uint32_t index) const { return state_.registers[index]; }
+  void* address_of_value(uint32_t index) const { return &state_.registers[index]; }
+  const DLTensor* tensor(uint32_t index) const { return state_.tensors[index]; }
+  void set_tensor(uint32_t index, const DLTensor* tensor) { state_.tensors[index] = tensor; }
 
-  // Room for the arguments of a launch.
+  // Storage for the kernel arguments and their addresses.
   Slot* slots() const { return slots_; }
   void** addresses() const { return addresses_; }
 
-  // Values for the holes of a failure; those that it has no hole for do not count.
-  struct Holes {
+  // Values for the placeholders of a message; a message uses some of them.
+  struct MessageValues {
     std::string got, expected, axis, device, gpu, architecture;
   };
-  [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const Holes& holes) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void Fail(uint32_t failure, const MessageValues& values) const;
 
  private:
-  // So many words of memory.
-  class Room {
+  // Uninitialised words: inline for most programs, on the heap for large ones.
+  class Scratch {
    public:
-    explicit Room(size_t num_words) {
-      if (TVM_FFI_PREDICT_FALSE(num_words > kInline)) more_.reset(new Slot[num_words]);
+    explicit Scratch(size_t num_words) {
+      if (TVM_FFI_PREDICT_FALSE(num_words > kInline)) heap_.reset(new Slot[num_words]);
     }
     template <typename T>
     T* at(size_t word) {
       static_assert(sizeof(T) == sizeof(Slot), "a word");
-      return reinterpret_cast<T*>((more_ ? more_.get() : inline_) + word);
+      return reinterpret_cast<T*>((heap_ ? heap_.get() : inline_) + word);
     }
 
    private:
     static constexpr size_t kInline = 96;
-    std::unique_ptr<Slot[]> more_;
+    std::unique_ptr<Slot[]> heap_;
     Slot inline_[kInline];
   };
 
-  // In blocks of a known size, which cost less than calls that find out how much there is.
+  // Clears registers and tensors in blocks of constant size, which compile to fewer instructions
+  // than a memcpy of unknown size.
   void Reset() {
     constexpr size_t kBlock = LaunchProgram::kBlock;
     const int64_t* initial = program_.initial.data();
@@ -91,16 +92,18 @@ class LaunchCall {
       std::fill_n(state_.tensors + i, kBlock, nullptr);
     }
   }
-  TVM_FFI_COLD_CODE void RunSlowly() {
+  // Runs the whole program after a quick check failed: it raises the error, or accepts the rare
+  // case.
+  TVM_FFI_COLD_CODE void RunFromStart() {
     Reset();
     Run(0);
   }
-  [[noreturn]] TVM_FFI_COLD_CODE void FailMissing(int64_t place) const;
+  [[noreturn]] TVM_FFI_COLD_CODE void FailMissing(int64_t index) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailCount(size_t given) const;
-  // Programs of ours do not read what was not given.
-  const TVMFFIAny& ArgumentAt(int64_t place) const {
-    if (TVM_FFI_PREDICT_FALSE(place >= state_.num_args)) FailMissing(place);
-    return state_.args[place];
+  // Throws InternalError for a program that reads an argument that was not passed.
+  const TVMFFIAny& ArgumentAt(int64_t index) const {
+    if (TVM_FFI_PREDICT_FALSE(index >= state_.num_args)) FailMissing(index);
+    return state_.args[index];
   }
   const DLTensor* ReadTensor(const int64_t* operands) const;
   int64_t ReadNumber(const int64_t* operands, int32_t accepted) const;
@@ -113,7 +116,7 @@ class LaunchCall {
   void Bind(int64_t got, const int64_t* operands, int64_t axis);
   int32_t AxisOf(const DLTensor& tensor, int64_t axis) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailDevice(int64_t failure, DLDevice got) const;
-  [[noreturn]] TVM_FFI_COLD_CODE void FailType(int64_t type, int64_t big,
+  [[noreturn]] TVM_FFI_COLD_CODE void FailType(int64_t type_failure, int64_t bigint_failure,
                                                const TVMFFIAny& arg) const;
   [[noreturn]] TVM_FFI_COLD_CODE void FailDtype(int64_t failure, DLDataType got,
                                                 const std::string& expected) const;
@@ -125,7 +128,7 @@ class LaunchCall {
   CallState state_;
   Slot* slots_;
   void** addresses_;
-  Room room_;
+  Scratch scratch_;
 };
 
 }  // namespace tvm::ffi::extra::cuda

@@ -15,10 +15,12 @@ namespace tvm::ffi::extra::cuda {
 
 // ---- Memory of one call -------------------------------------------------------------------------
 
-// Results and workspaces, which are released when the call fails; workspaces also when it is over.
+// Results and workspaces of a call.  The results are released if the call fails, the workspaces
+// always.
 class LaunchPlan::Memory {
  public:
-  Memory(const LaunchProgram& program, const LaunchWay& way, int device_id, LaunchCall* call);
+  Memory(const LaunchProgram& program, const LaunchVariant& variant, int device_id,
+         LaunchCall* call);
 
   void Return(TVMFFIAny* result) const;
 
@@ -33,17 +35,17 @@ class LaunchPlan::Memory {
   std::vector<Tensor> workspace_tensors_;
 };
 
-LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchWay& way, int device_id,
-                           LaunchCall* call)
+LaunchPlan::Memory::Memory(const LaunchProgram& program, const LaunchVariant& variant,
+                           int device_id, LaunchCall* call)
     : device_id_(device_id) {
   for (const LaunchResult& result : program.results) {
-    uint32_t place = program.num_arguments + static_cast<uint32_t>(results_.size());
+    uint32_t index = program.num_arguments + static_cast<uint32_t>(results_.size());
     results_.push_back(AllocateResult(program, result, *call));
-    call->set_tensor(place, results_.back().GetDLTensorPtr());
+    call->set_tensor(index, results_.back().GetDLTensorPtr());
   }
-  for (size_t i = 0; i < way.arguments.size(); ++i) {
-    if (way.arguments[i].kind != LaunchArgumentKind::kWorkspace) continue;
-    call->slots()[i].pointer = AllocateWorkspace(call->value(way.arguments[i].place));
+  for (size_t i = 0; i < variant.arguments.size(); ++i) {
+    if (variant.arguments[i].kind != LaunchArgumentKind::kWorkspace) continue;
+    call->slots()[i].pointer = AllocateWorkspace(call->value(variant.arguments[i].index));
   }
 }
 
@@ -55,15 +57,16 @@ Tensor LaunchPlan::Memory::Allocate(const int64_t* shape, int32_t ndim, DLDataTy
 Tensor LaunchPlan::Memory::AllocateResult(const LaunchProgram& program, const LaunchResult& result,
                                           const LaunchCall& call) const {
   std::vector<int64_t> shape;
-  for (uint32_t extent : result.extents) shape.push_back(call.value(extent));
-  const std::vector<DLDataType>& dtypes = program.dtypes[result.dtypes];
-  size_t place = 0;
-  if (result.dtype_place != kNone) place = static_cast<size_t>(call.value(result.dtype_place));
+  for (uint32_t extent : result.extent_registers) shape.push_back(call.value(extent));
+  const std::vector<DLDataType>& dtypes = program.dtype_sets[result.dtype_set];
+  size_t index = 0;
+  if (result.dtype_register != kNone)
+    index = static_cast<size_t>(call.value(result.dtype_register));
   return Allocate(shape.data(), static_cast<int32_t>(shape.size()),
-                  dtypes[place < dtypes.size() ? place : 0]);
+                  dtypes[index < dtypes.size() ? index : 0]);
 }
 
-// Aligned as generated wrappers align it.
+// Returns memory with the alignment that generated wrappers use; nullptr for 0 bytes.
 void* LaunchPlan::Memory::AllocateWorkspace(int64_t bytes) {
   constexpr int64_t kAlignment = 256;
   if (bytes == 0) return nullptr;
@@ -83,28 +86,29 @@ void LaunchPlan::Memory::Return(TVMFFIAny* result) const {
 
 namespace {
 
-// The image that suits a GPU best, or nullptr.
-TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchWay& way, const ModuleImages& images,
+// Returns the image that fits a device best, or nullptr.
+TVM_FFI_NO_INLINE ModuleImage* BestOf(const LaunchVariant& variant, const ModuleImages& images,
                                       int capability) {
   ModuleImage* best = nullptr;
-  int most = 0;
-  for (uint32_t place : way.images) {
-    int fit = FitOf(images[place]->format, images[place]->architecture, capability);
-    if (fit > most) most = fit, best = images[place].get();
+  int best_fit = 0;
+  for (uint32_t index : variant.images) {
+    int fit = ImageFit(images[index]->format, images[index]->architecture, capability);
+    if (fit > best_fit) best_fit = fit, best = images[index].get();
   }
   return best;
 }
 
-// What the kernel takes as an argument: where it is.  Tensors and workspaces are their addresses.
+// Returns the address of a kernel argument.  The values of tensors and workspaces are data
+// pointers.
 TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const LaunchCall& call,
                                        Slot* slot) {
-  if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.place);
+  if (argument.kind == LaunchArgumentKind::kRegister) return call.address_of_value(argument.index);
   if (argument.kind == LaunchArgumentKind::kTensor) {
-    const DLTensor* tensor = call.tensor(argument.place);
+    const DLTensor* tensor = call.tensor(argument.index);
     slot->integer = tensor == nullptr ? 0 : static_cast<int64_t>(AddressOf(*tensor));
   } else if (argument.kind == LaunchArgumentKind::kFloat32) {
     double number;
-    int64_t bits = call.value(argument.place);
+    int64_t bits = call.value(argument.index);
     std::memcpy(&number, &bits, sizeof(number));
     slot->float32 = static_cast<float>(number);
   }
@@ -115,65 +119,68 @@ TVM_FFI_INLINE void* AddressOfArgument(const LaunchArgument& argument, const Lau
 
 // ---- The plan -----------------------------------------------------------------------------------
 
-constexpr int kNumRemembered = 16;  // devices; on others images are chosen in each call
+constexpr int kNumCachedDevices = 16;  // devices; on others the image is chosen in each call
 
-LaunchPlan::LaunchPlan(PlanText text, size_t num_images, size_t first_kernel)
-    : text_(std::move(text)), program_(ReadLaunchProgram(text_.program, num_images)) {
+LaunchPlan::LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel)
+    : saved_(std::move(saved)), program_(ReadLaunchProgram(saved_.program, num_images)) {
   needs_memory_ = !program_.results.empty();
-  for (const LaunchWay& way : program_.launches) {
+  for (const LaunchVariant& variant : program_.variants) {
     first_kernels_.push_back(first_kernel + num_kernels_);
-    num_kernels_ += way.kernels.size();
-    has_conditions_ = has_conditions_ || way.condition != kNone;
-    for (const LaunchArgument& argument : way.arguments) {
+    num_kernels_ += variant.kernels.size();
+    has_conditions_ = has_conditions_ || variant.condition != kNone;
+    for (const LaunchArgument& argument : variant.arguments) {
       needs_memory_ = needs_memory_ || argument.kind == LaunchArgumentKind::kWorkspace;
     }
   }
-  remembered_.reset(new std::atomic<ImageOnDevice*>[program_.launches.size() * kNumRemembered]());
+  cached_images_.reset(
+      new std::atomic<ImageOnDevice*>[program_.variants.size() * kNumCachedDevices]());
 }
 
 void LaunchPlan::Run(const ModuleImages& images, const TVMFFIAny* args, int32_t num_args,
                      TVMFFIAny* result) const {
   LaunchCall call(program_, args, num_args);
-  if (has_conditions_) FindWaysMeant(&call);
+  if (has_conditions_) EvaluateConditions(&call);
   const Driver& driver = Driver::Get();
   const DLTensor* first = nullptr;
   if (program_.first_tensor != kNone) first = call.tensor(program_.first_tensor);
   int device_id = first != nullptr ? first->device.device_id : CurrentDevice(driver);
   Choice choice = Choose(images, driver, device_id, call);
-  const LaunchWay& way = program_.launches[choice.way];
-  call.Run(way.numbers);
+  const LaunchVariant& variant = program_.variants[choice.variant];
+  call.Run(variant.fields_start);
   if (!needs_memory_) return Launch(driver, device_id, choice, call);
-  Memory memory(program_, way, device_id, &call);
+  Memory memory(program_, variant, device_id, &call);
   Launch(driver, device_id, choice, call);
   if (!program_.results.empty()) memory.Return(result);
 }
 
-void LaunchPlan::FindWaysMeant(LaunchCall* call) const {
-  bool is_any_meant = false;
-  for (const LaunchWay& way : program_.launches) {
-    if (way.condition != kNone) call->Run(way.condition);
-    is_any_meant = is_any_meant || way.condition == kNone || call->value(way.is_meant) != 0;
+void LaunchPlan::EvaluateConditions(LaunchCall* call) const {
+  bool is_any_selected = false;
+  for (const LaunchVariant& variant : program_.variants) {
+    if (variant.condition != kNone) call->Run(variant.condition);
+    is_any_selected =
+        is_any_selected || variant.condition == kNone || call->value(variant.condition_result) != 0;
   }
-  if (!is_any_meant && program_.no_launch != kNone) call->Fail(program_.no_launch, {});
+  if (!is_any_selected && program_.no_variant_failure != kNone)
+    call->Fail(program_.no_variant_failure, {});
 }
 
-std::atomic<ImageOnDevice*>* LaunchPlan::Remembered(size_t way, int device_id) const {
-  if (device_id < 0 || device_id >= kNumRemembered) return nullptr;
-  return &remembered_[way * kNumRemembered + static_cast<size_t>(device_id)];
+std::atomic<ImageOnDevice*>* LaunchPlan::CachedImage(size_t variant, int device_id) const {
+  if (device_id < 0 || device_id >= kNumCachedDevices) return nullptr;
+  return &cached_images_[variant * kNumCachedDevices + static_cast<size_t>(device_id)];
 }
 
-// The first launch that is meant for the arguments and has an image for the device.
+// Returns the first variant whose condition holds and that has an image for the device.
 TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
                                                      const Driver& driver, int device_id,
                                                      const LaunchCall& call) const {
-  for (size_t i = 0; i < program_.launches.size(); ++i) {
-    const LaunchWay& way = program_.launches[i];
-    if (way.condition != kNone && call.value(way.is_meant) == 0) continue;
-    if (const std::atomic<ImageOnDevice*>* remembered = Remembered(i, device_id)) {
-      ImageOnDevice* known = remembered->load(std::memory_order_acquire);
+  for (size_t i = 0; i < program_.variants.size(); ++i) {
+    const LaunchVariant& variant = program_.variants[i];
+    if (variant.condition != kNone && call.value(variant.condition_result) == 0) continue;
+    if (const std::atomic<ImageOnDevice*>* cached = CachedImage(i, device_id)) {
+      ImageOnDevice* known = cached->load(std::memory_order_acquire);
       if (TVM_FFI_PREDICT_TRUE(known != nullptr)) return {i, nullptr, known};
     }
-    if (ModuleImage* best = BestOf(way, images, CapabilityOf(driver, device_id))) {
+    if (ModuleImage* best = BestOf(variant, images, CapabilityOf(driver, device_id))) {
       return {i, best, nullptr};
     }
   }
@@ -181,49 +188,50 @@ TVM_FFI_INLINE LaunchPlan::Choice LaunchPlan::Choose(const ModuleImages& images,
 }
 
 void LaunchPlan::FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const {
-  LaunchCall::Holes holes;
-  holes.device = std::to_string(device_id);
-  holes.gpu = NameOf(driver, device_id);
-  holes.architecture = "sm_" + std::to_string(CapabilityOf(driver, device_id));
-  call.Fail(program_.no_image, holes);
+  LaunchCall::MessageValues values;
+  values.device = std::to_string(device_id);
+  values.gpu = NameOf(driver, device_id);
+  values.architecture = "sm_" + std::to_string(CapabilityOf(driver, device_id));
+  call.Fail(program_.no_image_failure, values);
 }
 
-size_t LaunchPlan::KernelOf(const LaunchWay& way, const LaunchCall& call) const {
-  uint64_t place = static_cast<uint64_t>(call.value(way.kernel_place));
-  if (place >= way.kernels.size()) {
-    TVM_FFI_THROW(InternalError) << "launch program: kernel " << place << " of "
-                                 << way.kernels.size();
+size_t LaunchPlan::KernelOf(const LaunchVariant& variant, const LaunchCall& call) const {
+  auto index = static_cast<uint64_t>(call.value(variant.kernel_register));
+  if (index >= variant.kernels.size()) {
+    TVM_FFI_THROW(InternalError) << "launch program: kernel index " << index
+                                 << " out of range, the variant has " << variant.kernels.size()
+                                 << " kernels";
   }
-  return static_cast<size_t>(place);
+  return static_cast<size_t>(index);
 }
 
-// Where a launch's image is on the device, which gets it now if it has not been there.
+// Returns the chosen image on the device; loads it if necessary.
 ImageOnDevice& LaunchPlan::Load(const Driver& driver, int device_id, const Choice& choice) const {
   ImageOnDevice& loaded = choice.image->on_devices.At(driver, device_id);
-  if (std::atomic<ImageOnDevice*>* remembered = Remembered(choice.way, device_id)) {
-    remembered->store(&loaded, std::memory_order_release);
+  if (std::atomic<ImageOnDevice*>* cached = CachedImage(choice.variant, device_id)) {
+    cached->store(&loaded, std::memory_order_release);
   }
   return loaded;
 }
 
 void LaunchPlan::Launch(const Driver& driver, int device_id, const Choice& choice,
                         const LaunchCall& call) const {
-  const LaunchWay& way = program_.launches[choice.way];
+  const LaunchVariant& variant = program_.variants[choice.variant];
   void** addresses = call.addresses();
-  for (size_t i = 0; i < way.arguments.size(); ++i) {
-    addresses[i] = AddressOfArgument(way.arguments[i], call, &call.slots()[i]);
+  for (size_t i = 0; i < variant.arguments.size(); ++i) {
+    addresses[i] = AddressOfArgument(variant.arguments[i], call, &call.slots()[i]);
   }
   KernelLaunch launch;
   for (size_t i = 0; i < kNumLaunchFields; ++i) {
-    launch.fields[i] = static_cast<uint32_t>(call.value(way.fields[i]));
+    launch.fields[i] = static_cast<uint32_t>(call.value(variant.field_registers[i]));
   }
-  launch.has_cluster = (way.flags & 1) != 0;
-  launch.is_cooperative = (way.flags & 2) != 0;
-  launch.is_programmatic = (way.flags & 4) != 0;
+  launch.has_cluster = (variant.flags & 1) != 0;
+  launch.is_cooperative = (variant.flags & 2) != 0;
+  launch.is_programmatic = (variant.flags & 4) != 0;
   launch.arguments = addresses;
-  size_t kernel = way.kernel_place == kNone ? 0 : KernelOf(way, call);
-  const std::string& symbol = way.kernels[kernel];
-  size_t index = first_kernels_[choice.way] + kernel;
+  size_t kernel = variant.kernel_register == kNone ? 0 : KernelOf(variant, call);
+  const std::string& symbol = variant.kernels[kernel];
+  size_t index = first_kernels_[choice.variant] + kernel;
   ImageOnDevice& device =
       choice.on_device != nullptr ? *choice.on_device : Load(driver, device_id, choice);
   ContextScope scope(driver, device.context());

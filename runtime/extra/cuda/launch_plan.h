@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launch plans of a module: functions whose checks and numbers are a program, over images for
-// several architectures.
+// Launch plans of a CUDA module: functions that check arguments, compute the grid, choose a device
+// image and launch a kernel.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_PLAN_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_PLAN_H_
 
@@ -19,7 +19,7 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// One image of a module, with what has become of it on devices.
+// One device image of a module.
 struct ModuleImage {
   ModuleImage(ImageFormat format, std::string architecture, std::string content, size_t num_kernels)
       : format(format),
@@ -28,58 +28,60 @@ struct ModuleImage {
         on_devices(std::move(content), num_kernels) {}
 
   ImageFormat format;
-  std::string architecture_text;
+  std::string architecture_text;  // such as "sm_90a", as it is saved
   Architecture architecture;
   ImageOnDevices on_devices;
 };
 
 using ModuleImages = std::vector<std::unique_ptr<ModuleImage>>;
 
-// What tells everything of a plan.
-struct PlanText {
+// A launch plan as it is saved.
+struct SavedPlan {
   std::string name;
   std::string documentation;
   std::string metadata;
-  std::string program;
+  std::string program;  // bytes of a launch program
 };
 
 class LaunchPlan {
  public:
-  // The kernels are numbered from `first_kernel` in the images of the module.
+  // first_kernel: number of the plan's first kernel in the images of the module.
   //
-  // Fails: ValueError when the program cannot be read.
-  LaunchPlan(PlanText text, size_t num_images, size_t first_kernel);
+  // Fails: ValueError for a corrupt program.
+  LaunchPlan(SavedPlan saved, size_t num_images, size_t first_kernel);
 
-  const PlanText& text() const { return text_; }
+  const SavedPlan& saved() const { return saved_; }
   size_t num_kernels() const { return num_kernels_; }
   void Run(const ModuleImages& images, const TVMFFIAny* args, int32_t num_args,
            TVMFFIAny* result) const;
 
  private:
+  // The variant and image that a call uses.
   struct Choice {
-    size_t way;
-    ModuleImage* image;
-    ImageOnDevice* on_device;  // nullptr when the image has not been there for this launch
+    size_t variant;
+    ModuleImage* image;        // nullptr if `on_device` is set
+    ImageOnDevice* on_device;  // nullptr if this variant has not run on the device yet
   };
   class Memory;
 
-  void FindWaysMeant(LaunchCall* call) const;
+  void EvaluateConditions(LaunchCall* call) const;
   Choice Choose(const ModuleImages& images, const Driver& driver, int device_id,
                 const LaunchCall& call) const;
-  std::atomic<ImageOnDevice*>* Remembered(size_t way, int device_id) const;
+  std::atomic<ImageOnDevice*>* CachedImage(size_t variant, int device_id) const;
   [[noreturn]] void FailNoImage(const Driver& driver, int device_id, const LaunchCall& call) const;
   ImageOnDevice& Load(const Driver& driver, int device_id, const Choice& choice) const;
   void Launch(const Driver& driver, int device_id, const Choice& choice,
               const LaunchCall& call) const;
-  size_t KernelOf(const LaunchWay& way, const LaunchCall& call) const;
+  size_t KernelOf(const LaunchVariant& variant, const LaunchCall& call) const;
 
-  PlanText text_;
+  SavedPlan saved_;
   LaunchProgram program_;
-  std::vector<size_t> first_kernels_;  // of each launch
+  std::vector<size_t> first_kernels_;  // by variant: number of its first kernel
   size_t num_kernels_ = 0;
-  bool needs_memory_ = false, has_conditions_ = false;
-  // Images that launches have run from, by launch and device, so that they are chosen once.
-  std::unique_ptr<std::atomic<ImageOnDevice*>[]> remembered_;
+  bool needs_memory_ = false;    // some variant has results or workspaces
+  bool has_conditions_ = false;  // some variant has a condition
+  // The chosen images by variant and device, so that each is chosen once.
+  std::unique_ptr<std::atomic<ImageOnDevice*>[]> cached_images_;
 };
 
 }  // namespace tvm::ffi::extra::cuda

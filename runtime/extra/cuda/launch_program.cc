@@ -3,9 +3,11 @@
 
 #include <tvm/ffi/error.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "cuda/launch_shortcuts.h"
+#include "cuda/launch_fast_path.h"
 #include "module/byte_reader.h"
 
 namespace tvm::ffi::extra::cuda {
@@ -22,6 +24,7 @@ constexpr const char* kOperands[] = {
 };
 constexpr size_t kNumOperations = sizeof(kOperands) / sizeof(kOperands[0]);
 
+// Reads and checks a program.  Each failure names the byte offset of the field that is wrong.
 class Reader {
  public:
   Reader(std::string_view bytes, size_t num_images) : bytes_(bytes), num_images_(num_images) {}
@@ -29,211 +32,262 @@ class Reader {
   LaunchProgram Read();
 
  private:
-  [[noreturn]] void Refuse(const char* what) const {
-    TVM_FFI_THROW(ValueError) << "launch program: " << what << " before byte " << bytes_.position()
-                              << " of " << bytes_.size() << " cannot be right";
+  [[noreturn]] void Fail(size_t position, const std::string& defect) const {
+    TVM_FFI_THROW(ValueError) << "corrupt launch program at byte " << position << " of "
+                              << bytes_.size() << ": " << defect;
     TVM_FFI_UNREACHABLE();
   }
-  uint64_t Number(size_t width, const char* what) {
+  uint64_t Number(size_t width, const char* field) {
     if (std::optional<uint64_t> value = bytes_.TakeNumber(width)) return *value;
-    Refuse(what);
+    Fail(bytes_.position(), std::string(field) + " truncated");
   }
-  uint32_t Word(const char* what) { return static_cast<uint32_t>(Number(4, what)); }
-  // A number of items of at least `least_bytes` each, so that nobody makes room for more.
-  size_t Count(size_t least_bytes, const char* what) {
-    uint64_t count = Number(8, what);
-    if (count > bytes_.num_left() / least_bytes) Refuse(what);
+  uint32_t Word(const char* field) { return static_cast<uint32_t>(Number(4, field)); }
+  // Reads the number of elements of at least `min_bytes` each; checked before memory is allocated.
+  size_t Count(size_t min_bytes, const char* elements) {
+    size_t position = bytes_.position();
+    uint64_t count = Number(8, elements);
+    if (count > bytes_.num_left() / min_bytes) {
+      Fail(position, std::to_string(count) + " " + elements + " do not fit into the remaining " +
+                         std::to_string(bytes_.num_left()) + " bytes");
+    }
     return static_cast<size_t>(count);
   }
-  std::string Text(const char* what) { return std::string(bytes_.Take(Count(1, what))); }
-  // A place among `count` things.
-  uint32_t Place(size_t count, const char* what) {
-    uint32_t place = Word(what);
-    if (place >= count) Refuse(what);
-    return place;
+  size_t NonzeroCount(size_t min_bytes, const char* elements) {
+    size_t position = bytes_.position(), count = Count(min_bytes, elements);
+    if (count == 0) Fail(position, std::string("expected ") + elements + ", got none");
+    return count;
   }
-  uint32_t PlaceOrNone(size_t count, const char* what) {
-    uint32_t place = Word(what);
-    if (place != kNone && place >= count) Refuse(what);
-    return place;
+  std::string Text(const char* elements) { return std::string(bytes_.Take(Count(1, elements))); }
+  uint32_t Index(size_t count, const char* field, bool may_be_none = false) {
+    size_t position = bytes_.position();
+    uint32_t index = Word(field);
+    bool is_valid = index < count || (may_be_none && index == kNone);
+    if (!is_valid) Fail(position, std::string(field) + " out of range");
+    return index;
   }
-  std::vector<uint32_t> Places(size_t count, const char* what) {
-    std::vector<uint32_t> places(Count(4, what));
-    for (uint32_t& place : places) place = Place(count, what);
-    return places;
+  uint32_t IndexOrNone(size_t count, const char* field) { return Index(count, field, true); }
+  std::vector<uint32_t> Indices(size_t count, const char* elements, const char* field) {
+    std::vector<uint32_t> indices(Count(4, elements));
+    for (uint32_t& index : indices) index = Index(count, field);
+    return indices;
   }
+  uint32_t RegisterIndex() { return Index(program_.num_registers, "register index"); }
+  uint32_t MessageIndex() { return Index(program_.failures.size(), "message index"); }
 
   void ReadSizes();
+  uint32_t ReadSize(size_t max, const char* field);
   void ReadFailures();
   void ReadDtypes();
+  void ReadMessageIndices();
   void ReadResults();
-  void ReadWay(LaunchWay* way);
+  void ReadVariant(LaunchVariant* variant);
+  std::string ReadKernelName();
+  uint32_t ReadStart(bool may_be_none);
   void ReadCode();
   void CheckCode();
   void CheckOperand(char kind, int64_t operand, size_t at);
-  void CheckStart(uint32_t start);
+  [[noreturn]] void FailInCode(size_t at, const char* defect) const {
+    Fail(code_position_ + sizeof(int64_t) * at, defect);
+  }
 
   ByteReader bytes_;
   size_t num_images_;
   LaunchProgram program_;
-  std::vector<bool> begins_;  // whether an instruction begins at a word
+  std::vector<std::pair<size_t, uint32_t>> starts_;  // byte offset and value of each code address
+  size_t code_position_ = 0;                         // byte offset of the first word of the code
+  std::vector<bool> begins_instruction_;             // by word of the code
 };
 
 LaunchProgram Reader::Read() {
   ReadSizes();
   ReadFailures();
   ReadDtypes();
-  program_.missing = Places(program_.failures.size(), "what is said of missing arguments");
-  if (program_.missing.size() > program_.num_arguments) Refuse("the number of missing arguments");
-  program_.too_many_one = Place(program_.failures.size(), "what is said of an argument too many");
-  program_.too_many = Place(program_.failures.size(), "what is said of too many arguments");
-  program_.first_tensor = PlaceOrNone(program_.num_arguments, "the first tensor");
-  program_.no_launch = PlaceOrNone(program_.failures.size(), "what is said when nothing is meant");
-  program_.no_image = Place(program_.failures.size(), "what is said without an image");
+  ReadMessageIndices();
   ReadResults();
-  program_.launches.resize(Count(80, "the number of launches"));
-  if (program_.launches.empty()) Refuse("the number of launches");
-  for (LaunchWay& way : program_.launches) ReadWay(&way);
+  program_.variants.resize(NonzeroCount(80, "launch variants"));
+  for (LaunchVariant& variant : program_.variants) ReadVariant(&variant);
   ReadCode();
   CheckCode();
-  if (bytes_.num_left() != 0) Refuse("what stands at the end");
+  if (bytes_.num_left() != 0) {
+    Fail(bytes_.position(), std::to_string(bytes_.num_left()) + " bytes follow the code");
+  }
   return std::move(program_);
 }
 
+uint32_t Reader::ReadSize(size_t max, const char* field) {
+  size_t position = bytes_.position();
+  uint32_t size = Word(field);
+  if (size > max) Fail(position, std::string(field) + " out of range");
+  return size;
+}
+
 void Reader::ReadSizes() {
-  uint32_t version = Word("the version");
+  uint32_t version = Word("version");
   if (version != kVersion) {
-    TVM_FFI_THROW(ValueError) << "launch program: it has version " << version
-                              << ", and this runtime reads version " << kVersion;
+    TVM_FFI_THROW(ValueError) << "unsupported launch program: expected version " << kVersion
+                              << ", got " << version;
   }
-  program_.num_arguments = Word("the number of arguments");
-  program_.num_results = Word("the number of results");
-  program_.num_registers = Word("the number of registers");
-  // Each register is named somewhere, so that nobody makes room for more.
-  if (program_.num_arguments > kMaxTensors || program_.num_results > kMaxTensors ||
-      program_.num_registers > kMaxRegisters ||
-      program_.num_registers > bytes_.size() / sizeof(uint32_t)) {
-    Refuse("a size");
-  }
+  program_.num_arguments = ReadSize(kMaxTensors, "number of arguments");
+  program_.num_results = ReadSize(kMaxTensors, "number of results");
+  // Each register is named somewhere in the program, so its length bounds their number.
+  size_t max_registers = std::min<size_t>(kMaxRegisters, bytes_.size() / sizeof(uint32_t));
+  program_.num_registers = ReadSize(max_registers, "number of registers");
 }
 
 void Reader::ReadFailures() {
-  program_.failures.resize(Count(12, "the number of failures"));
+  program_.failures.resize(Count(12, "messages"));
   for (LaunchFailure& failure : program_.failures) {
-    failure.kind = Place(kNumKinds, "the kind of a failure");
-    failure.text = Text("the text of a failure");
+    failure.kind = Index(kNumKinds, "error kind");
+    failure.message = Text("bytes of a message");
   }
 }
 
 void Reader::ReadDtypes() {
-  program_.dtypes.resize(Count(8, "the number of sets of dtypes"));
-  for (std::vector<DLDataType>& set : program_.dtypes) {
-    set.resize(Count(4, "a set of dtypes"));
-    if (set.empty()) Refuse("a set of dtypes");
+  program_.dtype_sets.resize(Count(8, "dtype sets"));
+  for (std::vector<DLDataType>& set : program_.dtype_sets) {
+    set.resize(NonzeroCount(4, "dtypes"));
     for (DLDataType& dtype : set) {
-      dtype.code = static_cast<uint8_t>(Number(1, "a dtype"));
-      dtype.bits = static_cast<uint8_t>(Number(1, "a dtype"));
-      dtype.lanes = static_cast<uint16_t>(Number(2, "a dtype"));
+      dtype.code = static_cast<uint8_t>(Number(1, "dtype"));
+      dtype.bits = static_cast<uint8_t>(Number(1, "dtype"));
+      dtype.lanes = static_cast<uint16_t>(Number(2, "dtype"));
     }
   }
 }
 
+void Reader::ReadMessageIndices() {
+  size_t position = bytes_.position();
+  program_.missing_failures =
+      Indices(program_.failures.size(), "messages for missing arguments", "message index");
+  if (program_.missing_failures.size() > program_.num_arguments) {
+    Fail(position, "more messages for missing arguments than arguments");
+  }
+  program_.too_many_singular = MessageIndex();
+  program_.too_many_plural = MessageIndex();
+  program_.first_tensor = IndexOrNone(program_.num_arguments, "index of the first tensor");
+  program_.no_variant_failure = IndexOrNone(program_.failures.size(), "message index");
+  program_.no_image_failure = MessageIndex();
+}
+
 void Reader::ReadResults() {
-  program_.results.resize(Count(16, "the number of results"));
-  if (program_.results.size() != program_.num_results) Refuse("the number of results");
+  size_t position = bytes_.position();
+  program_.results.resize(Count(16, "results"));
+  if (program_.results.size() != program_.num_results) {
+    Fail(position, "expected " + std::to_string(program_.num_results) + " results, got " +
+                       std::to_string(program_.results.size()));
+  }
   for (LaunchResult& result : program_.results) {
-    result.extents = Places(program_.num_registers, "an extent of a result");
-    result.dtypes = Place(program_.dtypes.size(), "the dtypes of a result");
-    result.dtype_place = PlaceOrNone(program_.num_registers, "the dtype of a result");
+    result.extent_registers = Indices(program_.num_registers, "extents", "register index");
+    result.dtype_set = Index(program_.dtype_sets.size(), "dtype set index");
+    result.dtype_register = IndexOrNone(program_.num_registers, "register index");
   }
 }
 
-void Reader::ReadWay(LaunchWay* way) {
-  way->images = Places(num_images_, "an image of a launch");
-  if (way->images.empty()) Refuse("the images of a launch");
-  way->kernels.resize(Count(8, "the kernels of a launch"));
-  if (way->kernels.empty()) Refuse("the kernels of a launch");
-  for (std::string& kernel : way->kernels) {
-    kernel = Text("the name of a kernel");
-    if (kernel.empty() || kernel.find('\0') != std::string::npos) Refuse("the name of a kernel");
-  }
-  way->kernel_place = PlaceOrNone(program_.num_registers, "the choice of a kernel");
-  way->condition = Word("the condition of a launch");
-  way->is_meant = Place(program_.num_registers, "the condition of a launch");
-  way->numbers = Word("the numbers of a launch");
-  for (uint32_t& field : way->fields) {
-    field = Place(program_.num_registers, "the numbers of a launch");
-  }
-  way->flags = Place(kMaxFlags + 1, "the flags of a launch");
-  way->arguments.resize(Count(8, "the arguments of a launch"));
-  for (LaunchArgument& argument : way->arguments) {
-    argument.kind = static_cast<LaunchArgumentKind>(Place(4, "the kind of an argument"));
+std::string Reader::ReadKernelName() {
+  size_t position = bytes_.position();
+  std::string name = Text("bytes of a kernel name");
+  if (name.empty()) Fail(position, "empty kernel name");
+  if (name.find('\0') != std::string::npos) Fail(position, "kernel name with a NUL byte");
+  return name;
+}
+
+// Reads a code address, which CheckCode compares with the code.
+uint32_t Reader::ReadStart(bool may_be_none) {
+  size_t position = bytes_.position();
+  uint32_t start = Word("code address");
+  if (!may_be_none || start != kNone) starts_.emplace_back(position, start);
+  return start;
+}
+
+void Reader::ReadVariant(LaunchVariant* variant) {
+  size_t position = bytes_.position();
+  variant->images = Indices(num_images_, "images", "image index");
+  if (variant->images.empty()) Fail(position, "expected images, got none");
+  variant->kernels.resize(NonzeroCount(8, "kernels"));
+  for (std::string& kernel : variant->kernels) kernel = ReadKernelName();
+  variant->kernel_register = IndexOrNone(program_.num_registers, "register index");
+  variant->condition = ReadStart(true);
+  variant->condition_result = RegisterIndex();
+  variant->fields_start = ReadStart(false);
+  for (uint32_t& field : variant->field_registers) field = RegisterIndex();
+  variant->flags = Index(kMaxFlags + 1, "flags");
+  variant->arguments.resize(Count(8, "kernel arguments"));
+  for (LaunchArgument& argument : variant->arguments) {
+    argument.kind = static_cast<LaunchArgumentKind>(Index(4, "argument kind"));
     bool is_tensor = argument.kind == LaunchArgumentKind::kTensor;
-    argument.place =
-        Place(is_tensor ? program_.NumTensors() : program_.num_registers, "an argument");
+    argument.index = is_tensor ? Index(program_.NumTensors(), "tensor index") : RegisterIndex();
   }
 }
 
 void Reader::ReadCode() {
-  program_.code.resize(Count(8, "the code"));
-  for (int64_t& word : program_.code) word = static_cast<int64_t>(Number(8, "the code"));
+  program_.code.resize(NonzeroCount(8, "words of code"));
+  code_position_ = bytes_.position();
+  for (int64_t& word : program_.code) word = static_cast<int64_t>(Number(8, "code"));
 }
 
 void Reader::CheckCode() {
   const std::vector<int64_t>& code = program_.code;
-  begins_.assign(code.size() + 1, false);
-  std::vector<size_t> targets;
+  begins_instruction_.assign(code.size() + 1, false);
+  std::vector<size_t> jumps;  // operands that are jump targets
   size_t at = 0;
   while (at < code.size()) {
-    begins_[at] = true;
-    if (code[at] < 0 || static_cast<size_t>(code[at]) >= kNumOperations) Refuse("an operation");
+    begins_instruction_[at] = true;
+    if (code[at] < 0 || static_cast<size_t>(code[at]) >= kNumOperations) {
+      FailInCode(at, "operation out of range");
+    }
     const char* operands = kOperands[code[at]];
     for (++at; *operands != '\0'; ++operands, ++at) {
-      if (at >= code.size()) Refuse("an operation");
+      if (at >= code.size()) FailInCode(at, "instruction truncated");
       CheckOperand(*operands, code[at], at);
-      if (*operands == 'J') targets.push_back(static_cast<size_t>(code[at]));
+      if (*operands == 'J') jumps.push_back(at);
     }
   }
-  // The last instruction ends what nothing else has ended.
-  if (code.empty() || code.back() != 0 || !begins_[code.size() - 1]) Refuse("the end of the code");
-  for (size_t target : targets) {
-    if (!begins_[target]) Refuse("a jump");
+  // The last instruction must be kEnd, so that every path through the program ends.
+  size_t last = code.size() - 1;
+  if (code[last] != 0 || !begins_instruction_[last]) FailInCode(last, "expected the end operation");
+  for (size_t jump : jumps) {
+    if (!begins_instruction_[static_cast<size_t>(code[jump])]) {
+      FailInCode(jump, "jump into an instruction");
+    }
   }
-  for (const LaunchWay& way : program_.launches) {
-    if (way.condition != kNone) CheckStart(way.condition);
-    CheckStart(way.numbers);
+  for (const auto& [position, start] : starts_) {
+    if (start >= code.size() || !begins_instruction_[start]) {
+      Fail(position, "code address is not the start of an instruction");
+    }
   }
-}
-
-void Reader::CheckStart(uint32_t start) {
-  if (start >= program_.code.size() || !begins_[start]) Refuse("where the code of a launch begins");
 }
 
 void Reader::CheckOperand(char kind, int64_t operand, size_t at) {
   size_t count = 0;
+  const char* defect = nullptr;
   switch (kind) {
     case 'N':
       return;
     case 'V':
       count = program_.num_registers;
+      defect = "register index out of range";
       break;
     case 'T':
       count = program_.NumTensors();
+      defect = "tensor index out of range";
       break;
     case 'A':
       count = program_.num_arguments;
+      defect = "argument index out of range";
       break;
     case 'F':
       count = program_.failures.size();
+      defect = "message index out of range";
       break;
     case 'D':
-      count = program_.dtypes.size();
+      count = program_.dtype_sets.size();
+      defect = "dtype set index out of range";
       break;
-    default:  // forward, to what is checked when all is read
-      if (operand <= static_cast<int64_t>(at)) Refuse("a jump");
+    default:  // 'J'; CheckCode also checks that an instruction begins there
+      if (operand <= static_cast<int64_t>(at)) FailInCode(at, "backward jump");
       count = program_.code.size();
+      defect = "jump target out of range";
   }
-  if (operand < 0 || static_cast<uint64_t>(operand) >= count) Refuse("an operand");
+  if (operand < 0 || static_cast<uint64_t>(operand) >= count) FailInCode(at, defect);
 }
 
 }  // namespace
@@ -242,7 +296,7 @@ const char* OperandsOf(Operation operation) { return kOperands[static_cast<size_
 
 LaunchProgram ReadLaunchProgram(std::string_view bytes, size_t num_images) {
   LaunchProgram program = Reader(bytes, num_images).Read();
-  AddShortcuts(&program);
+  BuildFastPath(&program);
   return program;
 }
 

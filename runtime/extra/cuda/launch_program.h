@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch plan is for the runtime: its checks and the numbers of its launches as a program
-// for a small machine, which `tvm_ffi.codegen` writes (codegen/_check_program.py has the same table).
+// Launch program: bytecode of a launch plan, which checks arguments and computes the launch grid.
 //
-// The machine has a register of 64 bits for each number and a place for each tensor.  Instructions
-// are an operation and its operands, all as 64-bit words; jumps go forward only, so a program ends.
-// A program may come from a file: all that operands name is there, or it is not read.
+// `tvm_ffi.codegen` writes programs (codegen/_check_program.py has the same table of operations);
+// LaunchCall interprets them.  The machine has 64-bit registers and tensor slots.  An instruction
+// is an operation and its operands, all 64-bit words.  Jumps go forward only, so every program
+// ends.  A program may come from an untrusted file: reading it checks every index.
 //
-// All numbers are little-endian; a text is a u64 length and bytes.
+// All numbers are little-endian; a string is a u64 length and bytes.
 //
 //   version u32 (1), number of arguments u32, of results u32, of registers u32
-//   failures         u64 count, then each: kind u32 (0 TypeError, 1 ValueError, 2 RuntimeError)
-//                    and a text with holes
-//   sets of dtypes   u64 count, then each: u64 count and for each code u8, bits u8, lanes u16
-//   missing          u64 count of failures u32: what is said when so many arguments are given
-//   too many         failures u32: of 1 where none is taken, and of more
-//   first tensor     u32 the argument on whose device the kernel runs, or 0xffffffff
-//   no launch        failure u32 or 0xffffffff; no image: failure u32
-//   results          u64 count, then each: u64 count of registers u32 with the extents; set of
-//                    dtypes u32, register u32 of the place in it or 0xffffffff
-//   launches         u64 count, then each:
-//     images         u64 count of numbers u32 in the module
-//     kernels        u64 count of texts; register u32 of the place in them or 0xffffffff
-//     condition      u32 where it begins, or 0xffffffff; register u32 of what comes of it
-//     numbers        u32 where they begin; 10 registers u32, ORDER launch-fields
+//   messages         u64 count, then each: kind u32 (0 TypeError, 1 ValueError, 2 RuntimeError)
+//                    and a string with placeholders such as {got}
+//   dtype sets       u64 count, then each: u64 count and for each code u8, bits u8, lanes u16
+//   missing          u64 count of message indices u32: by the number of arguments that were passed
+//   too many         message indices u32: for one argument passed, and for several
+//   first tensor     u32 index of the argument on whose device the kernel runs, or 0xffffffff
+//   no variant       message index u32 or 0xffffffff; no image: message index u32
+//   results          u64 count, then each: u64 count of extent registers u32; dtype set u32;
+//                    register u32 with the index in the set, or 0xffffffff
+//   variants         u64 count, then each:
+//     images         u64 count of image indices u32 of the module
+//     kernels        u64 count of names; register u32 with the index of the kernel or 0xffffffff
+//     condition      u32 code address or 0xffffffff; register u32 of its result
+//     fields         u32 code address; 10 registers u32, ORDER launch-fields
 //     flags          u32: 1 cluster, 2 cooperative, 4 programmatic
-//     arguments      u64 count, then each: kind u32 (0 a register, 1 as float32, 2 tensor,
-//                    3 workspace) and register or tensor u32
+//     arguments      u64 count, then each: kind u32 (0 register, 1 register as float32, 2 tensor,
+//                    3 workspace) and index u32 of the register or tensor
 //   code             u64 count of words, words u64
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_PROGRAM_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_PROGRAM_H_
@@ -43,53 +43,53 @@
 
 namespace tvm::ffi::extra::cuda {
 
-// Operations with their operands: V register, T tensor, A argument, F failure, D set of dtypes,
-// N number, J where to go on.  The first V of those that calculate is the result.
+// Operations and the kinds of their operands: V register, T tensor, A argument, F message, D dtype
+// set, N number, J jump target.  The first V of an arithmetic operation is its result.
 // ORDER launch-operations.
-#define TVM_FFI_LAUNCH_OPERATIONS(OPERATION)                       \
-  OPERATION(kEnd, "")                                              \
-  OPERATION(kJumpIfMissing, "AJ")                                  \
-  OPERATION(kJumpIfNone, "AJ")                                     \
-  OPERATION(kJumpIfZero, "VJ")                                     \
-  OPERATION(kJumpIfNegative, "VJ")                                 \
-  OPERATION(kJumpIfNoTensor, "TJ")                                 \
-  OPERATION(kConstant, "VN")                                       \
-  OPERATION(kTensor, "AFF")     /* type, big */                    \
-  OPERATION(kInteger, "VANFF")  /* 1 int, 2 bool */                \
-  OPERATION(kUnsigned, "VAFFF") /* type, big, range */             \
-  OPERATION(kFloat, "VANFF")    /* 2 also bool */                  \
-  OPERATION(kPointer, "VAFF")                                      \
-  OPERATION(kTruth, "V")                                           \
-  OPERATION(kRange, "VNNF")                                        \
-  OPERATION(kNdim, "TNF")                                          \
-  OPERATION(kNdimLeast, "TNF")                                     \
-  OPERATION(kDtype, "TDF")                                         \
-  OPERATION(kDtypeVariable, "TVDFF") /* dtype, variable */         \
-  OPERATION(kDevice, "TNNF")         /* -1 for any number */       \
-  OPERATION(kLayout, "TF")                                         \
-  OPERATION(kExtentIs, "TNNF")                                     \
-  OPERATION(kExtentBind, "TNVVF") /* value, whether it is known */ \
-  OPERATION(kValueBind, "VVVF")                                    \
-  OPERATION(kExtentEquals, "TNVF")                                 \
-  OPERATION(kAddress, "TFF") /* null, alignment */                 \
-  OPERATION(kSameDevice, "TTF")                                    \
-  OPERATION(kAdd, "VVVF")                                          \
-  OPERATION(kSubtract, "VVVF")                                     \
-  OPERATION(kMultiply, "VVVF")                                     \
-  OPERATION(kDivide, "VVVFF") /* zero, overflow */                 \
-  OPERATION(kDivideUp, "VVVFF")                                    \
-  OPERATION(kModulo, "VVVF") /* zero */                            \
-  OPERATION(kMinimum, "VVV")                                       \
-  OPERATION(kMaximum, "VVV")                                       \
-  OPERATION(kLess, "VVV")                                          \
-  OPERATION(kLessEqual, "VVV")                                     \
-  OPERATION(kEqual, "VVV")                                         \
-  OPERATION(kNotEqual, "VVV")                                      \
-  OPERATION(kSize, "VT")                                           \
-  OPERATION(kNumDims, "VT")                                        \
-  OPERATION(kDeviceNumber, "VT")                                   \
-  OPERATION(kExtent, "VTN")                                        \
-  OPERATION(kStride, "VTN")                                        \
+#define TVM_FFI_LAUNCH_OPERATIONS(OPERATION)                     \
+  OPERATION(kEnd, "")                                            \
+  OPERATION(kJumpIfMissing, "AJ")                                \
+  OPERATION(kJumpIfNone, "AJ")                                   \
+  OPERATION(kJumpIfZero, "VJ")                                   \
+  OPERATION(kJumpIfNegative, "VJ")                               \
+  OPERATION(kJumpIfNoTensor, "TJ")                               \
+  OPERATION(kConstant, "VN")                                     \
+  OPERATION(kTensor, "AFF")     /* type, bigint */               \
+  OPERATION(kInteger, "VANFF")  /* 1 int, 2 bool */              \
+  OPERATION(kUnsigned, "VAFFF") /* type, bigint, range */        \
+  OPERATION(kFloat, "VANFF")    /* 2 also bool */                \
+  OPERATION(kPointer, "VAFF")                                    \
+  OPERATION(kTruth, "V")                                         \
+  OPERATION(kRange, "VNNF")                                      \
+  OPERATION(kNdim, "TNF")                                        \
+  OPERATION(kNdimLeast, "TNF")                                   \
+  OPERATION(kDtype, "TDF")                                       \
+  OPERATION(kDtypeVariable, "TVDFF") /* dtype, variable */       \
+  OPERATION(kDevice, "TNNF")         /* device type; id or -1 */ \
+  OPERATION(kLayout, "TF")                                       \
+  OPERATION(kExtentIs, "TNNF")                                   \
+  OPERATION(kExtentBind, "TNVVF") /* axis; value, is known */    \
+  OPERATION(kValueBind, "VVVF")                                  \
+  OPERATION(kExtentEquals, "TNVF")                               \
+  OPERATION(kAddress, "TFF") /* null, alignment */               \
+  OPERATION(kSameDevice, "TTF")                                  \
+  OPERATION(kAdd, "VVVF")                                        \
+  OPERATION(kSubtract, "VVVF")                                   \
+  OPERATION(kMultiply, "VVVF")                                   \
+  OPERATION(kDivide, "VVVFF") /* zero, overflow */               \
+  OPERATION(kDivideUp, "VVVFF")                                  \
+  OPERATION(kModulo, "VVVF") /* zero */                          \
+  OPERATION(kMinimum, "VVV")                                     \
+  OPERATION(kMaximum, "VVV")                                     \
+  OPERATION(kLess, "VVV")                                        \
+  OPERATION(kLessEqual, "VVV")                                   \
+  OPERATION(kEqual, "VVV")                                       \
+  OPERATION(kNotEqual, "VVV")                                    \
+  OPERATION(kSize, "VT")                                         \
+  OPERATION(kNumDims, "VT")                                      \
+  OPERATION(kDeviceNumber, "VT")                                 \
+  OPERATION(kExtent, "VTN")                                      \
+  OPERATION(kStride, "VTN")                                      \
   OPERATION(kAlignment, "TNF") /* bytes, a power of two */
 
 enum class Operation : int64_t {
@@ -98,43 +98,47 @@ enum class Operation : int64_t {
 #undef TVM_FFI_LAUNCH_OPERATION_
 };
 
-// A letter for each operand.
+// Returns one letter per operand.
 const char* OperandsOf(Operation operation);
 
 constexpr uint32_t kNone = 0xffffffff;
 
+// An error that a program can raise.
 struct LaunchFailure {
-  uint32_t kind;
-  std::string text;
+  uint32_t kind;        // 0 TypeError, 1 ValueError, 2 RuntimeError
+  std::string message;  // with placeholders such as {got}
 };
 
+// A tensor that the plan allocates and returns.
 struct LaunchResult {
-  std::vector<uint32_t> extents;  // registers
-  uint32_t dtypes;
-  uint32_t dtype_place;  // register, or kNone for the only one
+  std::vector<uint32_t> extent_registers;
+  uint32_t dtype_set;       // index in LaunchProgram::dtype_sets
+  uint32_t dtype_register;  // holds the index in the set; kNone for a set of one dtype
 };
 
 // ORDER launch-argument-kinds.
 enum class LaunchArgumentKind : uint32_t { kRegister, kFloat32, kTensor, kWorkspace };
 
+// An argument of a kernel.
 struct LaunchArgument {
   LaunchArgumentKind kind;
-  uint32_t place;
+  uint32_t index;  // of a tensor for kTensor, else of a register
 };
 
-struct LaunchWay {
-  std::vector<uint32_t> images;
-  std::vector<std::string> kernels;
-  uint32_t kernel_place;  // register, or kNone for the only one
-  uint32_t condition;     // where it begins, or kNone
-  uint32_t is_meant;      // register
-  uint32_t numbers;       // where they begin
-  std::array<uint32_t, kNumLaunchFields> fields;
+// One kernel of a launch plan with the condition that selects it.
+struct LaunchVariant {
+  std::vector<uint32_t> images;      // indices of images with the kernels; at least one
+  std::vector<std::string> kernels;  // symbols; several if dtypes select the kernel
+  uint32_t kernel_register;          // holds the index of the kernel; kNone for a single kernel
+  uint32_t condition;                // code address; kNone for no condition
+  uint32_t condition_result;         // register; 0 is false
+  uint32_t fields_start;             // address of the code that computes the launch fields
+  std::array<uint32_t, kNumLaunchFields> field_registers;
   uint32_t flags;  // 1 cluster, 2 cooperative, 4 programmatic
   std::vector<LaunchArgument> arguments;
 };
 
-// Moved and not copied: quick checks point to the sets of dtypes.
+// Move-only: quick checks point to the dtype sets.
 struct LaunchProgram {
   LaunchProgram() = default;
   LaunchProgram(LaunchProgram&&) = default;
@@ -142,27 +146,30 @@ struct LaunchProgram {
 
   uint32_t num_arguments, num_results, num_registers;
   std::vector<LaunchFailure> failures;
-  std::vector<std::vector<DLDataType>> dtypes;
-  std::vector<uint32_t> missing;
-  uint32_t too_many_one, too_many;
-  uint32_t first_tensor;
-  uint32_t no_launch, no_image;
+  std::vector<std::vector<DLDataType>> dtype_sets;  // none is empty
+  // Indices in `failures`:
+  std::vector<uint32_t> missing_failures;       // by the number of arguments passed
+  uint32_t too_many_singular, too_many_plural;  // for one argument passed, for several
+  uint32_t no_variant_failure;                  // kNone: no_image_failure is raised instead
+  uint32_t no_image_failure;
+  uint32_t first_tensor;  // argument whose device the launch uses; kNone: the current device
   std::vector<LaunchResult> results;
-  std::vector<LaunchWay> launches;
+  std::vector<LaunchVariant> variants;  // at least one
   std::vector<int64_t> code;
-  // What is found when it is read, see launch_shortcuts.h.
-  static constexpr size_t kBlock = 4;
-  std::vector<int64_t> initial;  // what registers hold at first, in whole blocks
+  // Derived by BuildFastPath:
+  static constexpr size_t kBlock = 4;  // registers and tensors are cleared in blocks
+  std::vector<int64_t> initial;        // initial register values, padded to whole blocks
   QuickChecks quick;
-  size_t most_arguments = 0;  // that a kernel takes
-  size_t num_words = 0;       // for registers, tensors in whole blocks, arguments, their addresses
+  size_t max_kernel_arguments = 0;  // over all variants
+  size_t num_words = 0;  // scratch words per call: registers, tensors, argument slots and addresses
 
   uint32_t NumTensors() const { return num_arguments + num_results; }
 };
 
-// With its shortcuts.
+// Reads and checks a program and builds its fast path.
 //
-// Fails: ValueError that says what is wrong; memory in proportion to the number of bytes.
+// Fails: ValueError "corrupt launch program at byte N of M: ...".  Uses memory in proportion to the
+//        number of bytes.
 LaunchProgram ReadLaunchProgram(std::string_view bytes, size_t num_images);
 
 }  // namespace tvm::ffi::extra::cuda

@@ -11,7 +11,7 @@ namespace tvm::ffi::extra::cuda {
 namespace {
 
 constexpr std::string_view kMagic = "TVMFFICU";
-constexpr uint32_t kOneImage = 1, kPlans = 2;  // versions
+constexpr uint32_t kOneImage = 1, kPlans = 2;  // format versions
 
 class Writer {
  public:
@@ -37,28 +37,33 @@ class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
 
-  uint64_t Number(size_t width, const char* what) {
+  uint64_t Number(size_t width, const char* field) {
     if (std::optional<uint64_t> value = bytes_.TakeNumber(width)) return *value;
-    Refuse(what);
+    Fail(position(), std::string(field) + " truncated");
   }
-  // A number of items of at least `least_bytes` each, so that nobody makes room for more.
-  size_t Count(size_t least_bytes, const char* what) {
-    uint64_t count = Number(8, what);
-    if (count > Rest() / least_bytes) Refuse(what);
+  // Reads the number of elements of at least `min_bytes` each; checked before memory is allocated.
+  size_t Count(size_t min_bytes, const char* elements) {
+    size_t begin = position();
+    uint64_t count = Number(8, elements);
+    if (count > num_left() / min_bytes) {
+      Fail(begin, std::to_string(count) + " " + elements + " do not fit into the remaining " +
+                      std::to_string(num_left()) + " bytes");
+    }
     return static_cast<size_t>(count);
   }
-  std::string Text(const char* what) { return std::string(bytes_.Take(Count(1, what))); }
-  std::vector<std::string> Texts(const char* what) {
-    std::vector<std::string> texts(Count(8, what));
-    for (std::string& text : texts) text = Text(what);
+  std::string Text(const char* bytes) { return std::string(bytes_.Take(Count(1, bytes))); }
+  std::vector<std::string> Texts(const char* elements, const char* bytes) {
+    std::vector<std::string> texts(Count(8, elements));
+    for (std::string& text : texts) text = Text(bytes);
     return texts;
   }
   bool TakeIf(std::string_view text) { return bytes_.TakeIf(text); }
-  size_t Rest() const { return bytes_.num_left(); }
+  size_t position() const { return bytes_.position(); }
+  size_t num_left() const { return bytes_.num_left(); }
 
-  [[noreturn]] void Refuse(const char* what) const {
-    TVM_FFI_THROW(ValueError) << "saved CUDA module: " << what << " at byte " << bytes_.position()
-                              << " of " << bytes_.size() << " cannot be read";
+  [[noreturn]] void Fail(size_t position, const std::string& defect) const {
+    TVM_FFI_THROW(ValueError) << "corrupt saved CUDA module at byte " << position << " of "
+                              << bytes_.size() << ": " << defect;
     TVM_FFI_UNREACHABLE();
   }
 
@@ -66,7 +71,7 @@ class Reader {
   ByteReader bytes_;
 };
 
-void WriteKernel(const KernelText& kernel, Writer* out) {
+void WriteKernel(const SavedKernel& kernel, Writer* out) {
   out->Text(kernel.name);
   out->Text(kernel.symbol);
   out->Texts(kernel.parameters);
@@ -78,75 +83,76 @@ void WriteKernel(const KernelText& kernel, Writer* out) {
   }
 }
 
-KernelText ReadKernel(Reader* in) {
-  KernelText kernel;
-  kernel.name = in->Text("the name of a kernel");
-  kernel.symbol = in->Text("the symbol of a kernel");
-  kernel.parameters = in->Texts("the parameters of a kernel");
-  kernel.launch = in->Texts("the launch of a kernel");
-  kernel.fixed.resize(in->Count(16, "the fixed launch of a kernel"));
+SavedKernel ReadKernel(Reader* in) {
+  SavedKernel kernel;
+  kernel.name = in->Text("bytes of a kernel name");
+  kernel.symbol = in->Text("bytes of a kernel symbol");
+  kernel.parameters = in->Texts("kernel parameters", "bytes of a kernel parameter");
+  kernel.launch = in->Texts("launch parameters", "bytes of a launch parameter");
+  kernel.fixed.resize(in->Count(16, "fixed launch fields"));
   for (auto& [name, value] : kernel.fixed) {
-    name = in->Text("the fixed launch of a kernel");
-    value = in->Number(8, "the fixed launch of a kernel");
+    name = in->Text("bytes of a launch field name");
+    value = in->Number(8, "launch field value");
   }
   return kernel;
 }
 
 ImageFormat ReadFormat(Reader* in) {
-  uint64_t format = in->Number(4, "the image format");
-  if (format < 1 || format > 3) in->Refuse("the image format");
+  size_t position = in->position();
+  uint64_t format = in->Number(4, "image format");
+  if (format < 1 || format > 3) in->Fail(position, "image format out of range");
   return static_cast<ImageFormat>(format);
 }
 
 uint64_t ReadVersion(Reader* in) {
-  if (!in->TakeIf(kMagic)) in->Refuse("the mark");
-  uint64_t version = in->Number(4, "the version");
+  if (!in->TakeIf(kMagic)) in->Fail(0, "expected the magic bytes `" + std::string(kMagic) + "`");
+  uint64_t version = in->Number(4, "version");
   if (version != kOneImage && version != kPlans) {
-    TVM_FFI_THROW(ValueError) << "saved CUDA module: it has version " << version
-                              << " of the format, and this runtime reads versions " << kOneImage
-                              << " to " << kPlans;
+    TVM_FFI_THROW(ValueError) << "unsupported saved CUDA module: expected format version "
+                              << kOneImage << " or " << kPlans << ", got " << version;
   }
   return version;
 }
 
-void ReadImages(uint64_t version, Reader* in, ModuleText* module) {
-  module->images.resize(version == kOneImage ? 1 : in->Count(20, "the number of images"));
-  if (module->images.empty()) in->Refuse("the number of images");
-  for (ImageText& image : module->images) {
+void ReadImages(uint64_t version, Reader* in, SavedModule* module) {
+  size_t position = in->position();
+  module->images.resize(version == kOneImage ? 1 : in->Count(20, "images"));
+  if (module->images.empty()) in->Fail(position, "expected images, got none");
+  for (SavedImage& image : module->images) {
     image.format = ReadFormat(in);
-    if (version != kOneImage) image.architecture = in->Text("the architecture of an image");
-    image.content = in->Text("the image");
+    if (version != kOneImage) image.architecture = in->Text("bytes of an architecture");
+    image.content = in->Text("bytes of an image");
   }
 }
 
-PlanText ReadPlan(Reader* in) {
-  PlanText plan;
-  plan.name = in->Text("the name of a plan");
-  plan.documentation = in->Text("the documentation of a plan");
-  plan.metadata = in->Text("the metadata of a plan");
-  plan.program = in->Text("the program of a plan");
+SavedPlan ReadPlan(Reader* in) {
+  SavedPlan plan;
+  plan.name = in->Text("bytes of a plan name");
+  plan.documentation = in->Text("bytes of the documentation");
+  plan.metadata = in->Text("bytes of the metadata");
+  plan.program = in->Text("bytes of a launch program");
   return plan;
 }
 
 }  // namespace
 
-std::string EncodeModule(const ModuleText& module) {
-  const ImageText& first = module.images.front();
+std::string EncodeModule(const SavedModule& module) {
+  const SavedImage& first = module.images.front();
   bool is_simple = module.images.size() == 1 && module.plans.empty() && first.architecture.empty();
   Writer out;
   out.Raw(kMagic);
   out.Number(is_simple ? kOneImage : kPlans, 4);
   if (!is_simple) out.Number(module.images.size(), 8);
-  for (const ImageText& image : module.images) {
+  for (const SavedImage& image : module.images) {
     out.Number(static_cast<uint32_t>(image.format), 4);
     if (!is_simple) out.Text(image.architecture);
     out.Text(image.content);
   }
   out.Number(module.kernels.size(), 8);
-  for (const KernelText& kernel : module.kernels) WriteKernel(kernel, &out);
+  for (const SavedKernel& kernel : module.kernels) WriteKernel(kernel, &out);
   if (is_simple) return out.Take();
   out.Number(module.plans.size(), 8);
-  for (const PlanText& plan : module.plans) {
+  for (const SavedPlan& plan : module.plans) {
     for (const std::string* text :
          {&plan.name, &plan.documentation, &plan.metadata, &plan.program}) {
       out.Text(*text);
@@ -155,16 +161,18 @@ std::string EncodeModule(const ModuleText& module) {
   return out.Take();
 }
 
-ModuleText DecodeModule(std::string_view bytes) {
+SavedModule DecodeModule(std::string_view bytes) {
   Reader in(bytes);
-  ModuleText module;
+  SavedModule module;
   uint64_t version = ReadVersion(&in);
   ReadImages(version, &in, &module);
-  size_t count = in.Count(40, "the number of kernels");  // five lengths or counts each
+  size_t count = in.Count(40, "kernels");  // each has five u64 lengths or counts
   for (size_t i = 0; i < count; ++i) module.kernels.push_back(ReadKernel(&in));
-  count = version == kOneImage ? 0 : in.Count(32, "the number of plans");
+  count = version == kOneImage ? 0 : in.Count(32, "launch plans");
   for (size_t i = 0; i < count; ++i) module.plans.push_back(ReadPlan(&in));
-  if (in.Rest() != 0) in.Refuse("what comes behind the last kernel");
+  if (in.num_left() != 0) {
+    in.Fail(in.position(), std::to_string(in.num_left()) + " bytes follow the module");
+  }
   return module;
 }
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The saved form of a CUDA module.  All numbers are little-endian; a text is a u64 length and
-// bytes.
+// Saved CUDA modules: byte format, encoder and decoder.
+//
+// All numbers are little-endian; a string is a u64 length and bytes.
 //
 //   magic "TVMFFICU", version u32 (1), image format u32 (1 ptx, 2 cubin, 3 fatbin)
-//   image            as a text
+//   image            string
 //   kernels          u64 count, then each:
-//     name, symbol   texts
-//     parameters     u64 count, texts
-//     launch         u64 count, texts
-//     fixed          u64 count, then each a text and a u64 value
+//     name, symbol   strings
+//     parameters     u64 count, strings
+//     launch         u64 count, strings
+//     fixed          u64 count, then each: string and u64 value
 //
-// A module with launch plans has version 2, in which the kernels are those of the first image:
+// Modules with launch plans or several images have version 2.  The kernels are in the first image:
 //
 //   magic, version u32 (2)
 //   images           u64 count, at least 1, then each: format u32, architecture ("sm_90a" or "")
-//                    and content as texts
+//                    and content as strings
 //   kernels          as above
 //   plans            u64 count, then each: name, documentation, metadata and program (see
-//                    launch_program.h) as texts
+//                    launch_program.h) as strings
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_MODULE_FORMAT_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_MODULE_FORMAT_H_
 
@@ -31,23 +32,26 @@
 
 namespace tvm::ffi::extra::cuda {
 
-struct ImageText {
+struct SavedImage {
   ImageFormat format;
-  std::string architecture;
+  std::string architecture;  // such as "sm_90a"; "" if unknown
   std::string content;
 };
 
-struct ModuleText {
-  std::vector<ImageText> images;
-  std::vector<KernelText> kernels;
-  std::vector<PlanText> plans;
+struct SavedModule {
+  std::vector<SavedImage> images;
+  std::vector<SavedKernel> kernels;
+  std::vector<SavedPlan> plans;
 };
 
-// As version 1 where that can say it, so that older runtimes read it.
-std::string EncodeModule(const ModuleText& module);
+// Writes version 1 if the module has one image without architecture and no plans, so that older
+// runtimes can read it.
+std::string EncodeModule(const SavedModule& module);
 
-// Fails: ValueError that says where the bytes are wrong; memory in proportion to their number.
-ModuleText DecodeModule(std::string_view bytes);
+// Fails: ValueError "corrupt saved CUDA module at byte N of M: ...".  Uses memory in proportion to
+// the
+//        number of bytes.
+SavedModule DecodeModule(std::string_view bytes);
 
 }  // namespace tvm::ffi::extra::cuda
 

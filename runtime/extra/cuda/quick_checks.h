@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch program looks at first, in a form that is fast and only says yes or no.
+// Quick checks: the first checks of a launch program as tables, with a result of pass or fail.
 //
-// No is also the answer for what is rare.  The program itself, run from its beginning, says what is
-// wrong, if anything is.
+// Rare valid arguments also fail.  After a failure the program runs from its beginning; it accepts
+// the arguments or raises the error.
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_QUICK_CHECKS_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_QUICK_CHECKS_H_
 
@@ -12,11 +12,11 @@
 #include <cstring>
 #include <vector>
 
-#include "cuda/tensor_facts.h"
+#include "cuda/tensor_properties.h"
 
 namespace tvm::ffi::extra::cuda {
 
-// The arguments of a call, and where it puts what it reads and calculates.
+// The arguments of a call, and the tensors and registers of the machine.
 struct CallState {
   const TVMFFIAny* args;
   int32_t num_args;
@@ -24,39 +24,42 @@ struct CallState {
   int64_t* registers;
 };
 
-// What a default stands for, or a None.
+// How an optional argument may be omitted: not passed at all, or passed as None.
 struct Omission {
   bool may_be_missing = false, may_be_none = false;
 
-  bool IsLeftOut(const CallState& call, uint32_t argument) const {
+  bool IsOmitted(const CallState& call, uint32_t argument) const {
     if (argument >= static_cast<uint32_t>(call.num_args)) return may_be_missing;
     return may_be_none && call.args[argument].type_index == kTVMFFINone;
   }
 };
 
 struct TensorCheck {
-  // The extent of an axis is what a register holds, or becomes that where it is met first.
+  // Checks the extent of an axis against a constant or a register, or stores it in the register if
+  // that has no value yet.
   struct Extent {
     int32_t axis;
-    bool is_constant;  // else `value` and `is_known` are registers
-    uint32_t value, is_known;
+    bool is_constant;         // compare with `constant`, else with `value_register`
+    uint32_t value_register;  // holds the extent
+    uint32_t known_register;  // 1 if `value_register` has a value, else 0
     int64_t constant;
   };
   static constexpr int32_t kAny = -1;
 
-  uint32_t argument;  // and number of the tensor
+  uint32_t argument;  // index of the argument and of the tensor
   Omission omission;
   int32_t ndim = kAny, device_type = kAny, device_id = kAny;
-  bool is_compact = false, has_address = false;  // one that is aligned, and is not null
-  uint64_t alignment = 1;                        // bytes that it is a multiple of besides
-  const DLDataType* dtypes = nullptr;            // a set of the program's; nullptr for any
+  bool is_compact = false;
+  bool has_address = false;            // data pointer is not null and aligned for the dtype
+  uint64_t alignment = 1;              // further alignment of the data in bytes
+  const DLDataType* dtypes = nullptr;  // borrowed from the program; nullptr for any dtype
   size_t num_dtypes = 0;
-  bool is_variable = false;
-  uint32_t variable = 0;        // register of one more than the place of the dtype, or of 0
-  std::vector<Extent> extents;  // of axes that a tensor of `ndim` has
+  bool is_variable = false;     // tensors with the same dtype variable have the same dtype
+  uint32_t dtype_register = 0;  // holds 1 + index of the dtype; 0 if not yet known
+  std::vector<Extent> extents;  // every axis is less than `ndim`
 
   bool Passes(const CallState& call) const {
-    if (omission.IsLeftOut(call, argument)) return true;
+    if (omission.IsOmitted(call, argument)) return true;
     if (argument >= static_cast<uint32_t>(call.num_args)) return false;
     const DLTensor* tensor = Read(call.args[argument]);
     if (tensor == nullptr || !HasType(*tensor, call.registers) || !HasMemory(*tensor)) return false;
@@ -79,12 +82,12 @@ struct TensorCheck {
   }
   bool HasDtype(DLDataType dtype, int64_t* registers) const {
     if (dtypes == nullptr) return true;
-    size_t place = 0;
-    while (!IsSame(dtypes[place], dtype)) {
-      if (++place == num_dtypes) return false;
+    size_t index = 0;
+    while (!IsSame(dtypes[index], dtype)) {
+      if (++index == num_dtypes) return false;
     }
     if (!is_variable) return true;
-    int64_t &known = registers[variable], got = static_cast<int64_t>(place) + 1;
+    int64_t &known = registers[dtype_register], got = static_cast<int64_t>(index) + 1;
     if (known == 0) known = got;
     return known == got;
   }
@@ -97,31 +100,34 @@ struct TensorCheck {
   static bool HasExtent(const DLTensor& tensor, const Extent& extent, int64_t* registers) {
     int64_t got = tensor.shape[extent.axis];
     if (extent.is_constant) return got == extent.constant;
-    if (registers[extent.is_known] != 0) return got == registers[extent.value];
-    registers[extent.value] = got;
-    registers[extent.is_known] = 1;
+    if (registers[extent.known_register] != 0) return got == registers[extent.value_register];
+    registers[extent.value_register] = got;
+    registers[extent.known_register] = 1;
     return true;
   }
 };
 
-// A number that goes into a register.
+// Checks a number and stores it in a register.
 struct NumberCheck {
-  uint32_t argument, place;
+  uint32_t argument;        // index of the argument
+  uint32_t register_index;  // receives the number
   Omission omission;
-  bool is_float = false;                       // written as a double
-  bool takes_int = false, takes_bool = false;  // a float also takes them
-  bool is_truth = false;                       // written as 0 or 1
-  int64_t least = INT64_MIN, most = INT64_MAX;
-  bool is_bound = false;  // to a name: what has been met under it, if anything, is the same
-  uint32_t value = 0, is_known = 0;
+  bool is_float = false;                       // stored as a double
+  bool takes_int = false, takes_bool = false;  // accepted types; a float parameter converts them
+  bool is_truth = false;                       // stored as 0 or 1
+  int64_t min = INT64_MIN, max = INT64_MAX;
+  bool is_bound = false;        // the number must equal the value of a name
+  uint32_t value_register = 0;  // of the name
+  uint32_t known_register = 0;  // 1 if `value_register` has a value, else 0
 
   bool Passes(const CallState& call) const {
-    bool is_left_out = omission.IsLeftOut(call, argument);
-    if (!is_left_out && !Reads(call)) return false;
+    bool is_omitted = omission.IsOmitted(call, argument);
+    if (!is_omitted && !Reads(call)) return false;
     if (!is_bound) return true;
-    if (call.registers[is_known] != 0) return call.registers[value] == call.registers[place];
-    call.registers[value] = call.registers[place];
-    call.registers[is_known] = 1;
+    int64_t number = call.registers[register_index];
+    if (call.registers[known_register] != 0) return call.registers[value_register] == number;
+    call.registers[value_register] = number;
+    call.registers[known_register] = 1;
     return true;
   }
 
@@ -129,12 +135,12 @@ struct NumberCheck {
   bool Reads(const CallState& call) const {
     if (argument >= static_cast<uint32_t>(call.num_args)) return false;
     const TVMFFIAny& arg = call.args[argument];
-    int64_t& number = call.registers[place];
-    number = arg.v_int64;  // of a float, its bits
+    int64_t& number = call.registers[register_index];
+    number = arg.v_int64;  // for a float, its bit pattern
     if (is_float && arg.type_index == kTVMFFIFloat) return true;
     bool is_bool = arg.type_index == kTVMFFIBool;
     if (!(takes_int && arg.type_index == kTVMFFIInt) && !(takes_bool && is_bool)) return false;
-    if (number < least || number > most) return false;
+    if (number < min || number > max) return false;
     if (is_truth) number = number != 0;
     if (is_float) {
       double converted = static_cast<double>(number);
@@ -145,16 +151,16 @@ struct NumberCheck {
 };
 
 struct QuickChecks {
-  // Tensors that are on the device of another one; where one is None there is nothing to compare.
+  // Two tensors that must be on the same device; passes if one is None.
   struct SameDevice {
-    uint32_t one, other;
+    uint32_t first, second;  // indices of the tensors
   };
 
   std::vector<TensorCheck> tensors;
   std::vector<NumberCheck> numbers;
   std::vector<SameDevice> same_devices;
-  uint32_t end = 0;     // where the program goes on that has passed
-  bool is_all = false;  // nothing is left of the checks there
+  uint32_t end = 0;          // code address at which the program continues after a pass
+  bool is_complete = false;  // true if no check follows at `end`
 
   bool Pass(const CallState& call) const {
     for (const TensorCheck& tensor : tensors) {
@@ -164,9 +170,9 @@ struct QuickChecks {
       if (!number.Passes(call)) return false;
     }
     for (const SameDevice& pair : same_devices) {
-      const DLTensor *one = call.tensors[pair.one], *other = call.tensors[pair.other];
-      if (one == nullptr || other == nullptr) continue;
-      if (one->device.device_id != other->device.device_id) return false;
+      const DLTensor *first = call.tensors[pair.first], *second = call.tensors[pair.second];
+      if (first == nullptr || second == nullptr) continue;
+      if (first->device.device_id != second->device.device_id) return false;
     }
     return true;
   }

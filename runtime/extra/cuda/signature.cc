@@ -12,13 +12,13 @@
 namespace tvm::ffi::extra::cuda {
 namespace {
 
-// The words for the launch; the second group are those that TVM's code generators use.
-struct LaunchWord {
-  std::string_view text;
+// Names of launch fields; the second group is used by TVM's code generators.
+struct LaunchFieldName {
+  std::string_view name;
   uint8_t first;
   uint8_t count;
 };
-constexpr LaunchWord kLaunchWords[] = {
+constexpr LaunchFieldName kLaunchFieldNames[] = {
     {"gridDim", kGrid, 3},
     {"gridDim.x", kGrid, 1},
     {"gridDim.y", kGrid + 1, 1},
@@ -41,11 +41,11 @@ constexpr LaunchWord kLaunchWords[] = {
     {"tir.use_dyn_shared_memory", kSharedMemory, 1},
 };
 
-// The driver takes no more than 32 KiB of parameters.
+// The driver accepts at most 32 KiB of parameters.
 constexpr size_t kMaxParameters = 4096;
 
-[[noreturn]] void Refuse(const KernelText& text, const std::string& reason) {
-  TVM_FFI_THROW(ValueError) << "CUDA kernel `" << text.name << "`: " << reason;
+[[noreturn]] void Fail(const SavedKernel& kernel, const std::string& reason) {
+  TVM_FFI_THROW(ValueError) << "CUDA kernel `" << kernel.name << "`: " << reason;
   TVM_FFI_UNREACHABLE();
 }
 
@@ -67,7 +67,7 @@ std::optional<DLDataType> DtypeOf(std::string_view name) {
   DLDataType dtype;
   if (name.empty()) return std::nullopt;
   if (TVMFFIDataTypeFromString(&bytes, &dtype) == 0) return dtype;
-  ffi::detail::MoveFromSafeCallRaised();  // the caller's message says more
+  ffi::detail::MoveFromSafeCallRaised();  // drop the error: the caller reports a better one
   return std::nullopt;
 }
 
@@ -103,35 +103,35 @@ bool ReadScalar(std::string_view type, Parameter* parameter) {
   }
 }
 
-Parameter ReadParameter(const KernelText& text, std::string_view word) {
+Parameter ReadParameter(const SavedKernel& kernel, std::string_view text) {
   Parameter parameter{};
-  size_t colon = word.find(':');
-  if (colon != std::string_view::npos) parameter.name = Trim(word.substr(0, colon));
-  std::string_view type = Trim(colon == std::string_view::npos ? word : word.substr(colon + 1));
+  size_t colon = text.find(':');
+  if (colon != std::string_view::npos) parameter.name = Trim(text.substr(0, colon));
+  std::string_view type = Trim(colon == std::string_view::npos ? text : text.substr(colon + 1));
   parameter.type = type;
   if (ReadPointer(type, &parameter) || ReadScalar(type, &parameter)) return parameter;
-  Refuse(text, "parameter `" + std::string(word) +
-                   "` has no known type; known are `DTYPE*` and `DTYPE[]` (compact) for tensors, "
-                   "`void*`, int8 to int64, uint8 to uint64, bool, float32 and float64");
+  Fail(kernel, "parameter `" + std::string(text) +
+                   "` has no known type; expected `DTYPE*` or `DTYPE[]` (compact) for tensors, "
+                   "`void*`, int8 to int64, uint8 to uint64, bool, float32 or float64");
 }
 
-const LaunchWord& FindLaunchWord(const KernelText& text, std::string_view word) {
-  for (const LaunchWord& known : kLaunchWords) {
-    if (known.text == word) return known;
+const LaunchFieldName& FindLaunchField(const SavedKernel& kernel, std::string_view name) {
+  for (const LaunchFieldName& known : kLaunchFieldNames) {
+    if (known.name == name) return known;
   }
-  Refuse(text, "`" + std::string(word) +
-                   "` is no part of a launch; known are gridDim, blockDim and clusterDim, each "
-                   "also with .x, .y or .z, and dynamicSharedMemory");
+  Fail(kernel, "`" + std::string(name) +
+                   "` is not a launch field; expected gridDim, blockDim or clusterDim, each also "
+                   "with .x, .y or .z, or dynamicSharedMemory");
 }
 
-// Notes the fields of one word; each field is set once.
+// The launch fields that a kernel sets; setting a field twice is an error.
 class LaunchFields {
  public:
-  explicit LaunchFields(const KernelText& text) : text_(text) {}
+  explicit LaunchFields(const SavedKernel& kernel) : kernel_(kernel) {}
 
-  void Claim(const LaunchWord& word) {
-    for (size_t field = word.first; field < size_t{word.first} + word.count; ++field) {
-      if (is_set_[field]) Refuse(text_, "`" + std::string(word.text) + "` is given twice");
+  void Claim(const LaunchFieldName& claimed) {
+    for (size_t field = claimed.first; field < size_t{claimed.first} + claimed.count; ++field) {
+      if (is_set_[field]) Fail(kernel_, "duplicate `" + std::string(claimed.name) + "`");
       is_set_[field] = true;
     }
   }
@@ -140,38 +140,38 @@ class LaunchFields {
   }
 
  private:
-  const KernelText& text_;
+  const SavedKernel& kernel_;
   std::array<bool, kNumLaunchFields> is_set_{};
 };
 
-void ReadFixed(const KernelText& text, LaunchFields* fields, LaunchValues* values) {
-  for (const auto& [name, value] : text.fixed) {
-    const LaunchWord& word = FindLaunchWord(text, name);
-    fields->Claim(word);
-    uint64_t least = word.first == kSharedMemory ? 0 : 1;
+void ReadFixed(const SavedKernel& kernel, LaunchFields* fields, LaunchValues* values) {
+  for (const auto& [name, value] : kernel.fixed) {
+    const LaunchFieldName& field = FindLaunchField(kernel, name);
+    fields->Claim(field);
+    uint64_t least = field.first == kSharedMemory ? 0 : 1;
     if (value < least || value > 0x7fffffff) {
-      Refuse(text, "`" + name + "` must be from " + std::to_string(least) + " to 2147483647, got " +
+      Fail(kernel, "`" + name + "` must be from " + std::to_string(least) + " to 2147483647, got " +
                        std::to_string(value));
     }
-    (*values)[word.first] = static_cast<uint32_t>(value);
+    (*values)[field.first] = static_cast<uint32_t>(value);
   }
 }
 
-void CheckNames(const KernelText& text) {
-  for (const std::string* name : {&text.name, &text.symbol}) {
+void CheckNames(const SavedKernel& kernel) {
+  for (const std::string* name : {&kernel.name, &kernel.symbol}) {
     if (name->empty() || name->find('\0') != std::string::npos) {
-      Refuse(text, "a kernel and its symbol need names without NUL");
+      Fail(kernel, "expected names of kernel and symbol without NUL bytes");
     }
   }
-  if (text.parameters.size() > kMaxParameters) {
-    Refuse(text, "has " + std::to_string(text.parameters.size()) + " parameters; the most are " +
-                     std::to_string(kMaxParameters));
+  if (kernel.parameters.size() > kMaxParameters) {
+    Fail(kernel, "expected at most " + std::to_string(kMaxParameters) + " parameters, got " +
+                     std::to_string(kernel.parameters.size()));
   }
 }
 
 template <typename Show>
 std::string Join(const Signature& signature, Show show) {
-  std::string text = signature.text.name + "(";
+  std::string text = signature.kernel.name + "(";
   const char* separator = "";
   for (const Parameter& parameter : signature.parameters) {
     text += separator + show(parameter);
@@ -198,7 +198,7 @@ const char* SchemaOf(ParameterKind kind) {
   }
 }
 
-const char* WordsOf(ParameterKind kind) {
+const char* SignatureTypeOf(ParameterKind kind) {
   switch (kind) {
     case ParameterKind::kPointer:
       return "unknown ctypes.c_void_p | Tensor | None";
@@ -212,7 +212,7 @@ const char* WordsOf(ParameterKind kind) {
   }
 }
 
-// Words that no parameter of Python can have for its name.
+// Python keywords, which cannot be parameter names.
 constexpr std::string_view kReserved[] = {
     "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
     "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
@@ -233,13 +233,13 @@ const char* SchemaOf(const LaunchParameter& parameter) {
   return R"({"type":"Variant","args":[{"type":"int"},{"type":"ffi.Array","args":[{"type":"int"}]}]})";
 }
 
-// The text of a signature, with which arguments can be given by name; empty where not all
-// parameters have names of their own.  "gridDim.x" becomes gridDim_x.
+// Returns the signature as text, which enables keyword arguments; "" unless all parameters have
+// distinct names.  "gridDim.x" becomes gridDim_x.
 std::string SignatureText(const Signature& signature) {
   std::vector<std::string> names, listed;
   for (const Parameter& parameter : signature.parameters) {
     names.push_back(parameter.name);
-    listed.push_back(parameter.name + ": " + WordsOf(parameter.kind));
+    listed.push_back(parameter.name + ": " + SignatureTypeOf(parameter.kind));
   }
   for (const LaunchParameter& parameter : signature.launch) {
     std::string name = parameter.name;
@@ -247,10 +247,13 @@ std::string SignatureText(const Signature& signature) {
     names.push_back(name);
     listed.push_back(name + (parameter.count == 1 ? ": int" : ": int | Array[int]"));
   }
-  std::string text = signature.text.name + "(";
-  for (const std::string& one : listed) text += (&one == listed.data() ? "" : ", ") + one;
+  std::string text = signature.kernel.name + "(";
+  for (const std::string& parameter : listed) {
+    text += (&parameter == listed.data() ? "" : ", ") + parameter;
+  }
   std::sort(names.begin(), names.end());
-  bool is_named = IsName(signature.text.name) && std::all_of(names.begin(), names.end(), IsName) &&
+  bool is_named = IsName(signature.kernel.name) &&
+                  std::all_of(names.begin(), names.end(), IsName) &&
                   std::adjacent_find(names.begin(), names.end()) == names.end();
   return is_named ? text + ")" : "";
 }
@@ -288,22 +291,22 @@ std::string Signature::Documentation() const {
               [](const Parameter& p) { return p.name.empty() ? p.type : p.name + ": " + p.type; });
 }
 
-Signature ReadSignature(KernelText text) {
-  CheckNames(text);
+Signature ReadSignature(SavedKernel kernel) {
+  CheckNames(kernel);
   Signature signature;
   signature.fixed = {1, 1, 1, 1, 1, 1, 1, 1, 1, 0};
-  for (const std::string& word : text.parameters) {
-    signature.parameters.push_back(ReadParameter(text, word));
+  for (const std::string& parameter : kernel.parameters) {
+    signature.parameters.push_back(ReadParameter(kernel, parameter));
   }
-  LaunchFields fields(text);
-  for (const std::string& word : text.launch) {
-    const LaunchWord& known = FindLaunchWord(text, word);
+  LaunchFields fields(kernel);
+  for (const std::string& name : kernel.launch) {
+    const LaunchFieldName& known = FindLaunchField(kernel, name);
     fields.Claim(known);
-    signature.launch.push_back({word, known.first, known.count});
+    signature.launch.push_back({name, known.first, known.count});
   }
-  ReadFixed(text, &fields, &signature.fixed);
+  ReadFixed(kernel, &fields, &signature.fixed);
   signature.has_cluster = fields.HasCluster();
-  signature.text = std::move(text);
+  signature.kernel = std::move(kernel);
   return signature;
 }
 

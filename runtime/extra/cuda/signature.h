@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a kernel takes, in words and as the table from which a call is checked and converted.
+// Kernel signatures: the parameters and launch fields of a CUDA kernel, parsed from strings.
 //
-// A description is text wherever it comes from, a program or saved bytes, and is read in one place.
-//
-//   parameters      "x: float32*", "n: int32"; the name may be left out
-//   launch          "gridDim", "blockDim.x", "dynamicSharedMemory": one argument each, behind those
-//                   of the kernel
-//   fixed           the same words with their values, which callers do not pass
+//   parameters      "x: float32*", "n: int32"; the name is optional
+//   launch          "gridDim", "blockDim.x", "dynamicSharedMemory": launch fields that callers
+//   pass,
+//                   one argument each, after the arguments of the kernel
+//   fixed           launch fields with fixed values
 #ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_SIGNATURE_H_
 #define TVM_FFI_RUNTIME_EXTRA_CUDA_SIGNATURE_H_
 
@@ -26,7 +25,8 @@ enum LaunchField : uint8_t { kGrid = 0, kBlock = 3, kCluster = 6, kSharedMemory 
 constexpr size_t kNumLaunchFields = 10;
 using LaunchValues = std::array<uint32_t, kNumLaunchFields>;
 
-struct KernelText {
+// The description of a kernel in a saved module.
+struct SavedKernel {
   std::string name;    // of the function
   std::string symbol;  // of the kernel in the image
   std::vector<std::string> parameters;
@@ -40,36 +40,36 @@ struct Parameter {
   std::string name;  // may be empty
   std::string type;
   ParameterKind kind;
-  uint8_t bits = 0;                 // of an integer
-  bool is_compact = false;          // "float32[]": tensors with gaps are refused
-  std::optional<DLDataType> dtype;  // of a pointer; none for "void*"
+  uint8_t bits = 0;                 // width of an integer
+  bool is_compact = false;          // "float32[]": the tensor must be compact
+  std::optional<DLDataType> dtype;  // element type of a pointer; nullopt for "void*"
 };
 
-// One argument of the launch: a field, or the three fields of a group.
+// A launch argument: one launch field, or the three fields of a group such as gridDim.
 struct LaunchParameter {
   std::string name;
-  uint8_t first;
-  uint8_t count;
+  uint8_t first;  // LaunchField
+  uint8_t count;  // 1 or 3
 };
 
 struct Signature {
-  KernelText text;
+  SavedKernel kernel;
   std::vector<Parameter> parameters;
   std::vector<LaunchParameter> launch;
-  LaunchValues fixed;  // and the defaults: extents 1, no shared memory
+  LaunchValues fixed;  // fixed values; elsewhere the defaults: extents 1, no shared memory
   bool has_cluster = false;
 
   size_t NumArguments() const { return parameters.size() + launch.size(); }
-  // "scale(x, n, gridDim)", as messages have it.
+  // Returns text such as "scale(x, n, gridDim)", for error messages.
   std::string Call() const;
-  // "scale(x: float32*, n: int32, gridDim)", as the documentation of the function has it.
+  // Returns text such as "scale(x: float32*, n: int32, gridDim)", the docstring of the function.
   std::string Documentation() const;
-  // The types of the arguments as JSON, which is the metadata of the function.
+  // Returns the metadata of the function: the types of its arguments as JSON.
   std::string Metadata() const;
 };
 
-// Fails: ValueError that names the kernel and the word that is wrong.
-Signature ReadSignature(KernelText text);
+// Fails: ValueError that names the kernel and the invalid parameter or launch field.
+Signature ReadSignature(SavedKernel kernel);
 
 }  // namespace tvm::ffi::extra::cuda
 

@@ -45,7 +45,7 @@ void Insert(List<Any> list, int64_t i, const Any& value) {
   list.insert(list.begin() + i, value);
 }
 
-// Takes the size here and not from the caller, because another thread may have changed the list.
+// A negative index counts from the end of the list at the time of the call.
 Any Pop(List<Any> list, int64_t i) {
   auto size = static_cast<int64_t>(list.size());
   if (i < 0 && i >= -size) i += size;

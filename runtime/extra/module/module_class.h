@@ -10,8 +10,8 @@
 
 namespace tvm::ffi::extra {
 
-// Downcasts modules to the final class T.  Modules may come from libraries without RTTI and all
-// have the type index of ffi.Module, so the virtual table pointer identifies the class.
+// Downcasts modules to the final class T.  Modules may come from libraries without RTTI and from
+// other languages, so the virtual table pointer identifies the class.
 template <typename T>
 class ModuleClass {
  public:

@@ -455,7 +455,7 @@ WRAPPER_HOT int launch_run(launch_kernel* kernel, const launch_device* device, i
   code = launch_in_context(kernel, device_id, n, flags, stream, arguments);
   status = launch_driver.context_set(previous);
   if (status != 0 && code == 0) {
-    return launch_fail("cuCtxSetCurrent", status, " when the previous context came back", "");
+    return launch_fail("cuCtxSetCurrent", status, " while restoring the previous context", "");
   }
   return code;
 }

@@ -446,7 +446,10 @@ class _Request:
         if size == 0:
             return "null"
         if size > _LARGEST_SCRATCH:
-            raise ValueError(f"{self._signature.name}: {size} bytes of memory for each block")
+            raise ValueError(
+                f"{self._signature.name}: expected at most {_LARGEST_SCRATCH} bytes of scratch "
+                f"memory per block, got {size}"
+            )
         total: Extent = size * num_ctas
         for extent in programs:
             total = _times(extent, total)

@@ -285,7 +285,7 @@ TWO = (PTX, PTX.replace("sm_80", "sm_90"))
         ),
         (lambda: LaunchPlan.first_of([]), "expected launch plans with one signature, got none"),
         (lambda: launch_module([]), "expected at least one launch plan, got none"),
-        (lambda: launch_module([fill(), fill()]), "`fill` is given twice"),
+        (lambda: launch_module([fill(), fill()]), "duplicate function `fill`"),
         (lambda: codegen.c.source_of([fill(), fill()]), "duplicate function name 'fill'"),
     ],
 )
@@ -311,7 +311,7 @@ def test_modules_contain_signatures(tmp_path):
     signature = module.get_function_signature("fill")
     assert str(signature) == "fill(x: float32*[n] on cuda, k: int32 = 3) doc 'Fills.'"
     assert list(module.get_write_formats()) == []
-    with pytest.raises(ValueError, match="this module has 2 images, which no file of device"):
+    with pytest.raises(ValueError, match="cannot write a module with 2 device images to a file"):
         module.write_to_file(str(tmp_path / "image.ptx"))
 
 
@@ -332,7 +332,7 @@ def test_corrupt_programs_are_refused(saved):
     for size in range(8, len(saved), 7):
         with pytest.raises(ValueError, match="saved CUDA module|launch program|CUDA image"):
             load(saved[:size])
-    with pytest.raises(ValueError, match="it has version 9 of the format, and this runtime reads"):
+    with pytest.raises(ValueError, match="expected format version 1 or 2, got 9"):
         load(saved[:8] + b"\x09" + saved[9:])
 
 
@@ -357,7 +357,10 @@ def program(num_registers: int, num_dtypes: int, code: list[int], num_arguments:
 def test_memory_for_registers_is_bounded():
     """Regression: a plan of 200 bytes took eight megabytes."""
     assert loaded(program(1, 1, [0], 0)).kind == "cuda_driver"
-    with pytest.raises(ValueError, match="launch program: a size before byte 16 of"):
+    with pytest.raises(
+        ValueError,
+        match="corrupt launch program at byte 12 of [0-9]+: number of registers out of range",
+    ):
         loaded(program(1 << 20, 1, [0], 0))
 
 

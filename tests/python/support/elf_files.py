@@ -14,24 +14,24 @@ X86_64, AARCH64, S390, PPC = 62, 183, 22, 20
 def library(
     *, machine: int, bits: int = 64, big_endian: bool = False, symbols=(), sections=(), texts=b""
 ) -> bytes:
-    """Return a library.
+    """Return the bytes of an ELF shared library.
 
     `symbols` are pairs (name, is_defined), `texts` is appended to the string table, and `sections`
     are tuples (name, type, address, content), which refer to the string table.
     """
     order = ">" if big_endian else "<"
     header_size, section_size = (64, 64) if bits == 64 else (52, 40)
-    names, places = b"\0", []
+    names, offsets = b"\0", []
     for name, _ in symbols:
-        places.append(len(names))
+        offsets.append(len(names))
         names += name.encode() + b"\0"
     table = struct.pack(order + ("IBBHQQ" if bits == 64 else "IIIBBH"), *[0] * 6)
-    for place, (_, is_defined) in zip(places, symbols):
+    for offset, (_, is_defined) in zip(offsets, symbols):
         section = 1 if is_defined else 0
         table += (
-            struct.pack(order + "IBBHQQ", place, 1 << 4 | 2, 0, section, 0, 0)
+            struct.pack(order + "IBBHQQ", offset, 1 << 4 | 2, 0, section, 0, 0)
             if bits == 64
-            else struct.pack(order + "IIIBBH", place, 0, 0, 1 << 4 | 2, 0, section)
+            else struct.pack(order + "IIIBBH", offset, 0, 0, 1 << 4 | 2, 0, section)
         )
     names += texts
     section_names = b"\0.dynsym\0.dynstr\0.shstrtab\0"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the checks of launch plans ask of a tensor.
-#ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_FACTS_H_
-#define TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_FACTS_H_
+// Tensor properties for launch plans: compactness, strides, size, address and alignment.
+#ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_PROPERTIES_H_
+#define TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_PROPERTIES_H_
 
 #include <tvm/ffi/c_api.h>
 
@@ -14,9 +14,9 @@ inline bool IsEmpty(const DLTensor& tensor) {
   return std::any_of(tensor.shape, tensor.shape + tensor.ndim, [](int64_t e) { return e == 0; });
 }
 
-// Row-major without gaps; an extent of 1 has no stride.
+// Returns true for a row-major tensor without gaps; strides of extents of 1 do not matter.
 inline bool IsCompact(const DLTensor& tensor) {
-  uint64_t step = 1;  // unsigned: extents of others may overflow
+  uint64_t step = 1;  // unsigned: extents from callers may overflow
   if (tensor.strides == nullptr) return true;
   for (int32_t i = tensor.ndim - 1; i >= 0; --i) {
     if (tensor.shape[i] != 1 && static_cast<uint64_t>(tensor.strides[i]) != step) {
@@ -46,21 +46,21 @@ inline uintptr_t AddressOf(const DLTensor& tensor) {
   return reinterpret_cast<uintptr_t>(tensor.data) + static_cast<uintptr_t>(tensor.byte_offset);
 }
 
-// Bytes by which an address misses a multiple of a power of two.
+// Returns the address modulo a power of two.
 inline uint64_t MisalignmentOf(const DLTensor& tensor, uint64_t alignment) {
   return AddressOf(tensor) & (alignment - 1);
 }
 
-// Bytes to which C aligns an element, as far as C has such elements; else 1.
+// Returns the alignment of the C type of an element in bytes; 1 for dtypes without a C type.
 inline uint32_t AlignmentOf(DLDataType dtype) {
   uint32_t bits = dtype.code == kDLComplex ? dtype.bits / 2u : dtype.bits, size = bits / 8;
   return size * 8 == bits && (size & (size - 1)) == 0 && size != 0 ? size : 1;
 }
 
-inline bool IsSame(DLDataType one, DLDataType other) {
-  return one.code == other.code && one.bits == other.bits && one.lanes == other.lanes;
+inline bool IsSame(DLDataType a, DLDataType b) {
+  return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
 }  // namespace tvm::ffi::extra::cuda
 
-#endif  // TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_FACTS_H_
+#endif  // TVM_FFI_RUNTIME_EXTRA_CUDA_TENSOR_PROPERTIES_H_

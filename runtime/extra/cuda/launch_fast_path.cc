@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/launch_shortcuts.h"
+#include "cuda/launch_fast_path.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 // An instruction of a program.
 struct Instruction {
   Operation operation;
-  const char* kinds;  // of the operands
+  const char* kinds;  // one letter per operand, see launch_program.h
   const int64_t* operands;
 
   Instruction(const std::vector<int64_t>& code, size_t at)
@@ -20,88 +20,90 @@ struct Instruction {
         operands(code.data() + at + 1) {}
 
   size_t Size() const { return 1 + std::strlen(kinds); }
-  uint32_t place(size_t i) const { return static_cast<uint32_t>(operands[i]); }
+  uint32_t index(size_t i) const { return static_cast<uint32_t>(operands[i]); }
 };
 
 // ---- Constants ----------------------------------------------------------------------------------
 
-// Takes out the instructions that put a constant into a register, where the register may as well
-// hold it from the beginning: nothing has mentioned it before, and no jump passes over it.
-class ConstantTaker {
+// Removes constant instructions and makes their values the initial values of the registers.  A
+// constant is hoisted if no earlier instruction uses its register and no jump skips it.
+class ConstantHoister {
  public:
-  explicit ConstantTaker(LaunchProgram* program)
-      : program_(*program), new_places_(program->code.size()) {
+  explicit ConstantHoister(LaunchProgram* program)
+      : program_(*program), new_offsets_(program->code.size()) {
     program_.initial.assign(program_.num_registers, 0);
-    is_mentioned_.resize(program_.num_registers);
+    is_used_.resize(program_.num_registers);
   }
 
-  void Take() {
+  void Hoist() {
     for (size_t at = 0; at < program_.code.size();) {
       Instruction instruction(program_.code, at);
-      new_places_[at] = code_.size();
-      if (!TakeOne(instruction, at)) Copy(instruction);
+      new_offsets_[at] = code_.size();
+      if (!HoistConstant(instruction, at)) Copy(instruction);
       at += instruction.Size();
     }
-    for (size_t jump : jumps_) code_[jump] = NewPlace(code_[jump]);
-    for (LaunchWay& way : program_.launches) {
-      if (way.condition != kNone) way.condition = static_cast<uint32_t>(NewPlace(way.condition));
-      way.numbers = static_cast<uint32_t>(NewPlace(way.numbers));
+    for (size_t jump : jumps_) code_[jump] = NewOffset(code_[jump]);
+    for (LaunchVariant& variant : program_.variants) {
+      if (variant.condition != kNone) {
+        variant.condition = static_cast<uint32_t>(NewOffset(variant.condition));
+      }
+      variant.fields_start = static_cast<uint32_t>(NewOffset(variant.fields_start));
     }
     program_.code = std::move(code_);
   }
 
  private:
-  bool TakeOne(const Instruction& instruction, size_t at) {
-    if (instruction.operation != Operation::kConstant || at < furthest_) return false;
-    uint32_t place = instruction.place(0);
-    if (is_mentioned_[place]) return false;
-    is_mentioned_[place] = true;
-    program_.initial[place] = instruction.operands[1];
+  bool HoistConstant(const Instruction& instruction, size_t at) {
+    if (instruction.operation != Operation::kConstant || at < furthest_jump_) return false;
+    uint32_t index = instruction.index(0);
+    if (is_used_[index]) return false;
+    is_used_[index] = true;
+    program_.initial[index] = instruction.operands[1];
     return true;
   }
 
   void Copy(const Instruction& instruction) {
     code_.push_back(static_cast<int64_t>(instruction.operation));
     for (size_t i = 0; instruction.kinds[i] != '\0'; ++i) {
-      if (instruction.kinds[i] == 'V') is_mentioned_[instruction.place(i)] = true;
+      if (instruction.kinds[i] == 'V') is_used_[instruction.index(i)] = true;
       if (instruction.kinds[i] == 'J') {
         jumps_.push_back(code_.size());
-        furthest_ = std::max(furthest_, static_cast<size_t>(instruction.operands[i]));
+        furthest_jump_ = std::max(furthest_jump_, static_cast<size_t>(instruction.operands[i]));
       }
       code_.push_back(instruction.operands[i]);
     }
   }
 
-  int64_t NewPlace(int64_t place) const {
-    return static_cast<int64_t>(new_places_[static_cast<size_t>(place)]);
+  int64_t NewOffset(int64_t offset) const {
+    return static_cast<int64_t>(new_offsets_[static_cast<size_t>(offset)]);
   }
 
   LaunchProgram& program_;
   std::vector<int64_t> code_;
-  std::vector<size_t> new_places_;  // of the instructions
-  std::vector<size_t> jumps_;       // operands in the new code
-  std::vector<bool> is_mentioned_;  // registers
-  size_t furthest_ = 0;             // where jumps so far go on
+  std::vector<size_t> new_offsets_;  // by old offset of an instruction
+  std::vector<size_t> jumps_;        // offsets of jump operands in the new code
+  std::vector<bool> is_used_;        // by register
+  size_t furthest_jump_ = 0;         // the largest jump target so far
 };
 
 // ---- Quick checks -------------------------------------------------------------------------------
 
-// Reads quick checks off the beginning of a program.
-class QuickChecksReader {
+// Translates the leading instructions of a program to quick checks, until one has no such form.
+class QuickChecksBuilder {
  public:
-  explicit QuickChecksReader(LaunchProgram* program)
+  explicit QuickChecksBuilder(LaunchProgram* program)
       : program_(*program), quick_(program->quick), tensors_(program->NumTensors(), kNone) {}
 
-  void Read() {
-    while (size_t size = ReadNext()) quick_.end += static_cast<uint32_t>(size);
-    quick_.is_all = static_cast<Operation>(program_.code[quick_.end]) == Operation::kEnd;
+  void Build() {
+    while (size_t size = AddNext()) quick_.end += static_cast<uint32_t>(size);
+    quick_.is_complete = static_cast<Operation>(program_.code[quick_.end]) == Operation::kEnd;
   }
 
  private:
-  size_t ReadNext();
-  size_t ReadGuarded(size_t at);
-  bool ReadArgument(const Instruction& instruction, const Omission& omission);
-  void Forget(const Instruction& read);
+  size_t AddNext();
+  size_t AddOptional(size_t at);
+  bool AddArgument(const Instruction& instruction, const Omission& omission);
+  void Remove(const Instruction& read);
   bool AddToNumber(const Instruction& instruction, bool is_guarded);
   bool AddToTensor(const Instruction& instruction);
   bool AddDtypes(const Instruction& instruction, TensorCheck* check) const;
@@ -109,34 +111,34 @@ class QuickChecksReader {
 
   const LaunchProgram& program_;
   QuickChecks& quick_;
-  std::vector<uint32_t> tensors_;  // the place of each tensor's check, or kNone
+  std::vector<uint32_t> tensors_;  // by tensor: index of its check, or kNone
 };
 
-// The number of words that are understood now; 0 at the end, and where nothing is.
-size_t QuickChecksReader::ReadNext() {
+// Adds the next instructions; returns the number of words, or 0 if they have no quick check.
+size_t QuickChecksBuilder::AddNext() {
   Instruction next(program_.code, quick_.end);
   switch (next.operation) {
     case Operation::kJumpIfMissing:
     case Operation::kJumpIfNone:
-      return ReadGuarded(quick_.end);
+      return AddOptional(quick_.end);
     case Operation::kTensor:
     case Operation::kInteger:
     case Operation::kFloat:
-      return ReadArgument(next, {}) ? next.Size() : 0;
+      return AddArgument(next, {}) ? next.Size() : 0;
     case Operation::kRange:
     case Operation::kTruth:
     case Operation::kValueBind:
       return AddToNumber(next, false) ? next.Size() : 0;
     case Operation::kSameDevice:
-      quick_.same_devices.push_back({next.place(0), next.place(1)});
+      quick_.same_devices.push_back({next.index(0), next.index(1)});
       return next.Size();
     default:
       return next.kinds[0] == 'T' && AddToTensor(next) ? next.Size() : 0;
   }
 }
 
-// An argument that may be left out: jumps, and what is read otherwise, up to where they go on.
-size_t QuickChecksReader::ReadGuarded(size_t at) {
+// Adds an optional argument: the jumps that skip it, and the instructions up to their target.
+size_t QuickChecksBuilder::AddOptional(size_t at) {
   const size_t begin = at;
   const int64_t argument = Instruction(program_.code, at).operands[0];
   const auto end = static_cast<size_t>(Instruction(program_.code, at).operands[1]);
@@ -153,23 +155,23 @@ size_t QuickChecksReader::ReadGuarded(size_t at) {
   bool is_number = read.operation == Operation::kInteger || read.operation == Operation::kFloat;
   if (!is_number && read.operation != Operation::kTensor) return 0;
   if (read.operands[is_number ? 1 : 0] != argument) return 0;
-  if (!ReadArgument(read, omission)) return 0;
+  if (!AddArgument(read, omission)) return 0;
   for (at += read.Size(); at < end;) {
     Instruction next(program_.code, at);
     bool is_limit = next.operation == Operation::kRange || next.operation == Operation::kTruth;
     if (is_number && is_limit && AddToNumber(next, true)) {
       at += next.Size();
     } else {
-      Forget(read);
+      Remove(read);
       return 0;
     }
   }
   return end - begin;
 }
 
-bool QuickChecksReader::ReadArgument(const Instruction& instruction, const Omission& omission) {
+bool QuickChecksBuilder::AddArgument(const Instruction& instruction, const Omission& omission) {
   if (instruction.operation == Operation::kTensor) {
-    uint32_t tensor = instruction.place(0);
+    uint32_t tensor = instruction.index(0);
     if (tensors_[tensor] != kNone) return false;
     tensors_[tensor] = static_cast<uint32_t>(quick_.tensors.size());
     quick_.tensors.emplace_back();
@@ -178,8 +180,8 @@ bool QuickChecksReader::ReadArgument(const Instruction& instruction, const Omiss
     return true;
   }
   NumberCheck check;
-  check.place = instruction.place(0);
-  check.argument = instruction.place(1);
+  check.register_index = instruction.index(0);
+  check.argument = instruction.index(1);
   check.omission = omission;
   check.is_float = instruction.operation == Operation::kFloat;
   check.takes_int = check.is_float || (instruction.operands[2] & 1) != 0;
@@ -188,39 +190,41 @@ bool QuickChecksReader::ReadArgument(const Instruction& instruction, const Omiss
   return true;
 }
 
-void QuickChecksReader::Forget(const Instruction& read) {
+void QuickChecksBuilder::Remove(const Instruction& read) {
   if (read.operation != Operation::kTensor) return quick_.numbers.pop_back();
-  tensors_[read.place(0)] = kNone;
+  tensors_[read.index(0)] = kNone;
   quick_.tensors.pop_back();
 }
 
-// Adds what is said of the number that was read last.
-bool QuickChecksReader::AddToNumber(const Instruction& instruction, bool is_guarded) {
+// Adds a check of the number that was added last.
+bool QuickChecksBuilder::AddToNumber(const Instruction& instruction, bool is_guarded) {
   if (quick_.numbers.empty()) return false;
   NumberCheck& check = quick_.numbers.back();
-  if (instruction.place(0) != check.place || check.is_float || check.is_bound) return false;
+  bool is_same = instruction.index(0) == check.register_index;
+  if (!is_same || check.is_float || check.is_bound) return false;
   if (instruction.operation == Operation::kValueBind) {
     check.is_bound = true;
-    check.value = instruction.place(1);
-    check.is_known = instruction.place(2);
+    check.value_register = instruction.index(1);
+    check.known_register = instruction.index(2);
     return true;
   }
-  // What takes the place of an argument that is left out is not looked at.
-  bool may_be_left_out = check.omission.may_be_missing || check.omission.may_be_none;
-  if ((may_be_left_out && !is_guarded) || check.is_truth) return false;
+  // Quick checks skip omitted arguments, so they cannot express an unguarded check, which also
+  // applies to the default.
+  bool is_optional = check.omission.may_be_missing || check.omission.may_be_none;
+  if ((is_optional && !is_guarded) || check.is_truth) return false;
   if (instruction.operation == Operation::kTruth) {
     check.is_truth = true;
   } else {
-    check.least = std::max(check.least, instruction.operands[1]);
-    check.most = std::min(check.most, instruction.operands[2]);
+    check.min = std::max(check.min, instruction.operands[1]);
+    check.max = std::min(check.max, instruction.operands[2]);
   }
   return true;
 }
 
-// Adds what is said of a tensor that has been read, each kind of check once.
-bool QuickChecksReader::AddToTensor(const Instruction& instruction) {
-  if (tensors_[instruction.place(0)] == kNone) return false;
-  TensorCheck& check = quick_.tensors[tensors_[instruction.place(0)]];
+// Adds a check of a tensor that was added before; each kind of check once.
+bool QuickChecksBuilder::AddToTensor(const Instruction& instruction) {
+  if (tensors_[instruction.index(0)] == kNone) return false;
+  TensorCheck& check = quick_.tensors[tensors_[instruction.index(0)]];
   const int64_t* o = instruction.operands;
   switch (instruction.operation) {
     case Operation::kNdim:
@@ -252,19 +256,19 @@ bool QuickChecksReader::AddToTensor(const Instruction& instruction) {
   }
 }
 
-bool QuickChecksReader::AddDtypes(const Instruction& instruction, TensorCheck* check) const {
+bool QuickChecksBuilder::AddDtypes(const Instruction& instruction, TensorCheck* check) const {
   bool is_variable = instruction.operation == Operation::kDtypeVariable;
   if (check->dtypes != nullptr) return false;
-  // Not a copy: the checks of many tensors may have one large set.
-  const std::vector<DLDataType>& set = program_.dtypes[instruction.place(is_variable ? 2 : 1)];
+  // Borrow the set: the checks of many tensors may share a large one.
+  const std::vector<DLDataType>& set = program_.dtype_sets[instruction.index(is_variable ? 2 : 1)];
   check->dtypes = set.data();
   check->num_dtypes = set.size();
   check->is_variable = is_variable;
-  if (is_variable) check->variable = instruction.place(1);
+  if (is_variable) check->dtype_register = instruction.index(1);
   return true;
 }
 
-bool QuickChecksReader::AddExtent(const Instruction& instruction, TensorCheck* check) {
+bool QuickChecksBuilder::AddExtent(const Instruction& instruction, TensorCheck* check) {
   int64_t axis = instruction.operands[1];
   if (axis < 0) axis += std::max(check->ndim, 0);
   if (axis < 0 || axis >= check->ndim) return false;
@@ -274,8 +278,8 @@ bool QuickChecksReader::AddExtent(const Instruction& instruction, TensorCheck* c
   if (extent.is_constant) {
     extent.constant = instruction.operands[2];
   } else {
-    extent.value = instruction.place(2);
-    extent.is_known = instruction.place(3);
+    extent.value_register = instruction.index(2);
+    extent.known_register = instruction.index(3);
   }
   check->extents.push_back(extent);
   return true;
@@ -288,18 +292,19 @@ size_t InBlocks(size_t count) {
 
 void CountWords(LaunchProgram* program) {
   program->initial.resize(InBlocks(program->initial.size()));
-  for (const LaunchWay& way : program->launches) {
-    program->most_arguments = std::max(program->most_arguments, way.arguments.size());
+  for (const LaunchVariant& variant : program->variants) {
+    program->max_kernel_arguments =
+        std::max(program->max_kernel_arguments, variant.arguments.size());
   }
   program->num_words =
-      program->initial.size() + InBlocks(program->NumTensors()) + 2 * program->most_arguments;
+      program->initial.size() + InBlocks(program->NumTensors()) + 2 * program->max_kernel_arguments;
 }
 
 }  // namespace
 
-void AddShortcuts(LaunchProgram* program) {
-  ConstantTaker(program).Take();
-  QuickChecksReader(program).Read();
+void BuildFastPath(LaunchProgram* program) {
+  ConstantHoister(program).Hoist();
+  QuickChecksBuilder(program).Build();
   CountWords(program);
 }
 

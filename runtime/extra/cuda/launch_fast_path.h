@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fast path of launch programs: hoisted constants and quick checks, derived when a program is read.
+#ifndef TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_FAST_PATH_H_
+#define TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_FAST_PATH_H_
+
+#include "cuda/launch_program.h"
+
+namespace tvm::ffi::extra::cuda {
+
+// Moves constants from the code of a checked program to the initial register values, and translates
+// its leading check instructions to quick checks.
+void BuildFastPath(LaunchProgram* program);
+
+}  // namespace tvm::ffi::extra::cuda
+
+#endif  // TVM_FFI_RUNTIME_EXTRA_CUDA_LAUNCH_FAST_PATH_H_
