@@ -62,13 +62,13 @@ def _image_definition(index: int, image: DeviceImage) -> str:
     """Return an image as an array of integers, which compiles faster than a string literal."""
     # At least one NUL follows the content, as PTX needs.
     content = image.content + b"\0" * (_BYTES_PER_WORD - len(image.content) % _BYTES_PER_WORD)
-    words = [
+    numbers = [
         f"0x{int.from_bytes(content[at : at + _BYTES_PER_WORD], 'little'):x}u"
         for at in range(0, len(content), _BYTES_PER_WORD)
     ]
     lines = [
-        "    " + ", ".join(words[at : at + _WORDS_PER_LINE]) + ",\n"
-        for at in range(0, len(words), _WORDS_PER_LINE)
+        "    " + ", ".join(numbers[at : at + _WORDS_PER_LINE]) + ",\n"
+        for at in range(0, len(numbers), _WORDS_PER_LINE)
     ]
     return f"static const uint64_t launch_bytes_{index}[] = {{\n{''.join(lines)}}};\n"
 

@@ -179,7 +179,7 @@ def make_wrapper(
         Name of the C function; by default the name of the signature.  ``{T}`` is replaced by the
         dtype of the variable ``T``.
     arguments : sequence of str, optional
-        Arguments of the callee, see `tvm_ffi.codegen.wrapper`.  By default the parameters in order,
+        Arguments of the callee, see the guide `codegen`.  By default the parameters in order,
         tensors by address, followed by the results that the callee does not return.
     returns : {"void", "value", "status", "error"}, optional
         Return value of the callee: nothing, the only result, an int that is 0 on success, or an int

@@ -249,14 +249,14 @@ class _SignatureParser:
 
     def type_(self) -> Type:
         tokens = self._tokens
-        position, word = tokens.position, tokens.token
-        plain = word.rstrip("*")
-        if word == "{" or plain == "Tensor":
+        position, token = tokens.position, tokens.token
+        plain = token.rstrip("*")
+        if token == "{" or plain == "Tensor":
             return self._tensor()
-        if tokens.peek() == "[" and plain not in _GENERIC and "." not in word:
+        if tokens.peek() == "[" and plain not in _GENERIC and "." not in token:
             return self._tensor()
-        if is_dtype_name(plain) and word != "bool":
-            if word != plain:
+        if is_dtype_name(plain) and token != "bool":
+            if token != plain:
                 return self._tensor()
             if is_scalar_dtype(plain):
                 tokens.advance()

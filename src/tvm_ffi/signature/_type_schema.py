@@ -125,7 +125,7 @@ _CATEGORIES = {
     "int": "a number",
     "float": "a number",
     "bool": "a number",
-    "str": "a text",
+    "str": "a string",
 }
 
 

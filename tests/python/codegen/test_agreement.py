@@ -340,13 +340,13 @@ TABLE = [
     ("name", "args", "text"), [pytest.param(*row, id=f"{row[0]}-{row[2]}") for row in TABLE]
 )
 def test_check_and_wrapper_give_the_expected_message(library, name, args, text):
-    said = compare(library, name, args)
+    raised = compare(library, name, args)
     if text is None:
-        assert said is None
+        assert raised is None
     else:
-        assert said is not None
-        assert text in said[1]
-        assert said[1].startswith(f"{name}() ")
+        assert raised is not None
+        assert text in raised[1]
+        assert raised[1].startswith(f"{name}() ")
 
 
 # Calls with a DLTensor pointer: function, byte offset, variant of `call_with_view`, further
@@ -389,8 +389,8 @@ VIEW_CALLS = [
 def check_raw_addresses(call_with_view, find):
     """Check the errors for addresses of DLTensor arguments without strides."""
     for name, byte_offset, variant, rest, text in VIEW_CALLS:
-        said = outcome(call_with_view, (find(name), zeros_at(0, 2), byte_offset, variant, *rest))
-        assert said == (None if text is None else (ValueError, f"{name}() {text}")), name
+        raised = outcome(call_with_view, (find(name), zeros_at(0, 2), byte_offset, variant, *rest))
+        assert raised == (None if text is None else (ValueError, f"{name}() {text}")), name
 
 
 def test_addresses_of_dltensor_arguments_are_checked(library):
@@ -507,7 +507,7 @@ def test_calls_refuse_read_only_memory(library, name, direction, remedy):
     text = f"the array is read-only, and the function writes into it; pass a writable {remedy}"
     assert f"y: {direction}" in SIGNATURES[name]
     for call in (WRAPPERS[name].signature.check, getattr(library, name)):
-        error, said = outcome(call, (zeros(2), y, 2))
+        error, raised = outcome(call, (zeros(2), y, 2))
         assert error is BufferError
-        assert "argument 'y'" in said
-        assert said.endswith(f": {text}")
+        assert "argument 'y'" in raised
+        assert raised.endswith(f": {text}")

@@ -47,8 +47,8 @@ def cubin(architecture: int = 90, tail: bytes = b"") -> bytes:
     """Return a minimal cubin with a kernel ``f`` whose parameters are a pointer and an int32."""
     texts = b"\0.text.f\0.nv.constant0.f\0.nv.info.f\0.text.helper\0.strings\0"
     parameters = b"\x03\x19\x0c\x00"  # 12 bytes in all
-    for place, size in ((1, 4), (0, 8)):
-        parameters += b"\x04\x17" + struct.pack("<HIHHI", 12, 0, place, 0, size << 18)
+    for ordinal, size in ((1, 4), (0, 8)):
+        parameters += b"\x04\x17" + struct.pack("<HIHHI", 12, 0, ordinal, 0, size << 18)
     contents = {b".text.f": b"code", b".nv.constant0.f": b"", b".nv.info.f": parameters}
     contents.update({b".text.helper": b"code", b".strings": texts})
     at, body, rows = 64, b"", [section(0, 0, 0, 0)]
@@ -368,8 +368,8 @@ def test_tensors_share_a_set_of_dtypes():
     """Regression: each check had its own copy, so half a megabyte of program took 400 megabytes."""
     tensor, dtype = 7, 16  # ORDER launch-operations
     code = []
-    for place in range(1000):
-        code += [tensor, place, 0, 0, dtype, place, 0, 0]
+    for index in range(1000):
+        code += [tensor, index, 0, 0, dtype, index, 0, 0]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     kept = loaded(program(1, 100_000, [*code, 0], 1000))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000  # kilobytes

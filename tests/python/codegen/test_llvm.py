@@ -109,7 +109,7 @@ def test_several_wrappers_share_a_module():
         ("scale(n: int) -> int", None, r"and `i64 \(i64\)` is called"),
         ("f(n: int)", "data", "the callee is 'data', which is not a function"),
         ("taken(n: int)", None, "the module has '__tvm_ffi_taken' already"),
-        ("told(n: int)", None, "the module has '__tvm_ffi__doc_told' already"),
+        ("documented(n: int)", None, "the module has '__tvm_ffi__doc_documented' already"),
         ("f(n: int)", "TVMFFIObjectDecRef", "'TVMFFIObjectDecRef' is `i8 "),
         ("f(n: Array[int])", None, "cannot be passed to C"),
     ],
@@ -118,7 +118,7 @@ def test_errors_leave_the_module_unchanged(text, callee, message):
     module = module_with_scale()
     ir.GlobalVariable(module, I32, "data")
     ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi_taken")
-    ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi__doc_told")
+    ir.Function(module, ir.FunctionType(I32, []), "__tvm_ffi__doc_documented")
     ir.Function(module, ir.FunctionType(ir.IntType(8), [PTR]), "TVMFFIObjectDecRef")
     before = str(module)
     with pytest.raises(ValueError, match=message):

@@ -70,10 +70,10 @@ def test_check_and_wrapper_agree(library, wrappers):
         function = getattr(library, wrapper.name)
         for _ in range(NUM_CALLS):
             args, kwargs = arguments(wrapper.signature, chooser)
-            said = outcome(lambda *a, k=kwargs, w=wrapper: w.signature.check(*a, **k), args)
-            assert outcome(lambda *a, k=kwargs, f=function: f(*a, **k), args) == said
-            accepted += said is None
-            refused += said is not None
+            raised = outcome(lambda *a, k=kwargs, w=wrapper: w.signature.check(*a, **k), args)
+            assert outcome(lambda *a, k=kwargs, f=function: f(*a, **k), args) == raised
+            accepted += raised is None
+            refused += raised is not None
     assert accepted > 100
     assert refused > 100
 
