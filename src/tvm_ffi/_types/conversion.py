@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conversion of a value to a declared type, part by part.
+"""Conversion of Python values to type schemas, recursively.
 
-The result is a Python object whose native form has the declared type.  A container is kept as it
-is when none of its parts changes; so one that is shared by reference stays shared.
+The result is a Python object whose native value has the declared type.  A container whose children
+are unchanged by conversion is returned itself, so that a shared container stays shared.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Array, List, Map, Dict = (
     CLASS_OF_KEY[key] for key in ("ffi.Array", "ffi.List", "ffi.Map", "ffi.Dict")
 )
 
-# Types whose values are what they are: no protocol is looked for.
+# Types without value protocols.
 _PLAIN = frozenset({type(None), bool, int, float, str, bytes, list, tuple, dict})
 
 
 def require_known_origins(schema: Schema) -> None:
-    """Raise TypeError when a part of the schema names no type that is registered."""
+    """Raise TypeError if the schema or one of its arguments is not a registered type."""
     if schema.origin not in _RULES and not is_known(schema.origin, type_key_to_index):
         raise TypeError(f"unknown TypeSchema origin: {schema.origin!r}")
     for arg in schema.args or ():
@@ -48,7 +48,7 @@ def require_known_origins(schema: Schema) -> None:
 
 
 def convert_value(schema: Schema, value: Any) -> Any:
-    """Return the value as the type holds it, or raise `MismatchError`."""
+    """Convert a value to the type of a schema; raise `MismatchError` on failure."""
     if type(value) not in _PLAIN:
         value = resolve_value_protocol(schema, value)
     rule = _RULES.get(schema.origin) or _RULES.get(ORIGIN_OF_KEY.get(schema.origin, ""))
@@ -56,7 +56,7 @@ def convert_value(schema: Schema, value: Any) -> Any:
 
 
 def is_subtype(index: int, ancestor: int) -> bool:
-    """Whether a type is another one or derives from it."""
+    """Return True if the type `index` is `ancestor` or derives from it."""
     return index == ancestor or (index >= 0 and ancestor in _ancestors(index))
 
 
@@ -69,7 +69,7 @@ def _ancestors(index: int) -> frozenset[int]:
 
 
 def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
-    """Return the rule for containers of the class `made`."""
+    """Return the conversion rule for a sequence class."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, (list, tuple, Array, List)):
@@ -111,7 +111,7 @@ def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema
 
 
 def _sequence_of_any(made: Any, value: Any) -> Any:
-    """Convert the elements in one go; go through them only to say which one cannot be passed."""
+    """Convert all elements in one call; on failure, find the element that cannot be converted."""
     if isinstance(value, made):
         return value
     items = list(value)
@@ -128,12 +128,12 @@ def _sequence_of_any(made: Any, value: Any) -> Any:
 
 
 def _to_mapping(made: Any) -> Callable[[Schema, Any], Any]:
-    """Return the rule for mappings of the class `made`."""
+    """Return the conversion rule for a mapping class."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise_mismatch(schema, value)
-        if not schema.args:  # of a type key
+        if not schema.args:  # the schema is a bare type key
             return value if isinstance(value, made) else made(value)
         row: list[Any] = []
         is_same = isinstance(value, made)
@@ -158,7 +158,7 @@ def _pair(declared: tuple[Schema, ...], key: Any, part: Any) -> tuple[Any, Any]:
 
 
 def _mapping_of(made: Any, row: list[Any]) -> Any:
-    """Make the mapping from key, value, key, ...: its keys need not be hashable in Python."""
+    """Return a mapping made from ``[key, value, ...]``; keys need not be hashable in Python."""
     mapping = made.__new__(made)
     mapping.__init_from_row__(row)
     return mapping
@@ -185,14 +185,14 @@ def _to_first_of(schema: Schema, value: Any) -> Any:
 
 
 def _to_class(schema: Schema, value: Any) -> Any:
-    """Take objects of the type and of subtypes; ask the type about all others."""
+    """Accept objects of the type and its subtypes; convert others by the type's hooks."""
     index = index_of_origin(ORIGIN_OF_KEY.get(schema.origin, schema.origin))
     native = native_value(schema, value)
     if is_subtype(native.type_index, index):
         return value if isinstance(value, CObject) else to_py_class_value(native)
-    variant = _variant(index, value)
-    if variant is not None:
-        return variant
+    member = _enum_member(index, value)
+    if member is not None:
+        return member
     convert = lookup_type_attr(index, "__ffi_convert__")
     if convert is None:
         raise_mismatch(schema, value)
@@ -205,8 +205,8 @@ def _to_class(schema: Schema, value: Any) -> Any:
     return made
 
 
-def _variant(index: int, value: Any) -> Any:
-    """Return the variant of an enumeration with this payload, or None."""
+def _enum_member(index: int, value: Any) -> Any:
+    """Return the enumeration member with this payload, or None."""
     payload_type = _payload_type(index)
     if payload_type is None or not isinstance(value, payload_type):
         return None
@@ -214,20 +214,20 @@ def _variant(index: int, value: Any) -> Any:
     if state is None:
         return None
     payload = int(value) if payload_type is int else str.__str__(value)
-    return _variants_of()(state).get(payload)
+    return _members_getter()(state).get(payload)
 
 
 @functools.cache
 def _payload_type(index: int) -> type[int | str] | None:
-    """Return what the variants of a type are also written as."""
+    """Return the payload type, int or str, of an enumeration type; None for other types."""
     if is_subtype(index, index_of_origin("ffi.IntEnum")):
         return int
     return str if is_subtype(index, index_of_origin("ffi.StrEnum")) else None
 
 
 @functools.cache
-def _variants_of() -> Callable[[Any], Any]:
-    """Return what reads the variants, by payload and by name, from the state of an enumeration."""
+def _members_getter() -> Callable[[Any], Any]:
+    """Return the getter of ``ffi.EnumState.indexes``, the members by payload and by name."""
     state = type_facts(index_of_origin("ffi.EnumState"))
     getter: Callable[[Any], Any] = next(
         field["getter"] for field in state["fields"] if field["name"] == "indexes"
@@ -236,7 +236,7 @@ def _variants_of() -> Callable[[Any], Any]:
 
 
 def takes_payloads(schema: Schema) -> bool:
-    """Whether the type is an enumeration that is also written as int or str."""
+    """Return True if the type is an enumeration whose members have int or str payloads."""
     return _payload_type(index_of_origin(schema.origin)) is not None
 
 
