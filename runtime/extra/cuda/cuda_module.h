@@ -5,7 +5,7 @@
 //     image    Bytes
 //     format   "ptx", "cubin", "fatbin", or "" for what the bytes are
 //     kernels  Array of [name, symbol, parameters, launch, fixed]: two texts, two Arrays of texts,
-//              a Map from text to int; cuda_signature.h has the words
+//              a Map from text to int; signature.h has the words
 //   ffi.Module.load_from_bytes.cuda_driver(bytes) -> Module
 //
 // The kind is not "cuda": TVM's runtime registers a loader of that name and format of its own.

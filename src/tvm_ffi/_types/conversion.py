@@ -68,7 +68,7 @@ def _ancestors(index: int) -> frozenset[int]:
 # ---- containers ------------------------------------------------------------------------------
 
 
-def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
+def _to_sequence(cls: Any) -> Callable[[Schema, Any], Any]:
     """Return the conversion rule for a sequence class."""
 
     def rule(schema: Schema, value: Any) -> Any:
@@ -76,9 +76,9 @@ def _to_sequence(made: Any) -> Callable[[Schema, Any], Any]:
             raise_mismatch(schema, value)
         element = schema.args[0] if schema.args else None
         if element is None or element.origin == "Any":
-            return _sequence_of_any(made, value)
+            return _sequence_of_any(cls, value)
         items = list(value)
-        return _sequence(made, value, items, [element] * len(items))
+        return _sequence(cls, value, items, [element] * len(items))
 
     return rule
 
@@ -97,7 +97,7 @@ def _to_tuple(schema: Schema, value: Any) -> Any:
     return _sequence(Array, value, items, schema.args)
 
 
-def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema]) -> Any:
+def _sequence(cls: Any, value: Any, items: list[Any], declared: Iterable[Schema]) -> Any:
     converted = []
     for i, (element, item) in enumerate(zip(declared, items)):
         try:
@@ -105,17 +105,17 @@ def _sequence(made: Any, value: Any, items: list[Any], declared: Iterable[Schema
         except MismatchError as mismatch:
             mismatch.add_step(f"element [{i}]")
             raise
-    if isinstance(value, made) and all(new is old for new, old in zip(converted, items)):
+    if isinstance(value, cls) and all(new is old for new, old in zip(converted, items)):
         return value
-    return made(converted)
+    return cls(converted)
 
 
-def _sequence_of_any(made: Any, value: Any) -> Any:
+def _sequence_of_any(cls: Any, value: Any) -> Any:
     """Convert all elements in one call; on failure, find the element that cannot be converted."""
-    if isinstance(value, made):
+    if isinstance(value, cls):
         return value
     items = list(value)
-    sequence, error = try_call(made, items)
+    sequence, error = try_call(cls, items)
     if error is None:
         return sequence
     for i, item in enumerate(items):
@@ -127,39 +127,39 @@ def _sequence_of_any(made: Any, value: Any) -> Any:
     raise error
 
 
-def _to_mapping(made: Any) -> Callable[[Schema, Any], Any]:
+def _to_mapping(cls: Any) -> Callable[[Schema, Any], Any]:
     """Return the conversion rule for a mapping class."""
 
     def rule(schema: Schema, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise_mismatch(schema, value)
         if not schema.args:  # the schema is a bare type key
-            return value if isinstance(value, made) else made(value)
+            return value if isinstance(value, cls) else cls(value)
         row: list[Any] = []
-        is_same = isinstance(value, made)
-        for key, part in value.items():
-            pair = _pair(schema.args, key, part)
-            is_same = is_same and pair[0] is key and pair[1] is part
+        is_same = isinstance(value, cls)
+        for key, item in value.items():
+            pair = _pair(schema.args, key, item)
+            is_same = is_same and pair[0] is key and pair[1] is item
             row += pair
-        return value if is_same else _mapping_of(made, row)
+        return value if is_same else _mapping_of(cls, row)
 
     return rule
 
 
-def _pair(declared: tuple[Schema, ...], key: Any, part: Any) -> tuple[Any, Any]:
+def _pair(declared: tuple[Schema, ...], key: Any, value: Any) -> tuple[Any, Any]:
     step = "key"
     try:
         new_key = convert_value(declared[0], key)
         step = "value for key"
-        return new_key, convert_value(declared[1], part)
+        return new_key, convert_value(declared[1], value)
     except MismatchError as mismatch:
         mismatch.add_step(f"{step} {key!r}")
         raise
 
 
-def _mapping_of(made: Any, row: list[Any]) -> Any:
-    """Return a mapping made from ``[key, value, ...]``; keys need not be hashable in Python."""
-    mapping = made.__new__(made)
+def _mapping_of(cls: Any, row: list[Any]) -> Any:
+    """Return a mapping cls from ``[key, value, ...]``; keys need not be hashable in Python."""
+    mapping = cls.__new__(cls)
     mapping.__init_from_row__(row)
     return mapping
 
@@ -196,13 +196,13 @@ def _to_class(schema: Schema, value: Any) -> Any:
     convert = lookup_type_attr(index, "__ffi_convert__")
     if convert is None:
         raise_mismatch(schema, value)
-    made, error = try_call(convert, value)
+    converted, error = try_call(convert, value)
     if error is not None:
         text = str(error).replace("\n", "\n    ")
         raise_mismatch(schema, value, f"\n  __ffi_convert__ failed:\n    {text}", error)
-    if not is_subtype(CAny(made).type_index, index):
+    if not is_subtype(CAny(converted).type_index, index):
         raise_mismatch(schema, value)
-    return made
+    return converted
 
 
 def _enum_member(index: int, value: Any) -> Any:
