@@ -27,5 +27,5 @@ def device(device_type: str | int | DLDeviceType, index: int | None = None) -> D
     >>> device("cuda:1")
     device(type='cuda', index=1)
     """
-    made: Device = device_class()(device_type, index)
-    return made
+    result: Device = device_class()(device_type, index)
+    return result

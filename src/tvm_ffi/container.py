@@ -366,9 +366,9 @@ def mapping_from(cls: Any, row: list[Any]) -> Any:
 
     The keys need not be hashable in Python.  Pickles contain the name of this function.
     """
-    made = cls.__new__(cls)
-    made.__init_from_row__(row)
-    return made
+    mapping = cls.__new__(cls)
+    mapping.__init_from_row__(row)
+    return mapping
 
 
 class Map(MapBase, _MappingMethods, Mapping[_K, _V_co]):

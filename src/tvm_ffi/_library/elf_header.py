@@ -14,7 +14,7 @@ from .._internal.regular_file import open_regular
 
 MAGIC = b"\x7fELF"
 ET_REL, ET_EXEC, ET_DYN, ET_CORE = 1, 2, 3, 4
-HEADER_SIZE = 64  # bytes; that of 64-bit files, the longer one
+HEADER_SIZE = 64  # bytes; the header of 64-bit files is the longer one
 _HEADER_SIZES = {32: 52, 64: HEADER_SIZE}
 # Names of machines by ELF machine number; other machines are named by their number.
 _MACHINES = {

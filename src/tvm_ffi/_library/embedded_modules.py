@@ -89,7 +89,7 @@ def _check_modules(modules: Sequence[EmbeddedModule]) -> None:
                     f"library binary: module {index} ({module.kind!r}) imports module {child}, "
                     f"but there are {len(modules)}"
                 )
-    _check_no_circle([module.imports for module in modules])
+    _check_acyclic([module.imports for module in modules])
 
 
 def _check_module(index: int, module: EmbeddedModule) -> None:
@@ -132,7 +132,7 @@ def decode(data: Payload) -> list[EmbeddedModule]:
     imports = [tuple(children[rows[i] : rows[i + 1]]) for i in range(count)]
     modules = [reader.take_module(index, imports[index]) for index in range(count)]
     reader.check_end()
-    _check_no_circle(imports)
+    _check_acyclic(imports)
     return modules
 
 
@@ -233,15 +233,15 @@ def _check_children(children: tuple[int, ...], children_at: int, count: int) -> 
 # ---- Cycles --------------------------------------------------------------------------------------
 
 
-def _check_no_circle(imports: Sequence[Sequence[int]]) -> None:
-    circle = find_circle(imports)
-    if circle is not None:
-        shown = list(map(str, circle))
+def _check_acyclic(imports: Sequence[Sequence[int]]) -> None:
+    cycle = find_cycle(imports)
+    if cycle is not None:
+        shown = list(map(str, cycle))
         shown = shown if len(shown) <= 8 else [*shown[:4], "...", *shown[-3:]]
-        raise ValueError(f"library binary: modules import in a circle: {' -> '.join(shown)}")
+        raise ValueError(f"library binary: modules import in a cycle: {' -> '.join(shown)}")
 
 
-def find_circle(imports: Sequence[Sequence[int]]) -> list[int] | None:
+def find_cycle(imports: Sequence[Sequence[int]]) -> list[int] | None:
     """Return an import cycle as module indices, the first repeated at the end; None without one.
 
     The search is iterative, so the depth of the tree is not limited.

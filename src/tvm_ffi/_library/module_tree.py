@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from .._binding.object.note import note_of
 from ..module import Module
-from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_circle
+from .embedded_modules import LIBRARY_KIND, EmbeddedModule, find_cycle
 
 _CODE = 0  # node key of the code; other nodes have the address of their module
 
@@ -86,10 +86,10 @@ def _number(
             pending += reversed(edges[node])
     nodes = [found.get(node) for node in index]
     tree = ModuleTree(code, nodes, [_indices(edges[node], index) for node in index])
-    circle = find_circle(tree.imports)
-    if circle is not None:
-        path = " -> ".join(_name(nodes[i]) for i in circle)
-        raise ValueError(f"modules would import in a circle, as all code becomes one: {path}")
+    cycle = find_cycle(tree.imports)
+    if cycle is not None:
+        path = " -> ".join(_name(nodes[i]) for i in cycle)
+        raise ValueError(f"modules would import in a cycle, as all code becomes one node: {path}")
     return tree
 
 

@@ -239,10 +239,10 @@ def _to_dtype(schema: Schema, value: Any) -> dtype:
     if isinstance(value, DataType):
         return dtype.from_data_type(value)
     if isinstance(value, str):
-        made, error = try_call(dtype, value)
+        parsed, error = try_call(dtype, value)
         if error is not None:
             raise MismatchError(f"expected dtype, got invalid dtype string {value!r}") from error
-        return made  # type: ignore[no-any-return]
+        return parsed  # type: ignore[no-any-return]
     if is_instance_by_name(value, ("numpy", "torch"), "dtype"):
         return _of_type(schema, value, "dtype")  # type: ignore[no-any-return]
     return _by_protocol(schema, value, "dtype", "__dlpack_data_type__")  # type: ignore[no-any-return]

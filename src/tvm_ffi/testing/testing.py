@@ -67,14 +67,14 @@ def create_object(type_key: str, **kwargs: Any) -> Object:
         If a field does not exist, has no value, or has a value of the wrong type.
     """
     names_and_values = [part for entry in kwargs.items() for part in entry]
-    made: Object = get_global_func("ffi.MakeObjectFromPackedArgs")(type_key, *names_and_values)
-    return made
+    result: Object = get_global_func("ffi.MakeObjectFromPackedArgs")(type_key, *names_and_values)
+    return result
 
 
 def make_unregistered_object() -> Object:
     """Return an object of a type without a Python class."""
-    made: Object = _make_unregistered_object()
-    return made
+    result: Object = _make_unregistered_object()
+    return result
 
 
 def _requires(minor: int) -> Any:
